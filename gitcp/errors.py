@@ -1,0 +1,52 @@
+"""Every way a gitcp command can fail, and the status it exits with.
+
+The statuses are git's own: 0 yes, 1 no, 128 fatal, 129 usage.  Two are borrowed
+from sysexits(3): 70 is a bug in gitcp, which must not look like "no", and 75 is
+"busy, try again", which a caller may retry.
+"""
+
+from __future__ import annotations
+
+OK, NO, BUG, BUSY, FATAL, USAGE = 0, 1, 70, 75, 128, 129
+
+
+class Error(Exception):
+    """A failure the user should read as one line, never as a traceback."""
+
+    status = FATAL
+
+
+class UsageError(Error):
+    """The command line, or a stage of a configured pipeline, is malformed."""
+
+    status = USAGE
+
+
+class InputError(Error):
+    """A record on standard input cannot be read."""
+
+
+class Busy(Error):
+    """Another session holds the lock."""
+
+    status = BUSY
+
+
+class GitError(Error):
+    """git exited with a status its caller did not declare acceptable."""
+
+    def __init__(self, argv: tuple[str, ...], status: int, stderr: bytes) -> None:
+        why = stderr.decode(errors="replace").strip() or f"exit status {status}"
+        super().__init__(f"'{' '.join(argv)}': {why.removeprefix('fatal: ')}")
+        self.argv, self.git_status = argv, status
+
+
+class Moved(Error):
+    """A ref is not at the value the caller decided on: somebody else moved it."""
+
+    status = BUSY
+
+    def __init__(self, ref: str, old: str | None, found: str | None) -> None:
+        expected, now = old or "no such ref", found or "no such ref"
+        super().__init__(f"'{ref}' has moved: expected {expected}, found {now}")
+        self.ref, self.old, self.found = ref, old, found
