@@ -1,0 +1,76 @@
+"""What every command shares: usage in git's manner, one-line errors, a status."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+
+from gitcp import record
+from gitcp.errors import BUG, OK, USAGE, Error, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import NoReturn
+
+    from gitcp.record import Stage
+
+
+class Parser(argparse.ArgumentParser):
+    """An ArgumentParser that raises on misuse and never guesses abbreviations."""
+
+    def __init__(self, prog: str, summary: str) -> None:
+        super().__init__(prog=prog, description=summary, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}\n{self.format_usage().rstrip()}")
+
+
+def guard(body: Callable[[], int]) -> int:
+    """Run body; say an Error on stderr, without a traceback; return the status."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # die quietly under `| head`
+    try:
+        return body()
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    except Error as e:
+        print("error:" if e.status == USAGE else "fatal:", printable(str(e)), file=sys.stderr)
+        return e.status
+    except Exception:
+        sys.excepthook(*sys.exc_info())
+        return BUG
+
+
+def printable(message: str) -> str:
+    """A message with what no terminal can show, or should obey, escaped."""
+    safe = message.encode("utf-8", "backslashreplace").decode()
+    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in safe)
+
+
+def filter_main(bind: Callable[[Sequence[str]], Stage], argv: Sequence[str]) -> int:
+    """The main of a stage that reads records: stdin, through the stage, to stdout."""
+
+    def body() -> int:
+        stage = bind(argv)
+        record.write(sys.stdout.buffer, stage(record.read(sys.stdin.buffer)))
+        return OK
+
+    return guard(body)
+
+
+def source_main(bind: Callable[[Sequence[str]], Stage], argv: Sequence[str]) -> int:
+    """The main of a stage that begins a pipe: it reads nothing."""
+
+    def body() -> int:
+        record.write(sys.stdout.buffer, bind(argv)(()))
+        return OK
+
+    return guard(body)
+
+
+def colour(stream: object) -> bool:
+    """Whether to colour what goes to stream: a terminal, and NO_COLOR is not set."""
+    tty = getattr(stream, "isatty", lambda: False)
+    return bool(tty()) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

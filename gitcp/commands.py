@@ -1,0 +1,67 @@
+"""The one list of commands; pyproject, bin/, man/ and tests are checked against it.
+
+Literal and import-free: every hook reads it, so reading it must cost nothing.
+"""
+
+# name -> the line that is also .Nd in its manual page
+STAGES = {
+    # tree building
+    "list-changes": "list what differs in the worktree from HEAD",
+    "write-blobs": "store the content of changed files as blobs",
+    "write-tree": "build a tree from changes and a base",
+    "write-commit": "make a commit of a tree",
+    "update-ref": "move a ref by compare and swap",
+    # events and sessions
+    "read-event": "read the payload of an agent's hook as an event",
+    "update-session": "take an event into the state of its session",
+    "list-sessions": "list sessions as records",
+    # streams
+    "list-streams": "list the streams of temporary checkpoints",
+    "match-stream": "decide which stream a turn belongs to",
+    "write-checkpoint": "write a temporary checkpoint onto its stream",
+    "read-stream": "read the checkpoints of a stream",
+    # linking
+    "match-commit": "decide which sessions a commit belongs to",
+    "write-trailer": "write the checkpoint id into a commit message",
+    "check-message": "empty a message that is nothing but our trailer",
+    "condense": "write the sessions of a commit to the permanent store",
+    "carry-forward": "move streams on to a new commit",
+    "finalize": "complete the transcripts of a turn's checkpoints",
+    "relink": "find the commits that lost their checkpoint id",
+    # permanent store
+    "list-checkpoints": "list committed checkpoints as records",
+    "read-checkpoint": "read a committed checkpoint or a session in it",
+    "write-committed": "write a committed checkpoint from records",
+    "find-commits": "find the commits of a checkpoint",
+    "merge-checkpoints": "merge two histories of the permanent store",
+    "push-checkpoints": "send the permanent store to a remote",
+    "fetch-checkpoints": "bring the permanent store from a remote",
+    # upkeep
+    "list-refs": "list refs as records",
+    "expire-refs": "name the refs that are past keeping",
+    "delete-refs": "delete the refs named by records",
+    "check-store": "check every promise of the stored data",
+    "list-orphans": "list what no session and no commit needs",
+}
+TOOLS = {
+    "hook": "run the pipeline of a hook",
+    "enable": "install the hooks of git and of an agent",
+    "disable": "silence or remove the hooks",
+    "status": "show sessions and streams of this worktree",
+    "log": "show commits with the sessions behind them",
+    "show": "show a checkpoint, found by commit or id",
+    "push": "send checkpoints to a remote",
+    "fetch": "bring checkpoints from a remote",
+    "fsck": "check the stored data, and repair it",
+    "du": "show what takes how much space",
+    "clean": "remove what is settled",
+}
+# Short names people type for a stage.
+ALIASES = {"push": "push-checkpoints", "fetch": "fetch-checkpoints", "fsck": "check-store"}
+
+
+def module(name: str) -> str:
+    """The module with parser() and main() of a command, stages also with bind(argv)."""
+    if name == "hook":
+        return "gitcp.hook"
+    return "gitcp.cmd." + ALIASES.get(name, name).replace("-", "_")

@@ -1,0 +1,129 @@
+"""Where a repository keeps its things, asked of git once, and its configuration."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.errors import Error, GitError
+from gitcp.git import Git
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+# Variables that tie git to an index, a subdirectory or a worktree: what is sealed to a
+# repository names its own.
+_TIES = ("GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_INTERNAL_SUPER_PREFIX")
+
+
+class Config:
+    """git's configuration, read on the first question in one process."""
+
+    __slots__ = ("_git", "_values")
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+        self._values: dict[str, list[str]] | None = None
+
+    def all(self, key: str) -> list[str]:
+        """Every value of key (section and name in lower case), the strongest last."""
+        if self._values is None:
+            self._values = {}
+            _, out = self._git.run("config", "-z", "--list", ok=(0, 1))
+            for item in out.split(b"\0")[:-1]:
+                name, eq, value = item.decode("utf-8", "surrogateescape").partition("\n")
+                self._values.setdefault(name, []).append(value if eq else "true")
+        return self._values.get(key, [])
+
+    def get(self, key: str, default: str = "") -> str:
+        values = self.all(key)
+        return values[-1] if values else default
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        """A boolean as git reads it; raise Error naming the key when it is none."""
+        value = self.get(key, str(default)).lower()
+        if value in ("true", "yes", "on", "1"):
+            return True
+        if value in ("false", "no", "off", "0", ""):
+            return False
+        raise Error(f"bad boolean config value '{value}' for '{key}'")
+
+    def size(self, key: str, default: int) -> int:
+        """A number with git's suffixes k, m, g; raise Error naming the key when it is none."""
+        value = self.get(key, str(default)).lower()
+        unit = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}.get(value[-1:], 1)
+        digits = value if unit == 1 else value[:-1]
+        if not digits.isdecimal():
+            raise Error(f"bad numeric config value '{value}' for '{key}'")
+        return int(digits) * unit
+
+
+class Repo:
+    """One working tree of one repository (or a bare one: top is None).
+
+    top, git_dir and common are absolute; git is sealed to them, hook_git keeps the index
+    that git inherited to the hook we run in (git.md §3).
+    """
+
+    def __init__(self, top: str | None, git_dir: str, common: str, algo: str, base: Git) -> None:
+        self.top, self.git_dir, self.common, self.algo = top, git_dir, common, algo
+        ties = dict.fromkeys(_TIES)
+        place = {"GIT_DIR": git_dir} | ({"GIT_WORK_TREE": top} if top else {})
+        self.git = base.bound(top, {**ties, **place})
+        index = base.env.get("GIT_INDEX_FILE")
+        if index and top and not os.path.isabs(index):
+            index = os.path.join(os.getcwd(), index)
+        self.hook_git = self.git.bound(top, {"GIT_INDEX_FILE": index}) if index else self.git
+        self.config = Config(self.git)
+
+    @classmethod
+    def find(cls, cwd: str | None = None, env: Mapping[str, str] | None = None) -> Repo:
+        """The repository around cwd; raise Error when there is none."""
+        base = Git(cwd, env)
+        ask = "--path-format=absolute --git-dir --git-common-dir --show-object-format"
+        try:
+            # The top level comes last: in a bare repository git fails there, with the rest said.
+            status, out = base.run("rev-parse", *ask.split(), "--show-toplevel", ok=(0, 128))
+        except GitError as e:
+            raise Error(str(e)) from None
+        answer = [os.fsdecode(line) for line in out.splitlines()]
+        if len(answer) < 3:
+            raise Error(f"not a git repository: '{cwd or os.getcwd()}'")
+        top = answer[3] if status == 0 and len(answer) > 3 else None
+        return cls(top, answer[0], answer[1], answer[2], base)
+
+    @property
+    def worktree(self) -> str:
+        """The root of the working tree; raise Error in a bare repository."""
+        if self.top is None:
+            raise Error(f"not a work tree: '{self.git_dir}'")
+        return self.top
+
+    @property
+    def worktree_id(self) -> str:
+        """'' for the main worktree, else git's name of the linked one (E§2.1)."""
+        inside = os.path.join(self.common, "worktrees") + os.sep
+        return self.git_dir.removeprefix(inside) if self.git_dir.startswith(inside) else ""
+
+    @property
+    def worktree_hash(self) -> str:
+        """The first 6 hex digits of the SHA-256 of worktree_id."""
+        from gitcp.core.ids import worktree_hash
+
+        return worktree_hash(self.worktree_id)
+
+    def own(self, *parts: str) -> str:
+        """A path of ours in this worktree's git directory."""
+        return os.path.join(self.git_dir, "gitcp", *parts)
+
+    def shared(self, *parts: str) -> str:
+        """A path of ours that all worktrees share."""
+        return os.path.join(self.common, "gitcp", *parts)
+
+    @property
+    def empty_tree(self) -> str:
+        return {
+            "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+            "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+        }[self.algo]

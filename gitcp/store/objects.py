@@ -1,0 +1,200 @@
+"""Objects of a repository: read by one long-lived cat-file, written by ourselves, loose.
+
+A loose object is made under <common>/gitcp/tmp and renamed into place: killed at any
+instant, no tmp_obj_* is left in the object database and no object is half written.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+
+from gitcp.errors import Error, GitError
+from gitcp.record import text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Self
+
+    from gitcp.repo import Repo
+
+_WHOLE = 1 << 20  # files up to this many bytes are read at once, larger ones streamed
+
+
+class Objects:
+    """The object database of repo.  Use as a context manager, or close() it."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
+        named = repo.git.env.get("GIT_OBJECT_DIRECTORY")
+        self._dir = os.fsencode(named or os.path.join(repo.common, "objects"))
+        self._tmp = os.fsencode(repo.shared("tmp"))
+        self._batch: Batch | None = None
+        self._made = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._batch:
+            self._batch.close()
+            self._batch = None
+
+    def read(self, spec: str) -> tuple[str, str, bytes] | None:
+        """(oid, kind, data) of an object name or simple revision; None when it is missing."""
+        if self._batch is None:
+            self._batch = Batch(self._repo)
+        return self._batch.ask(spec)
+
+    def need(self, oid: str, kind: str) -> bytes:
+        """The data of an object that must be there; raise Error naming it otherwise."""
+        found = self.read(oid)
+        if found is None or found[1] != kind:
+            raise Error(f"missing {kind} '{oid}'")
+        return found[2]
+
+    def hash(self, kind: str, data: bytes) -> str:
+        """The name data has as an object of that kind; nothing is written."""
+        return str(self._hasher(b"%s %d\0%s" % (kind.encode(), len(data), data)).hexdigest())
+
+    def write(self, kind: str, data: bytes) -> str:
+        """Store an object; return its name.  Nothing is written where it is loose already."""
+        body = b"%s %d\0%s" % (kind.encode(), len(data), data)
+        oid = str(self._hasher(body).hexdigest())
+        if not self.has_loose(oid):
+            name, fd = self._scratch()
+            with open(fd, "wb", buffering=0) as f:
+                f.write(zlib.compress(body, 1))
+            self._place(name, oid)
+        return oid
+
+    def write_file(self, path: bytes) -> str:
+        """Store the bytes of a regular file, unfiltered, as a blob; large ones are streamed.
+
+        Raises OSError when it cannot be read, Error when it shrinks each time it is read.
+        """
+        for _ in range(3):
+            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with open(fd, "rb", buffering=0) as f:
+                size = os.fstat(fd).st_size
+                if size <= _WHOLE:
+                    data = f.read(size + 1)[: size or None]
+                    if len(data) >= size:
+                        return self.write("blob", data)
+                elif oid := self._stream(f, size):
+                    return oid
+        raise Error(f"'{text(path)}' changes while it is read")
+
+    def has_loose(self, oid: str) -> bool:
+        """Whether the object stands in a file of its own; its age is renewed against prune."""
+        try:
+            os.utime(self._path(oid))
+        except OSError:
+            return False
+        return True
+
+    def adopt(self, quarantine: str) -> None:
+        """Move every loose object below quarantine into the object database."""
+        for fan in os.listdir(quarantine):
+            if len(fan) == 2:
+                for rest in os.listdir(os.path.join(quarantine, fan)):
+                    self._place(os.fsencode(os.path.join(quarantine, fan, rest)), fan + rest)
+
+    def _stream(self, f: Any, size: int) -> str | None:
+        digest, packer = self._hasher(b"blob %d\0" % size), zlib.compressobj(1)
+        name, fd = self._scratch()
+        with open(fd, "wb", buffering=0) as out:
+            out.write(packer.compress(b"blob %d\0" % size))
+            left = size
+            while left and (data := f.read(min(left, _WHOLE))):
+                digest.update(data)
+                out.write(packer.compress(data))
+                left -= len(data)
+            out.write(packer.flush())
+        oid = str(digest.hexdigest())
+        if left or self.has_loose(oid):
+            os.unlink(name)
+            return None if left else oid
+        self._place(name, oid)
+        return oid
+
+    def _hasher(self, data: bytes) -> Any:
+        if self._repo.algo == "sha256":
+            import hashlib
+
+            return hashlib.sha256(data)
+        try:
+            import _sha1  # hashlib costs 2.7 ms, and a hook hashes little
+        except ImportError:
+            import hashlib
+
+            return hashlib.sha1(data, usedforsecurity=False)
+        return _sha1.sha1(data)
+
+    def _path(self, oid: str) -> bytes:
+        return os.path.join(self._dir, oid[:2].encode(), oid[2:].encode())
+
+    def _scratch(self) -> tuple[bytes, int]:
+        self._made += 1
+        name = os.path.join(self._tmp, b"%d-%d-%d" % (os.getpid(), id(self), self._made))
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        try:
+            return name, os.open(name, flags, 0o444)
+        except FileNotFoundError:
+            os.makedirs(self._tmp, exist_ok=True)
+            return name, os.open(name, flags, 0o444)
+
+    def _place(self, name: bytes, oid: str) -> None:
+        path = self._path(oid)
+        try:
+            os.rename(name, path)
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            os.rename(name, path)
+
+
+class Batch:
+    """One `git cat-file --batch`, asked one name at a time."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._run = repo.git.start("cat-file", "--batch", feed=True)
+        self._in, self._out = self._run.pipes()
+        self._buffer = b""
+
+    def ask(self, spec: str) -> tuple[str, str, bytes] | None:
+        os.write(self._in, spec.encode() + b"\n")
+        head = self._line().split(b" ")
+        if len(head) != 3 or not head[2].isdigit():
+            return None  # "<spec> missing" or "ambiguous"
+        size = int(head[2])
+        return head[0].decode(), head[1].decode(), self._take(size + 1)[:-1]
+
+    def close(self) -> None:
+        self._run.finish(ok=range(256))
+
+    def _line(self) -> bytes:
+        while b"\n" not in self._buffer:
+            self._more()
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line
+
+    def _take(self, size: int) -> bytes:
+        parts, have = [self._buffer], len(self._buffer)
+        while have < size:
+            data = os.read(self._out, 1 << 20)
+            if not data:
+                raise GitError(("git", "cat-file", "--batch"), 128, b"ended early")
+            parts.append(data)
+            have += len(data)
+        whole = b"".join(parts)
+        self._buffer = whole[size:]
+        return whole[:size]
+
+    def _more(self) -> None:
+        data = os.read(self._out, 1 << 16)
+        if not data:
+            raise GitError(("git", "cat-file", "--batch"), 128, b"ended early")
+        self._buffer += data
