@@ -1,0 +1,59 @@
+"""The life of a session as a state machine: idle, active, ended (seed 002)."""
+
+from __future__ import annotations
+
+IDLE, ACTIVE, ENDED = "idle", "active", "ended"
+TURN_START, TURN_END, GIT_COMMIT = "turn-start", "turn-end", "git-commit"
+SESSION_START, SESSION_END = "session-start", "session-end"
+# The seed says SessionStop and GitCommit where the table of hooks says what fires them.
+ALIASES = {"session-stop": SESSION_END, "post-commit": GIT_COMMIT}
+
+CONDENSE = "condense"
+CONDENSE_IF_FILES_TOUCHED = "condense-if-files-touched"
+DISCARD_IF_NO_FILES = "discard-if-no-files"
+UPDATE_LAST_INTERACTION = "update-last-interaction"
+CLEAR_ENDED_AT = "clear-ended-at"
+WARN_STALE_SESSION = "warn-stale-session"
+
+# What lies in the git directory while a commit only replays another one.  A merge, a revert
+# and a bisect make commits like any other, so MERGE_HEAD, REVERT_HEAD and BISECT_LOG are absent.
+REWRITING = ("rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD")
+
+TABLE = {
+    (IDLE, TURN_START): (ACTIVE, (UPDATE_LAST_INTERACTION,)),
+    (IDLE, GIT_COMMIT): (IDLE, (CONDENSE, UPDATE_LAST_INTERACTION)),
+    (IDLE, SESSION_END): (ENDED, (UPDATE_LAST_INTERACTION,)),
+    (ACTIVE, TURN_START): (ACTIVE, (UPDATE_LAST_INTERACTION,)),  # the last turn was interrupted
+    (ACTIVE, TURN_END): (IDLE, (UPDATE_LAST_INTERACTION,)),
+    (ACTIVE, GIT_COMMIT): (ACTIVE, (CONDENSE, UPDATE_LAST_INTERACTION)),
+    (ACTIVE, SESSION_START): (ACTIVE, (WARN_STALE_SESSION,)),
+    (ACTIVE, SESSION_END): (ENDED, (UPDATE_LAST_INTERACTION,)),
+    (ENDED, TURN_START): (ACTIVE, (CLEAR_ENDED_AT, UPDATE_LAST_INTERACTION)),
+    (ENDED, GIT_COMMIT): (ENDED, (CONDENSE_IF_FILES_TOUCHED, UPDATE_LAST_INTERACTION)),
+    (ENDED, SESSION_START): (IDLE, (CLEAR_ENDED_AT,)),
+}
+
+
+def normal(phase: str | None) -> str:
+    """Read a phase as a state file may hold it: `active_committed` is active, unknown is idle."""
+    if phase == "active_committed":
+        return ACTIVE
+    return phase if phase in (IDLE, ACTIVE, ENDED) else IDLE
+
+
+def transition(
+    phase: str | None, event: str, *, rewriting: bool = False, files_touched: bool = True
+) -> tuple[str, tuple[str, ...]]:
+    """Return the next phase and the actions to take, in order (behaviour §2, seed 002).
+
+    `rewriting`: a rebase, cherry-pick or am is going on (see `REWRITING`): a commit does nothing.
+    `files_touched`: the session has unsettled files; only asked of an ended one.
+    Both condense actions presuppose that `match` linked the session to the commit.
+    An event the table does not name changes nothing, as does an unknown event.
+    """
+    now, event = normal(phase), ALIASES.get(event, event)
+    if event == GIT_COMMIT and rewriting:
+        return now, ()
+    if (now, event) == (ENDED, GIT_COMMIT) and not files_touched:
+        return ENDED, (DISCARD_IF_NO_FILES, UPDATE_LAST_INTERACTION)
+    return TABLE.get((now, event), (now, ()))
