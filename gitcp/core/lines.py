@@ -1,0 +1,81 @@
+"""Whose lines are these: the evidence that two contents of a file give.
+
+All comparisons are of **sets** of lines: a line that occurs twice is one line, and where it
+stands does not count.  So moved lines are not added ones, and staging half of a file is seen as
+part of it whatever the order.  A line is its bytes without the line ending ("\\n" or "\\r\\n").
+"""
+
+from __future__ import annotations
+
+SIGNIFICANT = 10  # trimmed bytes from which a line says something by itself (reference §8)
+_SNIFFED = 8000  # where git looks for a NUL to call content binary
+
+
+def binary(data: bytes) -> bool:
+    """Tell whether git would call this content binary."""
+    return b"\0" in data[:_SNIFFED]
+
+
+def lines(data: bytes) -> set[bytes]:
+    """Return the lines of a text, without their endings."""
+    return {line.removesuffix(b"\r") for line in data.split(b"\n")}
+
+
+def told(found: set[bytes]) -> set[bytes]:
+    """Return the lines that are not blank: a blank line is no evidence of anything."""
+    return {line for line in found if line.strip()}
+
+
+def added(a: bytes | None, b: bytes | None) -> set[bytes]:
+    """Return the non-blank lines of b that a does not have; None is a file that is not there."""
+    return told(lines(b or b"") - lines(a or b""))
+
+
+def significant(found: set[bytes]) -> set[bytes]:
+    """Return the lines of at least ten bytes, trimmed of white space on both sides."""
+    return {line.strip() for line in found if len(line.strip()) >= SIGNIFICANT}
+
+
+def contained(some: set[bytes], record: bytes | None) -> bool:
+    """Tell whether there are lines at all, and every one of them occurs in the record."""
+    return bool(some) and some <= lines(record or b"")
+
+
+def shared(a: set[bytes], b: set[bytes]) -> bool:
+    """Tell whether two sets of added lines show the same hand.
+
+    At least two significant lines in common; one where a side has fewer than two (behaviour §5.1).
+    """
+    mine, theirs = significant(a), significant(b)
+    return len(mine & theirs) >= (1 if min(len(mine), len(theirs)) < 2 else 2)
+
+
+def survives(
+    base: bytes | None, tip: bytes | None, worktree: bytes | None, mode: str = "fuzzy"
+) -> bool:
+    """Tell whether the agent's change from base to tip is still in the worktree (001 step 3).
+
+    None is a file that is not there.  One surviving non-blank added line is enough; if only lines
+    were removed, all of them must still be absent; binary content, and a change that sets of lines
+    do not show, must be the same bytes.  `mode` is `exact`, or `fuzzy`: runs of white space are
+    one space.
+    """
+    if tip is None or worktree is None:
+        return tip is worktree
+    if any(binary(data) for data in (base or b"", tip, worktree)):
+        return tip == worktree
+    sets = lines(base or b""), lines(tip), lines(worktree)
+    if mode == "fuzzy":
+        verdict = _survives(*({b" ".join(s.split()) for s in x} for x in sets))
+        if verdict is not None:
+            return verdict
+    verdict = _survives(*sets)  # in fuzzy mode: the agent changed white space only
+    return tip == worktree if verdict is None else verdict
+
+
+def _survives(base: set[bytes], tip: set[bytes], worktree: set[bytes]) -> bool | None:
+    if new := told(tip - base):
+        return not new.isdisjoint(worktree)
+    if gone := told(base - tip):
+        return gone.isdisjoint(worktree)
+    return None
