@@ -1,0 +1,124 @@
+"""Names from outside, checked before they become a path, a ref or an argument."""
+
+from __future__ import annotations
+
+from gitcp.errors import InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class Shadow(TypedDict):
+        base7: str  # as written: seven hex digits, more in old names
+        worktree: str | None  # None: a name from before worktrees had their own
+        suffix: int | None
+
+
+LONGEST = 200  # bytes: a session id is also a file name and part of a ref
+MAIN_WORKTREE = "e3b0c4"  # sha256("")[:6]
+_HEX = frozenset("0123456789abcdef")
+_REFUSED = frozenset("/\\ ~^:?*[")  # in one component of a path or of a ref
+
+
+def _refuse(field: str, value: object, why: str) -> InputError:
+    shown = ascii(value if not isinstance(value, str) else value[:60])
+    return InputError(f"'{field}' {why}: {shown[:80]}")
+
+
+def component(value: object, field: str) -> str:
+    """Return a text that is safe as a file name, as a part of a ref and as an argument.
+
+    InputError names the field and what is wrong with it.
+    """
+    if not isinstance(value, str) or not value:
+        raise _refuse(field, value, "must be a text that is not empty")
+    try:
+        size = len(value.encode())
+    except UnicodeEncodeError:
+        raise _refuse(field, value, "is not UTF-8") from None
+    if size > LONGEST:
+        raise _refuse(field, value, f"is longer than {LONGEST} bytes")
+    if value[0] in "-." or value[-1] == ".":
+        raise _refuse(field, value, "begins with '-' or '.', or ends with '.'")
+    if any(c in _REFUSED or c < " " or "\x7f" <= c <= "\x9f" for c in value):
+        raise _refuse(field, value, "has a character that is not allowed")
+    if ".." in value or "@{" in value or value == "@" or value.lower().endswith(".lock"):
+        raise _refuse(field, value, "has '..', '@{' or '.lock', which git refuses")
+    return value
+
+
+def session_id(value: object, field: str = "session_id") -> str:
+    """Return an agent's session id if it is safe to use in names (`component`)."""
+    return component(value, field)
+
+
+def tool_use_id(value: object, field: str = "tool_use_id") -> str:
+    """Return an agent's tool call id if it is safe to use in names (`component`)."""
+    return component(value, field)
+
+
+def is_checkpoint_id(value: object) -> bool:
+    """Tell whether value is a checkpoint id: 12 lower-case hex digits."""
+    return isinstance(value, str) and len(value) == 12 and _HEX.issuperset(value)
+
+
+def checkpoint_id(value: object, field: str = "checkpoint_id") -> str:
+    """Return a checkpoint id: 12 lower-case hex digits, or InputError."""
+    if not isinstance(value, str) or not is_checkpoint_id(value):
+        raise _refuse(field, value, "is not 12 hex digits")
+    return value
+
+
+def repo_path(value: object, field: str = "path") -> str:
+    """Return a path inside the worktree as git would accept it into a tree, or InputError.
+
+    Relative, no empty, '.', '..' or '.git' component, no NUL.  Any other byte may be there.
+    """
+    if not isinstance(value, str) or not value:
+        raise _refuse(field, value, "must be a text that is not empty")
+    if "\0" in value:
+        raise _refuse(field, value, "has a NUL")
+    parts = value.split("/")
+    if parts[0] == "":
+        raise _refuse(field, value, "is not relative")
+    if any(part in ("", ".", "..") or part.lower() in (".git", "git~1") for part in parts):
+        raise _refuse(field, value, "leaves the worktree or enters '.git'")
+    return value
+
+
+def worktree_hash(worktree_id: str) -> str:
+    """Return the six hex digits that stand for a worktree in branch names (reference §2.1)."""
+    if not worktree_id:
+        return MAIN_WORKTREE
+    try:
+        from _sha256 import sha256  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:  # its name since Python 3.12; hashlib costs 9 ms
+        from _sha2 import sha256  # type: ignore[import-not-found,unused-ignore]
+    return str(sha256(worktree_id.encode(errors="surrogateescape")).hexdigest()[:6])
+
+
+def shadow_branch(base: str, worktree: str, suffix: int | None = None) -> str:
+    """Return a shadow branch's name, without 'refs/heads/': entire/<base7>-<wt6>[-<n>]."""
+    return f"entire/{base[:7]}-{worktree}" + ("" if suffix is None else f"-{suffix}")
+
+
+def parse_shadow(ref: str) -> Shadow | None:
+    """Read the name of a shadow branch, with or without 'refs/heads/'; None if it is none.
+
+    Also entire/<base7> and entire/<base7>-<n> (behaviour §4): six hex digits after the dash are
+    a worktree's hash, fewer digits a suffix.
+    """
+    name = ref.removeprefix("refs/heads/")
+    base, *rest = name.removeprefix("entire/").split("-")
+    if not name.startswith("entire/") or len(base) < 7 or not _HEX.issuperset(base.lower()):
+        return None
+    worktree = None
+    if rest and len(rest[0]) == 6 and _HEX.issuperset(rest[0].lower()):
+        worktree = rest.pop(0)
+    if len(rest) > 1 or (rest and not _is_suffix(rest[0])):
+        return None
+    return {"base7": base, "worktree": worktree, "suffix": int(rest[0]) if rest else None}
+
+
+def _is_suffix(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 6 and text[0] != "0"
