@@ -1,0 +1,54 @@
+"""gitcp-delete-refs - delete the refs named by records"""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp import cli
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitcp.record import Record, Stage
+    from gitcp.repo import Repo
+
+
+def parser() -> cli.Parser:
+    return cli.Parser("gitcp-delete-refs", "Delete the refs named by records.")
+
+
+def delete(repo: Repo, records: Iterable[Record]) -> Iterator[Record]:
+    """Delete every ref named, all or none; yield their records when it is done.
+
+    Each ref must still have the oid its record shows (else Moved).  Raises Error for a ref
+    that is not temporary data of gitcp.
+    """
+    from gitcp.store import refs
+
+    doomed = [r for r in records if r.get("type") == "ref"]
+    refs.update(repo, [(*_named(r)[:1], None, _named(r)[1]) for r in doomed], "gitcp: delete")
+    yield from doomed
+
+
+def _named(record: Record) -> tuple[str, str]:
+    from gitcp.core.refs import deletable
+    from gitcp.errors import Error, InputError
+
+    ref, oid = record.get("ref"), record.get("oid")
+    if not isinstance(ref, str) or not isinstance(oid, str) or not oid.isalnum():
+        raise InputError("a record of type 'ref' needs 'ref' and 'oid'")
+    if not deletable(ref) or any(c in ref for c in "\0\n "):
+        raise Error(f"not a temporary ref of gitcp: '{ref}'")
+    return ref, oid
+
+
+def bind(argv: Sequence[str]) -> Stage:
+    from gitcp.repo import Repo
+
+    parser().parse_args(argv)
+    return lambda records: delete(Repo.find(), records)
+
+
+def main() -> int:
+    return cli.filter_main(bind, sys.argv[1:])

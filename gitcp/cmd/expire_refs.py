@@ -1,0 +1,55 @@
+"""gitcp-expire-refs - name the refs that are past keeping"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from gitcp import cli
+from gitcp.core import refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitcp.record import Record, Stage
+
+_DAY = 86400
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-expire-refs", "Name the refs that are past keeping.")
+    keep = "how many refs of each directory to keep (default: %(default)s)"
+    p.add_argument("--keep", type=int, default=10, metavar="<n>", help=keep)
+    age = "only refs older than this (default: %(default)s)"
+    p.add_argument("--older-than", type=int, default=0, metavar="<days>", help=age)
+    return p
+
+
+def past_keeping(records: Iterable[Record], keep: int, before: int) -> Iterator[Record]:
+    """core.refs.expired over the records of type ref; the others are not ours to judge."""
+    chosen = [r for r in records if r.get("type") == "ref"]
+    yield from refs.expired(map(_checked, chosen), keep, before)  # type: ignore[misc]
+
+
+def _checked(record: Record) -> refs.Ref:
+    from gitcp.errors import InputError
+
+    if not isinstance(record.get("ref"), str) or not isinstance(record.get("time"), int):
+        raise InputError("a record of type 'ref' needs 'ref' and 'time'")
+    return record  # type: ignore[return-value]
+
+
+def bind(argv: Sequence[str]) -> Stage:
+    p = parser()
+    opts = p.parse_args(argv)
+    for name in ("keep", "older_than"):
+        if getattr(opts, name) < 0:
+            p.error(f"--{name.replace('_', '-')} must not be negative")
+    age = opts.older_than * _DAY
+    before = int(time.time()) - age if age else sys.maxsize
+    return lambda records: past_keeping(records, opts.keep, before)
+
+
+def main() -> int:
+    return cli.filter_main(bind, sys.argv[1:])
