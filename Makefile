@@ -1,0 +1,45 @@
+# The only entry points.  `make setup` is done by whatever needs it.
+PYTHON = python3
+PY = .venv/bin/python
+CODE = gitcp tests bench demo conftest.py
+SOURCES = $(shell find gitcp -name '*.py' -o -name '*.json')
+
+.PHONY: setup check test stress fuzz bench demo man
+
+setup: .venv/.stamp
+
+.venv/.stamp: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(PY) -m pip install -q -e '.[dev]'
+	touch $@
+
+check: setup man
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy $(CODE)
+
+man:
+	@if command -v mandoc >/dev/null; then mandoc -Tlint -Wwarning man/*; \
+	else echo 'mandoc is not installed: the pages are not checked'; test -z "$$CI"; fi
+
+test: setup
+	$(PY) -m pytest -q -n auto
+
+stress: setup
+	LONG=1 $(PY) -m pytest -q -n auto tests/stress
+
+fuzz: setup
+	LONG=1 $(PY) -m pytest -q -n auto tests/model
+
+bench: setup
+	$(PY) -m pytest -q bench
+
+# The demo is installed as a person installs it: without the tools of development.
+build/demo/.stamp: pyproject.toml $(SOURCES)
+	rm -rf build
+	$(PYTHON) -m venv build/demo
+	build/demo/bin/python -m pip install -q .
+	touch $@
+
+demo: build/demo/.stamp
+	build/demo/bin/python demo/run.py
