@@ -1,0 +1,68 @@
+"""Foreign programs: a stage of somebody else's in a pipeline, and the pager."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gitcp.errors import Error, InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from gitcp.record import Record
+
+
+def filter(words: Sequence[str], data: Iterable[Record]) -> Iterator[Record]:
+    """The stage `!words`: records as NDJSON to its stdin, its stdout read as records.
+
+    data is read to its end first, so that no stage before it holds a lock while it runs.
+    Its stderr is ours.  Raises Error naming it when it is not there or its status is not
+    0, InputError when what it writes is no record.
+    """
+    from io import BytesIO
+
+    from gitcp import record
+
+    told = b"".join(record.dump(r) + b"\n" for r in data)
+    process = _start(words, -1, -1)
+    out, _ = process.communicate(told)
+    if process.returncode:
+        raise Error(f"'!{' '.join(words)}': exit status {process.returncode}")
+    try:
+        yield from record.read(BytesIO(out))
+    except InputError as e:
+        raise InputError(f"'!{' '.join(words)}': {e}") from None
+
+
+def page(text: str) -> None:
+    """Show text on stdout, through the person's pager where that is a terminal.
+
+    The pager is GIT_PAGER, PAGER or less, started as git starts it; empty or `cat` is none.
+    """
+    env = os.environ
+    pager = env.get("GIT_PAGER", env.get("PAGER", "less"))
+    if not sys.stdout.isatty() or pager in ("", "cat"):
+        sys.stdout.write(text)
+        return
+    sys.stdout.flush()
+    try:
+        process = _start(["sh", "-c", pager], -1, None, {"LESS": env.get("LESS", "FRX")})
+    except Error:
+        sys.stdout.write(text)
+        return
+    process.communicate(text.encode("utf-8", "backslashreplace"))
+
+
+def _start(
+    words: Sequence[str], stdin: int, stdout: int | None, env: Mapping[str, str] | None = None
+) -> Any:
+    from plumbum import CommandNotFound, local  # 84 ms
+
+    try:
+        command = local[words[0]][list(words[1:])]
+        return command.popen(stdin=stdin, stdout=stdout, stderr=None, env=env)
+    except (CommandNotFound, OSError):
+        raise Error(f"no such program: '{words[0]}'") from None
