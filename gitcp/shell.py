@@ -57,10 +57,11 @@ def page(text: str) -> None:
 
 
 def _start(
-    words: Sequence[str], stdin: int, stdout: int | None, env: Mapping[str, str] | None = None
+    words: Sequence[str], stdin: int, stdout: int | None, more: Mapping[str, str] | None = None
 ) -> Any:
     from plumbum import CommandNotFound, local  # 84 ms
 
+    env = {**os.environ, **(more or {})}  # plumbum's own copy is as old as its import
     try:
         command = local[words[0]][list(words[1:])]
         return command.popen(stdin=stdin, stdout=stdout, stderr=None, env=env)
