@@ -1,0 +1,116 @@
+"""A client's settings file as text: our hooks put in or taken out, every other key kept.
+
+A text that needs no change comes back as it is, so that a second run changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from gitcp.agents import settings
+from gitcp.errors import InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from gitcp.agents.settings import Hook, Settings
+
+_OURS = r"(?:\bgitcp-hook|\bgitcp hook|/gitcp/entry\.py'?)\s+{agent}\s+\w+\s*$"
+_ENTIRES = re.compile(r"\bentire(?:/main\.go)?['\"]? hooks [a-z-]+ ")
+
+
+def is_entires(command: str) -> bool:
+    """Whether a hook's command is the original program's (E§4.6, E§4.7)."""
+    return bool(_ENTIRES.search(command))
+
+
+def ours(agent: str) -> Callable[[str], bool]:
+    """What tells whether a hook's command is one of ours for an agent."""
+    pattern = re.compile(_OURS.format(agent=re.escape(agent)))
+    return lambda command: bool(pattern.search(command))
+
+
+def own_command(py: str, entry: str, agent: str) -> Callable[[str], str]:
+    """client's event -> the command for a file of the person's own; the paths are absolute.
+
+    Without the test a Python that cannot find entry would exit 2, with which a hook refuses.
+    """
+    from shlex import quote
+
+    there = f"test ! -x {quote(py)} || test ! -f {quote(entry)}"
+    return lambda event: f"{there} || exec {quote(py)} -I -S {quote(entry)} {agent} {event}"
+
+
+def shared_command(agent: str) -> Callable[[str], str]:
+    """client's event -> the command for a file that other people get too."""
+    return lambda event: f"gitcp-hook {agent} {event}"
+
+
+def install(
+    text: str | None, agent: str, hooks: Iterable[Hook], command: Callable[[str], str]
+) -> str:
+    """The settings with an agent's hooks; text None is no file yet.
+
+    Raises InputError when text is not an object of JSON, or its hooks are not what they
+    should be.
+    """
+    found = parse(text or "{}")
+    mine, hooks = ours(agent), tuple(hooks)
+    wanted = settings.install({}, hooks, command, mine)
+    if text is not None and _entries(found, mine) == _entries(wanted, mine):
+        return text
+    return _dump(settings.install(found, hooks, command, mine), text or "")
+
+
+def remove(text: str, mine: Callable[[str], bool]) -> str:
+    """The settings without the hooks that are mine; InputError as for install()."""
+    found = parse(text)
+    if not any(mine(command) for _, command in settings.commands(found)):
+        return text
+    return _dump(settings.remove(found, mine), text)
+
+
+def parse(text: str) -> Settings:
+    """The object of a settings file; InputError when it is none, or has a key twice."""
+    try:
+        found = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_once)
+    except (ValueError, RecursionError) as e:
+        raise InputError(f"not JSON: {e}") from None
+    if not isinstance(found, dict):
+        raise InputError("not an object of JSON")
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> Settings:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(f"key '{twice}' is there twice")
+    return found
+
+
+def _entries(found: Settings, mine: Callable[[str], bool]) -> list[str]:
+    """What is ours in the settings, in a form to compare."""
+    entries = []
+    for event, matchers in found.get("hooks", {}).items() if settings.commands(found) else ():
+        for matcher in matchers:
+            hooks = matcher.get("hooks") if isinstance(matcher, dict) else None
+            for hook in hooks if isinstance(hooks, list) else ():
+                if isinstance(hook, dict) and mine(str(hook.get("command", ""))):
+                    entries.append(json.dumps([event, matcher.get("matcher"), hook]))
+    return sorted(entries)
+
+
+def _dump(found: Settings, like: str) -> str:
+    """JSON in the manner of a text: its indentation, line ends and final newline."""
+    indent = re.search(r"\n([ \t]+)\S", like)
+    text = json.dumps(found, indent=indent[1] if indent else 2, ensure_ascii=False)
+    if any("\ud800" <= c <= "\udfff" for c in text):  # an escaped half of a pair
+        text = json.dumps(found, indent=indent[1] if indent else 2)
+    text += "\n" if not like or like.endswith("\n") else ""
+    text = text.replace("\n", "\r\n") if "\r\n" in like else text
+    return "\ufeff" + text if like.startswith("\ufeff") else text
