@@ -158,6 +158,8 @@ def _begun(lines: list[bytes], ids: list[str], comment: bytes) -> list[bytes]:
 
 def _extended(lines: list[bytes], ids: list[str], comment: bytes) -> list[bytes]:
     start, end = trailer_block(lines, comment, text_start(lines, comment))
+    if start > 1 and all(is_comment(line, comment) for line in (lines[0], lines[start - 2])):
+        start = end  # the subject of a message that a rebase squashes, not trailers
     found = items(lines[start:end], comment)
     has = {value for token, value in found if token.lower() == KEY.lower().encode()}
     new = [line for line in _written(ids) if line.split(b": ")[1].strip() not in has]
