@@ -1,0 +1,29 @@
+"""Which untracked files are too much for a snapshot: a pure choice."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+FILE_SIZE = 10 << 20  # gitcp.max-file-size
+TOTAL_SIZE = 500 << 20  # gitcp.max-untracked-size
+
+
+def excess(
+    files: Iterable[tuple[str, int]], file_size: int, total_size: int
+) -> Iterator[tuple[str, str]]:
+    """(path, reason) of the files to leave out of (path, bytes), sizes in bytes.
+
+    Over file_size: 'too-large'.  Of the rest the small ones go first, by size and then by
+    path, until total_size is used up; the others are 'over-budget'.  The same files give
+    the same answer whatever their order.
+    """
+    used = 0
+    for size, path in sorted((size, path) for path, size in files):
+        if size > file_size:
+            yield path, "too-large"
+        elif used + size > total_size:
+            yield path, "over-budget"
+        else:
+            used += size

@@ -1,0 +1,76 @@
+"""Read what `git status --porcelain=v2 -z --branch --no-renames` says."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+GONE, FILE, EXECUTABLE, LINK, COMMIT = "000000", "100644", "100755", "120000", "160000"
+
+
+class Row:
+    """A path of the index that differs from HEAD (x), or in the worktree from the index (y).
+
+    x and y are git's letters, '.' for the same; head is HEAD's entry or None.
+    """
+
+    __slots__ = ("head", "path", "x", "y")
+
+    def __init__(self, path: str, xy: str, head: tuple[str, str] | None) -> None:
+        self.path, self.head = path, head
+        self.x, self.y = xy[0], xy[1]
+
+
+class Status:
+    """head: HEAD's commit, None when unborn; branch: its name, None when detached."""
+
+    __slots__ = ("branch", "head", "rows", "untracked")
+
+    def __init__(self) -> None:
+        self.head: str | None = None
+        self.branch: str | None = None
+        self.rows: list[Row] = []
+        self.untracked: list[str] = []  # a nested repository ends in a slash
+
+
+def parse(out: bytes) -> Status:
+    """The status in git's words; raise ValueError on a line of another format."""
+    status = Status()
+    for line in out.decode("utf-8", "surrogateescape").split("\0")[:-1]:
+        kind, _, rest = line.partition(" ")
+        if kind == "?":
+            status.untracked.append(rest)
+        elif kind == "1":
+            xy, _, old, _, _, oid, _, path = rest.split(" ", 7)
+            status.rows.append(Row(path, xy, (old, oid) if old != GONE else None))
+        elif kind == "u":  # three stages; which is HEAD's is not said
+            xy, *_, path = rest.split(" ", 9)
+            status.rows.append(Row(path, xy, None))
+        elif kind == "#":
+            _header(status, rest)
+        elif kind != "!":
+            raise ValueError(f"not a line of git status: {line!r}")
+    return status
+
+
+def _header(status: Status, rest: str) -> None:
+    key, _, value = rest.partition(" ")
+    if key == "branch.oid":
+        status.head = None if value == "(initial)" else value
+    elif key == "branch.head":
+        status.branch = None if value == "(detached)" else value
+
+
+def unreadable(warnings: bytes) -> Iterator[tuple[bool, str]]:
+    """(whether tracked, path) of what git could not look into, from its standard error.
+
+    A directory that cannot be listed hides what is untracked in it; a path that cannot be
+    looked up is a tracked one, and git then says nothing of it on standard output.
+    """
+    for line in warnings.decode("utf-8", "surrogateescape").splitlines():
+        subject, _, why = line.rpartition(": ")
+        if subject.startswith("warning: could not open directory '"):
+            yield False, subject.partition("'")[2][:-1].rstrip("/")
+        elif why == "Permission denied" and not subject.startswith(("warning: ", "error: ")):
+            yield True, subject
