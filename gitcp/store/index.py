@@ -1,0 +1,174 @@
+"""Our own index: what the scan compares the worktree with (git.md §1).
+
+It stands in the git directory of the worktree and belongs to nobody else: no flag of the
+person hides a file in it, and git never locks it.  A stale one is still right, only slow.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gitcp import trace
+from gitcp.errors import Error
+from gitcp.git import Running
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+
+# What could make git believe the index instead of the file.
+_HONEST = (
+    "-c core.untrackedCache=false -c status.showUntrackedFiles=all -c core.fsmonitor=false"
+    " -c core.splitIndex=false -c index.sparse=false -c core.trustctime=true"
+    " -c core.checkStat=default -c core.ignoreStat=false -c core.hooksPath=/dev/null"
+    " -c sparse.expectFilesOutsideOfPatterns=false"
+).split()
+_STATUS = (
+    "status --porcelain=v2 -z --branch --no-ahead-behind -uall --no-renames"
+    " --ignore-submodules=dirty"
+).split()
+_STALE = 200  # so many paths where the index is not HEAD's: time to seed anew
+
+
+class Heard(Running):
+    """A git whose warnings matter: after hear(), heard is its output and said its warnings."""
+
+    __slots__ = ("heard", "said")
+
+    def hear(self) -> None:
+        """Finish it; raise GitError when it failed."""
+        self.heard = self.finish()[1]
+
+    def _communicate(self, stdin: bytes) -> tuple[bytes, bytes]:
+        out, self.said = super()._communicate(stdin)
+        return out, self.said
+
+
+def status(repo: Repo) -> Heard:
+    """Start the scan of the worktree against our index, seeded where there is none."""
+    if not os.path.exists(place(repo)):
+        seed(repo)
+    argv = ("git", "-C", repo.worktree, *_HONEST, *_STATUS)
+    return Heard(argv, {**repo.git.env, "GIT_INDEX_FILE": place(repo)}, False)
+
+
+def place(repo: Repo) -> str:
+    return repo.own("index")
+
+
+def fits(repo: Repo) -> bool:
+    """Whether sparse checkout is what it was when the index was seeded.
+
+    Switched off, git would still obey the skip-worktree bits in it and miss edits.
+    """
+    return os.path.exists(_sparse(repo)) == repo.config.flag("core.sparsecheckout")
+
+
+def note_stale(repo: Repo, count: int) -> None:
+    """Ask the next seed() to work when count paths are not HEAD's in our index."""
+    if count > _STALE:
+        trace.note("index", f"{count} stale entries")
+        with open(repo.own("index-stale"), "wb"):
+            pass
+
+
+def seed(repo: Repo, force: bool = False) -> bool:
+    """Make our index of the person's and HEAD; return whether there was a need to.
+
+    Needed when there is none, when a scan found it stale, when sparse checkout was switched
+    or when the person's index is younger.  Never called in a turn (performance.md).
+    """
+    theirs, ours = os.path.join(repo.git_dir, "index"), place(repo)
+    if not (force or os.path.exists(repo.own("index-stale"))) and fits(repo):
+        made, used = _changed(ours), _changed(theirs)
+        if made and made > used:
+            return False
+    scratch = f"{ours}.{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(ours), exist_ok=True)
+        _fill(repo, theirs, scratch)
+        _mark(_sparse(repo), repo.config.flag("core.sparsecheckout"))
+        os.rename(scratch, ours)
+        _mark(repo.own("index-stale"), False)
+    except OSError as e:
+        raise Error(f"cannot write '{ours}': {e.strerror}") from None
+    finally:
+        for name in (scratch, scratch + ".lock"):
+            _mark(name, False)
+    return True
+
+
+def _fill(repo: Repo, theirs: str, scratch: str) -> None:
+    # A second early: the file system's clock is coarser than ours.
+    before = (int(time.time()) - 1) * 10**9
+    dated = _copy(theirs, scratch)
+    if dated is not None:
+        _clear_flags(repo, scratch)
+    head = repo.git.run("rev-parse", "-q", "--verify", "HEAD^{tree}", ok=(0, 1, 128))[1]
+    _git(repo, scratch, "read-tree", "--reset", head.decode().strip() or repo.empty_tree)
+    if dated is not None:
+        os.utime(scratch, ns=(dated, dated))  # what was racy stays racy
+    # Written even where nothing was refreshed: writing is what marks the racy entries that
+    # were found to differ, and without the marks the new date would hide them.
+    _git(repo, scratch, "update-index", "-q", "--refresh", "--force-write-index", ok=(0, 1))
+    os.utime(scratch, ns=(before, before))
+
+
+def _clear_flags(repo: Repo, scratch: str) -> None:
+    sparse = repo.config.flag("core.sparsecheckout")
+    assumed, skipped = [], []
+    for line in _git(repo, scratch, "ls-files", "-v", "-z").split(b"\0")[:-1]:
+        tag, path = line[:1], line[2:]
+        if tag.islower():
+            assumed.append(path)
+        if tag in b"Ss" and not sparse:
+            skipped.append(path)
+    for flag, paths in ("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped):
+        if paths:
+            _git(repo, scratch, "update-index", flag, "-z", "--stdin", stdin=_joined(paths))
+
+
+def _git(
+    repo: Repo, index: str, *args: str, stdin: bytes = b"", ok: tuple[int, ...] = (0,)
+) -> bytes:
+    env = {"GIT_INDEX_FILE": index}
+    return repo.git.run(*_HONEST, *args, stdin=stdin, ok=ok, env=env)[1]
+
+
+def _joined(paths: list[bytes]) -> bytes:
+    return b"\0".join(paths) + b"\0"
+
+
+def _copy(source: str, to: str) -> int | None:
+    """Copy a file with its date; return that (ns), None when there is no such file."""
+    try:
+        with open(source, "rb", buffering=0) as f, open(to, "wb", buffering=0) as g:
+            dated = os.fstat(f.fileno()).st_mtime_ns
+            while data := f.read(1 << 20):
+                g.write(data)
+    except FileNotFoundError:
+        return None
+    os.utime(to, ns=(dated, dated))
+    return dated
+
+
+def _changed(path: str) -> int:
+    try:
+        return os.stat(path).st_ctime_ns
+    except FileNotFoundError:
+        return 0
+
+
+def _mark(path: str, there: bool) -> None:
+    if there:
+        with open(path, "wb"):
+            return
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+
+
+def _sparse(repo: Repo) -> str:
+    return repo.own("index-sparse")
