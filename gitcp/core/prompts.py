@@ -1,0 +1,111 @@
+"""What of a prompt is the person's own words, and the texts that are made of it."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+SEPARATOR = "\n\n---\n\n"
+# Blocks that clients put into a prompt; nobody typed them (E§4.6).
+_BLOCK = r"<(ide_\w+|system-reminder|local-command-[a-z]+|command-[a-z]+)(?:\s[^<>]*)?>"
+_POLITE = (
+    "can you ",
+    "could you ",
+    "would you ",
+    "please ",
+    "let's ",
+    "i want you to ",
+    "i'd like you to ",
+    "i need you to ",
+)
+
+
+def clean(prompt: str) -> str:
+    """The prompt without the blocks its client added; "" when nothing else was in it.
+
+    Half of a surrogate pair, which JSON can carry, becomes "?": what is left is UTF-8.
+    """
+    prompt = utf8(prompt)
+    if "<" not in prompt:
+        return prompt.strip()
+    import re
+
+    opening = re.compile(_BLOCK)
+    kept, at = [], 0
+    unclosed: set[str] = set()  # looked for once, so that a hostile prompt costs no more
+    for tag in opening.finditer(prompt):
+        name = tag[1]
+        if tag.start() < at or name in unclosed:
+            continue
+        end = prompt.find(f"</{name}>", tag.end())
+        if end < 0:
+            unclosed.add(name)
+            continue
+        kept.append(prompt[at : tag.start()])
+        at = end + len(name) + 3
+    return ("".join(kept) + prompt[at:]).strip()
+
+
+def is_notification(prompt: str) -> bool:
+    """Did the client write this prompt to tell of a background task (A§0.1)?"""
+    return prompt.lstrip().startswith("<task-notification>")
+
+
+def subject(prompt: str | None, agent_type: str = "Claude Code") -> str:
+    """The subject of the checkpoint a prompt led to, at most 72 characters (E§2.4)."""
+    words = rest = _one_line(prompt or "")
+    while polite := next((p for p in _POLITE if rest[:20].lower().startswith(p)), ""):
+        rest = rest[len(polite) :]
+    rest = rest.removesuffix("?").rstrip()[:72].rstrip() or words[:72].rstrip()
+    return rest[:1].upper() + rest[1:] if rest else f"{agent_type} session updates"
+
+
+def first_prompt(prompt: str) -> str:
+    """The prompt on one line, cut after 100 characters, as states keep it (E§2.2)."""
+    return _cut(_one_line(prompt), 100)
+
+
+def prompt_txt(prompts: Iterable[str]) -> str:
+    """The text of prompt.txt (E§2.5)."""
+    return SEPARATOR.join(prompts)
+
+
+def context_md(prompts: Iterable[str]) -> str:
+    """The text of context.md: each prompt cut after 500 characters, never inside one."""
+    head = "# Session Context\n\n## User Prompts\n\n"
+    blocks = (f"### Prompt {n}\n\n{_cut(p, 500)}\n\n" for n, p in enumerate(prompts, 1))
+    return head + "".join(blocks)
+
+
+def task_subject(done: bool, tool_use_id: str, subagent_type: str = "", task: str = "") -> str:
+    """The subject of a subagent's first or last checkpoint (E§2.4)."""
+    short, verb = tool_use_id[:12], "Completed" if done else "Starting"
+    if not subagent_type:
+        return f"{verb} agent: {_cut(_one_line(task), 60)} ({short})" if task else f"Task: {short}"
+    if not task:
+        return f"{verb} '{subagent_type}' agent ({short})"
+    return f"{verb} '{subagent_type}' agent: {_cut(_one_line(task), 60)} ({short})"
+
+
+def todo_subject(todos: Iterable[Mapping[str, Any]], number: int, tool_use_id: str) -> str:
+    """The subject of an incremental checkpoint: the step that was completed last (E§2.4)."""
+    given, short = list(todos), tool_use_id[:12]
+    done = [t.get("content") for t in given if t.get("status") == "completed"]
+    if done and isinstance(done[-1], str) and done[-1].strip():
+        return f"{_cut(_one_line(done[-1]), 60)} ({short})"
+    return f"Planning: {len(given)} todos ({short})" if given else f"Checkpoint #{number}: {short}"
+
+
+def utf8(text: str) -> str:
+    """text with "?" for what UTF-8 cannot carry."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _one_line(text: str) -> str:
+    return " ".join(utf8(text).split())
+
+
+def _cut(text: str, size: int) -> str:
+    return text if len(text) <= size else text[:size] + "..."
