@@ -1,0 +1,85 @@
+"""Token usage: the counts an agent reports for its calls, added up and compared.
+
+The keys are those of the session state and of committed metadata (E§2.2).  A usage is cumulative
+over a transcript; what one checkpoint cost is the difference of two of them.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import NotRequired, TypedDict
+
+    class Usage(TypedDict):
+        """Tokens, and calls of the model; subagent_tokens is what its subagents used."""
+
+        input_tokens: int
+        cache_creation_tokens: int
+        cache_read_tokens: int
+        output_tokens: int
+        api_call_count: int
+        subagent_tokens: NotRequired[Usage]
+
+
+def usage(
+    fresh: int = 0, cache_creation: int = 0, cache_read: int = 0, output: int = 0, calls: int = 0
+) -> Usage:
+    """A usage of the five counts; fresh is input that came from no cache."""
+    return {
+        "input_tokens": fresh,
+        "cache_creation_tokens": cache_creation,
+        "cache_read_tokens": cache_read,
+        "output_tokens": output,
+        "api_call_count": calls,
+    }
+
+
+def count(value: object) -> int:
+    """A count as clients write it; what is absent, negative or not a number is 0."""
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def counts(given: Usage | None) -> tuple[int, int, int, int, int]:
+    """The five counts in the order usage() takes them; a missing key is 0."""
+    found: dict[str, object] = {**(given or {})}
+    fresh, creation, read, output, calls = (count(found.get(key)) for key in usage())
+    return fresh, creation, read, output, calls
+
+
+def add(*given: Usage | None) -> Usage:
+    """The sum; subagents' parts are summed apart.  None counts as nothing."""
+    columns = zip(counts(None), *map(counts, given), strict=True)
+    total = usage(*map(sum, columns))
+    parts = [u["subagent_tokens"] for u in given if u and u.get("subagent_tokens")]
+    if parts:
+        total["subagent_tokens"] = add(*parts)
+    return total
+
+
+def subtract(now: Usage | None, before: Usage | None) -> Usage:
+    """What was used since before, never below 0 (a transcript may have been cut)."""
+    pairs = zip(counts(now), counts(before), strict=True)
+    delta = usage(*(max(0, new - old) for new, old in pairs))
+    part, old_part = (u.get("subagent_tokens") if u else None for u in (now, before))
+    if part:
+        delta["subagent_tokens"] = subtract(part, old_part)
+    return delta
+
+
+def with_subagents(own: Usage | None, subagents: Iterable[Usage | None]) -> Usage | None:
+    """own, with what its subagents used beside it; None when nobody used anything."""
+    parts = [u for u in subagents if u]
+    if own is None and not parts:
+        return None
+    total = add(own)
+    if parts:
+        total["subagent_tokens"] = add(*(flat(u) for u in parts))
+    return total
+
+
+def flat(given: Usage) -> Usage:
+    """One level: the subagents' part added to the rest (E§2.5, the root's token_usage)."""
+    part = given.get("subagent_tokens")
+    total = usage(*counts(given))
+    return add(total, flat(part)) if part else total
