@@ -1,0 +1,26 @@
+"""The agents gitcp knows, one adapter module each.
+
+An adapter has NAME (ours, on command lines), AGENT_TYPE (in stored data), HOOKS and
+settings_paths (what `enable` installs and where), SESSION_ENV (what names the session to a git
+hook), event (payload to record), scan (transcript to facts), session_dir, subagent_transcript and
+resume_command.
+"""
+
+from __future__ import annotations
+
+from gitcp.errors import InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+NAMES = ("claude-code", "gemini-cli", "codex")
+_TYPES = {"Claude Code": "claude-code", "Gemini CLI": "gemini-cli", "Codex": "codex"}
+
+
+def adapter(name: str) -> ModuleType:
+    """The adapter of a name, or of an agent type found in stored data; else InputError."""
+    known = _TYPES.get(name, name)
+    if known not in NAMES:
+        raise InputError(f"unknown agent '{name}'; known are {', '.join(NAMES)}")
+    return __import__("gitcp.agents." + known.replace("-", "_"), fromlist=["NAME"])

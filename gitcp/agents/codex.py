@@ -1,0 +1,118 @@
+"""Codex: its hooks, where it keeps things, and what its payloads mean (A§0.3, A§1.3)."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.agents import payload as read
+from gitcp.core import ids
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.agents.payload import Event, Tool
+    from gitcp.core.transcript import Scan
+
+NAME = "codex"
+AGENT_TYPE = "Codex"
+SESSION_ENV = ("CODEX_SESSION_ID",)  # CODEX_THREAD_ID may be a subagent's
+KINDS = {"apply_patch": "write", "Bash": "shell", "spawn_agent": "task"}
+EVENTS = {
+    "SessionStart": "session-start",
+    "UserPromptSubmit": "turn-start",
+    "PreToolUse": "tool-start",
+    "PostToolUse": "tool-end",
+    "SubagentStart": "subagent-start",
+    "SubagentStop": "subagent-end",
+    "Stop": "turn-end",
+    "PreCompact": "compact",
+    "SessionEnd": "session-end",
+}
+_TOOLS = "Bash|apply_patch"
+# (client's event, matcher or None, seconds or None)
+HOOKS = (
+    ("SessionStart", None, None),
+    ("UserPromptSubmit", None, None),
+    ("PreToolUse", _TOOLS, None),
+    ("PostToolUse", _TOOLS, None),
+    ("SubagentStart", None, None),
+    ("SubagentStop", None, None),
+    ("Stop", None, None),
+    ("PreCompact", None, None),
+    ("SessionEnd", None, None),
+)
+
+
+def settings_paths(home: str, top: str) -> dict[str, str]:
+    """Where hooks can be installed: for all users of the repository, for the person."""
+    return {
+        "shared": os.path.join(top, ".codex", "hooks.json"),
+        "user": os.path.join(home, ".codex", "hooks.json"),
+    }
+
+
+def event(name: str, payload: dict[str, Any]) -> Event:
+    """The record of a hook call; InputError names a field that cannot be right."""
+    ours, agent = EVENTS.get(name), payload.get("agent_id")
+    if ours is None or (ours == "turn-start" and agent is not None):
+        return read.unknown(NAME)
+    found = read.event(NAME, ours, payload)
+    if agent is not None and name != "SubagentStop" and "transcript_path" in found:
+        found["agent_transcript_path"] = found.pop("transcript_path")
+    if ours in ("tool-start", "tool-end"):
+        tool = found["tool"] = read.tool(payload, KINDS, found["cwd"])
+        _complete(tool, payload, found["cwd"])
+    return found
+
+
+def _complete(tool: Tool, payload: dict[str, Any], cwd: str) -> None:
+    response = payload.get("tool_response")
+    response = response if isinstance(response, str) else ""
+    if tool["kind"] in ("write", "shell"):
+        tool["input_paths"] = _patched(payload, cwd)
+    if tool["kind"] == "write":
+        tool["failed"] = bool(response) and not response.startswith("Exit code: 0\n")
+    elif tool["kind"] == "task":
+        from gitcp.core.transcript import load
+
+        agent = (load(response.encode()) or {}).get("agent_id")
+        if agent is not None:
+            tool["agent_id"] = ids.component(agent, "agent_id")
+
+
+def _patched(payload: dict[str, Any], cwd: str) -> list[str]:
+    """The paths of a patch, also of one given to a shell in a here-document."""
+    command = read.text(read.mapping(payload, "tool_input"), "command")
+    if "*** Begin Patch" not in command:
+        return []
+    from gitcp.core import patch
+
+    return [read.path(path, cwd, "command") for path in patch.paths(command)]
+
+
+def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+    """What a transcript says (gitcp.core.transcript.Scan)."""
+    from gitcp.core import transcript_codex
+
+    return transcript_codex.scan(data, start, previous)
+
+
+def session_dir(home: str, cwd: str) -> str:
+    """The folder of all transcripts: <year>/<month>/<day>/rollout-<time>-<session id>.jsonl."""
+    return os.path.join(home, ".codex", "sessions")
+
+
+def subagent_transcript(transcript_path: str, agent_id: str) -> str | None:
+    """The transcript of a subagent, found beside its session's; None when there is none."""
+    folder, end = os.path.dirname(transcript_path), f"-{agent_id}.jsonl"
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(end))
+    except OSError:
+        return None
+    return os.path.join(folder, names[-1]) if names else None
+
+
+def resume_command(session_id: str) -> str:
+    """What the person types to go on with a session."""
+    return f"codex resume {session_id}"

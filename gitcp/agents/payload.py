@@ -1,0 +1,175 @@
+"""Checked access to the JSON that a client's hook gives, and the records made of it.
+
+A field of the wrong type, or an id that is not safe as a name, is an InputError naming the field.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core import ids, prompts
+from gitcp.errors import InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, NotRequired, TypedDict
+
+    class Tool(TypedDict):
+        """A tool call; id is "" where the client gives none (Gemini)."""
+
+        name: str
+        id: str
+        kind: str  # write, shell, task, todo, read, other
+        input_paths: list[str]  # absolute; what its input says it will write
+        failed: bool
+        command: NotRequired[str]
+        todos: NotRequired[list[dict[str, Any]]]
+        subagent_type: NotRequired[str]
+        description: NotRequired[str]
+        agent_id: NotRequired[str]  # the subagent that it started
+
+    class Event(TypedDict):
+        """A hook call in our words; of an event called unknown only the first three keys."""
+
+        type: str
+        event: str
+        agent: str
+        session_id: NotRequired[str]
+        cwd: NotRequired[str]
+        notification: NotRequired[bool]  # the prompt is the client's, of a background task
+        agent_id: NotRequired[str]  # the subagent in which it happened
+        agent_type: NotRequired[str]
+        turn: NotRequired[str]
+        transcript_path: NotRequired[str]  # the session's
+        agent_transcript_path: NotRequired[str]  # the subagent's
+        prompt: NotRequired[str]
+        source: NotRequired[str]
+        reason: NotRequired[str]
+        last_message: NotRequired[str]
+        tool: NotRequired[Tool]
+        tools: NotRequired[list[Tool]]  # of a whole response, where the client tells only that
+
+
+# key of the payload -> key of the record; texts that may be absent or null
+_TEXTS = {
+    "agent_type": "agent_type",
+    "transcript_path": "transcript_path",
+    "agent_transcript_path": "agent_transcript_path",
+    "source": "source",
+    "reason": "reason",
+    "prompt_id": "turn",
+    "turn_id": "turn",
+}
+
+
+def unknown(agent: str) -> Event:
+    """The record of a hook that means nothing to us; nothing of its payload is trusted."""
+    return {"type": "event", "event": "unknown", "agent": agent}
+
+
+def event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
+    """The record with what all clients say in the same words."""
+    found: Event = {
+        "type": "event",
+        "event": name,
+        "agent": agent,
+        "session_id": ids.session_id(payload.get("session_id")),
+        "cwd": directory(payload),
+        "notification": False,
+    }
+    texts = {ours: text(payload, key) for key, ours in _TEXTS.items() if key in payload}
+    found.update({key: value for key, value in texts.items() if value})  # type: ignore[typeddict-item]
+    for key in ("last_assistant_message", "prompt_response"):
+        if payload.get(key):
+            found["last_message"] = words(payload, key)
+    if payload.get("agent_id") is not None:
+        found["agent_id"] = ids.component(payload["agent_id"], "agent_id")
+    if name == "turn-start":
+        prompt = words(payload, "prompt")
+        found["prompt"] = prompts.clean(prompt)
+        found["notification"] = prompts.is_notification(prompt)
+    return found
+
+
+def tool(payload: Mapping[str, Any], kinds: Mapping[str, str], cwd: str) -> Tool:
+    """The call a payload is about; input_paths is left to the client's adapter."""
+    name, given = text(payload, "tool_name"), mapping(payload, "tool_input")
+    if not name:
+        raise InputError("'tool_name' is missing")
+    key = payload.get("tool_use_id")
+    found: Tool = {
+        "name": name,
+        "id": "" if key is None else ids.tool_use_id(key),
+        "kind": kinds.get(name, "other"),
+        "input_paths": [],
+        "failed": False,
+    }
+    kind = found["kind"]
+    if kind == "shell":
+        found["command"] = words(given, "command")
+    elif kind == "task":
+        found["subagent_type"] = text(given, "subagent_type")
+        found["description"] = words(given, "description")
+    elif kind == "todo":
+        found["todos"] = objects(given, "todos")
+    return found
+
+
+def text(given: Mapping[str, Any], key: str) -> str:
+    """The text under key; "" when it is absent or null."""
+    value = words(given, key)
+    if value and value != given[key]:
+        raise InputError(f"'{key}' is not UTF-8: {ascii(given[key])[:80]}")
+    return value
+
+
+def words(given: Mapping[str, Any], key: str) -> str:
+    """A text for people under key, "" when there is none; what is not UTF-8 becomes "?"."""
+    value = given.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise InputError(f"'{key}' is not a text: {ascii(value)[:80]}")
+    return prompts.utf8(value)
+
+
+def mapping(given: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """The object under key; empty when it is absent or null."""
+    value = given.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise InputError(f"'{key}' is not an object: {ascii(value)[:80]}")
+    return value
+
+
+def objects(given: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    """The objects listed under key; none when it is absent or null."""
+    value = given.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise InputError(f"'{key}' is not a list of objects: {ascii(value)[:80]}")
+    return value
+
+
+def directory(payload: Mapping[str, Any]) -> str:
+    """The directory in which the hook's call happened."""
+    found = text(payload, "cwd")
+    if not os.path.isabs(found) or "\0" in found:
+        raise InputError(f"'cwd' is not an absolute path: {ascii(found)[:80]}")
+    return found
+
+
+def path(given: str, cwd: str, field: str) -> str:
+    """The absolute path that given means in cwd, without `.` and `..`; nothing is looked up."""
+    if "\0" in given:
+        raise InputError(f"'{field}' has a NUL: {ascii(given)[:80]}")
+    return os.path.normpath(os.path.join(cwd, given))
+
+
+def paths(given: Mapping[str, Any], keys: tuple[str, ...], cwd: str) -> list[str]:
+    """What stands under the first of keys that is there, as a path; or nothing."""
+    named = ((text(given, key), key) for key in keys)
+    return next(([path(value, cwd, key)] for value, key in named if value), [])

@@ -1,0 +1,236 @@
+"""What is asked of every adapter, and payloads that no recording has."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitcp import agents
+from gitcp.agents import claude_code, codex, gemini_cli
+from gitcp.core import transcript_claude, transcript_gemini
+from gitcp.errors import InputError
+
+COMMON = {"session_id": "s1", "cwd": "/repo"}
+PATCH = "*** Begin Patch\n*** Update File: a b.txt\n*** Move to: sub/../c.txt\n*** End Patch\n"
+
+
+def call(name: str, given: Any, **more: Any) -> dict[str, Any]:
+    return {**COMMON, "tool_name": name, "tool_input": given, "tool_use_id": "t1", **more}
+
+
+def test_an_adapter_is_found_by_its_name_and_by_the_agent_type_in_stored_data() -> None:
+    for name in agents.NAMES:
+        found = agents.adapter(name)
+        assert name == found.NAME
+        assert agents.adapter(found.AGENT_TYPE) is found
+
+
+def test_an_unknown_agent_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(InputError, match="'cursor'; known are claude-code, gemini-cli, codex"):
+        agents.adapter("cursor")
+
+
+@pytest.mark.parametrize("name", agents.NAMES)
+def test_each_hook_that_is_installed_is_understood_and_its_tools_known(name: str) -> None:
+    found = agents.adapter(name)
+    matchers = {event: matcher for event, matcher, _ in found.HOOKS}
+    assert set(matchers) <= set(found.EVENTS)
+    for event, matcher in matchers.items():
+        assert (matcher is not None) == (found.EVENTS[event] in ("tool-start", "tool-end"))
+        for tool in (matcher or "").split("|") if matcher else ():
+            assert found.KINDS[tool] not in ("read", "other")
+
+
+def test_the_tools_that_write_are_the_same_in_events_and_transcripts() -> None:
+    for adapter, writes in (
+        (claude_code, transcript_claude.WRITES),
+        (gemini_cli, transcript_gemini.WRITES),
+    ):
+        assert [name for name, kind in adapter.KINDS.items() if kind == "write"] == list(writes)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "name"),
+    [
+        (claude_code, "Notification"),
+        (gemini_cli, "PreCompress"),
+        (gemini_cli, "BeforeModel"),
+        (codex, "PermissionRequest"),
+        (codex, "NeverHeardOf"),
+    ],
+)
+def test_a_hook_that_means_nothing_to_us_is_unknown_whatever_it_holds(
+    adapter: Any, name: str
+) -> None:
+    unknown = {"type": "event", "event": "unknown", "agent": adapter.NAME}
+    assert adapter.event(name, {"session_id": 7}) == unknown
+
+
+@pytest.mark.parametrize(
+    ("field", "payload"),
+    [
+        ("session_id", {"cwd": "/repo"}),
+        ("session_id", {"session_id": "../x", "cwd": "/repo"}),
+        ("session_id", {"session_id": "-x", "cwd": "/repo"}),
+        ("session_id", {"session_id": ["s1"], "cwd": "/repo"}),
+        ("cwd", {"session_id": "s1"}),
+        ("cwd", {"session_id": "s1", "cwd": "repo"}),
+        ("cwd", {"session_id": "s1", "cwd": "/re\0po"}),
+        ("transcript_path", {**COMMON, "transcript_path": 1}),
+        ("transcript_path", {**COMMON, "transcript_path": "/\ud800"}),
+        ("agent_id", {**COMMON, "agent_id": "a/b"}),
+        ("tool_name", {**COMMON}),
+        ("tool_input", call("Write", "x")),
+        ("tool_use_id", call("Write", {}, tool_use_id="a/../b")),
+        ("file_path", call("Write", {"file_path": 1})),
+        ("file_path", call("Write", {"file_path": "a\0b"})),
+        ("command", call("Bash", {"command": ["ls"]})),
+        ("todos", call("TodoWrite", {"todos": ["x"]})),
+        ("agentId", call("Agent", {}, tool_response={"agentId": "../x"})),
+    ],
+)
+def test_a_field_that_cannot_be_right_is_named(field: str, payload: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=f"^'{field}' "):
+        claude_code.event("PostToolUse", payload)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "event", "payload", "paths"),
+    [
+        (claude_code, "PreToolUse", call("Write", {"file_path": "/a/./b"}), ["/a/b"]),
+        (claude_code, "PreToolUse", call("Edit", {"file_path": "src/x.py"}), ["/repo/src/x.py"]),
+        (claude_code, "PreToolUse", call("NotebookEdit", {"notebook_path": "/n"}), ["/n"]),
+        (claude_code, "PreToolUse", call("mcp__acp__Edit", {"file_path": "/m"}), ["/m"]),
+        (claude_code, "PreToolUse", call("Read", {"file_path": "/r"}), []),
+        (claude_code, "PreToolUse", call("mcp__else__Write", {"file_path": 3}), []),
+        (gemini_cli, "BeforeTool", call("replace", {"file_path": "x"}), ["/repo/x"]),
+        (gemini_cli, "BeforeTool", call("save_file", {"filename": "y"}), ["/repo/y"]),
+        (codex, "PreToolUse", call("apply_patch", {"command": PATCH}), ["a b.txt", "c.txt"]),
+        (
+            codex,
+            "PreToolUse",
+            call("Bash", {"command": f"apply_patch <<'EOF'\n{PATCH}EOF\n"}),
+            ["a b.txt", "c.txt"],
+        ),
+        (codex, "PreToolUse", call("Bash", {"command": "echo '*** Add File: no'"}), []),
+    ],
+)
+def test_paths_are_taken_from_what_each_tool_calls_them(
+    adapter: Any, event: str, payload: dict[str, Any], paths: list[str]
+) -> None:
+    found = adapter.event(event, payload)["tool"]["input_paths"]
+    assert found == [p if p.startswith("/") else f"/repo/{p}" for p in paths]
+
+
+@pytest.mark.parametrize(
+    ("name", "payload", "expected"),
+    [
+        ("PreToolUse", call("Task", {}), "subagent-start"),
+        ("PostToolUse", call("Task", {}, tool_response={"agentId": "a1"}), "subagent-end"),
+        ("PostToolUse", call("Agent", {}, tool_response={"isAsync": True}), "tool-end"),
+        ("PostToolUseFailure", call("Agent", {}), "subagent-end"),
+        ("PreToolUse", call("TodoWrite", {"todos": []}), "tool-start"),
+        ("PostToolUse", call("TodoWrite", {"todos": [{"content": "x"}]}), "todo"),
+        ("PostToolUseFailure", call("TodoWrite", {}), "tool-end"),
+        ("UserPromptSubmit", {**COMMON, "agent_id": "a1", "prompt": "x"}, "unknown"),
+    ],
+)
+def test_tasks_and_todos_have_events_of_their_own(
+    name: str, payload: dict[str, Any], expected: str
+) -> None:
+    assert claude_code.event(name, payload)["event"] == expected
+
+
+@pytest.mark.parametrize(
+    ("adapter", "payload", "failed"),
+    [
+        (codex, call("apply_patch", {}, tool_response="Exit code: 0\nWall time: 0\n"), False),
+        (codex, call("apply_patch", {}, tool_response="Exit code: 1\nWall time: 0\n"), True),
+        (codex, call("Bash", {}, tool_response=""), False),
+        (gemini_cli, call("replace", {}, tool_response={"error": {"message": "x"}}), True),
+        (gemini_cli, call("replace", {}, tool_response={"llmContent": "x"}), False),
+    ],
+)
+def test_a_tool_has_failed_when_its_client_says_so(
+    adapter: Any, payload: dict[str, Any], failed: bool
+) -> None:
+    name = next(name for name, ours in adapter.EVENTS.items() if ours == "tool-end")
+    assert adapter.event(name, payload)["tool"]["failed"] is failed
+
+
+def test_a_prompt_is_cleaned_and_half_a_character_does_no_harm() -> None:
+    given = {**COMMON, "prompt": "<system-reminder>no</system-reminder> fix \ud83d it"}
+    found = claude_code.event("UserPromptSubmit", given)
+    assert (found["prompt"], found["notification"]) == ("fix ? it", False)
+
+
+def test_null_stands_for_absent() -> None:
+    given = {**COMMON, "transcript_path": None, "agent_id": None, "prompt": "x", "source": None}
+    assert codex.event("UserPromptSubmit", given) == {
+        "type": "event",
+        "event": "turn-start",
+        "agent": "codex",
+        "session_id": "s1",
+        "cwd": "/repo",
+        "notification": False,
+        "prompt": "x",
+    }
+
+
+def test_transcripts_are_where_each_client_keeps_them(tmp_path: Path) -> None:
+    home = str(tmp_path)
+    assert claude_code.session_dir(home, "/w/a_b.c") == f"{home}/.claude/projects/-w-a-b-c"
+    assert codex.session_dir(home, "/w") == f"{home}/.codex/sessions"
+    assert gemini_cli.session_dir(home, "/w/app") == f"{home}/.gemini/tmp/app/chats"
+    projects = tmp_path / ".gemini" / "projects.json"
+    projects.parent.mkdir()
+    projects.write_text(json.dumps({"projects": {"/w/app": "app-2", "/w/bad": "../x"}}))
+    assert gemini_cli.session_dir(home, "/w/app") == f"{home}/.gemini/tmp/app-2/chats"
+    assert gemini_cli.session_dir(home, "/w/bad") == f"{home}/.gemini/tmp/bad/chats"
+
+
+def test_a_subagent_transcript_of_an_older_claude_code_stands_beside_its_session(
+    tmp_path: Path,
+) -> None:
+    session, old = str(tmp_path / "s1.jsonl"), tmp_path / "agent-a1.jsonl"
+    new = str(tmp_path / "s1" / "subagents" / "agent-a1.jsonl")
+    assert claude_code.subagent_transcript(session, "a1") == new
+    old.write_text("")
+    assert claude_code.subagent_transcript(session, "a1") == str(old)
+    with pytest.raises(InputError, match="'agent_id'"):
+        claude_code.subagent_transcript(session, "../../x")
+
+
+def test_a_subagent_transcript_of_codex_is_found_by_its_id(tmp_path: Path) -> None:
+    session = str(tmp_path / "rollout-1-s1.jsonl")
+    assert codex.subagent_transcript(session, "a1") is None
+    (tmp_path / "rollout-2-a1.jsonl").write_text("")
+    assert codex.subagent_transcript(session, "a1") == str(tmp_path / "rollout-2-a1.jsonl")
+    assert codex.subagent_transcript(str(tmp_path / "gone" / "x.jsonl"), "a1") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("claude-code", "claude -r s1"),
+        ("gemini-cli", "gemini --resume s1"),
+        ("codex", "codex resume s1"),
+    ],
+)
+def test_a_session_is_resumed_by_the_clients_own_command(name: str, command: str) -> None:
+    assert agents.adapter(name).resume_command("s1") == command
+
+
+def test_settings_are_looked_for_where_each_client_reads_them() -> None:
+    assert [agents.adapter(name).settings_paths("/h", "/r") for name in agents.NAMES] == [
+        {
+            "local": "/r/.claude/settings.local.json",
+            "shared": "/r/.claude/settings.json",
+            "user": "/h/.claude/settings.json",
+        },
+        {"shared": "/r/.gemini/settings.json", "user": "/h/.gemini/settings.json"},
+        {"shared": "/r/.codex/hooks.json", "user": "/h/.codex/hooks.json"},
+    ]

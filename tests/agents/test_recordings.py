@@ -1,0 +1,173 @@
+"""Every payload that a real client was seen to send, through its adapter."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from gitcp import agents
+from tests.agents import recording
+
+# b: the batch that ends a response; N: a prompt that is the client's own notification
+SIGNS = {
+    "session-start": "S",
+    "turn-start": "P",
+    "tool-start": "(",
+    "tool-end": ")",
+    "subagent-start": "[",
+    "subagent-end": "]",
+    "turn-end": ".",
+    "compact": "C",
+    "session-end": "E",
+    "unknown": "",
+}
+SEQUENCES = [
+    ("claude-code", "api-error", "SP()bE"),
+    ("claude-code", "basic", "SP()b()b()b()b.E"),
+    ("claude-code", "compact", "SP.ESC]]SESP.E"),
+    ("claude-code", "deny-exit2", "SP(b()b.E"),
+    ("claude-code", "deny-json", "SP(b()b.E"),
+    ("claude-code", "fail", "SP()bb()bbb()b()b()b.N.E"),
+    ("claude-code", "parallel", "SP()()()b()()()()b(())b.E"),
+    ("claude-code", "resume", "SP()b()b()b()b.ESP()b.E"),
+    ("claude-code", "sigint", "SP()b(E"),
+    ("claude-code", "stop-block", "SP()b()b.........E"),
+    ("claude-code", "subagent", "SP[[[[()b(()b])]b]]bbb.E"),
+    ("claude-code", "tui", "SP()b()b()b()b.ESP()b()bb()b.E"),
+    ("claude-code", "tui-esc", "SP()b(P.E"),
+    ("codex", "basic", "SP()()().E"),
+    ("codex", "deny-exit2", "SP((().E"),
+    ("codex", "resume", "SP()()().ESP().E"),
+    ("codex", "sigint", "SP()(E"),
+    ("codex", "subagent", "SP()[(()]).E"),
+    ("gemini-cli", "basic", "SP()()()()()().E"),
+    ("gemini-cli", "deny-exit2", "SP(()()()((.E"),
+    ("gemini-cli", "resume", "SP()()()()()().ESP().E"),
+]
+
+
+def events(agent: str, scenario: str) -> list[dict[str, Any]]:
+    """The records of the hooks that mean something to us."""
+    event = agents.adapter(agent).event
+    records = [event(name, payload) for name, payload in recording.calls(agent, scenario)]
+    return [record for record in records if record["event"] != "unknown"]
+
+
+def sign(event: dict[str, Any]) -> str:
+    if "tools" in event:
+        return "b"
+    return "N" if event["notification"] else SIGNS[event["event"]]
+
+
+@pytest.mark.parametrize(("agent", "scenario", "expected"), SEQUENCES)
+def test_the_hooks_of_a_session_become_our_events(agent: str, scenario: str, expected: str) -> None:
+    assert "".join(map(sign, events(agent, scenario))) == expected
+
+
+def test_each_recording_is_read() -> None:
+    assert [(agent, scenario) for agent, scenario, _ in SEQUENCES] == recording.SCENARIOS
+
+
+@pytest.mark.parametrize(("agent", "scenario"), recording.SCENARIOS)
+def test_an_event_names_its_session_and_only_absolute_paths(agent: str, scenario: str) -> None:
+    for event in events(agent, scenario):
+        assert (event["type"], event["agent"]) == ("event", agent)
+        assert event["session_id"] in event.get("transcript_path", event["session_id"]) or (
+            agent == "gemini-cli" and event["session_id"][:8] in event["transcript_path"]
+        )
+        for tool in (event["tool"],) if "tool" in event else event.get("tools", ()):
+            assert all(os.path.isabs(path) for path in tool["input_paths"])
+            assert bool(tool["input_paths"]) == (tool["kind"] == "write")
+
+
+def tools(agent: str, scenario: str, event: str) -> list[tuple[str, str, list[str], bool]]:
+    found = [e["tool"] for e in events(agent, scenario) if e["event"] == event and "tool" in e]
+    return [(t["name"], t["kind"], t["input_paths"], t["failed"]) for t in found]
+
+
+@pytest.mark.parametrize(
+    ("agent", "expected"),
+    [
+        (
+            "claude-code",
+            [
+                ("Write", "write", ["/repo/hello.py"], False),
+                ("Read", "read", [], False),
+                ("Edit", "write", ["/repo/README.md"], False),
+                ("Bash", "shell", [], False),
+            ],
+        ),
+        (
+            "codex",
+            [
+                ("apply_patch", "write", ["/repo/hello.py"], False),
+                ("apply_patch", "write", ["/repo/README.md"], False),
+                ("Bash", "shell", [], False),
+            ],
+        ),
+        (
+            "gemini-cli",
+            [
+                ("write_file", "write", ["/repo/hello.py"], False),
+                ("read_file", "read", [], False),
+                ("replace", "write", ["/repo/README.md"], False),
+                ("run_shell_command", "shell", [], False),
+                ("write_file", "write", ["/repo/a.txt"], False),
+                ("write_file", "write", ["/repo/b.txt"], False),
+            ],
+        ),
+    ],
+)
+def test_a_tool_says_what_it_writes(agent: str, expected: list[Any]) -> None:
+    assert tools(agent, "basic", "tool-start") == expected
+    assert tools(agent, "basic", "tool-end") == expected
+
+
+def test_the_first_prompt_and_the_last_words_are_in_the_events() -> None:
+    for agent in agents.NAMES:
+        turn = [e for e in events(agent, "basic") if e["event"] in ("turn-start", "turn-end")]
+        assert turn[0]["prompt"] == "Create hello.py and edit README"
+        assert turn[1]["last_message"].endswith("All done: first prompt zq.")
+        assert turn[0].get("turn") == turn[1].get("turn")
+        assert ("turn" in turn[0]) == (agent != "gemini-cli")
+
+
+def test_a_failing_shell_call_of_claude_code_has_failed() -> None:
+    ends = tools("claude-code", "fail", "tool-end")
+    assert [failed for _, _, _, failed in ends] == [False, True, False, False, False]
+
+
+def test_a_batch_tells_of_calls_that_never_ran() -> None:
+    batches = [e["tools"] for e in events("claude-code", "fail") if "tools" in e]
+    failed = [tool["name"] for batch in batches for tool in batch if tool["failed"]]
+    assert failed == ["Edit", "NoSuchTool", "Bash"]
+
+
+def test_a_subagent_of_claude_code_is_tied_to_the_call_that_started_it() -> None:
+    found = events("claude-code", "subagent")
+    ends = [e["tool"] for e in found if e["event"] == "subagent-end" and "tool" in e]
+    assert [(t["agent_id"], t["subagent_type"], t["description"]) for t in ends] == [
+        ("ad39abccf79166956", "general-purpose", "beta work"),
+        ("ac86c8dc02668f0fb", "general-purpose", "alpha work"),
+    ]
+    stops = [e for e in found if e["event"] == "subagent-end" and "tool" not in e]
+    adapter = agents.adapter("claude-code")
+    for stop in stops:
+        path = adapter.subagent_transcript(stop["transcript_path"], stop["agent_id"])
+        assert path == stop["agent_transcript_path"]
+
+
+def test_a_subagent_of_codex_has_its_own_transcript_and_starts_no_turn() -> None:
+    found = events("codex", "subagent")
+    spawned = next(e["tool"] for e in found if e["event"] == "tool-end")
+    inside = [e for e in found if e.get("agent_id") == spawned["agent_id"]]
+    assert [e["event"] for e in inside] == [
+        "subagent-start",
+        "tool-start",
+        "tool-end",
+        "subagent-end",
+    ]
+    assert all(e["agent_transcript_path"].endswith(f"{e['agent_id']}.jsonl") for e in inside)
+    assert [e["event"] for e in found].count("turn-start") == 1
