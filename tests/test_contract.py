@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -106,7 +107,10 @@ def test_references_lead_to_pages_that_exist(path: Path) -> None:
 
 def test_the_program_reads_exactly_the_configuration_that_is_documented() -> None:
     calls = r"""config\.(?:get|all|flag|size)\(\s*f?["']gitcp\.([^"']+)["']"""
-    read = {re.sub(r"\{.*?\}", "<event>", key) for key in re.findall(calls, CODE)}
+    constants = dict(re.findall(r"""^(_\w+) = "(.*)"$""", CODE, re.M))
+    named = re.compile(r"\{(\w+)\}")
+    keys = re.findall(calls, CODE)
+    read = {named.sub(lambda m: constants.get(m[1], "<event>"), key) for key in keys}
     written = re.findall(r"^\.It Cm gitcp\.(.*)", page("gitcp-config", 5), re.M)
     assert read == {re.sub(r" ?Ns (Ar|Cm) ?| (?=\.)", "", key) for key in written}
 
@@ -122,7 +126,7 @@ def test_the_examples_of_a_page_run(path: Path, repo: Path) -> None:
     _, _, examples = path.read_text().partition(".Sh EXAMPLES\n")
     lines = re.findall(r"^\.Dl \$ (.*)", examples.partition("\n.Sh ")[0], re.M)
     (repo / "README.md").write_text("line one\nline 2\nline three\n")
-    search = f"{TOP / 'bin'}:{TOP / '.venv' / 'bin'}:{os.environ['PATH']}"
+    search = f"{TOP / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     for line in lines:
         for name, char in MDOC.items():
             line = line.replace(name, char)  # noqa: PLW2901
