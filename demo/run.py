@@ -1,0 +1,96 @@
+"""The demo: a recorded session of a real agent in a scratch repository, found again by commit.
+
+Every line after a `$` is run as it stands; the demo fails when one does not say what it should.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import gitcp
+
+TOP = Path(__file__).resolve().parents[1]
+sys.path.append(str(TOP))
+
+from tests.replay import Call, Replay, initial  # noqa: E402  the package itself is the installed one
+
+PERSON = {"NAME": "A Person", "EMAIL": "person@example.com"}
+
+
+def environment(home: Path) -> dict[str, str]:
+    """The person's environment: a home of their own, the installed commands, no terminal."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("GIT", "CLAUDE"))}
+    who = {f"GIT_{role}_{k}": v for role in ("AUTHOR", "COMMITTER") for k, v in PERSON.items()}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return {**kept, **who, "HOME": str(home), "PATH": path, "GIT_CONFIG_NOSYSTEM": "1"}
+
+
+def step(command: str, *wanted: str) -> str:
+    """Show and run a command; exit when it fails or a pattern of wanted is not in its output."""
+    print(f"$ {command}", flush=True)
+    done = subprocess.run(
+        ["sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    print(done.stdout, flush=True)
+    missing = [pattern for pattern in wanted if not re.search(pattern, done.stdout, re.M)]
+    if done.returncode or missing:
+        sys.exit(f"demo: '{command}': exit status {done.returncode}, not found: {missing}")
+    return done.stdout
+
+
+def said(call: Call) -> None:
+    """One line for what a person would see of a hook call."""
+    prompt = call.payload.get("prompt")
+    if prompt:
+        print(f"> {prompt}")
+    elif call.event == "PostToolUse":
+        given = call.payload["tool_input"]
+        print(f"  {call.payload['tool_name']}: {given.get('file_path') or given.get('command')}")
+    elif call.event == "Stop":
+        print(f"  {call.payload['last_assistant_message']}")
+
+
+def tell(repo: Path, home: Path) -> None:
+    """The story of the demo, step by step."""
+    step("gitcp enable", "")
+    print("(a recorded session of Claude Code is played; its first turn commits by itself)")
+    calls = Replay(
+        "claude-code", "resume", repo, home, entry=Path(gitcp.__file__).parent / "entry.py"
+    ).run(said)
+    print(f"({len(calls)} hook calls)\n")
+
+    step("git status --short", r"second\.txt")
+    step("gitcp status", "Claude Code", "Second prompt")
+    step("gitcp list-streams", r"refs/heads/entire/[0-9a-f]{7}-e3b0c4")
+    step("git add second.txt && git commit -q -m 'Add the second file'")
+    step("git log -1 --format=%B", "^Entire-Checkpoint: [0-9a-f]{12}$")
+    step("gitcp log", "Add the second file", "agent commit")
+    step("gitcp show HEAD", "Second prompt please", r"second\.txt")
+    step("gitcp show HEAD~1", "Create hello.py and edit README", r"hello\.py")
+    step("git ls-tree -r --name-only entire/checkpoints/v1", r"^../.{10}/0/full\.jsonl$")
+    step("git for-each-ref --format='%(refname)' refs/heads/", "^refs/heads/entire/checkpoints/v1$")
+    step("gitcp disable --uninstall")
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="gitcp-demo-") as name:
+        scratch = Path(name).resolve()
+        repo, home = scratch / "repo", scratch / "home"
+        repo.mkdir()
+        home.mkdir()
+        env = environment(home)
+        os.environ.clear()
+        os.environ.update(env)
+        initial(repo)
+        os.chdir(repo)
+        tell(repo, home)
+    print("The demo is done: every step said what it should.")
+
+
+if __name__ == "__main__":
+    main()
