@@ -1,0 +1,148 @@
+"""The JSON of a committed checkpoint: its summary and its sessions' metadata (E§2.5, §2.6)."""
+
+from __future__ import annotations
+
+import json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from typing import Any
+
+    Metadata = dict[str, Any]  # one JSON object; keys not known here are kept
+    Session = tuple[Metadata | None, Collection[str]]  # metadata, names in its directory
+
+METADATA, PROMPT, CONTEXT, HASH = "metadata.json", "prompt.txt", "context.md", "content_hash.txt"
+SEPARATOR = "\n\n---\n\n"
+# The original's order; what it does not know stands behind.
+_ROOT = """cli_version checkpoint_id strategy branch checkpoints_count files_touched sessions
+token_usage""".split()
+_SESSION = """cli_version checkpoint_id session_id strategy created_at branch checkpoints_count
+files_touched agent turn_id is_task tool_use_id transcript_identifier_at_start
+checkpoint_transcript_start transcript_lines_at_start token_usage summary initial_attribution
+transcript_path""".split()
+_COUNTS = """input_tokens cache_creation_tokens cache_read_tokens output_tokens
+api_call_count""".split()
+_GO = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
+
+
+def dump(value: Mapping[str, Any]) -> bytes:
+    """JSON as the original writes it: indented by two, <, > and & escaped, a newline at the end."""
+    made = json.dumps(value, indent=2, ensure_ascii=False).translate(_GO) + "\n"
+    try:
+        return made.encode()
+    except UnicodeEncodeError:  # a path that is not UTF-8: its surrogates as escapes
+        safe = "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in made)
+        return safe.encode()
+
+
+def load(data: bytes | None) -> Metadata | None:
+    """The object in data, None where there is none; never an error."""
+    try:
+        found = json.loads(data or b"")
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def modern(given: Metadata) -> Metadata:
+    """A session's metadata under its present keys, of the types a reader may rely on."""
+    found = dict(given)
+    if "checkpoints_count" not in found and isinstance(found.get("steps_count"), int):
+        found["checkpoints_count"] = found["steps_count"]
+    for new, old in (
+        ("transcript_identifier_at_start", "transcript_uuid_at_start"),
+        ("checkpoint_transcript_start", "transcript_lines_at_start"),
+    ):
+        if new not in found and old in found:
+            found[new] = found[old]
+    if "agent" not in found and isinstance(found.get("agents"), list) and found["agents"]:
+        found["agent"] = found["agents"][0]
+    found["files_touched"] = strings(found.get("files_touched"))
+    for key in ("checkpoint_id", "session_id", "strategy", "created_at", "branch", "agent"):
+        if not isinstance(found.get(key, ""), str):
+            del found[key]
+    return found
+
+
+def merged(old: Metadata | None, new: Metadata) -> Metadata:
+    """A session's metadata written again: new wins, what only old says stays.
+
+    created_at is when it was first written; files_touched and files are united, for a commit
+    that was amended holds both; null in new removes a key.
+    """
+    found = {**(old or {}), **new}
+    if old and old.get("created_at"):
+        found["created_at"] = old["created_at"]
+    if old and isinstance(old.get("files"), dict) and isinstance(new.get("files"), dict):
+        found["files"] = {**old["files"], **new["files"]}
+    touched = strings((old or {}).get("files_touched")) + strings(new.get("files_touched"))
+    found["files_touched"] = sorted(set(touched))
+    found.setdefault("checkpoints_count", 0)
+    return ordered({k: v for k, v in found.items() if v is not None}, _SESSION)
+
+
+def summarize(checkpoint_id: str, old: Metadata | None, sessions: Sequence[Session]) -> Metadata:
+    """The summary over sessions, directory number = index; keys only old has are kept."""
+    known = [modern(m) if m else {} for m, _ in sessions]
+    found = dict(old or {})
+    found["checkpoint_id"] = checkpoint_id
+    for key in ("cli_version", "strategy", "branch"):
+        if value := next((m[key] for m in known if m.get(key)), None):
+            found.setdefault(key, value)
+    counts = [m.get("checkpoints_count") for m in known]
+    found["checkpoints_count"] = sum(c for c in counts if isinstance(c, int))
+    touched = [path for m in known for path in m.get("files_touched", ())]
+    found["files_touched"] = sorted({*touched, *strings((old or {}).get("files_touched"))})
+    found["sessions"] = [paths(checkpoint_id, n, names) for n, (_, names) in enumerate(sessions)]
+    if usage := total(m.get("token_usage") for m in known):
+        found["token_usage"] = usage
+    return ordered(found, _ROOT)
+
+
+def paths(checkpoint_id: str, number: int, names: Collection[str]) -> dict[str, str]:
+    """An entry of sessions[]: where the files of session number are, "" for what is absent."""
+    at = f"/{checkpoint_id[:2]}/{checkpoint_id[2:]}/{number}/"
+    legacy = "full.log" in names and "full.jsonl" not in names
+    transcript = "full.log" if legacy else "full.jsonl"
+    named = {
+        "metadata": METADATA,
+        "transcript": transcript,
+        "context": CONTEXT,
+        "content_hash": HASH,
+        "prompt": PROMPT,
+    }
+    return {key: at + name if name in names else "" for key, name in named.items()}
+
+
+def total(usages: Iterable[Any]) -> dict[str, int] | None:
+    """The sum of token usages, subagents' parts left out (E§2.5); None when there is none."""
+    given = [u for u in usages if isinstance(u, dict)]
+    if not given:
+        return None
+    column = [[u.get(k) for u in given] for k in _COUNTS]
+    return {
+        k: sum(n for n in ns if isinstance(n, int)) for k, ns in zip(_COUNTS, column, strict=True)
+    }
+
+
+def strings(value: Any) -> list[str]:
+    """The strings of a list; [] for null and all else."""
+    return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
+
+
+def ordered(value: Metadata, keys: Sequence[str]) -> Metadata:
+    """value with keys first, in that order."""
+    return {k: value[k] for k in keys if k in value} | {
+        k: v for k, v in value.items() if k not in keys
+    }
+
+
+def context(prompts: Sequence[str]) -> str:
+    """context.md of a session: its prompts, each cut at 500 bytes."""
+    parts = ["# Session Context\n\n## User Prompts"]
+    for number, prompt in enumerate(prompts, 1):
+        data = prompt.encode("utf-8", "replace")
+        short = data[:500].decode("utf-8", "ignore") + "..." if len(data) > 500 else prompt
+        parts.append(f"### Prompt {number}\n\n{short}")
+    return "\n\n".join(parts)
