@@ -1,0 +1,124 @@
+"""A session's redacted transcript kept beside the repository, so that only news is redacted.
+
+<common>/gitcp/transcript/<sid>.redacted only grows, or is replaced by a new file: who has it
+open reads on undisturbed.  <sid>.json says how far it goes and which chunks are stored.
+It is a cache: what cannot be trusted is begun anew from the live transcript.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.repo import Repo
+
+TAIL = 4096  # bytes compared before reading on (git.md §6)
+_VERSION = 1
+
+
+class Copy:
+    """The copy of one session; the caller holds its lock.
+
+    known: {"size", "crc": of the copy's last bytes, "chunks": [[oid, bytes, packed]…],
+    "lines", "parts", "live": {"dev", "ino", "offset", "crc", "tail"}, "scan", "start",
+    "document"}.  packed: the age of the pack directory in which the chunk was last found.
+    """
+
+    def __init__(self, repo: Repo, session_id: str) -> None:
+        self._path = repo.shared("transcript", f"{session_id}.redacted")
+        self._json = repo.shared("transcript", f"{session_id}.json")
+        self._repo = repo
+        self.known: dict[str, Any] = {}
+        self.fd = -1
+        self._load()
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    @property
+    def size(self) -> int:
+        return int(self.known.get("size", 0))
+
+    def read(self, start: int = 0) -> bytes:
+        """The copy from byte start on."""
+        return read(self.fd, start, self.size) if self.fd >= 0 else b""
+
+    def append(self, data: bytes) -> None:
+        """Add data; what a killed process left behind the end is overwritten."""
+        if self.fd < 0:
+            self._open(os.O_RDWR | os.O_CREAT)
+        os.ftruncate(self.fd, self.size)
+        _write(self.fd, data, self.size)
+        self._seal(self.size + len(data))
+
+    def replace(self, data: bytes) -> None:
+        """Put data in place of all of it, in a new file."""
+        path, self._path = self._path, f"{self._path}.{os.getpid()}"
+        self.close()
+        self._open(os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+        _write(self.fd, data, 0)
+        os.rename(self._path, path)
+        self._path = path
+        self._seal(len(data))
+
+    def save(self) -> None:
+        """Remember known; the copy was written before, so the pair is never ahead of itself."""
+        data = json.dumps({**self.known, "version": _VERSION}).encode()
+        name = f"{self._json}.{os.getpid()}"
+        fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        _write(fd, data, 0)
+        os.close(fd)
+        os.rename(name, self._json)
+
+    def _load(self) -> None:
+        try:
+            with open(self._json, "rb") as f:
+                known = json.loads(f.read())
+            self._open(os.O_RDWR)
+            size = known["size"]
+            last = read(self.fd, max(0, size - TAIL), size)
+            sound = known["version"] == _VERSION and known["crc"] == zlib.crc32(last)
+        except (OSError, ValueError, KeyError, TypeError):
+            sound = False
+        if sound:
+            self.known = known
+        elif self.fd >= 0:
+            self.close()
+            os.unlink(self._path)  # others may read the old file: a new one is begun
+
+    def _open(self, flags: int) -> None:
+        flags |= os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            self.fd = os.open(self._path, flags, 0o600)
+        except FileNotFoundError:
+            if not flags & os.O_CREAT:
+                raise
+            os.makedirs(os.path.dirname(self._path), 0o700, exist_ok=True)
+            self.fd = os.open(self._path, flags, 0o600)
+
+    def _seal(self, size: int) -> None:
+        self.known["size"] = size
+        self.known["crc"] = zlib.crc32(read(self.fd, max(0, size - TAIL), size))
+
+
+def read(fd: int, start: int, end: int) -> bytes:
+    """Bytes start to end of a file, fewer where it is shorter."""
+    parts = []
+    while start < end and (data := os.pread(fd, end - start, start)):
+        parts.append(data)
+        start += len(data)
+    return b"".join(parts)
+
+
+def _write(fd: int, data: bytes, at: int) -> None:
+    left = memoryview(data)
+    while left:
+        done = os.pwrite(fd, left, at)
+        left, at = left[done:], at + done
