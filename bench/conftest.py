@@ -1,0 +1,44 @@
+"""A repository of the size the budgets speak of, and a table of ratios at the end."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import sealed  # noqa: F401  the same sealed world as for tests
+
+FILES = 300
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """FILES files in directories of 15, committed once."""
+    path = tmp_path_factory.mktemp("template")
+    for n in range(FILES):
+        file = path / f"dir{n // 15:02}" / f"file{n:03}.py"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("".join(f"line {i} of {n}\n" for i in range(40)))
+    who = ["-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "gc.auto=0"]
+    for args in (["init", "-q", "-b", "main"], ["add", "-A"], [*who, "commit", "-q", "-m", "one"]):
+        subprocess.run(["git", *args], cwd=path, check=True)
+    return path
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: Any) -> None:
+    """Each group against its first row, which is its floor."""
+    groups: dict[str, list[Any]] = {}
+    for bench in config._benchmarksession.benchmarks:
+        groups.setdefault(bench.group or "", []).append(bench)
+    if groups:
+        terminalreporter.section("medians, and ratios to the first row of each group")
+    for group, rows in groups.items():
+        terminalreporter.write_line(f"\n{group}")
+        floor = rows[0].stats.median
+        for row in rows:
+            name = row.name.removeprefix("test_").replace("_", " ")
+            median = row.stats.median
+            line = f"  {name:60} {median * 1e3:8.1f} ms {median / floor:7.2f} x"
+            terminalreporter.write_line(line)

@@ -1,0 +1,115 @@
+"""An agent's session in a benched repository: hook calls as the client makes them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+TOP = Path(__file__).parents[1]
+ENTRY = TOP / "gitcp" / "entry.py"
+SID = "0b5e2c1e-1111-4222-8333-444444444444"
+
+
+def quietly(*argv: str, cwd: Path, stdin: str = "") -> None:
+    subprocess.run(
+        argv,
+        cwd=cwd,
+        input=stdin,
+        text=True,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+class Session:
+    """One session of Claude Code in a copy of template with gitcp enabled."""
+
+    def __init__(self, template: Path, tmp: Path, transcript_lines: int = 40) -> None:
+        self.repo = Path(shutil.copytree(template, tmp / "repo"))
+        self.transcript = tmp / "home" / "session.jsonl"
+        self._text = json.dumps({"type": "user", "message": {"role": "user", "content": "x" * 900}})
+        self.transcript.write_text(f"{self._text}\n" * transcript_lines)
+        self.turn = 0
+        quietly("git", "config", "gc.auto", "0", cwd=self.repo)
+        quietly(sys.executable, str(TOP / "bin" / "gitcp-enable"), cwd=self.repo)
+
+    def hook(self, event: str, **payload: object) -> None:
+        """One hook call, from start to exit."""
+        told = {
+            "session_id": SID,
+            "transcript_path": str(self.transcript),
+            "cwd": str(self.repo),
+            "hook_event_name": event,
+            "prompt_id": f"prompt-{self.turn}",
+            **payload,
+        }
+        argv = (sys.executable, "-I", "-S", str(ENTRY), "claude-code", event)
+        quietly(*argv, cwd=self.repo, stdin=json.dumps(told))
+
+    def prompt(self) -> None:
+        self.turn += 1
+        self.hook("UserPromptSubmit", prompt=f"Do part {self.turn}")
+
+    def edit(self) -> None:
+        """Three changed files, a new one and 50 lines of transcript, told by one tool call."""
+        for n in (1, 2, 3):
+            file = self.repo / f"dir{n:02}" / f"file{n * 15:03}.py"
+            file.write_text(file.read_text() + f"turn {self.turn}\n")
+        new = self.repo / f"new{self.turn}.py"
+        new.write_text(f"turn {self.turn}\n")
+        tool = {
+            "tool_name": "Write",
+            "tool_use_id": f"toolu_{self.turn}",
+            "tool_input": {"file_path": str(new), "content": ""},
+        }
+        self.hook("PreToolUse", **tool)
+        self.hook("PostToolUse", **tool, tool_response={"type": "create"})
+        with self.transcript.open("a") as f:
+            f.write(f"{self._text}\n" * 50)
+
+    def stop(self) -> None:
+        self.hook("Stop", stop_hook_active=False, last_assistant_message="done")
+
+    def stored(self, count: int) -> None:
+        """count sessions of the past: ended, committed, their states and checkpoints kept."""
+        folder = self.repo / ".git" / "entire-sessions"
+        folder.mkdir(exist_ok=True)
+        head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=self.repo, text=True)
+        for n in range(count):
+            sid = f"{n:08x}-1111-4222-8333-444444444444"
+            state = {
+                "session_id": sid,
+                "phase": "ended",
+                "base_commit": head.strip(),
+                "worktree_path": str(self.repo),
+                "agent_type": "Claude Code",
+                "checkpoint_count": 0,
+                "started_at": "2026-11-20T10:00:00Z",
+                "ended_at": "2026-11-20T11:00:00Z",
+            }
+            (folder / f"{sid}.json").write_text(json.dumps(state))
+        if count:
+            quietly("git", "fast-import", "--quiet", cwd=self.repo, stdin=_branch(count))
+
+
+def _branch(count: int) -> str:
+    """The permanent store with count checkpoints of one session each, for git fast-import."""
+    lines = ["commit refs/heads/entire/checkpoints/v1", "committer x <x@example.com> 1 +0000"]
+    lines += ["data 7", "history"]
+    for n in range(count):
+        cid = f"{n * 2654435761 % 2**32:08x}{n:04x}"
+        place = f"{cid[:2]}/{cid[2:]}"
+        sid = f"{n:08x}-1111-4222-8333-444444444444"
+        summary = {"checkpoint_id": cid, "sessions": [{"metadata": f"/{place}/0/metadata.json"}]}
+        files: dict[str, object] = {
+            "metadata.json": summary,
+            "0/metadata.json": {"checkpoint_id": cid, "session_id": sid},
+        }
+        for name, content in files.items():
+            text = json.dumps(content)
+            lines += [f"M 100644 inline {place}/{name}", f"data {len(text)}", text]
+    return "\n".join([*lines, ""])
