@@ -1,0 +1,51 @@
+"""What `enable` is going to write, as data; and the lines of ours in an exclude file."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import NotRequired, TypedDict
+
+    class Write(TypedDict):
+        """One file to be written.
+
+        kind: hook, settings or exclude, which decides how it is taken out again.  aside: the
+        suffix under which a hook that stands there is kept.  lines: what an exclude file
+        gets.  agent: whose settings they are.  alone: nobody else should get the file, for it
+        names paths of this machine.  user: it is the person's, not the repository's.  note: what
+        to tell the person.
+        """
+
+        path: str
+        kind: str
+        data: bytes
+        note: str
+        aside: NotRequired[str]
+        lines: NotRequired[list[str]]
+        agent: NotRequired[str]
+        alone: NotRequired[bool]
+        user: NotRequired[bool]
+
+
+COMMENT = "# gitcp: files of this clone alone"
+
+
+def exclude(text: str, paths: Iterable[str]) -> tuple[str, list[str]]:
+    """An exclude file with paths (relative to the top, literal) added; the lines added."""
+    lines = ["/" + _literal(path) for path in paths]
+    if COMMENT not in text.splitlines():
+        lines.insert(0, COMMENT)
+    glue = "" if not text or text.endswith("\n") else "\n"
+    return text + glue + "".join(f"{line}\n" for line in lines), lines
+
+
+def without_lines(text: str, lines: Iterable[str]) -> str:
+    """The text without those lines, each wherever it stands."""
+    gone = set(lines)
+    return "".join(line for line in text.splitlines(True) if line.rstrip("\n") not in gone)
+
+
+def _literal(path: str) -> str:
+    escaped = "".join("\\" + c if c in "*?[\\" else c for c in path)
+    return escaped[:-1] + "\\ " if escaped.endswith(" ") else escaped

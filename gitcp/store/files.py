@@ -1,0 +1,88 @@
+"""Files that are not git's: read, replaced whole or not at all, moved aside."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+from gitcp.errors import Error
+
+
+def read(path: str) -> bytes | None:
+    """The bytes of a file; None when there is none (a link to nothing is none)."""
+    try:
+        with open(path, "rb") as f:
+            return f.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as e:
+        raise Error(f"cannot read '{path}': {e.strerror}") from None
+
+
+def digest(data: bytes) -> str:
+    """A name for the bytes of a file."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def replace(path: str, data: bytes, mode: int | None = None, tmp: str | None = None) -> None:
+    """Make a file hold data: whoever reads it sees the old bytes or the new ones.
+
+    mode None: that of the file there, else what the umask leaves of 0666.  tmp is the name
+    the bytes are first written under; that it exists is an Error.
+    """
+    tmp = tmp or f"{path}.gitcp-{os.getpid()}"
+    try:
+        if mode is None:
+            mode = os.stat(path).st_mode & 0o7777 if os.path.exists(path) else None
+        fd = os.open(tmp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode or 0o666)
+        with open(fd, "wb", buffering=0) as f:
+            if mode is not None:
+                os.fchmod(fd, mode)
+            f.write(data)
+            os.fsync(fd)
+        os.rename(tmp, path)
+    except OSError as e:
+        raise Error(f"cannot write '{path}': {e.strerror}") from None
+
+
+def executable() -> int:
+    """The mode of a new program under the umask."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o777 & ~mask
+
+
+def set_aside(path: str, aside: str) -> None:
+    """Keep the file at path as aside too; path itself stays until it is replaced.
+
+    A file that is there under that name already is not overwritten: one with other bytes is
+    numbered.
+    """
+    try:
+        if os.path.lexists(aside):
+            if read(aside) == read(path):
+                return
+            number = 1
+            while os.path.lexists(f"{aside}.{number}"):
+                number += 1
+            os.rename(aside, f"{aside}.{number}")
+        os.link(path, aside, follow_symlinks=False)
+    except OSError as e:
+        raise Error(f"cannot keep '{path}' as '{aside}': {e.strerror}") from None
+
+
+def missing(folder: str) -> list[str]:
+    """The directories that are to be made for a file in folder, outermost first."""
+    found: list[str] = []
+    while not os.path.lexists(folder):
+        found.insert(0, folder)
+        folder = os.path.dirname(folder)
+    return found
+
+
+def remove_if_empty(folder: str) -> None:
+    """Remove a directory; one that has something in it, or is not there, stays as it is."""
+    try:
+        os.rmdir(folder)
+    except OSError:
+        pass
