@@ -1,0 +1,100 @@
+"""What has to be written into a client's settings for our hooks to run, and for Entire's not to."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.agents import settings_file
+from gitcp.errors import InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from gitcp.core.installation import Write
+
+_TRACKED = "'{}' is tracked and was left as it is: --shared writes it for all who clone"
+
+
+class Ground:
+    """What planning needs to know: read gives the bytes of a file or None, tracked tells
+    whether git has it, baked are the interpreter and the entry that commands name."""
+
+    def __init__(
+        self,
+        read: Callable[[str], bytes | None],
+        tracked: Callable[[str], bool],
+        baked: tuple[str, str],
+    ) -> None:
+        self.read, self.tracked, self.baked = read, tracked, baked
+
+
+def plan(
+    adapter: ModuleType, scope: str, home: str, top: str, ground: Ground, force: bool
+) -> tuple[list[Write], list[str]]:
+    """What to write and to say so that a client runs our hooks, and not Entire's.
+
+    scope: local, shared or user.  A client without settings for one clone alone has the
+    shared file instead: written for this clone while it is not tracked.
+    """
+    paths: dict[str, str] = adapter.settings_paths(home, top)
+    target = os.path.realpath(paths.get(scope, paths["shared"]))
+    writes, notes = [], []
+    if scope == "local" and not force and ground.tracked(target):
+        notes.append(_TRACKED.format(target))
+    else:
+        writes.append(_installed(adapter, target, scope, ground))
+    for path in (paths[scope] for scope in ("local", "shared") if scope in paths):
+        old = ground.read(path)
+        if old is not None and os.path.realpath(path) != target:
+            writes.append(plan_removal(adapter, path, old))
+    return [write for write in writes if write], notes
+
+
+def _installed(adapter: ModuleType, path: str, scope: str, ground: Ground) -> Write | None:
+    """The settings at path with our hooks and without Entire's; None when they are so.
+
+    Raises InputError, naming path, for settings that cannot be read.
+    """
+    name, old = adapter.NAME, ground.read(path)
+    command = settings_file.own_command(*ground.baked, name)
+    if scope == "shared":
+        command = settings_file.shared_command(name)
+    try:
+        text = None if old is None else old.decode()
+        cleaned = text and settings_file.remove(text, settings_file.is_entires)
+        new = settings_file.install(cleaned or None, name, adapter.HOOKS, command)
+    except (InputError, ValueError) as e:
+        raise InputError(f"'{path}': {e}") from None
+    note = f"wrote the hooks of {name} into '{path}'"
+    note += ", in place of Entire's" if cleaned != text else ""
+    write = _write(path, name, new, note)
+    write["alone"], write["user"] = scope == "local", scope == "user"
+    return write if new != text else None
+
+
+def plan_removal(adapter: ModuleType, path: str, old: bytes) -> Write | None:
+    """The settings at path without Entire's hooks; None when it has none."""
+    try:
+        text = old.decode()
+        new = settings_file.remove(text, settings_file.is_entires)
+    except (InputError, ValueError):
+        return None  # not ours to judge: nothing is put in there
+    note = f"took Entire's hooks out of '{path}'"
+    return _write(path, adapter.NAME, new, note) if new != text else None
+
+
+def without_ours(agent: str, data: bytes, keep: bool) -> bytes | None:
+    """Somebody's settings without our hooks; None when nothing is left and keep is not set."""
+    try:
+        text = data.decode()
+        left = settings_file.remove(text, settings_file.ours(agent))
+        return None if not keep and not settings_file.parse(left) else left.encode()
+    except (InputError, ValueError):
+        return data  # no longer settings: nothing in it can be told to be ours
+
+
+def _write(path: str, agent: str, new: str, note: str) -> Write:
+    data = new.encode("utf-8", "surrogatepass")
+    return {"path": path, "kind": "settings", "data": data, "note": note, "agent": agent}
