@@ -1,0 +1,120 @@
+"""gitcp-disable - silence or remove the hooks"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gitcp import cli
+from gitcp.commands import TOOLS
+from gitcp.errors import OK, UsageError
+from gitcp.lock import exclusive
+from gitcp.repo import Repo
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.store.manifest import Entry, Manifest, Strip
+
+_SAID = {
+    "restored": "restored '{}'",
+    "removed": "removed '{}'",
+    "edited": "took gitcp out of '{}', which was edited since",
+    "kept": "left '{}', in which nothing is gitcp's any more",
+    "gone": "'{}' was gone already",
+}
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-disable", TOOLS["disable"])
+    p.add_argument(
+        "--uninstall", action="store_true", help="take out what enable wrote; checkpoints stay"
+    )
+    p.add_argument(
+        "--user", action="store_true", help="with --uninstall: out of your own settings as well"
+    )
+    p.add_argument("--dry-run", action="store_true", help="only say what would be done")
+    return p
+
+
+def main() -> int:
+    return cli.guard(lambda: run(sys.argv[1:]))
+
+
+def run(argv: list[str]) -> int:
+    """Silence gitcp in this repository, or take out exactly what is ours."""
+    args = parser().parse_args(argv)
+    if args.user and not args.uninstall:
+        raise UsageError("--user goes with --uninstall")
+    repo = Repo.find()
+    if args.uninstall:
+        uninstall(repo, args.user, args.dry_run)
+    else:
+        silence(repo, args.dry_run)
+    return OK
+
+
+def silence(repo: Repo, dry_run: bool) -> None:
+    """Create <common>/gitcp/off, at which every hook of ours ends at once."""
+    from gitcp.store import files
+
+    off = repo.shared("off")
+    if os.path.exists(off):
+        print("gitcp is disabled here already")
+        return
+    print(f"{'would disable' if dry_run else 'disabled'} gitcp here; 'gitcp enable' wakes it")
+    if not dry_run:
+        os.makedirs(os.path.dirname(off), exist_ok=True)
+        files.replace(off, b"")
+
+
+def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
+    """Put back what stood before enable; what was edited since loses only our part."""
+    manifests = [manifest(repo)] + ([own_manifest()] if user else [])
+    if not any(known.entries for known in manifests):
+        print("gitcp is not installed here")
+    for known in manifests:
+        if dry_run:
+            for entry in known.entries:
+                touched = "" if known.intact(entry) else " (edited since: only gitcp's part)"
+                print(cli.printable(f"would take out '{known.path(entry)}'{touched}"))
+            continue
+        with exclusive(repo, "install"):
+            for entry in reversed(known.entries[:]):
+                said = _SAID[known.restore(entry, stripper(repo, known))]
+                print(cli.printable(said.format(known.path(entry))))
+
+
+def manifest(repo: Repo) -> Manifest:
+    """What enable wrote for this repository."""
+    from gitcp.store.manifest import Manifest
+
+    return Manifest(repo.shared("installed"), repo.common)
+
+
+def own_manifest() -> Manifest:
+    """What enable --user wrote for the person."""
+    from gitcp.store.manifest import Manifest
+
+    home = os.path.expanduser("~")
+    state = os.environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
+    return Manifest(os.path.join(state, "gitcp", "installed"), home)
+
+
+def stripper(repo: Repo, known: Manifest) -> Strip:
+    """What takes our part out of a file that was edited since."""
+    from gitcp.agents import enabling
+    from gitcp.core import installation
+    from gitcp.record import raw, text
+    from gitcp.store import githooks, takeover
+
+    def strip(entry: Entry, data: bytes) -> bytes | None:
+        if entry["kind"] == "hook":
+            return githooks.without_ours(known.path(entry), entry, data)
+        if entry["kind"] == "settings":
+            return enabling.without_ours(entry["agent"], data, bool(entry["before"]))
+        if entry["kind"] == "config":
+            return takeover.without_values(repo, entry, data)
+        left = raw(installation.without_lines(text(data), entry["lines"]))
+        return left if left or entry["before"] else None
+
+    return strip

@@ -1,0 +1,154 @@
+"""gitcp-enable - install the hooks of git and of an agent"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gitcp import agents, cli
+from gitcp.cmd import disable
+from gitcp.commands import TOOLS
+from gitcp.errors import OK, Error
+from gitcp.lock import exclusive
+from gitcp.repo import Repo
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from types import ModuleType
+
+    from gitcp.core.installation import Write
+    from gitcp.store.manifest import Manifest
+
+    Plan = tuple[list[Write], list[str]]  # what to write, what to say
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-enable", TOOLS["enable"])
+    p.add_argument(
+        "--agent", action="append", choices=agents.NAMES, help="whose hooks (default: claude-code)"
+    )
+    where = p.add_mutually_exclusive_group()
+    where.add_argument(
+        "--shared", action="store_true", help="put agent hooks into settings others get too"
+    )
+    where.add_argument(
+        "--user", action="store_true", help="put agent hooks into your own settings, for all"
+    )
+    p.add_argument("--force", action="store_true", help="write also what is not this clone's")
+    p.add_argument(
+        "--strategy", choices=("manual-commit", "auto-commit"), help="what a turn's end makes"
+    )
+    p.add_argument("--dry-run", action="store_true", help="only say what would be done")
+    return p
+
+
+def main() -> int:
+    return cli.guard(lambda: run(sys.argv[1:]))
+
+
+def run(argv: list[str]) -> int:
+    """Install the hooks; what is there already stays, and a second run changes nothing."""
+    from gitcp.store import takeover
+
+    args = parser().parse_args(argv)
+    repo = Repo.find()
+    if repo.top is None:
+        raise Error(f"'{repo.git_dir}' has no work tree: run this in one of its worktrees")
+    takeover.refuse_branches(repo)
+    if args.dry_run:
+        writes, notes = plan(repo, args, disable.manifest(repo))
+        _say([_would(write["note"]) for write in writes], notes)
+        return OK
+    with exclusive(repo, "install"):
+        known = disable.manifest(repo)
+        writes, notes = plan(repo, args, known)
+        for write in writes:
+            kept = disable.own_manifest() if write.get("user") else known
+            kept.put(write, disable.stripper(repo, kept))
+        done = [write["note"] for write in writes] + _prepare(repo)
+    _say(done, notes)
+    return OK
+
+
+def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
+    """Everything that is to be written and said, decided before anything is written."""
+    from gitcp import entry
+    from gitcp.store import exclude, githooks, takeover
+
+    baked = (os.path.abspath(sys.executable), os.path.abspath(entry.__file__))
+    writes, notes = githooks.plan(repo, known, *baked, args.force)
+    seat = _seat(repo)
+    for name in args.agent or ["claude-code"]:
+        more = _settings(seat, repo, agents.adapter(name), args, baked)
+        writes += more[0]
+        notes += more[1]
+    chosen = {"gitcp.strategy": args.strategy} if args.strategy else {}
+    values, said = takeover.settings(repo)
+    config = takeover.plan_config(repo, {**values, **chosen})
+    alone = [w["path"] + end for w in writes if w.get("alone") for end in _ends(w)]
+    names = exclude.carried(repo, alone)
+    if seat is not repo:
+        names += exclude.carried(seat, [p for p in alone if not exclude.inside(p, repo.worktree)])
+    hidden = exclude.plan(repo, sorted(set(names))) if names else None
+    return [*([hidden] if hidden else []), *writes, *([config] if config else [])], notes + said
+
+
+def _would(note: str) -> str:
+    verb, _, rest = note.partition(" ")
+    return f"would {'write' if verb == 'wrote' else 'take' if verb == 'took' else verb} {rest}"
+
+
+def _ends(write: Write) -> list[str]:
+    return ["", write["aside"]] if "aside" in write else [""]
+
+
+def _seat(repo: Repo) -> Repo:
+    """The main worktree, where a client that we run in a linked one finds local settings."""
+    main = os.path.dirname(repo.common)
+    if not repo.worktree_id or repo.common != os.path.join(main, ".git"):
+        return repo
+    if repo.config.flag("core.bare"):
+        return repo
+    outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    return Repo.find(main, outside)
+
+
+def _settings(
+    seat: Repo, repo: Repo, adapter: ModuleType, args: Namespace, baked: tuple[str, str]
+) -> Plan:
+    from gitcp.agents import enabling
+    from gitcp.store import exclude, files
+
+    scope = "shared" if args.shared else "user" if args.user else "local"
+    home = os.path.expanduser("~")
+    at = seat if scope == "local" and scope in adapter.settings_paths(home, "") else repo
+    ground = enabling.Ground(files.read, lambda path: bool(exclude.tracked(at, [path])), baked)
+    return enabling.plan(adapter, scope, home, at.worktree, ground, args.force)
+
+
+def _prepare(repo: Repo) -> list[str]:
+    """The data the hooks rely on: our index, markers, states; what was done, to be said."""
+    from gitcp.store import index, takeover
+    from gitcp.store.objects import Objects
+
+    said = []
+    index.seed(repo)
+    takeover.mark(repo)
+    with Objects(repo) as objects:
+        taken = takeover.adopt(repo, objects)
+    if taken:
+        said.append(f"took over {len(taken)} unsettled sessions of Entire")
+    try:
+        os.unlink(repo.shared("off"))
+        said.append("gitcp is awake again here")
+    except FileNotFoundError:
+        pass
+    return said
+
+
+def _say(done: list[str], notes: list[str]) -> None:
+    for line in [*done, *notes]:
+        print(cli.printable(line))
+    if not done:
+        print("gitcp is enabled here already: nothing to do")
