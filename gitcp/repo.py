@@ -36,6 +36,11 @@ class Config:
                 self._values.setdefault(name, []).append(value if eq else "true")
         return self._values.get(key, [])
 
+    def keys(self, prefix: str) -> list[str]:
+        """The names of all keys that are set and start with prefix and end in `.pipeline`."""
+        self.all("")
+        return [k for k in self._values or {} if k.startswith(prefix) and k.endswith(".pipeline")]
+
     def get(self, key: str, default: str = "") -> str:
         values = self.all(key)
         return values[-1] if values else default
@@ -93,6 +98,14 @@ class Repo:
         top = answer[3] if status == 0 and len(answer) > 3 else None
         return cls(top, answer[0], answer[1], answer[2], base)
 
+    @classmethod
+    def here(cls) -> Repo:
+        """The repository around the current directory, found once in a process."""
+        cwd = os.getcwd()
+        if cwd not in _FOUND:
+            _FOUND[cwd] = cls.find()
+        return _FOUND[cwd]
+
     @property
     def worktree(self) -> str:
         """The root of the working tree; raise Error in a bare repository."""
@@ -127,3 +140,6 @@ class Repo:
             "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
             "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
         }[self.algo]
+
+
+_FOUND: dict[str, Repo] = {}

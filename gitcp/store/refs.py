@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from gitcp.errors import Error, GitError, Moved
@@ -65,6 +66,21 @@ def read(repo: Repo, ref: str) -> str | None:
     """The oid of a full ref name, None when there is no such ref."""
     status, out = repo.git.run("rev-parse", "-q", "--verify", ref, ok=(0, 1, 128))
     return out.decode().strip() if status == 0 else None
+
+
+def head(repo: Repo) -> str | None:
+    """The oid of HEAD, None when unborn; read from the files where they tell it plainly."""
+    try:
+        with open(os.path.join(repo.git_dir, "HEAD"), "rb") as f:
+            told = f.read().strip()
+        if told.startswith(b"ref: refs/heads/") and not told.endswith(b"/.invalid"):
+            with open(os.path.join(os.fsencode(repo.common), told[5:]), "rb") as f:
+                told = f.read().strip()
+        if len(told) == len(repo.empty_tree) and not told.strip(b"0123456789abcdef"):
+            return told.decode()
+    except OSError:
+        pass
+    return read(repo, "HEAD")  # packed, unborn, or another ref storage
 
 
 def listing(repo: Repo, *patterns: str) -> dict[str, str]:

@@ -1,0 +1,58 @@
+"""gitcp-condense - write the sessions of a commit to the permanent store"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitcp.cli import Parser
+    from gitcp.record import Record, Stage
+
+
+def parser() -> Parser:
+    """No options: commit, id and sessions are in the match record."""
+    from gitcp import cli
+
+    return cli.Parser("gitcp-condense", "Write the sessions of a commit to the permanent store.")
+
+
+def bind(argv: Sequence[str]) -> Stage:
+    """A match record of post-commit is condensed onto v1, or dismissed, and passed on."""
+    if argv:
+        parser().parse_args(argv)
+    return _condense
+
+
+def _condense(records: Iterable[Record]) -> Iterator[Record]:
+    for record in records:
+        if record.get("type") == "match" and record.get("commit") and "old" in record:
+            _one(record)
+        yield record
+
+
+def _one(match: Record) -> None:
+    from gitcp.repo import Repo
+    from gitcp.store import condense, notes
+    from gitcp.store.commit import need_commit
+    from gitcp.store.objects import Objects
+
+    repo = Repo.here()
+    with Objects(repo) as objects:
+        made = need_commit(objects, match["commit"])
+        if match["dismissed"]:
+            condense.dismiss(repo, objects, made, list(match["sessions"]))
+        elif match["id"]:
+            condense.commit(
+                repo, objects, made, match["id"], match["sessions"], noted=match["noted"]
+            )
+            if match["noted"]:
+                notes.add(repo, objects, made["oid"], match["id"])
+
+
+def main() -> int:
+    from gitcp import cli
+
+    return cli.filter_main(bind, sys.argv[1:])

@@ -1,0 +1,69 @@
+"""gitcp-match-commit - decide which sessions a commit belongs to"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitcp.cli import Parser
+    from gitcp.record import Record, Stage
+
+
+def parser() -> Parser:
+    """A commit to ask about; without one, commits are in the events of git's hooks."""
+    from gitcp import cli
+
+    p = cli.Parser("gitcp-match-commit", "Decide which sessions a commit belongs to.")
+    p.add_argument("commit", nargs="?", metavar="<commit>", help="a commit that is made")
+    return p
+
+
+def bind(argv: Sequence[str]) -> Stage:
+    """prepare-commit-msg and post-commit events become match records."""
+    commit = parser().parse_args(argv).commit if argv else None
+    return (lambda _: _ask(commit)) if commit else _matches
+
+
+def _matches(records: Iterable[Record]) -> Iterator[Record]:
+    from gitcp.repo import Repo
+    from gitcp.store import commit_hooks
+    from gitcp.store.objects import Objects
+
+    for record in records:
+        hook = record.get("event")
+        if hook not in ("prepare-commit-msg", "post-commit"):
+            yield record
+            continue
+        repo = Repo.here()
+        with Objects(repo) as objects:
+            if hook == "prepare-commit-msg":
+                told = dict(commit_hooks.prepare(repo, objects, record["args"]))
+                yield {"type": "match", **told, "args": record["args"]}
+            else:
+                yield {"type": "match", **commit_hooks.made(repo, objects)}
+
+
+def _ask(commit: str) -> Iterator[Record]:
+    """What would link to a commit, decided anew; nothing is written."""
+    from gitcp.repo import Repo
+    from gitcp.store import link, work
+    from gitcp.store.commit import need_commit
+    from gitcp.store.objects import Objects
+
+    repo = Repo.here()
+    with Objects(repo) as objects:
+        made = need_commit(objects, commit)
+        parent = made["parents"][0] if made["parents"] else "0" * len(made["oid"])
+        changes = link.committed(objects, work.base_tree(objects, parent), made["tree"])
+        found = link.sessions(repo, objects, changes, parent, agent=False)
+        for session_id, linked in found.items():
+            yield {"type": "match", "commit": made["oid"], "session_id": session_id, **linked}
+
+
+def main() -> int:
+    from gitcp import cli
+
+    return cli.source_main(bind, argv) if (argv := sys.argv[1:]) else cli.filter_main(bind, argv)

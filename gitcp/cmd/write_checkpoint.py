@@ -1,0 +1,62 @@
+"""gitcp-write-checkpoint - write a temporary checkpoint onto its stream"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitcp.cli import Parser
+    from gitcp.record import Record, Stage
+
+
+def parser() -> Parser:
+    """No options: whose checkpoint and why is in the event."""
+    from gitcp import cli
+
+    return cli.Parser("gitcp-write-checkpoint", "Write a temporary checkpoint onto its stream.")
+
+
+def bind(argv: Sequence[str]) -> Stage:
+    """Each event gets a checkpoint of its session's work so far, if there is new work."""
+    if argv:
+        parser().parse_args(argv)
+    return _checkpoints
+
+
+def _checkpoints(records: Iterable[Record]) -> Iterator[Record]:
+    for record in records:
+        yield record
+        if record.get("type") == "event" and record.get("session_id"):
+            yield from _write(record)
+
+
+def _write(event: Record) -> Iterator[Record]:
+    from gitcp.repo import Repo
+    from gitcp.store import opened, settle, work
+    from gitcp.store import state as states
+    from gitcp.store.objects import Objects
+
+    repo = Repo.here()
+    with states.held(repo, [event["session_id"]]), Objects(repo) as objects:
+        state = states.load(repo, event["session_id"])
+        if state is None:
+            return
+        settle.moved(repo, objects, state, settle.head(repo))
+        oid = work.checkpoint_turn(repo, objects, state, event)
+        opened.save(repo, state)
+    if oid:
+        yield {
+            "type": "checkpoint",
+            "oid": oid,
+            "ref": state["shadow_ref"],
+            "session_id": state["session_id"],
+        }
+
+
+def main() -> int:
+    from gitcp import cli
+
+    return cli.filter_main(bind, sys.argv[1:])

@@ -1,0 +1,96 @@
+"""gitcp-write-trailer - write the checkpoint id into a commit message"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitcp.cli import Parser
+    from gitcp.record import Record, Stage
+    from gitcp.repo import Repo
+
+
+def parser() -> Parser:
+    """No options: file and ids are in the match record."""
+    from gitcp import cli
+
+    return cli.Parser("gitcp-write-trailer", "Write the checkpoint id into a commit message.")
+
+
+def bind(argv: Sequence[str]) -> Stage:
+    """The message file a match record names (args) gets a trailer for each of its ids."""
+    if argv:
+        parser().parse_args(argv)
+    return _trailers
+
+
+def _trailers(records: Iterable[Record]) -> Iterator[Record]:
+    for record in records:
+        if record.get("type") == "match" and record.get("args"):
+            _write(record)
+        yield record
+
+
+def _write(match: Record) -> None:
+    from gitcp.core import message, trailers
+    from gitcp.repo import Repo
+
+    repo = Repo.here()
+    path, source, ids = match["args"][0], (match["args"] + [""])[1], list(match["ids"])
+    with open(path, "rb") as f:
+        text = f.read()
+    editor = os.environ.get("GIT_EDITOR") != ":"
+    comment = message.comment_char(text, repo.config.get("core.commentchar", "#"))
+    comment = comment if editor else b""
+    before = text
+    if match["gather"]:
+        found, rest = trailers.collect(text, comment=comment)
+        if set(found) != set(trailers.read(text, comment=comment)):
+            text, ids = rest, [*found, *ids]
+    fresh = [one for one in ids if one not in trailers.read(text, comment=comment)]
+    if fresh and source == "message" and match["sessions"] and not _agreed(repo, match):
+        fresh = []
+    text = trailers.add(text, fresh, comment=comment, comments=_told(repo, match) if fresh else ())
+    if text != before:
+        with open(path, "wb") as f:
+            f.write(text)
+
+
+def _told(repo: Repo, match: Record) -> list[str]:
+    """What the editor shows the person about the line."""
+    lines = ["Remove the line Entire-Checkpoint if this commit is not the work of:"]
+    for marker in _markers(repo, match):
+        lines.append(f"  {marker['agent_type'] or 'an agent'}: {marker['prompt'][:60]}")
+    return lines
+
+
+def _markers(repo: Repo, match: Record) -> list[Record]:
+    from gitcp.store import opened
+
+    return [m for m in opened.read(repo) if m["session_id"] in match["sessions"]]
+
+
+def _agreed(repo: Repo, match: Record) -> bool:
+    """gitcp.link=ask: ask the person, where there is one; yes is the default."""
+    if repo.config.get("gitcp.link", "always") != "ask":
+        return True
+    if any(linked["how"] != "content" for linked in match["sessions"].values()):
+        return True  # the agent commits by itself
+    try:
+        with open("/dev/tty", "r+b", buffering=0) as tty:
+            for marker in _markers(repo, match):
+                tty.write(f"Last prompt: {marker['prompt'][:80]}\n".encode())
+            tty.write(b"Link this commit to the session? [Y/n] ")
+            return tty.readline().strip().lower() not in (b"n", b"no")
+    except OSError:
+        return True
+
+
+def main() -> int:
+    from gitcp import cli
+
+    return cli.filter_main(bind, sys.argv[1:])

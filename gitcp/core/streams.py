@@ -1,0 +1,135 @@
+"""Which stream a turn belongs to: one decision for both modes (seeds 000 and 001).
+
+overlap: one live branch per base and worktree; work that was dismissed resets it.
+suffix: every stream has a numbered branch of its own; dismissed work opens the next.
+Each row of the table in behaviour.md §4 is one `if` of decide(), in its order.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import TypedDict
+
+    Entry = tuple[str, str]
+    State = Mapping[str, Entry | None]
+
+    class View(TypedDict):
+        """A stream as the decision sees it.
+
+        files: path -> recorded entry, None where the agent deleted the path; an unreadable
+        stream has files None.  time: seconds of its tip.
+        """
+
+        id: str
+        ref: str
+        tip: str
+        time: int
+        files: dict[str, Entry | None] | None
+
+    class Tools(TypedDict):
+        """paths: named by tool events; inside(path): a shell call of the turn explains it."""
+
+        paths: set[str]
+        inside: Callable[[str], bool]
+
+    class Verdict(TypedDict):
+        """verdict: none, continue, reset, restore or new; ref and tip: what it speaks of."""
+
+        verdict: str
+        ref: str
+        tip: str
+        reason: str
+
+
+# The reasons, in the words of seed 000.
+NO_STREAM = "no shadow branch yet, nothing to check"
+UNREADABLE = "failed to read shadow branch files"
+CLEAN = "clean worktree at prompt start"
+NO_OVERLAP = "no file overlap at prompt start"
+OVERLAP = "file overlap detected at prompt start"
+RETURNED = "the work of another stream is back in the worktree"
+LINES_GONE = "none of the agent's lines are left in the worktree"
+LINES_STAY = "the agent's lines are still in the worktree"
+
+
+def score(files: State, dirty: State) -> int:
+    """How many of a stream's files differ from HEAD and have the recorded content there.
+
+    dirty: every path that differs from HEAD -> its entry in the worktree, None if deleted.
+    """
+    return sum(1 for path, entry in files.items() if path in dirty and dirty[path] == entry)
+
+
+def decide(
+    mode: str,
+    current: View | None,
+    others: Iterable[View],
+    dirty: State,
+    survives: Callable[[View], bool],
+) -> Verdict:
+    """The verdict at a turn's start, before the agent writes (behaviour.md §4, first row).
+
+    mode: 'overlap' or 'suffix'.  others: the unsettled streams of this worktree but current.
+    survives(view): step 3 of 001, whether lines the agent added are still there; asked only
+    in suffix mode and only where files overlap.
+    """
+    fresh = "reset" if mode == "overlap" else "new"
+    if current is None:
+        return _say("none" if mode == "overlap" else "new", None, NO_STREAM)
+    if current["files"] is None:
+        return _say(fresh, current, UNREADABLE)
+    if not score(current["files"], dirty):
+        back = [(score(v["files"], dirty), v["time"], v) for v in others if v["files"]]
+        best = max(back, key=lambda b: b[:2], default=None)
+        if best and best[0]:
+            return _say("restore", best[2], RETURNED)
+    if not dirty:
+        return _say(fresh, current, CLEAN)
+    if not any(path in dirty for path in current["files"]):
+        return _say(fresh, current, NO_OVERLAP)
+    if mode == "overlap":
+        return _say("continue", current, OVERLAP)
+    if survives(current):
+        return _say("continue", current, LINES_STAY)
+    return _say("new", current, LINES_GONE)
+
+
+def _say(verdict: str, view: View | None, reason: str) -> Verdict:
+    return {
+        "verdict": verdict,
+        "ref": view["ref"] if view else "",
+        "tip": view["tip"] if view else "",
+        "reason": reason,
+    }
+
+
+def written(
+    start: State,
+    now: State,
+    *,
+    committed: Iterable[str],
+    foreign: Iterable[str],
+    said: Iterable[str],
+    tools: Tools | None,
+) -> tuple[set[str], set[str]]:
+    """(paths that changed in the turn, those among them that this session wrote).
+
+    start, now: what was dirty at the turn's start and is now.  committed: paths committed
+    meanwhile; such a path counts only where it is dirty again.  foreign: paths other live
+    sessions' tool events explain.  said: paths the transcript says the agent wrote.
+    tools: what this session's own tool events tell; None where its agent sends none, and
+    then all that changed is the session's (behaviour.md §3).
+    """
+    out, others = set(committed), set(foreign)
+    changed = {
+        path
+        for path in {*start, *now}
+        if start.get(path, "") != now.get(path, "") and (path in now or path not in out)
+    }
+    named = set(said) | (tools["paths"] if tools else set())
+    changed -= others - named
+    if tools is None:
+        return changed, set(changed)
+    return changed, {p for p in changed if p in named or tools["inside"](p)}

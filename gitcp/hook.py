@@ -1,0 +1,253 @@
+"""gitcp-hook - run the pipeline of a hook
+
+    git:    gitcp-hook post-commit
+    agent:  gitcp-hook claude-code Stop <payload
+
+One interpreter runs all stages, chained.  A watcher that fails warns and exits 0; a gate
+refuses by its verdict only, never because gitcp itself failed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gitcp import commands, pipelines, trace
+from gitcp.errors import OK, USAGE, Error, InputError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gitcp.cli import Parser
+    from gitcp.record import Record
+    from gitcp.repo import Repo
+
+REFUSED = 2  # the status by which every agent's client understands "no"
+
+
+def main() -> int:
+    """Run the hook named by the arguments; see gitcp-hook(1)."""
+    argv = sys.argv[1:]
+    if not argv or argv[0].startswith("-"):
+        return _listing(argv)
+    if os.environ.get("GITCP_ACTIVE"):
+        return OK  # our own git command made this hook run
+    try:
+        if argv[0] in pipelines.DEFAULT:
+            return _git(argv[0], argv[1:])
+        return _agent(argv)
+    except UsageError as e:
+        print("error:", e, file=sys.stderr)
+        return USAGE
+    except Error as e:
+        print(f"warning: {' '.join(argv[:2])}: {e}", file=sys.stderr)
+    except Exception as e:
+        # A bug must not stop the person's commit or the agent's work either.
+        trace.note("bug", _traceback())
+        print(f"warning: {' '.join(argv[:2])}: {type(e).__name__}: {e}", file=sys.stderr)
+    return OK
+
+
+def _git(event: str, args: Sequence[str]) -> int:
+    from gitcp.repo import Repo
+
+    stdin = sys.stdin.buffer.read() if event in pipelines.TOLD else b""
+    lines = stdin.decode("utf-8", "surrogateescape").splitlines()
+    repo = Repo.here()
+    if repo.top is None or os.path.exists(repo.shared("off")):
+        return OK
+    return run(repo, event, {"type": "event", "event": event, "args": list(args), "stdin": lines})
+
+
+def _agent(argv: Sequence[str]) -> int:
+    from gitcp.agents import adapter
+
+    if len(argv) < 2:
+        raise UsageError(f"no such hook: '{argv[0]}'")
+    client = adapter(argv[0])
+    event = client.event(argv[1], payload(sys.stdin.buffer.read()))
+    if event["event"] == "unknown":
+        return OK
+    repo = locate(event)
+    if repo is None or repo.top is None or os.path.exists(repo.shared("off")):
+        return OK
+    return run(repo, event["event"], event)
+
+
+def payload(data: bytes) -> Record:
+    """The JSON object an agent's client writes to its hooks; InputError for anything else."""
+    import json
+
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as e:
+        raise InputError(f"cannot parse the payload: {e}") from None
+    if not isinstance(found, dict):
+        raise InputError("the payload is not an object")
+    return found
+
+
+def locate(event: Record) -> Repo | None:
+    """The repository an agent's event is about, entered: its session's home.
+
+    A prompt speaks of the directory it comes from.  Tools and subagents may run elsewhere
+    (`cd`, another worktree): then the worktree the session's state names counts.
+    """
+    from gitcp.core import ids
+    from gitcp.repo import Repo
+    from gitcp.store import state as states
+
+    fresh = event["event"] in ("session-start", "turn-start")
+    project = os.environ.get("CLAUDE_PROJECT_DIR") or os.environ.get("GEMINI_PROJECT_DIR")
+    for place in dict.fromkeys((event.get("cwd"), project)):
+        if not place or not os.path.isdir(place):
+            continue
+        os.chdir(place)
+        try:
+            repo = Repo.here()
+        except Error as e:
+            trace.note("hook", str(e))
+            continue
+        if fresh:
+            return repo
+        state = states.load(repo, ids.session_id(event["session_id"]))
+        if state is None:
+            continue
+        home = state.get("worktree_path")
+        if home and home != repo.top and os.path.isdir(home):
+            os.chdir(home)
+            return Repo.here()
+        return repo
+    return None
+
+
+def run(repo: Repo, event: str, first: Record) -> int:
+    """Run every pipeline of event in order; obey what comes out of a gate."""
+    for stages in in_force(repo, event):
+        try:
+            status = obey(event, list(connect(stages, [first])), first)
+        except Error as e:
+            words = " | ".join(" ".join(s) for s in stages)
+            print(f"warning: {event}: '{words}': {e}", file=sys.stderr)
+            continue
+        if status:
+            return status
+    return OK
+
+
+def in_force(repo: Repo, event: str) -> list[list[list[str]]]:
+    """The pipelines of an event: the configured ones, where `default` is the built-in one."""
+    values = repo.config.all(f"gitcp.{event}.pipeline")
+    if not values:
+        return [pipelines.DEFAULT[event]] if event in pipelines.DEFAULT else []
+    built_in = pipelines.DEFAULT.get(event, [])
+    return [built_in if value.strip() == "default" else parse(value) for value in values if value]
+
+
+def parse(text: str) -> list[list[str]]:
+    """Split a pipeline into stages, each an argv: quotes are honoured, no shell is."""
+    import shlex
+
+    lexer = shlex.shlex(text, posix=True, punctuation_chars="|")
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    stages: list[list[str]] = [[]]
+    try:
+        for word in lexer:
+            if word == "|":
+                stages.append([])
+            else:
+                stages[-1].append(word)
+    except ValueError as e:
+        raise Error(f"cannot parse pipeline '{text}': {e}") from None
+    for argv in stages:
+        foreign = argv and argv[0].startswith("!") and argv[0] != "!"
+        if not argv or not (foreign or argv[0] in commands.STAGES):
+            raise Error(f"no such stage: '{' '.join(argv)}'")
+    return stages
+
+
+def connect(stages: Iterable[Sequence[str]], records: Iterable[Record]) -> Iterable[Record]:
+    """Chain the stages in this process; a stage `!cmd args` is a process of its own."""
+    from importlib import import_module
+
+    for name, *argv in stages:
+        if name.startswith("!"):
+            from gitcp import shell
+
+            records = shell.filter([name[1:], *argv], records)
+        else:
+            records = import_module(commands.module(name)).bind(argv)(records)
+    return records
+
+
+def obey(event: str, records: Iterable[Record], first: Record) -> int:
+    """Say what the pipeline has to say; in a gate, refuse when it says so."""
+    status = OK
+    for record in records:
+        if record.get("type") == "say":
+            _say(first, record["message"])
+        elif record.get("type") == "refuse" and event in pipelines.GATES:
+            print(record["message"], file=sys.stderr)
+            status = REFUSED if "agent" in first else 1
+    return status
+
+
+def _say(first: Record, message: str) -> None:
+    """Tell the person: through the agent's client where it shows messages, else on stderr."""
+    if "agent" in first:
+        import json
+
+        print(json.dumps({"systemMessage": message}))
+    else:
+        print(message, file=sys.stderr)
+
+
+def _traceback() -> str:
+    import traceback
+
+    return traceback.format_exc().replace("\n", " | ")
+
+
+def parser() -> Parser:
+    """The options of gitcp-hook; a hook itself is dispatched without them."""
+    from gitcp import cli
+
+    p = cli.Parser("gitcp-hook", "Run the pipeline of a hook.")
+    p.add_argument(
+        "--list", action="store_true", help="show what is in force and where it comes from"
+    )
+    p.add_argument("hook", nargs="?", metavar="<hook>", help="a git hook, or an agent")
+    p.add_argument("args", nargs="*", metavar="<arg>", help="what git gave, or the agent's event")
+    return p
+
+
+def _listing(argv: Sequence[str]) -> int:
+    from gitcp import cli
+
+    def body() -> int:
+        options = parser().parse_args(argv)
+        if not options.list:
+            raise UsageError(f"no hook named\n{parser().format_usage().rstrip()}")
+        from gitcp.repo import Repo
+
+        repo = Repo.here()
+        for event in listed(repo):
+            values = repo.config.all(f"gitcp.{event}.pipeline")
+            for stages in in_force(repo, event):
+                source = "built in" if stages == pipelines.DEFAULT.get(event) else "configured"
+                words = " | ".join(" ".join(stage) for stage in stages)
+                print(f"{event:20} {source:11} {words}")
+            if values and not any(values):
+                print(f"{event:20} {'configured':11} (nothing)")
+        return OK
+
+    return cli.guard(body)
+
+
+def listed(repo: Repo) -> list[str]:
+    """Every event that has a pipeline: the built-in ones, then others that are configured."""
+    told = [key.split(".", 1)[1].rpartition(".")[0] for key in repo.config.keys("gitcp.")]
+    more = {name for name in told if name and name not in pipelines.DEFAULT}
+    return [*pipelines.DEFAULT, *sorted(more)]

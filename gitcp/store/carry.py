@@ -1,0 +1,97 @@
+"""Streams move on to a new commit: carried forward after a linked one, renamed after others.
+
+A bystander's state is never written here: it finds its stream by id at its own next event
+(behaviour.md §4 "After a linked commit").
+"""
+
+from __future__ import annotations
+
+from gitcp import trace
+from gitcp.errors import Error
+from gitcp.lock import exclusive
+from gitcp.store import opened, place, refs, settle, shadow, work
+from gitcp.store.commit import write_commit
+from gitcp.store.tree import edit_tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+    from gitcp.store.commit import Commit
+    from gitcp.store.objects import Objects
+    from gitcp.store.shadow import Tip
+
+SUBJECT = "carry forward: uncommitted session files"
+
+
+def forward(repo: Repo, objects: Objects, old: str, made: Commit, linked: bool) -> list[refs.Edit]:
+    """Move the streams of base old to the commit made on it; return the ref edits done."""
+    done: list[refs.Edit] = []
+    with exclusive(repo, f"stream-{repo.worktree_hash}"):
+        for tip in streams(repo, objects, old):
+            edits = _settled(repo, objects, tip, made) if linked else None
+            edits = edits or settle.rename(repo, objects, tip, made["oid"])
+            refs.update(repo, edits, "gitcp: carry forward")
+            done += edits
+    return done
+
+
+def streams(repo: Repo, objects: Objects, base: str) -> list[Tip]:
+    """The tips of the streams of base in this worktree, whichever mode made them."""
+    found = []
+    here = shadow.branch(repo, base).rpartition("-")[2]
+    named = [s["ref"] for m in opened.here(repo) for s in m["streams"]]
+    # One whose base moved unseen (a pull, a cherry-pick) still has an older base's name.
+    older = [r for r in named if r.startswith(shadow.BRANCHES) and here in r.split("-")]
+    names = [shadow.branch(repo, base), *place.suffixes(repo, base).values(), *older]
+    for ref in dict.fromkeys(names):
+        try:
+            tip = shadow.read(objects, ref)
+        except Error as e:
+            trace.note("stream", str(e))  # a branch of the person's: never touched
+            continue
+        if tip:
+            found.append(tip)
+    return found
+
+
+def _settled(repo: Repo, objects: Objects, tip: Tip, made: Commit) -> list[refs.Edit]:
+    """What a linked commit leaves of a stream starts the next one, under the same id."""
+    named: dict[str, set[str]] = {}
+    for marker in opened.here(repo):
+        for stream in marker["streams"]:
+            if stream["id"] == tip["stream"]:
+                named[marker["session_id"]] = set(stream["files"])
+    unsettled = set().union(*named.values())
+    present = work.dirty_among(repo, objects, unsettled, made["oid"])
+    edits: list[refs.Edit] = []
+    if present:
+        spot = settle.rename(repo, objects, tip, made["oid"])[0]
+        metadata = {
+            path: entry
+            for path, entry in shadow.metadata(objects, tip["tree"]).items()
+            if path.rpartition("/")[2] in named
+        }
+        tree = edit_tree(objects, made["tree"], {**present, **metadata})
+        message = _message(tip, made["oid"], sorted(named))
+        oid = write_commit(objects, repo, tree, [], message)
+        if not spot[0].startswith(shadow.ARCHIVE):
+            edits.append((spot[0], oid, None))
+        else:
+            present = {}  # the name is taken: all of it stays in the archive
+    if unsettled - set(present):
+        edits.insert(0, place.archive(repo, tip))
+    return [*edits, (tip["ref"], None, tip["oid"])]
+
+
+def _message(tip: Tip, base: str, sessions: list[str]) -> str:
+    last = tip["session_id"] if tip["session_id"] in sessions else sessions[0]
+    lines = [
+        SUBJECT,
+        "",
+        f"Entire-Metadata: {shadow.METADATA}{last}",
+        f"Entire-Session: {last}",
+        "Entire-Strategy: manual-commit",
+        f"Base-Commit: {base}",
+        f"Gitcp-Stream: {tip['stream']}",
+    ]
+    return "\n".join(lines)

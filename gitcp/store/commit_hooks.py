@@ -1,0 +1,149 @@
+"""What git's commit hooks decide: before the commit once, after it what became of that.
+
+prepare() takes the verdict and stores it; made() reads the commit and obeys (behaviour §5).
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp import trace
+from gitcp.core import phases, trailers
+from gitcp.record import raw
+from gitcp.store import link, notes, opened, place, process, refs, shadow, unhooked, verdicts, work
+from gitcp.store import state as states
+from gitcp.store.commit import need_commit, read_commit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TypedDict
+
+    from gitcp.repo import Repo
+    from gitcp.store.commit import Commit
+    from gitcp.store.link import Changes, Linked
+    from gitcp.store.objects import Objects
+
+    class Prepared(TypedDict):
+        """ids: what the message is to carry; gather: ids stand anywhere in it and are moved."""
+
+        ids: list[str]
+        gather: bool
+        sessions: dict[str, Linked]
+
+    class Made(TypedDict):
+        """id: '' when nothing is to be condensed; dismissed: the person took the line out;
+        noted: linked by a note; old: the base the streams were on; linked: they move on."""
+
+        commit: str
+        old: str
+        id: str
+        sessions: dict[str, Linked]
+        dismissed: bool
+        noted: bool
+        linked: bool
+
+
+_AMEND = "--amend"
+
+
+def rewriting(repo: Repo) -> bool:
+    """Whether a rebase, cherry-pick or am replays commits here."""
+    return any(os.path.exists(os.path.join(repo.git_dir, name)) for name in phases.REWRITING)
+
+
+def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
+    """prepare-commit-msg(file, source, revision): match, store the verdict, name the ids."""
+    source = args[1] if len(args) > 1 else ""
+    if rewriting(repo) or source == "merge":
+        return {"ids": [], "gather": source != "merge", "sessions": {}}
+    head = refs.head(repo) or shadow.zeros(repo)
+    amended = read_commit(objects, head) if _amends(source, args) else None
+    changes = link.staged(repo.hook_git, head if head.strip("0") else repo.empty_tree)
+    found = link.sessions(repo, objects, changes, head)
+    ids = _ids(repo, objects, amended) if amended else []
+    if source != "squash":
+        ids += [one for one in _squashed(repo) if one not in ids]
+    checkpoint_id = ids[-1] if ids and amended else place.fresh_id()
+    parents = amended["parents"] if amended else [head]
+    verdict: verdicts.Verdict = {
+        "id": checkpoint_id if found else "",
+        "head": head,
+        "parent": parents[0] if parents else shadow.zeros(repo),
+        "sessions": found,
+    }
+    verdicts.save(repo, verdict)
+    if found and checkpoint_id not in ids:
+        ids.append(checkpoint_id)
+    return {"ids": ids, "gather": source == "squash", "sessions": found}
+
+
+def _amends(source: str, args: Sequence[str]) -> bool:
+    """Whether this commit replaces HEAD: `--amend -m` looks like any message to the hook."""
+    words = process.git_arguments()
+    if words is not None:
+        return _AMEND in words
+    return source == "commit" and len(args) > 2 and args[2] == "HEAD"
+
+
+def _ids(repo: Repo, objects: Objects, commit: Commit) -> list[str]:
+    """The ids of a commit: its own, a note's, else what its session was given last."""
+    found = trailers.read(raw(commit["message"])) or notes.read(repo, objects, commit["oid"])
+    if found:
+        return found
+    for marker in opened.here(repo):
+        state = states.load(repo, marker["session_id"])
+        if state and state["base_commit"] == commit["oid"] and state.get("last_checkpoint_id"):
+            return [state["last_checkpoint_id"]]
+    return []
+
+
+def _squashed(repo: Repo) -> list[str]:
+    """The ids of what `merge --squash` brought, for a message that does not show them."""
+    try:
+        with open(os.path.join(repo.git_dir, "SQUASH_MSG"), "rb") as f:
+            return trailers.anywhere(f.read())
+    except OSError:
+        return []
+
+
+def made(repo: Repo, objects: Objects) -> Made:
+    """post-commit: what HEAD became, held against the stored verdict (behaviour.md §5.4)."""
+    commit = need_commit(objects, "HEAD")
+    parent = commit["parents"][0] if commit["parents"] else shadow.zeros(repo)
+    verdict = verdicts.load(repo)
+    holds = verdict is not None and verdict["parent"] == parent
+    told: Made = {
+        "commit": commit["oid"],
+        "old": verdict["head"] if verdict and holds else parent,
+        "id": "",
+        "sessions": {},
+        "dismissed": False,
+        "noted": False,
+        "linked": False,
+    }
+    if rewriting(repo):
+        return told
+    ids = trailers.read(raw(commit["message"]))
+    if verdict and holds and verdict["sessions"]:
+        told["sessions"] = verdict["sessions"]
+        told["dismissed"] = verdict["id"] not in ids
+        told["id"] = "" if told["dismissed"] else verdict["id"]
+    elif ids and not any(unhooked.known(repo, objects, one) for one in ids):
+        told["id"] = ids[-1]
+    elif not ids and len(commit["parents"]) > 1:
+        told["id"], told["noted"] = place.fresh_id(), True
+    if told["id"] and not told["sessions"]:
+        told["sessions"] = link.sessions(repo, objects, _changes(objects, commit), parent)
+    told["linked"] = bool(told["id"] and told["sessions"])
+    if not told["linked"]:
+        told["id"] = ""
+    trace.note("commit", f"{commit['oid']}: {told}")
+    return told
+
+
+def _changes(objects: Objects, commit: Commit) -> Changes:
+    """What a commit changes; of a merge, what it has from neither side."""
+    trees = [work.base_tree(objects, parent) for parent in commit["parents"]] or [None]
+    each = [link.committed(objects, tree, commit["tree"]) for tree in trees]
+    return {path: change for path, change in each[0].items() if all(path in c for c in each)}

@@ -1,0 +1,101 @@
+"""Markers of open sessions: what a commit could match, told without loading a state.
+
+<common>/gitcp/open/<sid> exists while a session is active or has work that is not settled.
+The sh guard of the hooks tests for it, commit hooks read it; it is renamed into place under
+the session's lock, before what it announces (git.md §5).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from gitcp.store import state as states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.repo import Repo
+    from gitcp.store.state import State
+
+    Open = dict[str, Any]
+
+
+def marker(state: State) -> Open:
+    """What a commit hook needs of a state: its home, phase, process and unsettled paths."""
+    return {
+        "session_id": state["session_id"],
+        "agent_type": state.get("agent_type", ""),
+        "worktree_path": state.get("worktree_path", ""),
+        "phase": state.get("phase", "idle"),
+        "base_commit": state.get("base_commit", ""),
+        "agent_process": state.get("agent_process"),
+        "prompt": state.get("first_prompt", ""),
+        "count": state.get("checkpoint_count", 0),
+        "tool_events": bool(state.get("tool_events")),
+        "streams": [
+            {
+                "id": s["id"],
+                "ref": s["ref"],
+                "files": {p: [f["mode"], f["oid"]] for p, f in s["files"].items()},
+            }
+            for s in state["streams"]
+            if s["files"]
+        ],
+    }
+
+
+def unsettled(state: State) -> bool:
+    """Whether anything about the session can still matter to a commit."""
+    return state.get("phase") == "active" or any(s["files"] for s in state["streams"])
+
+
+def write(repo: Repo, state: State) -> None:
+    """Make the marker tell what state says; without anything unsettled it goes."""
+    path = repo.shared("open", state["session_id"])
+    if unsettled(state):
+        data = json.dumps(marker(state), separators=(",", ":")).encode()
+        try:
+            with open(path, "rb") as f:
+                if f.read() == data:
+                    return
+        except FileNotFoundError:
+            pass
+        states.write_file(repo, path, data)
+        return
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+
+
+def save(repo: Repo, state: State) -> None:
+    """Save a state with its marker: the marker first where it appears, last where it goes."""
+    if unsettled(state):
+        write(repo, state)
+        states.save(repo, state)
+    else:
+        states.save(repo, state)
+        write(repo, state)
+
+
+def read(repo: Repo) -> list[Open]:
+    """Every marker of the repository, by session id; one cut short counts as absent."""
+    try:
+        names = sorted(os.listdir(repo.shared("open")))
+    except FileNotFoundError:
+        return []
+    found = []
+    for name in names:
+        try:
+            with open(repo.shared("open", name), "rb") as f:
+                found.append(json.loads(f.read()))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def here(repo: Repo) -> list[Open]:
+    """The markers of sessions whose home is this worktree."""
+    return [m for m in read(repo) if m["worktree_path"] == repo.top]

@@ -1,0 +1,163 @@
+"""Where the next checkpoint of a session goes: its verdict obeyed, or found void.
+
+Everything here reads; the ref edits it returns are made by who writes the checkpoint.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp import trace
+from gitcp.core import ids
+from gitcp.errors import Error
+from gitcp.store import opened, refs, shadow
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from gitcp.repo import Repo
+    from gitcp.store.objects import Objects
+    from gitcp.store.shadow import Tip
+    from gitcp.store.state import State
+
+    class Place(TypedDict):
+        """Where a checkpoint goes.  parent: the tip it continues; edits: ref edits that come
+        before the branch's own (the archive of what it replaces), after: those that follow."""
+
+        ref: str
+        old: str | None
+        parent: Tip | None
+        stream: str
+        suffix: int | None
+        reset: bool
+        before: list[refs.Edit]
+        after: list[refs.Edit]
+
+
+def mode(repo: Repo) -> str:
+    """gitcp.streams: 'overlap' (default) or 'suffix'."""
+    value = repo.config.get("gitcp.streams", "overlap")
+    if value not in ("overlap", "suffix"):
+        raise Error(f"bad config value '{value}' for 'gitcp.streams'")
+    return value
+
+
+def suffixes(repo: Repo, base: str) -> dict[int, str]:
+    """The numbers of the suffix branches of base in this worktree -> their refs."""
+    plain = shadow.branch(repo, base)
+    found = {}
+    for ref in refs.listing(repo, f"{plain}-*"):
+        parsed = ids.parse_shadow(ref)
+        if parsed and parsed["suffix"] is not None:
+            found[parsed["suffix"]] = ref
+    return found
+
+
+def current(repo: Repo, objects: Objects, state: State, base: str) -> Tip | None:
+    """The stream a session is on at base: its own last one, else the newest one there."""
+    if mode(repo) == "overlap":
+        return shadow.read(objects, shadow.branch(repo, base))
+    tips = {}
+    for number, ref in suffixes(repo, base).items():
+        tip = shadow.read(objects, ref)
+        if tip:
+            tips[number] = tip
+    own = [s["id"] for s in state["streams"]]
+    mine = [(own.index(t["stream"]), t) for t in tips.values() if t["stream"] in own]
+    if mine:
+        return max(mine, key=lambda m: m[0])[1]
+    return tips[max(tips)] if tips else None
+
+
+def place(repo: Repo, objects: Objects, state: State, base: str) -> Place:
+    """Obey the verdict the turn began with; a verdict that is void means continue (§4)."""
+    tip = current(repo, objects, state, base)
+    verdict = state.get("verdict") or {}
+    word = verdict.get("verdict", "none")
+    suffix = mode(repo) == "suffix"
+    if word == "restore":
+        back = shadow.read(objects, verdict["ref"])
+        if back and back["oid"] == verdict["tip"]:
+            return _restore(repo, base, tip, back, suffix)
+        word = "continue"
+    if word in ("reset", "new") and tip and tip["oid"] != verdict["tip"]:
+        trace.note("stream", f"verdict '{word}' is void: '{tip['ref']}' moved on")
+        word = "continue"
+    if word == "reset" and tip and _active_elsewhere(repo, state, tip["stream"]):
+        trace.note("stream", f"'{tip['ref']}' is not reset: another session is active on it")
+        word = "continue"
+    if tip and word not in ("reset", "new"):
+        return _on(tip, base=tip["ref"])
+    if suffix:
+        number = max([0, *suffixes(repo, base)]) + 1
+        return _start(shadow.branch(repo, base, number), None, number, [])
+    ref = shadow.branch(repo, base)
+    keep = [archive(repo, tip)] if tip else []
+    return _start(ref, tip["oid"] if tip else None, None, keep)
+
+
+def _on(tip: Tip, base: str) -> Place:
+    parsed = ids.parse_shadow(base)
+    return {
+        "ref": base,
+        "old": tip["oid"],
+        "parent": tip,
+        "stream": tip["stream"],
+        "suffix": parsed["suffix"] if parsed else None,
+        "reset": False,
+        "before": [],
+        "after": [],
+    }
+
+
+def _start(ref: str, old: str | None, suffix: int | None, before: list[refs.Edit]) -> Place:
+    return {
+        "ref": ref,
+        "old": old,
+        "parent": None,
+        "stream": fresh_id(),
+        "suffix": suffix,
+        "reset": True,
+        "before": before,
+        "after": [],
+    }
+
+
+def _restore(repo: Repo, base: str, tip: Tip | None, back: Tip, suffix: bool) -> Place:
+    found = _on(back, base=back["ref"])
+    if suffix and back["ref"].startswith(shadow.branch(repo, base) + "-"):
+        return found  # its branch is still there: go back to it
+    if suffix:
+        found["suffix"] = max([0, *suffixes(repo, base)]) + 1
+        found["ref"], found["old"] = shadow.branch(repo, base, found["suffix"]), None
+    else:
+        found["ref"], found["old"] = shadow.branch(repo, base), tip["oid"] if tip else None
+        found["before"] = [archive(repo, tip)] if tip else []
+    found["after"] = [(back["ref"], None, back["oid"])]
+    return found
+
+
+def archive(repo: Repo, tip: Tip) -> refs.Edit:
+    """The ref edit that keeps a stream when its branch goes on without it."""
+    name = tip["ref"].removeprefix(shadow.BRANCHES)
+    taken = refs.listing(repo, f"{shadow.ARCHIVE}{name}/")
+    for ref, oid in taken.items():
+        if oid == tip["oid"]:  # a kill came between the archive and the branch
+            return (ref, tip["oid"], oid)
+    numbers = [int(ref.rpartition("/")[2]) for ref in taken if ref.rpartition("/")[2].isdecimal()]
+    return (f"{shadow.ARCHIVE}{name}/{max([0, *numbers]) + 1}", tip["oid"], None)
+
+
+def fresh_id() -> str:
+    """A new id of a stream, a turn or a checkpoint: 12 hex digits."""
+    return os.urandom(6).hex()
+
+
+def _active_elsewhere(repo: Repo, state: State, stream: str) -> bool:
+    return any(
+        m["phase"] == "active"
+        and m["session_id"] != state["session_id"]
+        and any(s["id"] == stream for s in m["streams"])
+        for m in opened.here(repo)
+    )

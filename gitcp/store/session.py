@@ -1,0 +1,168 @@
+"""What an agent's events do to the state of their session.
+
+Every function here runs under the session's lock, changes the state in memory and leaves
+saving it, marker first, to its caller (update-session, write-checkpoint).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gitcp import trace
+from gitcp.core import phases, prompts
+from gitcp.errors import Error
+from gitcp.store import checkpoint, place, process, redaction, shadow, turn
+from gitcp.store import state as states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.repo import Repo
+    from gitcp.store.objects import Objects
+    from gitcp.store.state import State
+    from gitcp.store.tree import Entry
+
+    Event = dict[str, Any]
+    Dirty = dict[str, Entry | None]
+
+_PROMPT = 4000  # characters of a prompt that a state keeps: the transcript has the rest
+
+
+class SessionIDConflictError(Error):
+    """The session is active in another worktree (seed 003, "Conflict Handling")."""
+
+    def __init__(self, session_id: str, there: str, here: str) -> None:
+        super().__init__(
+            f"SessionIDConflictError: session '{session_id}' is active in worktree '{there}';"
+            f" it cannot also work in '{here}'"
+        )
+
+
+def recall(repo: Repo, objects: Objects, session_id: str, head: str) -> State | None:
+    """The state of a session; where its stream's tip carries a newer copy, that one.
+
+    A copy is newer when we were killed between the ref and the state, or when the state file
+    was lost or corrupted.
+    """
+    state = states.load(repo, session_id)
+    try:
+        tip = shadow.read(objects, shadow.branch(repo, head))
+    except Error:
+        return state
+    copy = checkpoint.read_state_copy(objects, tip, session_id) if tip else None
+    if copy is None:
+        return state
+    if state is None or copy.get("revision", 0) > state.get("revision", 0):
+        trace.note("state", f"'{session_id}' is behind its stream: taking the copy there")
+        return states.modern(copy)
+    return state
+
+
+def begin_turn(
+    repo: Repo, state: State, event: Event, head: str, dirty: Dirty, time_ns: int
+) -> None:
+    """TurnStart: a new turn id, its prompt, its baseline (behaviour.md §3)."""
+    phase, actions = phases.transition(state.get("phase"), phases.TURN_START)
+    state["phase"] = phase
+    if phases.CLEAR_ENDED_AT in actions:
+        state.pop("ended_at", None)
+    state["turn_id"] = place.fresh_id()
+    state["base_commit"] = head
+    for key in ("last_checkpoint_id", "turn_checkpoint_ids", "pending_finalize"):
+        state.pop(key, None)
+    if event.get("turn"):
+        state["prompt_id"] = event["turn"]
+    prompt = redaction.redactor(repo).text(
+        prompts.clean(event.get("prompt") or "").encode("utf-8", "surrogatepass")
+    )
+    told = prompt.decode("utf-8", "replace")
+    if told and not state.get("first_prompt"):
+        state["first_prompt"] = prompts.first_prompt(told)
+    turns = state.setdefault("turns", {})
+    turns[state["turn_id"]] = {"number": len(turns) + 1, "prompt": told[:_PROMPT]}
+    touch(repo, state, event)
+    turn.begin(repo, state["session_id"], head, dirty, time_ns)
+
+
+def touch(repo: Repo, state: State, event: Event) -> None:
+    """What every event tells: when, from which process, with which transcript."""
+    state["last_interaction_time"] = states.timestamp()
+    if event.get("transcript_path") and not event.get("agent_id"):
+        state["transcript_path"] = event["transcript_path"]
+    found = process.agent(repo.git.env)
+    if found:
+        state["agent_process"] = found
+
+
+def home(repo: Repo, state: State) -> str | None:
+    """Move the session to this worktree if it came from another; what to tell the person.
+
+    Raises SessionIDConflictError when it is active there, in a process that lives and is not
+    the one that speaks now (behaviour.md §4).
+    """
+    there, here = state.get("worktree_path", ""), repo.worktree
+    if there in ("", here):
+        state["worktree_path"] = here
+        return None
+    if state.get("phase") == phases.ACTIVE and os.path.isdir(there):
+        known = state.get("agent_process")
+        if process.alive(known) and known != process.agent(repo.git.env):
+            raise SessionIDConflictError(state["session_id"], there, here)
+    state["worktree_path"] = here
+    state.pop("worktree_id", None)
+    if repo.worktree_id:
+        state["worktree_id"] = repo.worktree_id
+    return f"session '{state['session_id']}' moves from worktree '{there}' to '{here}'"
+
+
+def repeated(state: State, event: Event) -> bool:
+    """Whether this prompt was already taken: two settings files may both name our hook."""
+    turn_id = event.get("turn")
+    known = bool(turn_id) and turn_id == state.get("prompt_id")
+    return known and not event.get("notification") and state.get("phase") == phases.ACTIVE
+
+
+def go_on(repo: Repo, state: State, event: Event) -> None:
+    """The same turn continues: active again, with its baseline and verdict (behaviour.md §1)."""
+    state["phase"] = phases.ACTIVE
+    state.pop("ended_at", None)
+    touch(repo, state, event)
+
+
+def end_turn(repo: Repo, state: State, event: Event) -> None:
+    """TurnEnd: idle, the flag of seed 000 cleared whether it was used or not."""
+    state["phase"] = phases.transition(state.get("phase"), phases.TURN_END)[0]
+    checkpoint.clear_verdict(state)
+    touch(repo, state, event)
+
+
+def end(repo: Repo, state: State, event: Event) -> None:
+    """SessionStop: ended, with the time."""
+    state["phase"] = phases.transition(state.get("phase"), phases.SESSION_END)[0]
+    state["ended_at"] = states.timestamp()
+    touch(repo, state, event)
+
+
+def start(repo: Repo, state: State, event: Event) -> None:
+    """SessionStart of a session that is known: resumed, or its transcript replaced."""
+    phase, actions = phases.transition(state.get("phase"), phases.SESSION_START)
+    state["phase"] = phase
+    if phases.CLEAR_ENDED_AT in actions:
+        state.pop("ended_at", None)
+    touch(repo, state, event)
+
+
+def tool(repo: Repo, state: State, event: Event) -> None:
+    """Log what a tool call names to write, or the window of a shell call; no state changes
+    but the first such event's flag: this agent tells what it writes."""
+    told, session_id = event.get("tool") or {}, state["session_id"]
+    if event["event"] == "tool-start" or told.get("kind") == "write":
+        for path in told.get("input_paths") or ():
+            inside = turn.relative(repo, path)
+            if inside:
+                turn.log(repo, session_id, {"id": told.get("id"), "path": inside})
+    if told.get("kind") == "shell":
+        at = "begin" if event["event"] == "tool-start" else "end"
+        turn.log(repo, session_id, {"id": told.get("id"), at: time.time_ns()})

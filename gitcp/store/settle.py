@@ -1,0 +1,123 @@
+"""What the last event left over, put in order before the next one counts (behaviour.md §1).
+
+In this order: HEAD that moved without us, an interrupted turn, transcripts that were
+provisional or flushed late.
+"""
+
+from __future__ import annotations
+
+from gitcp import trace
+from gitcp.core import phases
+from gitcp.errors import Error
+from gitcp.lock import exclusive
+from gitcp.store import opened, place, refs, shadow, work
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.repo import Repo
+    from gitcp.store.objects import Objects
+    from gitcp.store.shadow import Tip
+    from gitcp.store.state import State
+
+
+def head(repo: Repo) -> str:
+    """The oid of HEAD; zeros when unborn."""
+    return refs.head(repo) or shadow.zeros(repo)
+
+
+def leftovers(repo: Repo, objects: Objects, state: State, event: dict[str, Any], now: str) -> None:
+    """Settle what the session's last event left over; now is HEAD."""
+    moved(repo, objects, state, now)
+    interrupted = state.get("phase") == phases.ACTIVE and event["event"] == "turn-start"
+    if interrupted and not event.get("notification"):
+        trace.note("settle", f"the turn of '{state['session_id']}' was interrupted")
+        work.checkpoint_turn(repo, objects, state, event)
+    if interrupted or state.get("pending_finalize"):
+        from gitcp.store import condense
+
+        condense.finalize(repo, objects, state)
+
+
+def moved(repo: Repo, objects: Objects, state: State, now: str) -> None:
+    """HEAD is not where the session last saw it: link what was committed without our hooks,
+    then let the session's streams follow, or stay (§4 "Base moved", §5.8)."""
+    old = state.get("base_commit") or ""
+    if old == now:
+        return
+    from gitcp.store import unhooked
+
+    unhooked.link_all(repo, objects, state, old, now)
+    with exclusive(repo, f"stream-{repo.worktree_hash}"):
+        for tip in _own(repo, objects, state, old):
+            _follow(repo, objects, state, tip, now)
+    state["base_commit"] = now
+
+
+def _own(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]:
+    ids = {s["id"] for s in state["streams"]}
+    found = []
+    if place.mode(repo) == "suffix":
+        names = list(place.suffixes(repo, old).values())
+    else:
+        names = [shadow.branch(repo, old)]
+    for ref in names:
+        try:
+            tip = shadow.read(objects, ref)
+        except Error:
+            continue
+        if tip and tip["stream"] in ids:
+            found.append(tip)
+    return found
+
+
+def _follow(repo: Repo, objects: Objects, state: State, tip: Tip, now: str) -> None:
+    """Rename a stream to the new base while some of its files are still changes here."""
+    files = {
+        path
+        for marker in [*opened.here(repo), opened.marker(state)]
+        for stream in marker["streams"]
+        if stream["id"] == tip["stream"]
+        for path in stream["files"]
+    }
+    if not work.dirty_among(repo, objects, files, now):
+        trace.note("stream", f"'{tip['ref']}' stays: none of its files is changed here")
+        return
+    edits = rename(repo, objects, tip, now)
+    refs.update(repo, edits, "gitcp: base moved")
+    for stream in state["streams"]:
+        if stream["id"] == tip["stream"]:
+            stream["ref"], stream["base_commit"] = edits[0][0], now
+    trace.note("stream", f"'{tip['ref']}' -> '{edits[0][0]}': base moved")
+
+
+def rename(repo: Repo, objects: Objects, tip: Tip, now: str) -> list[refs.Edit]:
+    """The ref edits that give a stream the new base's name, or archive it if that is taken."""
+    from gitcp.core.ids import parse_shadow
+
+    parsed = parse_shadow(tip["ref"])
+    number = parsed["suffix"] if parsed else None
+    ref = shadow.branch(repo, now, number)
+    if number is not None and objects.read(ref):
+        number = max(place.suffixes(repo, now)) + 1
+        ref = shadow.branch(repo, now, number)
+    if ref == tip["ref"]:
+        return [(ref, tip["oid"], tip["oid"])]
+    kept = place.archive(repo, tip) if objects.read(ref) else (ref, tip["oid"], None)
+    return [kept, (tip["ref"], None, tip["oid"])]
+
+
+def multi_session(repo: Repo, state: State, now: str) -> str | None:
+    """The warning of seed 000 when it is asked for and other sessions have uncommitted work
+    here, once for each set of them; the caller refuses the prompt with it."""
+    from gitcp.store import greet
+
+    if not greet.wants_warning(repo):
+        return None
+    others = greet.others(repo, state["session_id"], now)
+    told = sorted(m["session_id"] for m in others)
+    if not others or state.get("multisession_warned") == told:
+        return None
+    state["multisession_warned"] = told
+    return greet.warning(others)

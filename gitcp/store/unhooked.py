@@ -1,0 +1,95 @@
+"""Commits that our hooks did not see, or did not finish: found when HEAD has moved.
+
+Made by the agent's own client, a GUI, another tool, or while we were killed.  The same match
+decides; the link is a note on the commit (behaviour.md §5.8).
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp import trace
+from gitcp.core import trailers
+from gitcp.record import raw
+from gitcp.store import committed_read, condense, link, notes, opened, place, shadow, work
+from gitcp.store.commit import read_commit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+    from gitcp.store.commit import Commit
+    from gitcp.store.objects import Objects
+    from gitcp.store.state import State
+
+_MOST = 100  # commits looked at: what HEAD moved over beyond that was not typed by hand
+
+
+def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> None:
+    """Link what a session has in the commits made here between old and new, oldest first.
+
+    The caller holds the session's lock and saves the state.
+    """
+    if not opened.unsettled(state):
+        return
+    here = made_here(repo)
+    for oid in reversed(_between(repo, old, new)):
+        commit = read_commit(objects, oid)
+        if commit and oid in here:
+            _one(repo, objects, state, commit)
+
+
+def _one(repo: Repo, objects: Objects, state: State, commit: Commit) -> None:
+    session_id = state["session_id"]
+    parent = commit["parents"][0] if commit["parents"] else shadow.zeros(repo)
+    old = work.base_tree(objects, parent)
+    changes = link.committed(objects, old, commit["tree"])
+    ids = trailers.read(raw(commit["message"])) or notes.read(repo, objects, commit["oid"])
+    if any(session_id in known(repo, objects, one) for one in ids):
+        # Condensed, and killed before the state was saved.
+        condense.settle(repo, objects, state, commit, changes, parent)
+        return
+    found = link.sessions(repo, objects, changes, parent, [opened.marker(state)], agent=False)
+    if session_id not in found:
+        return
+    trace.note("match", f"'{commit['oid']}' was made without our hooks: {found}")
+    checkpoint_id = ids[0] if ids else place.fresh_id()
+    pair = [(state, found[session_id])]
+    condense.together(repo, objects, commit, checkpoint_id, pair, noted=not ids)
+    if not ids:
+        notes.add(repo, objects, commit["oid"], checkpoint_id)
+
+
+def known(repo: Repo, objects: Objects, checkpoint_id: str) -> list[str]:
+    """The sessions a committed checkpoint has; [] when there is no such checkpoint."""
+    if committed_read.find(repo, objects, checkpoint_id) is None:
+        return []
+    found = committed_read.read(repo, objects, checkpoint_id)
+    return [entry["session_id"] for entry in found["sessions"]]
+
+
+def _between(repo: Repo, old: str, new: str) -> list[str]:
+    """The commits on new's first-parent line that old has not, newest first; [] when old is
+    no ancestor of that line: a rewrite, a reset, another branch."""
+    args = ("rev-list", "--first-parent", f"--max-count={_MOST}", new)
+    if not old.strip("0"):
+        return [oid.decode() for oid in repo.git.lines(*args, sep=b"\n")]
+    status, _ = repo.git.run("merge-base", "--is-ancestor", old, new, ok=(0, 1, 128))
+    if status:
+        return []
+    return [oid.decode() for oid in repo.git.lines(*args, f"^{old}", sep=b"\n")]
+
+
+def made_here(repo: Repo) -> set[str]:
+    """What HEAD's reflog calls a commit of this worktree: not pulled, merged in or reset to."""
+    try:
+        with open(os.path.join(repo.git_dir, "logs", "HEAD"), "rb") as f:
+            f.seek(max(0, os.fstat(f.fileno()).st_size - (1 << 16)))
+            lines = f.read().splitlines()
+    except OSError:
+        return set()
+    found = set()
+    for line in lines:
+        head, _, reason = line.partition(b"\t")
+        if reason.startswith((b"commit", b"merge ", b"revert", b"export from jj")):
+            found.add(head.split(b" ")[1].decode("ascii", "replace"))
+    return found

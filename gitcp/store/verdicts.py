@@ -1,0 +1,41 @@
+"""The stored verdict of a commit: what prepare-commit-msg decided, for post-commit to obey.
+
+One file a worktree, replaced by the next commit's: a commit may still fail after the hook.
+"""
+
+from __future__ import annotations
+
+import json
+
+from gitcp.store import state as states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from gitcp.repo import Repo
+    from gitcp.store.link import Linked
+
+    class Verdict(TypedDict):
+        """id: '' when nothing is linked; head: HEAD when it was taken; parent: the first
+        parent the commit will have (zeros: none)."""
+
+        id: str
+        head: str
+        parent: str
+        sessions: dict[str, Linked]
+
+
+def save(repo: Repo, verdict: Verdict) -> None:
+    """Replace the worktree's stored verdict."""
+    states.write_file(repo, repo.own("verdict"), json.dumps(verdict).encode())
+
+
+def load(repo: Repo) -> Verdict | None:
+    """The worktree's stored verdict; None when there is none that can be read."""
+    try:
+        with open(repo.own("verdict"), "rb") as f:
+            found: Verdict = json.loads(f.read())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and "parent" in found else None

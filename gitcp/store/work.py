@@ -1,0 +1,178 @@
+"""The work of a turn, put into a checkpoint: what changed, who wrote it, what was said."""
+
+from __future__ import annotations
+
+import time
+
+from gitcp.core import prompts, streams
+from gitcp.errors import InputError
+from gitcp.store import blobs, checkpoint, opened, place, redaction, snapshot, transcript, turn
+from gitcp.store.tree import Lookup, diff_trees
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from gitcp.repo import Repo
+    from gitcp.store.objects import Objects
+    from gitcp.store.snapshot import Scan
+    from gitcp.store.state import State
+    from gitcp.store.transcript import Stored
+    from gitcp.store.tree import Entry
+
+
+def base_tree(objects: Objects, head: str | None) -> str | None:
+    """The tree of a commit; None for one that does not exist yet."""
+    found = objects.read(head + "^{tree}") if head and head.strip("0") else None
+    return found[0] if found else None
+
+
+def checkpoint_turn(
+    repo: Repo, objects: Objects, state: State, event: dict[str, Any]
+) -> str | None:
+    """Write the checkpoint of the turn so far, if some path changed in it; return its oid.
+
+    Without a change the flag is cleared: the next checkpoint or condensation takes the
+    transcript.  Either way the turn's baseline is what is dirty now, so that a turn that goes
+    on after its Stop is measured from here.
+    """
+    began = time.time_ns()
+    base = turn.baseline(repo, state["session_id"])
+    scan = snapshot.scan(repo)
+    head = scan.head or "0" * len(repo.empty_tree)
+    tip = place.current(repo, objects, state, head)
+    known = Lookup(objects, tip["tree"] if tip else None)
+    entries = blobs.resolve(repo, objects, scan, write=True, known=known)
+    stored = said(repo, objects, state)
+    changed, mine = _whose(repo, objects, state, base, head, entries, stored)
+    oid = None
+    if changed:
+        content: checkpoint.Content = {
+            "head": head,
+            "head_tree": base_tree(objects, head),
+            "entries": entries,
+            "seen": tip["oid"] if tip else None,
+            "mine": {path: entries[path] for path in mine if path in entries},
+            "undone": mine - set(entries),
+            "metadata": metadata(repo, objects, state, stored, scan),
+            "subject": _subject(state, event),
+            "trailers": [],
+        }
+        oid = checkpoint.write(repo, objects, state, content)
+    else:
+        checkpoint.clear_verdict(state)
+    turn.begin(repo, state["session_id"], head, entries, began)
+    return oid
+
+
+def dirty_among(
+    repo: Repo, objects: Objects, paths: Iterable[str], head: str
+) -> dict[str, Entry | None]:
+    """Those of paths that differ from the commit head in the worktree; O(paths), no scan."""
+    before = Lookup(objects, base_tree(objects, head))
+    now = blobs.at(repo, objects, list(paths), write=True)
+    return {path: entry for path, entry in now.items() if entry != before(path)}
+
+
+def _subject(state: State, event: dict[str, Any]) -> str:
+    told = state.get("turns", {}).get(state.get("turn_id"), {}).get("prompt", "")
+    return prompts.subject(told, state.get("agent_type") or "Claude Code")
+
+
+def _whose(
+    repo: Repo,
+    objects: Objects,
+    state: State,
+    base: turn.Baseline | None,
+    head: str,
+    entries: dict[str, Entry | None],
+    stored: Stored | None,
+) -> tuple[set[str], set[str]]:
+    lines = turn.logged(repo, state["session_id"])
+    tools: streams.Tools | None = None
+    if lines or state.get("tool_events"):
+        windows = turn.windows(lines, time.time_ns())
+        tools = {
+            "paths": turn.told(lines),
+            "inside": lambda path: turn.inside(repo, path, windows),
+        }
+    words = stored.scan["written"] if stored and stored.scan and tools is None else []
+    return streams.written(
+        base["dirty"] if base else {},
+        entries,
+        committed=_committed(objects, base["head"] if base else head, head),
+        foreign=_foreign(repo, state["session_id"], entries),
+        said=[inside for path in words if (inside := turn.relative(repo, path))],
+        tools=tools,
+    )
+
+
+def _committed(objects: Objects, old: str, new: str) -> set[str]:
+    if old == new:
+        return set()
+    trees = base_tree(objects, old), base_tree(objects, new)
+    return {path for path, _, _ in diff_trees(objects, *trees)}
+
+
+def _foreign(repo: Repo, session_id: str, entries: dict[str, Entry | None]) -> set[str]:
+    """Paths that other live sessions' tool events explain: of their turn that runs, and of
+    what they recorded and is still so."""
+    found: set[str] = set()
+    for other in opened.here(repo):
+        if other["session_id"] == session_id or not other.get("tool_events"):
+            continue
+        if other["phase"] == "active":
+            found |= turn.told(turn.logged(repo, other["session_id"]))
+        for stream in other["streams"]:
+            for path, (mode, oid) in stream["files"].items():
+                now = entries.get(path)
+                if (now or ("000000", "")) == (mode, oid):
+                    found.add(path)
+    return found
+
+
+def said(repo: Repo, objects: Objects, state: State, whole: bool = False) -> Stored | None:
+    """The session's transcript as far as it is on disk, redacted and stored; None without."""
+    from gitcp.agents import adapter
+
+    try:
+        scan = adapter(state.get("agent_type", "")).scan
+    except InputError:
+        scan = None  # a session of an agent we do not know: kept, not understood
+    path, redactor = state.get("transcript_path"), redaction.redactor(repo)
+    return transcript.stored(repo, objects, state["session_id"], path, redactor, scan, whole=whole)
+
+
+def spoken(repo: Repo, state: State, stored: Stored | None) -> list[str]:
+    """The session's prompts, redacted: of its transcript, and those the turns have that are
+    not in it yet."""
+    told = []
+    if stored and stored.scan:
+        told = [redaction.text(repo, p) for p in stored.scan["prompts"]]
+    for one in state.get("turns", {}).values():
+        prompt = one["prompt"]
+        if prompt and not any(p[: len(prompt)] == prompt for p in told):
+            told.append(prompt)
+    return told
+
+
+def metadata(
+    repo: Repo, objects: Objects, state: State, stored: Stored | None, scan: Scan
+) -> dict[str, Entry]:
+    """The files of the session's metadata directory on its stream: path -> entry."""
+    told = spoken(repo, state, stored)
+    files = {
+        "prompt.txt": prompts.prompt_txt(told).encode("utf-8", "surrogateescape"),
+        "context.md": prompts.context_md(told).encode("utf-8", "surrogateescape"),
+    }
+    if scan.omitted:
+        import json
+
+        files["omitted.json"] = json.dumps(scan.omitted, indent=2).encode() + b"\n"
+    found = {path: ("100644", objects.write("blob", data)) for path, data in files.items() if data}
+    if stored:
+        for number, oid in enumerate(stored.chunks):
+            name = "full.jsonl" + (f".{number:03d}" if number else "")
+            found[name] = ("100644", oid)
+    return found
