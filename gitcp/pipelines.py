@@ -1,0 +1,31 @@
+"""What every hook does when nothing is configured: event -> pipelines -> stages.
+
+Literal argv lists, so that a hook parses nothing.  `git config gitcp.<event>.pipeline`
+replaces an entry; the value `default` stands for the one here (gitcp-hook(1)).
+"""
+
+DEFAULT: dict[str, list[list[str]]] = {
+    # events of agents
+    "session-start": [["update-session"]],
+    "turn-start": [["update-session"], ["match-stream"]],
+    "tool-start": [["update-session"]],
+    "tool-end": [["update-session"]],
+    "subagent-start": [["update-session"]],
+    "subagent-end": [["write-checkpoint"], ["update-session"]],
+    "todo": [["write-checkpoint"], ["update-session"]],
+    "compact": [["write-checkpoint"]],
+    "turn-end": [["write-checkpoint"], ["update-session"], ["finalize"]],
+    "session-end": [["update-session"]],
+    # hooks of git
+    "prepare-commit-msg": [["match-commit"], ["write-trailer"]],
+    "commit-msg": [["check-message"]],
+    "post-commit": [["match-commit"], ["condense"], ["carry-forward"]],
+    "post-rewrite": [["relink"]],
+    "pre-push": [["push-checkpoints"]],
+}
+
+# A record of type 'refuse' that reaches the end of these is obeyed; all others only watch.
+GATES = frozenset({"commit-msg", "turn-start", "tool-start", "tool-end", "pre-commit"})
+
+# git says more to these on standard input.
+TOLD = frozenset({"post-rewrite", "pre-push"})

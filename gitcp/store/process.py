@@ -1,0 +1,101 @@
+"""Processes: which agent stands behind a hook, and whether one is still there."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TypedDict
+
+    class Process(TypedDict):
+        """A process told apart from a later one with its number.
+
+        start: clock ticks since boot, '' where the platform does not tell cheaply.
+        """
+
+        pid: int
+        start: str
+        boot_id: str
+        host: str
+
+
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "env"})
+
+
+def describe(pid: int) -> Process:
+    """The identity of a process of this machine."""
+    return {"pid": pid, "start": _stat(pid)[2], "boot_id": _boot(), "host": os.uname().nodename}
+
+
+def agent(env: Mapping[str, str]) -> Process | None:
+    """The agent that runs this hook: as it says itself, else the nearest ancestor that is
+    not a shell."""
+    said = env.get("CLAUDE_PID", "")
+    if said.isdecimal() and int(said) > 1 and _stat(int(said))[0]:
+        return describe(int(said))
+    for pid in ancestors():
+        if pid > 1 and _stat(pid)[1] not in _SHELLS:
+            return describe(pid)
+    return None
+
+
+def alive(process: Process | None) -> bool:
+    """Whether that very process still runs here; of another machine nothing is known: no."""
+    if not process or process.get("host") != os.uname().nodename:
+        return False
+    if process.get("boot_id") != _boot():
+        return False
+    try:
+        os.kill(process["pid"], 0)
+    except PermissionError:
+        pass
+    except (OSError, OverflowError, TypeError):
+        return False
+    start = _stat(process["pid"])[2]
+    return not start or start == process.get("start")
+
+
+def ancestors() -> list[int]:
+    """The pids above this process, nearest first; only the parent where there is no /proc."""
+    found, pid = [], os.getppid()
+    while pid > 1 and pid not in found:
+        found.append(pid)
+        pid = _stat(pid)[0]
+    return found
+
+
+def git_arguments() -> list[str] | None:
+    """The arguments of the `git commit` that runs this hook; None when they cannot be seen."""
+    for pid in ancestors()[:4]:
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                words = f.read().decode("utf-8", "surrogateescape").split("\0")[:-1]
+        except OSError:
+            return None
+        if words and os.path.basename(words[0]) == "git":
+            if "commit" not in words:
+                return None  # an alias hides them
+            end = words.index("--") if "--" in words else len(words)
+            return words[words.index("commit") + 1 : end]
+    return None
+
+
+def _stat(pid: int) -> tuple[int, str, str]:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+            line = f.read()
+    except OSError:
+        return 0, "", ""
+    name, _, rest = line.rpartition(")")  # the name itself may hold brackets and spaces
+    fields = rest.split()
+    return int(fields[1]), name.partition("(")[2], fields[19]
+
+
+def _boot() -> str:
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as f:
+            return f.read().strip()
+    except OSError:
+        return ""
