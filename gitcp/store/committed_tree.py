@@ -70,8 +70,8 @@ class Checkpoint:
         return edit_tree(self._objects, self._old, {**gone, **kept, **top, **self._edits})
 
     def _index(self, session_id: str) -> int:
-        for index, tree in enumerate(self._dirs):
-            if (self._metadata(tree) or {}).get("session_id") == session_id:
+        for index in reversed(range(len(self._dirs))):
+            if (self._metadata(self._dirs[index]) or {}).get("session_id") == session_id:
                 return index
         return len(self._dirs)
 
