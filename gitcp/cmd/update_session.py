@@ -84,14 +84,14 @@ def _turn_start(repo: Repo, objects: Objects, event: Record) -> list[Record]:
 
 
 def _tool(repo: Repo, objects: Objects, event: Record) -> list[Record]:
-    from gitcp.store import opened, session, settle
+    from gitcp.store import opened, session, settle, tasks
     from gitcp.store import state as states
 
     state = states.load(repo, event["session_id"])
     if state is None:
         return []
     session.tool(repo, state, event)
-    changed = False
+    changed = tasks.note(state, event)
     if event["event"] == "tool-end" and (head := settle.head(repo)) != state["base_commit"]:
         settle.moved(repo, objects, state, head)
         changed = True

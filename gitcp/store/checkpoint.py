@@ -89,7 +89,9 @@ def _tree(objects: Objects, session_id: str, spot: Place, content: Content, copy
     if spot["parent"]:
         edits |= shadow.metadata(objects, spot["parent"]["tree"])
     own = shadow.METADATA + session_id
-    edits.pop(own, None)
+    # Of our own metadata only the tasks accumulate; the rest is written anew.
+    if spot["parent"] and edits.pop(own, None):
+        edits[f"{own}/tasks"] = Lookup(objects, spot["parent"]["tree"])(f"{own}/tasks")
     before = edit_tree(objects, content["head_tree"], edits)
     files = {**content["metadata"], "state.json": copy}
     return edit_tree(objects, before, {f"{own}/{p}": e for p, e in files.items()})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from gitcp.core import remaining, tokens
-from gitcp.store import blobs, checkpoint, committed, credit, link, opened, shadow, work
+from gitcp.store import blobs, checkpoint, committed, credit, link, opened, shadow, tasks, work
 from gitcp.store import state as states
 from gitcp.store.tree import Lookup
 
@@ -69,6 +69,7 @@ def together(
         stored = work.said(repo, objects, state)
         storeds.append(stored)
         data = _data(repo, state, linked, changes, stored)
+        data["tasks"] = _tasks(objects, shadow.Live(repo, objects, parent), state)
         others = {p for sid, paths in told.items() if sid != state["session_id"] for p in paths}
         given = credit.attribution(repo, objects, state, made, parent, linked["paths"], others)
         data["metadata"]["initial_attribution"] = given
@@ -115,6 +116,16 @@ def _data(
         "metadata": metadata,
         "ephemeral_branch": state.get("shadow_ref", "").removeprefix("refs/heads/"),
     }
+
+
+def _tasks(objects: Objects, live: shadow.Live, state: State) -> dict[str, bytes]:
+    """The task files on the session's live streams: path below tasks/ -> bytes."""
+    found = {}
+    for stream in state["streams"]:
+        tip = live.tip(stream["id"], stream["ref"])
+        for path, oid in tasks.stored(objects, tip, state["session_id"]).items():
+            found[path] = objects.need(oid, "blob")
+    return found
 
 
 def files(state: State, linked: Linked, changes: dict[str, Staged]) -> dict[str, dict[str, Any]]:

@@ -26,7 +26,8 @@ def begin(
     repo: Repo, session_id: str, head: str, dirty: dict[str, Entry | None], time_ns: int
 ) -> None:
     """Write the baseline of a turn that starts at time_ns; its tool log starts empty."""
-    _remove(repo, f"{session_id}.log")
+    for name in (f"{session_id}.log", f"{session_id}.middle"):
+        _remove(repo, name)
     baseline = {"head": head, "time_ns": time_ns, "dirty": dirty}
     states.write_file(repo, repo.own("turn", session_id), json.dumps(baseline).encode())
 
@@ -42,10 +43,25 @@ def baseline(repo: Repo, session_id: str) -> Baseline | None:
     return dict(found)
 
 
+def reach_middle(repo: Repo, session_id: str, dirty: dict[str, Entry | None]) -> None:
+    """Keep what was dirty at the last checkpoint within the turn."""
+    path = repo.own("turn", f"{session_id}.middle")
+    states.write_file(repo, path, json.dumps(dirty).encode())
+
+
+def middle(repo: Repo, session_id: str) -> dict[str, Entry | None] | None:
+    """What reach_middle() kept in this turn; None when nothing was."""
+    try:
+        with open(repo.own("turn", f"{session_id}.middle"), "rb") as f:
+            return {p: tuple(e) if e else None for p, e in json.loads(f.read()).items()}
+    except (OSError, ValueError):
+        return None
+
+
 def end(repo: Repo, session_id: str) -> None:
     """Forget the turn: its checkpoint is written, or it was not worth one."""
-    _remove(repo, session_id)
-    _remove(repo, f"{session_id}.log")
+    for name in (session_id, f"{session_id}.log", f"{session_id}.middle"):
+        _remove(repo, name)
 
 
 def _remove(repo: Repo, name: str) -> None:

@@ -6,7 +6,18 @@ import time
 
 from gitcp.core import prompts, streams
 from gitcp.errors import InputError
-from gitcp.store import blobs, checkpoint, opened, place, redaction, snapshot, transcript, turn
+from gitcp.store import (
+    blobs,
+    checkpoint,
+    opened,
+    place,
+    redaction,
+    shadow,
+    snapshot,
+    tasks,
+    transcript,
+    turn,
+)
 from gitcp.store.tree import Lookup, diff_trees
 
 TYPE_CHECKING = False
@@ -21,6 +32,9 @@ if TYPE_CHECKING:
     from gitcp.store.transcript import Stored
     from gitcp.store.tree import Entry
 
+# Events in the middle of a turn that get a checkpoint of what it did so far.
+MIDDLE = ("subagent-end", "todo", "compact")
+
 
 def base_tree(objects: Objects, head: str | None) -> str | None:
     """The tree of a commit; None for one that does not exist yet."""
@@ -34,11 +48,12 @@ def checkpoint_turn(
     """Write the checkpoint of the turn so far, if some path changed in it; return its oid.
 
     Without a change the flag is cleared: the next checkpoint or condensation takes the
-    transcript.  Either way the turn's baseline is what is dirty now, so that a turn that goes
-    on after its Stop is measured from here.
+    transcript.  At the turn's end its baseline becomes what is dirty then, so that a turn
+    that goes on after its Stop is measured from there; the end of a task, and compaction,
+    come in the middle and write nothing where nothing is new since the last of them.
     """
-    began = time.time_ns()
-    base = turn.baseline(repo, state["session_id"])
+    began, session_id = time.time_ns(), state["session_id"]
+    base = turn.baseline(repo, session_id)
     scan = snapshot.scan(repo)
     head = scan.head or "0" * len(repo.empty_tree)
     tip = place.current(repo, objects, state, head)
@@ -46,6 +61,13 @@ def checkpoint_turn(
     entries = blobs.resolve(repo, objects, scan, write=True, known=known)
     stored = said(repo, objects, state)
     changed, mine = _whose(repo, objects, state, base, head, entries, stored)
+    middle = event["event"] in MIDDLE
+    if middle and turn.middle(repo, session_id) == entries:
+        changed = set()
+    step = None
+    if event["event"] in ("subagent-end", "todo"):
+        step = tasks.step(repo, objects, state, event, tip)
+        changed = changed if step else set()
     oid = None
     if changed:
         content: checkpoint.Content = {
@@ -55,15 +77,23 @@ def checkpoint_turn(
             "seen": tip["oid"] if tip else None,
             "mine": {path: entries[path] for path in mine if path in entries},
             "undone": mine - set(entries),
-            "metadata": metadata(repo, objects, state, stored, scan),
-            "subject": _subject(state, event),
-            "trailers": [],
+            "metadata": metadata(repo, objects, state, stored, scan, step),
+            "subject": step["subject"] if step else _subject(state),
+            "trailers": _task_trailers(session_id, step),
         }
         oid = checkpoint.write(repo, objects, state, content)
-    else:
+        if middle:
+            turn.reach_middle(repo, session_id, entries)
+    if not middle:
         checkpoint.clear_verdict(state)
-    turn.begin(repo, state["session_id"], head, entries, began)
+        turn.begin(repo, session_id, head, entries, began)
     return oid
+
+
+def _task_trailers(session_id: str, step: tasks.Step | None) -> list[str]:
+    if step is None:
+        return []
+    return [f"Entire-Metadata-Task: {shadow.METADATA}{session_id}/tasks/{step['tool_use_id']}"]
 
 
 def dirty_among(
@@ -75,7 +105,7 @@ def dirty_among(
     return {path: entry for path, entry in now.items() if entry != before(path)}
 
 
-def _subject(state: State, event: dict[str, Any]) -> str:
+def _subject(state: State) -> str:
     told = state.get("turns", {}).get(state.get("turn_id"), {}).get("prompt", "")
     return prompts.subject(told, state.get("agent_type") or "Claude Code")
 
@@ -158,7 +188,12 @@ def spoken(repo: Repo, state: State, stored: Stored | None) -> list[str]:
 
 
 def metadata(
-    repo: Repo, objects: Objects, state: State, stored: Stored | None, scan: Scan
+    repo: Repo,
+    objects: Objects,
+    state: State,
+    stored: Stored | None,
+    scan: Scan,
+    step: tasks.Step | None,
 ) -> dict[str, Entry]:
     """The files of the session's metadata directory on its stream: path -> entry."""
     told = spoken(repo, state, stored)
@@ -166,6 +201,7 @@ def metadata(
         "prompt.txt": prompts.prompt_txt(told).encode("utf-8", "surrogateescape"),
         "context.md": prompts.context_md(told).encode("utf-8", "surrogateescape"),
     }
+    files |= step["files"] if step else {}
     if scan.omitted:
         import json
 
