@@ -88,10 +88,11 @@ def summarize(checkpoint_id: str, old: Metadata | None, sessions: Sequence[Sessi
     found = dict(old or {})
     found["checkpoint_id"] = checkpoint_id
     for key in ("cli_version", "strategy", "branch"):
-        if value := next((m[key] for m in known if m.get(key)), None):
-            found.setdefault(key, value)
-    counts = [m.get("checkpoints_count") for m in known]
-    found["checkpoints_count"] = sum(c for c in counts if isinstance(c, int))
+        if old is None and (value := next((m[key] for m in known if m.get(key)), None)):
+            found[key] = value
+    counts = [c for m in known if isinstance(c := m.get("checkpoints_count"), int)]
+    if counts or "checkpoints_count" not in found:
+        found["checkpoints_count"] = sum(counts)
     touched = [path for m in known for path in m.get("files_touched", ())]
     found["files_touched"] = sorted({*touched, *strings((old or {}).get("files_touched"))})
     found["sessions"] = [paths(checkpoint_id, n, names) for n, (_, names) in enumerate(sessions)]

@@ -8,6 +8,7 @@ import pytest
 from gitcp.core import summary
 
 ID = "a1b2c3d4e5f6"
+ROOT = {"strategy": "manual-commit", "branch": "main"}
 USAGE = {"input_tokens": 1, "output_tokens": 2, "subagent_tokens": {"input_tokens": 50}}
 
 
@@ -80,7 +81,7 @@ def test_the_summary_counts_and_unites_its_sessions() -> None:
         ({**session, "files_touched": ["a"], "token_usage": USAGE}, ["metadata.json"]),
         (None, []),
     ]
-    made = summary.summarize(ID, {"migration_source_commit": "kept"}, sessions)
+    made = summary.summarize(ID, {"migration_source_commit": "kept", **ROOT}, sessions)
     assert list(made) == [
         "checkpoint_id",
         "strategy",
@@ -115,3 +116,8 @@ def test_metadata_keys_stand_in_the_originals_order() -> None:
     made = summary.merged(None, {"files": {}, "agent": "A", "session_id": "s", "checkpoint_id": ID})
     keys = ["checkpoint_id", "session_id", "checkpoints_count", "files_touched", "agent", "files"]
     assert list(json.loads(summary.dump(made))) == keys
+
+
+def test_a_new_summary_takes_strategy_and_branch_from_its_sessions() -> None:
+    made = summary.summarize(ID, None, [(None, []), ({**ROOT, "cli_version": "1"}, [])])
+    assert (made["strategy"], made["branch"], made["cli_version"]) == ("manual-commit", "main", "1")
