@@ -103,6 +103,7 @@ def test_lines_of_another_session_are_not_the_persons(
     [
         ("pabXY", 2, "pabXY", (2, 0, 2, 0, 0, 4, 50)),
         ("pabXY", 2, "pabX", (2, 0, 1, 0, 0, 3, 200 / 3)),
+        ("aXY", 2, "aXY", (1, 0, 2, 0, 0, 3, 100 / 3)),
         ("pXY", 2, "pXY", (0, 0, 2, 0, 0, 2, 0)),
         ("pa", 9, "pa", (0, 0, 1, 0, 0, 1, 0)),
         ("pXY", 2, "p", (0, 0, 0, 0, 0, 0, 0)),
@@ -113,3 +114,8 @@ def test_lines_the_person_typed_between_turns_are_not_the_agents(
 ) -> None:
     files = {"f": (text("p"), text(record), text(head))}
     assert counts(files, typed={"f": typed}) == pytest.approx(want)
+
+
+def test_typed_lines_do_not_stand_in_for_lines_the_agent_removed() -> None:
+    files = {"f": (text("pqrs"), text("paXY"), text("paXY"))}
+    assert counts(files, typed={"f": 2}) == (1, 2, 2, 0, 0, 5, 60)

@@ -127,7 +127,8 @@ def test_names_of_older_programs_are_read(
     ["entire/checkpoints/v1", "entire/abc", "entire/af5a77g", "entire", "entire/", "main",
      "entire/af5a770-", "entire/af5a770-0", "entire/af5a770-01", "entire/af5a770-1234567",
      "entire/af5a770-e3b0c", "entire/af5a770-e3b0c4-", "entire/af5a770-e3b0c4-x",
-     "entire/af5a770-e3b0c4-1-2", "entire/af5a770-1-e3b0c4", "af5a770-e3b0c4",
+     "entire/af5a770-e3b0c4-1-2", "entire/af5a770-1-e3b0c4",
+     "entire/af5a770-e3b0c4-123456", "af5a770-e3b0c4",
      "refs/tags/entire/af5a770", "entire/af5a770-٣"],
 )  # fmt: skip
 def test_other_branches_are_not_shadow_branches(name: str) -> None:

@@ -43,6 +43,7 @@ def test_a_significant_line_has_ten_bytes_when_trimmed(line: bytes, counts: bool
     ("some", "record", "want"),
     [
         ({b"x"}, b"w\nx\n", True),
+        ({b"x"}, b"x", True),
         ({b"x", b"q"}, b"w\nx\n", False),
         (set(), b"w\nx\n", False),
         ({b"x"}, None, False),

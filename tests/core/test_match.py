@@ -96,6 +96,7 @@ CASES: list[tuple[str, Entry, Staged, bool]] = [
         change(text("1", "2", "3"), text("1", "2")),
         True,
     ),
+    ("away, all that it removed", away(b"a\n\n"), change(b"a\nb\n", b"a\n"), True),
     ("away, removed lines it kept", away(AGENT), change(P, text("p")), False),
     ("away, its mode came back", away(P, EXEC), change(P, P, (FILE, EXEC)), True),
     ("away, mode before content", away(AGENT, EXEC), change(P, P, (FILE, EXEC)), True),

@@ -51,6 +51,8 @@ CORPUS = [
     b"subject\n\nbody\n\nSigned-off-by: A <a@b>",
     b"subject\n\nbody\n\nSigned-off-by: A <a@b>\n\n\n",
     b"subject\n\n[note]\nno trailer\nSigned-off-by: A <a@b>\n",
+    b"subject\n\none\ntwo\nthree\nSigned-off-by: A <a@b>\n",
+    b"subject\n\nword\n f\n f\n f\nSigned-off-by: A <a@b>\n",
     b"subject\n\none\ntwo\nthree\nfour\nSigned-off-by: A <a@b>\n",
     b"subject\n\nx\n(cherry picked from commit abc)\n",
     b"subject\n\nFolded: one\n two\n  three\nKey : loose\nEmpty:\n",
@@ -294,6 +296,11 @@ def test_the_subject_of_a_squashed_message_is_not_glued() -> None:
     message = REBASE.replace(b"\n\nbody", b"").replace(b"Signed-off-by: A <a@b>\n", b"")
     ids, text = trailers.collect(message)
     assert b"\n\nfix: two\n\n" + LINE + OTHER in trailers.add(text, ids)
+
+
+def test_no_empty_lines_are_left_where_an_id_was_taken() -> None:
+    assert trailers.collect(LINE + b"\nsubject\n\n") == ([A], b"subject\n\n")
+    assert trailers.collect(b"s\n\n" + LINE + b"\n\nbody\n") == ([A], b"s\n\nbody\n")
 
 
 def test_nothing_below_the_cut_is_collected() -> None:
