@@ -11,26 +11,32 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gitcp.git import Running
+
 
 # Variables that tie git to an index, a subdirectory or a worktree: what is sealed to a
 # repository names its own.
 _TIES = ("GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_INTERNAL_SUPER_PREFIX")
 
 
+_CONFIG = ("config", "-z", "--list")
+
+
 class Config:
     """git's configuration, read on the first question in one process."""
 
-    __slots__ = ("_git", "_values")
+    __slots__ = ("_git", "_running", "_values")
 
-    def __init__(self, git: Git) -> None:
-        self._git = git
+    def __init__(self, git: Git, running: Running | None = None) -> None:
+        self._git, self._running = git, running
         self._values: dict[str, list[str]] | None = None
 
     def all(self, key: str) -> list[str]:
         """Every value of key (section and name in lower case), the strongest last."""
         if self._values is None:
             self._values = {}
-            _, out = self._git.run("config", "-z", "--list", ok=(0, 1))
+            running = self._running or self._git.start(*_CONFIG)
+            _, out = running.finish(ok=(0, 1))
             for item in out.split(b"\0")[:-1]:
                 name, eq, value = item.decode("utf-8", "surrogateescape").partition("\n")
                 self._values.setdefault(name, []).append(value if eq else "true")
@@ -71,7 +77,15 @@ class Repo:
     that git inherited to the hook we run in (git.md §3).
     """
 
-    def __init__(self, top: str | None, git_dir: str, common: str, algo: str, base: Git) -> None:
+    def __init__(
+        self,
+        top: str | None,
+        git_dir: str,
+        common: str,
+        algo: str,
+        base: Git,
+        config: Running | None = None,
+    ) -> None:
         self.top, self.git_dir, self.common, self.algo = top, git_dir, common, algo
         ties = dict.fromkeys(_TIES)
         place = {"GIT_DIR": git_dir} | ({"GIT_WORK_TREE": top} if top else {})
@@ -80,12 +94,18 @@ class Repo:
         if index and top and not os.path.isabs(index):
             index = os.path.join(os.getcwd(), index)
         self.hook_git = self.git.bound(top, {"GIT_INDEX_FILE": index}) if index else self.git
-        self.config = Config(self.git)
+        self.config = Config(self.git, config)
 
     @classmethod
-    def find(cls, cwd: str | None = None, env: Mapping[str, str] | None = None) -> Repo:
-        """The repository around cwd; raise Error when there is none."""
+    def find(
+        cls, cwd: str | None = None, env: Mapping[str, str] | None = None, eager: bool = False
+    ) -> Repo:
+        """The repository around cwd; raise Error when there is none.
+
+        eager: read the configuration at the same time, for who will need it anyway.
+        """
         base = Git(cwd, env)
+        config = base.start(*_CONFIG) if eager else None
         ask = "--path-format=absolute --git-dir --git-common-dir --show-object-format"
         try:
             # The top level comes last: in a bare repository git fails there, with the rest said.
@@ -96,14 +116,14 @@ class Repo:
         if len(answer) < 3:
             raise Error(f"not a git repository: '{cwd or os.getcwd()}'")
         top = answer[3] if status == 0 and len(answer) > 3 else None
-        return cls(top, answer[0], answer[1], answer[2], base)
+        return cls(top, answer[0], answer[1], answer[2], base, config)
 
     @classmethod
     def here(cls) -> Repo:
         """The repository around the current directory, found once in a process."""
         cwd = os.getcwd()
         if cwd not in _FOUND:
-            _FOUND[cwd] = cls.find()
+            _FOUND[cwd] = cls.find(eager=True)
         return _FOUND[cwd]
 
     @property

@@ -40,7 +40,7 @@ def _forward(records: Iterable[Record]) -> Iterator[Record]:
         repo = Repo.here()
         if commit_hooks.rewriting(repo):
             continue  # a replayed commit is not the last one: the next event moves them
-        with Objects(repo) as objects:
+        with Objects.shared(repo) as objects:
             made = need_commit(objects, record["commit"])
             for ref, new, old in carry.forward(
                 repo, objects, record["old"], made, record["linked"]

@@ -40,7 +40,7 @@ def _one(match: Record) -> None:
     from gitcp.store.objects import Objects
 
     repo = Repo.here()
-    with Objects(repo) as objects:
+    with Objects.shared(repo) as objects:
         made = need_commit(objects, match["commit"])
         if match["dismissed"]:
             condense.dismiss(repo, objects, made, list(match["sessions"]))

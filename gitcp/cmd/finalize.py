@@ -37,7 +37,7 @@ def _finalize(records: Iterable[Record]) -> Iterator[Record]:
         if record.get("type") != "event" or not record.get("session_id"):
             continue
         repo, session_id = Repo.here(), record["session_id"]
-        with states.held(repo, [session_id]), Objects(repo) as objects:
+        with states.held(repo, [session_id]), Objects.shared(repo) as objects:
             state = states.load(repo, session_id)
             if state is None or not (
                 state.get("turn_checkpoint_ids") or state.get("pending_finalize")

@@ -38,7 +38,7 @@ def _matches(records: Iterable[Record]) -> Iterator[Record]:
             yield record
             continue
         repo = Repo.here()
-        with Objects(repo) as objects:
+        with Objects.shared(repo) as objects:
             if hook == "prepare-commit-msg":
                 told = dict(commit_hooks.prepare(repo, objects, record["args"]))
                 yield {"type": "match", **told, "args": record["args"]}
@@ -54,7 +54,7 @@ def _ask(commit: str) -> Iterator[Record]:
     from gitcp.store.objects import Objects
 
     repo = Repo.here()
-    with Objects(repo) as objects:
+    with Objects.shared(repo) as objects:
         made = need_commit(objects, commit)
         parent = made["parents"][0] if made["parents"] else "0" * len(made["oid"])
         changes = link.committed(objects, work.base_tree(objects, parent), made["tree"])

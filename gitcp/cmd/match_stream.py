@@ -41,7 +41,7 @@ def _decide(event: Record) -> Iterator[Record]:
 
     repo = Repo.here()
     dirty = {path: tuple(e) if e else None for path, e in event["dirty"].items()}
-    with states.held(repo, [event["session_id"]]), Objects(repo) as objects:
+    with states.held(repo, [event["session_id"]]), Objects.shared(repo) as objects:
         state = states.load(repo, event["session_id"])
         if state is None:
             return

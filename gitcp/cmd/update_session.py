@@ -44,7 +44,7 @@ def _event(event: Record) -> Iterator[Record]:
 
     repo = Repo.here()
     handler = _HANDLERS.get(event["event"])
-    with states.held(repo, [event["session_id"]]), Objects(repo) as objects:
+    with states.held(repo, [event["session_id"]]), Objects.shared(repo) as objects:
         said = handler(repo, objects, event) if handler else None
     yield event
     yield from said or ()

@@ -40,7 +40,7 @@ def _write(event: Record) -> Iterator[Record]:
     from gitcp.store.objects import Objects
 
     repo = Repo.here()
-    with states.held(repo, [event["session_id"]]), Objects(repo) as objects:
+    with states.held(repo, [event["session_id"]]), Objects.shared(repo) as objects:
         state = states.load(repo, event["session_id"])
         if state is None:
             return

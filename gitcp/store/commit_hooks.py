@@ -10,7 +10,7 @@ import os
 from gitcp import trace
 from gitcp.core import phases, trailers
 from gitcp.record import raw
-from gitcp.store import link, notes, opened, place, process, refs, shadow, unhooked, verdicts, work
+from gitcp.store import link, notes, opened, place, process, refs, shadow, verdicts
 from gitcp.store import state as states
 from gitcp.store.commit import need_commit, read_commit
 
@@ -111,6 +111,8 @@ def made(repo: Repo, objects: Objects) -> Made:
     """post-commit: what HEAD became, held against the stored verdict (behaviour.md §5.4)."""
     commit = need_commit(objects, "HEAD")
     parent = commit["parents"][0] if commit["parents"] else shadow.zeros(repo)
+    from gitcp.store import unhooked
+
     verdict = verdicts.load(repo)
     holds = verdict is not None and verdict["parent"] == parent
     told: Made = {
@@ -144,6 +146,8 @@ def made(repo: Repo, objects: Objects) -> Made:
 
 def _changes(objects: Objects, commit: Commit) -> Changes:
     """What a commit changes; of a merge, what it has from neither side."""
+    from gitcp.store import work
+
     trees = [work.base_tree(objects, parent) for parent in commit["parents"]] or [None]
     each = [link.committed(objects, tree, commit["tree"]) for tree in trees]
     return {path: change for path, change in each[0].items() if all(path in c for c in each)}

@@ -12,7 +12,7 @@ import time
 from gitcp import trace
 from gitcp.core import match
 from gitcp.record import text
-from gitcp.store import blobs, opened, process, shadow, turn
+from gitcp.store import opened, process, shadow, turn
 from gitcp.store.tree import diff_trees
 
 TYPE_CHECKING = False
@@ -122,6 +122,8 @@ def running(repo: Repo, objects: Objects, marker: Open, changes: Changes) -> lis
     base = turn.baseline(repo, session_id)
     if base is None:
         return []
+    from gitcp.store import blobs  # only where a turn runs
+
     lines = turn.logged(repo, session_id)
     now = blobs.at(repo, objects, list(changes), write=True)
     if lines or marker.get("tool_events"):

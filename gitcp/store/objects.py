@@ -22,7 +22,12 @@ _WHOLE = 1 << 20  # files up to this many bytes are read at once, larger ones st
 
 
 class Objects:
-    """The object database of repo.  Use as a context manager, or close() it."""
+    """The object database of repo.  Use as a context manager, or close() it.
+
+    Stages of one process share one (shared()): its cat-file runs until the process ends.
+    """
+
+    _shared: dict[str, Objects] = {}  # noqa: RUF012
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
@@ -36,7 +41,13 @@ class Objects:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        if self._shared.get(self._repo.git_dir) is not self:
+            self.close()
+
+    @classmethod
+    def shared(cls, repo: Repo) -> Objects:
+        """The process's one database of repo: to leave it as a context keeps it open."""
+        return cls._shared.setdefault(repo.git_dir, cls(repo))
 
     def close(self) -> None:
         if self._batch:

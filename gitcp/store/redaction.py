@@ -12,12 +12,31 @@ _MADE: dict[str, Redactor] = {}
 
 def redactor(repo: Repo) -> Redactor:
     """One Redactor a process and repository (gitcp.redact, gitcp.redact-allow)."""
-    from gitcp.core.redact import Redactor
-
     if repo.common not in _MADE:
+        from gitcp.core.redact import Redactor  # 7 ms: paid where there is something to redact
+
         extra, allowed = repo.config.all("gitcp.redact"), repo.config.all("gitcp.redact-allow")
         _MADE[repo.common] = Redactor(extra, allowed)
     return _MADE[repo.common]
+
+
+class Lazy:
+    """A redactor that is made on its first use: most hooks have nothing new to redact."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
+
+    def text(self, data: bytes) -> bytes:
+        return redactor(self._repo).text(data) if data else data
+
+    def line(self, data: bytes) -> bytes:
+        return redactor(self._repo).line(data) if data else data
+
+    def jsonl(self, data: bytes) -> bytes:
+        return redactor(self._repo).jsonl(data) if data else data
+
+    def document(self, data: bytes) -> bytes:
+        return redactor(self._repo).document(data) if data else data
 
 
 def text(repo: Repo, given: str) -> str:

@@ -23,7 +23,7 @@ class Stored:
     """A transcript whose chunks are in the object database.
 
     chunks: their oids in order; size: bytes of the joined transcript; items: its lines
-    (messages of a document); scan: what the agent's scanner says of the live bytes.
+    (messages of a document); scan: what the agent's scanner says of it.
     """
 
     __slots__ = ("_copy", "_hash", "_rest", "chunks", "items", "scan", "size")
@@ -70,11 +70,11 @@ def stored(
 ) -> Stored | None:
     """Store what the live transcript at path has gained; None where there never was anything.
 
-    start: the item from which the scan gives prompts and written paths; these come from the live
-    bytes, not redacted.  whole: take a last line that has no newline yet.  check: compare all
-    the bytes read before, not only the last 4 KiB.  A file that shrank or was replaced begins a
-    new part: lines not stored before are added, nothing stored is dropped (formats.md
-    "Transcript").  Takes no lock but this session's transcript lock.
+    start: the item from which the scan gives prompts and written paths; it reads the stored,
+    redacted bytes.  whole: take a last line that has no newline yet.  check: compare all the
+    bytes read before, not only the last 4 KiB.  A file that shrank or was replaced begins a new
+    part: lines not stored before are added, nothing stored is dropped (formats.md "Transcript").
+    Takes no lock but this session's transcript lock.
     """
     with exclusive(repo, f"transcript-{ids.session_id(session_id)}"):
         copy, live = Copy(repo, session_id), _open(path)

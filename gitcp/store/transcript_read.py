@@ -55,6 +55,7 @@ class Reader:
         data = read(live, at, size)
         end = data.rfind(b"\n") + 1
         new, rest = data[:end], data[end:] if whole else b""
+        red = b""
         if new or not grown:
             red = self._redactor.jsonl(new)
             known["live"] = _mark(live, at + end, zlib.crc32(new, crc))
@@ -66,10 +67,10 @@ class Reader:
             known["lines"] = known.get("lines", 0) + red.count(b"\n")
             self._settle()
         if new or not grown or known.get("start", self._start) != self._start:
-            self._scan(live, new)
+            self._scan(red if new else b"")
             copy.save()
         if rest.strip():
-            return self._last(live, rest)
+            return self._last(rest)
         return b""
 
     def document(self, live: int) -> None:
@@ -80,7 +81,7 @@ class Reader:
             return
         data = read(live, 0, st.st_size)
         red = chunks.union(copy.read(), self._redactor.document(data))
-        self.scan = self._scanner(data, self._start, None) if self._scanner else None
+        self.scan = self._scanner(red, self._start, None) if self._scanner else None
         copy.known = {"document": sign, "scan": self.scan, "start": self._start, "lines": 1}
         copy.known["chunks"] = []
         for piece in chunks.split_document(red)[:-1]:
@@ -108,8 +109,11 @@ class Reader:
     def _done(self, piece: bytes, size: int) -> None:
         self._copy.known["chunks"].append([self._objects.write("blob", piece), size, 0])
 
-    def _scan(self, live: int, new: bytes) -> None:
-        """Let the scanner read new, or all there is where it cannot be continued."""
+    def _scan(self, new: bytes) -> None:
+        """Let the scanner read what is new, or the whole copy where it cannot be continued.
+
+        It reads redacted bytes: what it tells can go anywhere.
+        """
         known, previous = self._copy.known, self.scan
         if self._scanner is None:
             return
@@ -118,23 +122,17 @@ class Reader:
             at_end = previous["bytes"] and previous["items"] == self._start
             previous = transcript.cursor(previous) if at_end else None
         if not previous or not previous["bytes"]:
-            previous, new = None, self._all(live)
+            previous, new = None, self._copy.read()
         self.scan = self._scanner(new, self._start, previous)
         known["scan"], known["start"] = self.scan, self._start
 
-    def _all(self, live: int) -> bytes:
-        known = self._copy.known
-        # A file that began a new part does not say what was before it; the copy does.
-        if known.get("parts", 1) > 1:
-            return self._copy.read()
-        return read(live, 0, known["live"]["offset"])
-
-    def _last(self, live: int, rest: bytes) -> bytes:
+    def _last(self, rest: bytes) -> bytes:
+        red = self._redactor.jsonl(rest)
         if self._scanner:
             goes_on = self.scan and self.scan["bytes"]
-            given = rest if goes_on or "live" not in self._copy.known else self._all(live) + rest
+            given = red if goes_on else self._copy.read() + red
             self.scan = self._scanner(given, self._start, self.scan if goes_on else None)
-        return self._redactor.jsonl(rest)
+        return red
 
     def _ensure(self, done: list[Any]) -> None:
         """Write chunks again that a prune has taken; nothing may name a missing blob."""

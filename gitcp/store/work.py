@@ -170,16 +170,16 @@ def said(repo: Repo, objects: Objects, state: State, whole: bool = False) -> Sto
         scan = adapter(state.get("agent_type", "")).scan
     except InputError:
         scan = None  # a session of an agent we do not know: kept, not understood
-    path, redactor = state.get("transcript_path"), redaction.redactor(repo)
+    path, redactor = state.get("transcript_path"), redaction.Lazy(repo)
     return transcript.stored(repo, objects, state["session_id"], path, redactor, scan, whole=whole)
 
 
 def spoken(repo: Repo, state: State, stored: Stored | None) -> list[str]:
     """The session's prompts, redacted: of its transcript, and those the turns have that are
     not in it yet."""
-    told = []
+    told: list[str] = []
     if stored and stored.scan:
-        told = [redaction.text(repo, p) for p in stored.scan["prompts"]]
+        told = list(stored.scan["prompts"])
     for one in state.get("turns", {}).values():
         prompt = one["prompt"]
         if prompt and not any(p[: len(prompt)] == prompt for p in told):
