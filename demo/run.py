@@ -50,7 +50,8 @@ def said(call: Call) -> None:
         print(f"> {prompt}")
     elif call.event == "PostToolUse":
         given = call.payload["tool_input"]
-        print(f"  {call.payload['tool_name']}: {given.get('file_path') or given.get('command')}")
+        what = given.get("command") or os.path.relpath(given["file_path"])
+        print(f"  {call.payload['tool_name']}: {what}")
     elif call.event == "Stop":
         print(f"  {call.payload['last_assistant_message']}")
 
