@@ -73,7 +73,12 @@ def add(
 
 
 def remove(message: bytes, *, comment: bytes = b"#") -> bytes:
-    """Return the message without our lines in the last trailer block; the rest is untouched."""
+    """Return the message without our lines in the last trailer block; the rest is untouched.
+
+    Where they are all there is, they go as well, though git would call them the subject.
+    """
+    if only_trailers(message, comment=comment):
+        return collect(message, comment=comment)[1]
     lines = split(message)
     start, end = trailer_block(lines, comment, text_start(lines, comment))
     gone = {i for i in range(start, end) if _own(lines[i])}

@@ -317,6 +317,9 @@ def test_nothing_below_the_cut_is_collected() -> None:
         (b"subject\n\n" + LINE + EDITOR, b"subject\n" + EDITOR),
         (b"subject\n\n" + LINE + b"\nbody\n", b"subject\n\n" + LINE + b"\nbody\n"),
         (b"subject", b"subject"),
+        (b"\n\n" + LINE, b""),
+        (b"\n\n" + LINE + OTHER + EDITOR, b"\n" + EDITOR),
+        (b"\n\nSigned-off-by: A\n" + LINE, b"\n\nSigned-off-by: A\n"),
     ],
 )
 def test_our_lines_are_removed_from_the_last_block_only(message: bytes, want: bytes) -> None:
