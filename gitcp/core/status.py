@@ -12,14 +12,16 @@ GONE, FILE, EXECUTABLE, LINK, COMMIT = "000000", "100644", "100755", "120000", "
 class Row:
     """A path of the index that differs from HEAD (x), or in the worktree from the index (y).
 
-    x and y are git's letters, '.' for the same; head is HEAD's entry or None.
+    x and y are git's letters, '.' for the same; head is HEAD's entry or None.  moved: it is
+    a submodule in one of HEAD and index alone.
     """
 
-    __slots__ = ("head", "path", "x", "y")
+    __slots__ = ("head", "moved", "path", "x", "y")
 
-    def __init__(self, path: str, xy: str, head: tuple[str, str] | None) -> None:
+    def __init__(self, path: str, xy: str, head: tuple[str, str] | None, mode: str = "") -> None:
         self.path, self.head = path, head
         self.x, self.y = xy[0], xy[1]
+        self.moved = (mode == COMMIT) != (head is not None and head[0] == COMMIT)
 
 
 class Status:
@@ -42,8 +44,8 @@ def parse(out: bytes) -> Status:
         if kind == "?":
             status.untracked.append(rest)
         elif kind == "1":
-            xy, _, old, _, _, oid, _, path = rest.split(" ", 7)
-            status.rows.append(Row(path, xy, (old, oid) if old != GONE else None))
+            xy, _, old, mode, _, oid, _, path = rest.split(" ", 7)
+            status.rows.append(Row(path, xy, (old, oid) if old != GONE else None, mode))
         elif kind == "u":  # three stages; which is HEAD's is not said
             xy, *_, path = rest.split(" ", 9)
             status.rows.append(Row(path, xy, None))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import stat
 
 from gitcp.core import budget
-from gitcp.core.status import COMMIT, Status
+from gitcp.core.status import COMMIT, GONE, Status
 from gitcp.store.changes import Scan
 from gitcp.store.hashing import Hasher
-from gitcp.store.tree import Lookup
+from gitcp.store.tree import TREE, Lookup
 from gitcp.store.worktree import Worktree
 
 TYPE_CHECKING = False
@@ -38,6 +38,18 @@ def resolve(
     return {path: e for path, e in found.items() if e != scan.changes[path].was}
 
 
+def confirm(objects: Objects, scan: Scan) -> None:
+    """Take out of scan.changes what only hashing shows to be as in HEAD (Change.sure)."""
+    doubtful = {path: c for path, c in scan.changes.items() if not c.sure and c.mode != GONE}
+    if doubtful:
+        part = Scan(scan.worktree, Status())
+        part.changes = doubtful
+        found = Hasher(objects, part, _head(objects, scan.head), False, None).entries(whole=False)
+        for path, change in doubtful.items():
+            if found.get(path) == change.was:
+                del scan.changes[path]
+
+
 def at(repo: Repo, objects: Objects, paths: Iterable[str], *, write: bool) -> Entries:
     """What stands at these paths of the worktree now, changed or not; O(paths), no scan.
 
@@ -45,14 +57,24 @@ def at(repo: Repo, objects: Objects, paths: Iterable[str], *, write: bool) -> En
     or in a nested repository.  What a snapshot leaves out (untracked and too large or
     unreadable, a fifo, …) is not in the answer.  Raises Error as resolve() does.
     """
+    return looked(repo, objects, paths, write=write)[0]
+
+
+def looked(
+    repo: Repo, objects: Objects, paths: Iterable[str], *, write: bool, capped: bool = True
+) -> tuple[Entries, list[dict[str, str]]]:
+    """at(), and what it leaves out with the reasons, as in Scan.omitted.
+
+    capped: gitcp.max-file-size counts.
+    """
     head = _head(objects, "HEAD")
     scan = Scan(Worktree(repo), Status())
     most = repo.config.size("gitcp.max-file-size", budget.FILE_SIZE)
     found: Entries = {}
     for path in paths:
-        st = scan.look(path)
+        st = None if _elsewhere(scan.worktree, path, head) else scan.look(path)
         was = head(path) if st else None
-        if st and not was and stat.S_ISREG(st.st_mode) and st.st_size > most:
+        if capped and st and not was and stat.S_ISREG(st.st_mode) and st.st_size > most:
             scan.omit(path, "too-large")
         elif st:
             scan.present(path, was, st)
@@ -61,7 +83,12 @@ def at(repo: Repo, objects: Objects, paths: Iterable[str], *, write: bool) -> En
     found |= Hasher(objects, scan, head, write, None).entries(whole=False)
     for item in scan.omitted:
         found.pop(item["path"], None)
-    return found
+    return found, scan.omitted
+
+
+def _elsewhere(work: Worktree, path: str, head: Known) -> bool:
+    """Whether path is in a nested repository: one begins above it, and HEAD has no tree there."""
+    return any((head(folder) or GONE)[0] != TREE for folder in work.repositories(path))
 
 
 def _head(objects: Objects, commit: str | None) -> Known:

@@ -60,17 +60,16 @@ def place(repo: Repo) -> str:
 def fits(repo: Repo) -> bool:
     """Whether sparse checkout is what it was when the index was seeded.
 
-    Switched off, git would still obey the skip-worktree bits in it and miss edits.
+    git would obey the skip-worktree bits in it, and miss what happens to those files.
     """
-    return os.path.exists(_sparse(repo)) == repo.config.flag("core.sparsecheckout")
+    return _read(_sparse(repo)) == _patterns(repo)
 
 
 def note_stale(repo: Repo, count: int) -> None:
     """Ask the next seed() to work when count paths are not HEAD's in our index."""
     if count > _STALE:
         trace.note("index", f"{count} stale entries")
-        with open(repo.own("index-stale"), "wb"):
-            pass
+        _mark(repo.own("index-stale"), b"1")
 
 
 def seed(repo: Repo, force: bool = False) -> bool:
@@ -88,18 +87,20 @@ def seed(repo: Repo, force: bool = False) -> bool:
     try:
         os.makedirs(os.path.dirname(ours), exist_ok=True)
         _fill(repo, theirs, scratch)
-        _mark(_sparse(repo), repo.config.flag("core.sparsecheckout"))
+        _mark(_sparse(repo), _patterns(repo))
         os.rename(scratch, ours)
-        _mark(repo.own("index-stale"), False)
+        _mark(repo.own("index-stale"), b"")
     except OSError as e:
         raise Error(f"cannot write '{ours}': {e.strerror}") from None
     finally:
         for name in (scratch, scratch + ".lock"):
-            _mark(name, False)
+            _mark(name, b"")
     return True
 
 
 def _fill(repo: Repo, theirs: str, scratch: str) -> None:
+    from gitcp.store.index_file import distrust  # a hook that does not seed has no use for it
+
     # A second early: the file system's clock is coarser than ours.
     before = (int(time.time()) - 1) * 10**9
     dated = _copy(theirs, scratch)
@@ -108,10 +109,12 @@ def _fill(repo: Repo, theirs: str, scratch: str) -> None:
     head = repo.git.run("rev-parse", "-q", "--verify", "HEAD^{tree}", ok=(0, 1, 128))[1]
     _git(repo, scratch, "read-tree", "--reset", head.decode().strip() or repo.empty_tree)
     if dated is not None:
+        distrust(scratch, dated // 10**9, repo.algo)
         os.utime(scratch, ns=(dated, dated))  # what was racy stays racy
     # Written even where nothing was refreshed: writing is what marks the racy entries that
     # were found to differ, and without the marks the new date would hide them.
     _git(repo, scratch, "update-index", "-q", "--refresh", "--force-write-index", ok=(0, 1))
+    distrust(scratch, before // 10**9, repo.algo)
     os.utime(scratch, ns=(before, before))
 
 
@@ -160,10 +163,28 @@ def _changed(path: str) -> int:
         return 0
 
 
-def _mark(path: str, there: bool) -> None:
-    if there:
-        with open(path, "wb"):
-            return
+def _patterns(repo: Repo) -> bytes:
+    """What decides about sparse checkout; b'' without it."""
+    if not repo.config.flag("core.sparsecheckout"):
+        return b""
+    cone = repo.config.get("core.sparsecheckoutcone").encode()
+    return b"%s\n%s" % (cone, _read(os.path.join(repo.git_dir, "info", "sparse-checkout")))
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as f:
+            return f.read()
+    except FileNotFoundError:
+        return b""
+
+
+def _mark(path: str, content: bytes) -> None:
+    """Let path have this content; without any there is no file."""
+    if content:
+        with open(path, "wb") as f:
+            f.write(content)
+        return
     try:
         os.unlink(path)
     except FileNotFoundError:

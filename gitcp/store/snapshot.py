@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from gitcp.core.status import Row, Status
     from gitcp.git import Running
     from gitcp.repo import Repo
     from gitcp.store.objects import Objects
@@ -48,17 +49,16 @@ def scan(repo: Repo) -> Scan:
         running.finish(ok=range(256))
         index.seed(repo, force=True)
         running = index.status(repo)
-    running = _sound(repo, running)
-    seen = status.parse(running.heard)
+    seen, said = _sound(repo, running, work)
     found = Scan(work, seen)
-    _blind(found, running.said)
+    _blind(found, said)
     theirs = _theirs(repo, staged, unborn=seen.head is None)
     alone = found.rows(seen.rows)
     index.note_stale(repo, sum(row.x != "." for row in seen.rows))
     _drop_sparse(repo, found)
     hidden = _ignored(repo, [path for path in alone if path not in theirs])
     for path in (*seen.untracked, *theirs, *alone):
-        if path not in hidden and not path.startswith(_OURS):
+        if path not in hidden:
             found.untracked(path)
     _specials(repo, found)
     _limit(repo, found, theirs)
@@ -74,14 +74,24 @@ def refuse_root(top: str) -> None:
         raise Error(f"refusing to snapshot the home directory '{top}'")
 
 
-def _sound(repo: Repo, running: index.Heard) -> index.Heard:
+def _sound(repo: Repo, running: index.Heard, work: Worktree) -> tuple[Status, bytes]:
+    """(status, warnings) of an index that can be read and knows submodules as HEAD does."""
     try:
         running.hear()
-    except GitError:  # our index may be broken, and is not needed to make another
-        index.seed(repo, force=True)
-        running = index.status(repo)
-        running.hear()
-    return running
+        seen = status.parse(running.heard)
+        if not any(_misled(row, work) for row in seen.rows):
+            return seen, running.said
+    except GitError:
+        pass  # ours may be broken, and is not needed to make another
+    index.seed(repo, force=True)
+    running = index.status(repo)
+    running.hear()
+    return status.parse(running.heard), running.said
+
+
+def _misled(row: Row, work: Worktree) -> bool:
+    """Whether a stale index makes git look into a nested repository, or not into a directory."""
+    return row.moved or (row.head is None and bool(work.repositories(row.path)))
 
 
 def _blind(found: Scan, said: bytes) -> None:

@@ -33,9 +33,8 @@ class Worktree:
         return os.path.join(self.top, raw(path))
 
     def look(self, path: str) -> os.stat_result | None:
-        """lstat of path; None when nothing of this repository stands there.
+        """lstat of path; None when nothing stands there, or only behind a symbolic link.
 
-        What lies behind a symbolic link or in a nested repository is not of this one.
         Raises PermissionError where a directory on the way cannot be searched.
         """
         if not self._inside(path.rpartition("/")[0]):
@@ -47,15 +46,20 @@ class Worktree:
 
     def _inside(self, folder: str) -> bool:
         if folder not in self._folders:
-            self._folders[folder] = self._inside(folder.rpartition("/")[0]) and self._own(folder)
+            self._folders[folder] = self._inside(folder.rpartition("/")[0]) and self._real(folder)
         return self._folders[folder]
 
-    def _own(self, folder: str) -> bool:
+    def _real(self, folder: str) -> bool:
         try:
-            is_dir = stat.S_ISDIR(os.lstat(self.full(folder)).st_mode)
+            return stat.S_ISDIR(os.lstat(self.full(folder)).st_mode)
         except (FileNotFoundError, NotADirectoryError):
             return False
-        return is_dir and not self.has_git(folder)
+
+    def repositories(self, path: str) -> list[str]:
+        """The directories above path, below the root, where another repository begins."""
+        folders = path.split("/")[:-1]
+        above = ["/".join(folders[: n + 1]) for n in range(len(folders))]
+        return [folder for folder in above if self.has_git(folder)]
 
     def has_git(self, folder: str) -> bool:
         """Whether another repository's worktree begins at folder."""

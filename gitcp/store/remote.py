@@ -1,0 +1,132 @@
+"""Talking to a remote in bounded time: what it has, fetching, pushing.
+
+Never forces, never runs our own hooks again, never asks a person anything.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gitcp.errors import Error, GitError
+from gitcp.record import text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitcp.repo import Repo
+
+    Refs = Mapping[str, str]
+
+# Reasons after which another try with what the remote has now may go through.
+_RACES = (
+    "fetch first",
+    "non-fast-forward",
+    "stale info",
+    "cannot lock ref",
+    "failed to update ref",
+    "failed to lock",
+    "incorrect old value",
+    "reference already exists",
+)
+_WAYS = "-c push.followTags=false -c core.hooksPath=/dev/null"
+
+
+class Remote:
+    """A remote, by name or URL, until a deadline (seconds from now)."""
+
+    def __init__(self, repo: Repo, name: str, timeout: float) -> None:
+        self._repo, self.name, self._timeout = repo, name, timeout
+        self._end = time.monotonic() + timeout
+        # What is fetched for a merge must be what the push will meet.
+        self._url = repo.config.get(f"remote.{name}.pushurl") or name
+
+    def left(self) -> float:
+        """Seconds until the deadline; 0 when it has passed."""
+        return max(0.0, self._end - time.monotonic())
+
+    def listing(self, *names: str) -> dict[str, str]:
+        """ref -> oid of these full ref names, as far as the remote has them."""
+        _, out = self._run("ls-remote", "--refs", "--", self._url, *names)
+        pairs = (line.split("\t") for line in text(out).splitlines())
+        return {ref: oid for oid, ref in pairs if ref in names}
+
+    def fetch(self, refs: Mapping[str, str]) -> None:
+        """Fetch remote refs into local ones: {remote ref: local ref}."""
+        args = ["fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"]
+        specs = [f"+{source}:{target}" for source, target in refs.items()]
+        self._run(*args, "--no-auto-maintenance", "--", self._url, *specs)
+
+    def push(self, refs: Refs) -> list[str]:
+        """Push {ref: oid}; return the refs that somebody else has moved there meanwhile.
+
+        Raises Error when the remote refuses for another reason or cannot be reached.
+        """
+        specs = [f"{oid}:{ref}" for ref, oid in refs.items()]
+        mirror = ("-c", f"remote.{self.name}.mirror=false")  # it would refuse our refspecs
+        push = ("push", "--porcelain", "--no-verify", "--recurse-submodules=no")
+        _, out = self._run(*mirror, *push, "--", self.name, *specs, ok=(0, 1))
+        moved = []
+        for line in text(out).splitlines():
+            flag, _, rest = line.partition("\t")
+            if flag != "!":
+                continue
+            pair, _, why = rest.partition("\t")
+            if not any(race in why for race in _RACES):
+                raise Error(f"'{self.name}' refuses '{pair.rpartition(':')[2]}': {why}")
+            moved.append(pair.rpartition(":")[2])
+        return moved
+
+    def _run(self, *args: str, ok: tuple[int, ...] = (0,)) -> tuple[int, bytes]:
+        import threading
+
+        env = {"GITCP_ACTIVE": "1"}
+        if not self._ssh():
+            env["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
+        running = self._repo.git.start(*_WAYS.split(), *args, env=env)
+        said: list[tuple[int, bytes] | GitError] = []
+
+        def finish() -> None:
+            try:
+                said.append(running.finish(ok=ok))
+            except GitError as e:
+                said.append(e)
+
+        waiting = threading.Thread(target=finish, daemon=True)
+        waiting.start()
+        waiting.join(self.left())
+        if waiting.is_alive():
+            _kill(running.pid, waiting)
+            raise Error(f"'{self.name}' did not answer in {self._timeout:g} seconds")
+        [result] = said
+        if isinstance(result, GitError):
+            raise Error(f"'{self.name}': {_reason(result)}") from None
+        return result
+
+    def _ssh(self) -> bool:
+        """Whether the person chose how ssh is run."""
+        own = any(self._repo.git.env.get(k) for k in ("GIT_SSH", "GIT_SSH_COMMAND"))
+        return own or bool(self._repo.config.get("core.sshcommand"))
+
+
+def _kill(pid: int, waiting: object) -> None:
+    """End git; a grandchild that holds the pipes is left to end by itself."""
+    import signal
+
+    for sign, patience in ((signal.SIGTERM, 2.0), (signal.SIGKILL, 1.0)):
+        try:
+            os.kill(pid, sign)
+        except ProcessLookupError:
+            return
+        waiting.join(patience)  # type: ignore[attr-defined]
+        if not waiting.is_alive():  # type: ignore[attr-defined]
+            return
+
+
+def _reason(error: GitError) -> str:
+    """The line of git's words that says most."""
+    message = str(error).partition("': ")[2] or str(error)
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    told = [n for n in lines if n.startswith(("fatal: ", "error: ", "ERROR: "))]
+    return (told or lines or ["failed"])[0].removeprefix("fatal: ").removeprefix("error: ")
