@@ -1,0 +1,55 @@
+"""gitcp-list-changes - list what differs in the worktree from HEAD"""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp import cli
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gitcp.record import Record, Stage
+    from gitcp.repo import Repo
+
+
+def parser() -> cli.Parser:
+    return cli.Parser("gitcp-list-changes", "List what differs in the worktree from HEAD.")
+
+
+def listed(repo: Repo) -> Iterator[Record]:
+    """HEAD's tree as a record, then a record of type change for each path, in git's order.
+
+    What a snapshot leaves out comes last: status '!', with the reason in 'omitted'.
+    """
+    from gitcp.core import entries
+    from gitcp.record import raw
+    from gitcp.store import blobs, snapshot
+    from gitcp.store.objects import Objects
+
+    found = snapshot.scan(repo)
+    with Objects(repo) as objects:
+        blobs.confirm(objects, found)
+        tree = objects.read(f"{found.head}^{{tree}}") if found.head else None
+    yield {"type": "tree", "oid": tree[0] if tree else repo.empty_tree, "base": found.head}
+    for path in sorted(found.changes, key=raw):
+        change = found.changes[path]
+        yield {**entries.changed(path, change.mode, change.oid, change.was), "type": "change"}
+    for item in found.omitted:
+        yield dict(entries.left_out(item["path"], item["reason"]))
+
+
+def bind(argv: Sequence[str]) -> Stage:
+    parser().parse_args(argv)
+
+    def stage(_: object) -> Iterator[Record]:
+        from gitcp.repo import Repo
+
+        return listed(Repo.find())
+
+    return stage
+
+
+def main() -> int:
+    return cli.source_main(bind, sys.argv[1:])

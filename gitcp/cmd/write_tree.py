@@ -1,0 +1,85 @@
+"""gitcp-write-tree - build a tree from changes and a base"""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp import cli
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitcp.record import Record, Stage
+    from gitcp.repo import Repo
+    from gitcp.store.objects import Objects
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-write-tree", "Build a tree from changes and a base.")
+    what = "the commit or tree to change (default: what the changes are against)"
+    p.add_argument("--base", metavar="<tree-ish>", help=what)
+    return p
+
+
+def built(repo: Repo, records: Iterable[Record], base: str | None) -> Iterator[Record]:
+    """One record of type tree: the base with every change and blob applied.
+
+    Other records pass through.  No record at all is an error: the stage before has failed,
+    and the base alone would be a stale tree.
+    """
+    from gitcp.core import entries
+    from gitcp.errors import InputError
+    from gitcp.store import snapshot
+    from gitcp.store.objects import Objects
+
+    against: Record = {}
+    edits, omitted, some = {}, [], False
+    for record in records:
+        some = True
+        if record.get("type") == "tree":
+            against = record
+        elif record.get("type") not in ("change", "blob"):
+            yield record
+        elif record.get("status") == "!":
+            omitted.append({"path": record.get("path"), "reason": record.get("omitted")})
+        else:
+            path, entry = entries.new(record, len(repo.empty_tree))
+            edits[path] = entry
+    if not some:
+        raise InputError("no records to build a tree from")
+    with Objects(repo) as objects:
+        commit, tree = _base(objects, base, against)
+        oid = snapshot.tree(objects, repo, tree, edits)
+    yield {"type": "tree", "oid": oid, "base": commit, "omitted": omitted}
+
+
+def _base(objects: Objects, base: str | None, against: Record) -> tuple[str | None, str | None]:
+    """(commit, tree) to apply the changes to; either may be missing."""
+    from gitcp.errors import Error, Moved
+
+    recorded = against.get("base")
+    if base is None:
+        return recorded, against.get("oid")
+    commit, tree = objects.read(f"{base}^{{commit}}"), objects.read(f"{base}^{{tree}}")
+    if tree is None and base != "HEAD":
+        raise Error(f"not a tree or commit: '{base}'")
+    found = commit[0] if commit else None
+    if base == "HEAD" and against and found != recorded:
+        raise Moved("HEAD", recorded, found)
+    return found, tree[0] if tree else None
+
+
+def bind(argv: Sequence[str]) -> Stage:
+    base = parser().parse_args(argv).base
+
+    def stage(records: Iterable[Record]) -> Iterator[Record]:
+        from gitcp.repo import Repo
+
+        return built(Repo.find(), records, base)
+
+    return stage
+
+
+def main() -> int:
+    return cli.filter_main(bind, sys.argv[1:])
