@@ -42,6 +42,7 @@ run() {{
 	elif command -v gitcp-hook >/dev/null 2>&1; then gitcp-hook "$@"
 	fi || :
 }}
+feed() {{ [ -z "${{in-}}" ] || printf '%s\\n' "$in" 2>/dev/null; }}
 theirs() {{ [ ! -x "$next" ] || {call} "$@"; }}
 """
 _BODY = {
@@ -79,15 +80,20 @@ theirs "$@"
     "post-rewrite": """\
 if any "$c/gitcp/linked" || { [ "${1-}" = rebase ] && any "$c"/gitcp/open/*; }; then
 	in=$(cat)
-	printf '%s\\n' "$in" 2>/dev/null | run post-rewrite "$@"
-	if [ -x "$next" ]; then printf '%s\\n' "$in" | theirs "$@"; fi
+	feed | run post-rewrite "$@"
+	feed | theirs "$@"
 else
 	theirs "$@"
 fi
 """,
     "pre-push": """\
-theirs "$@" || exit $?
-if any "$c/gitcp/unpushed"; then run pre-push "$@" </dev/null; fi
+if any "$c/gitcp/unpushed"; then
+	in=$(cat)
+	feed | theirs "$@" || exit $?
+	feed | run pre-push "$@"
+else
+	theirs "$@"
+fi
 """,
 }
 HOOKS = tuple(_BODY)
