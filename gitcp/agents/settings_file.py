@@ -57,7 +57,7 @@ def install(
     Raises InputError when text is not an object of JSON, or its hooks are not what they
     should be.
     """
-    found = parse(text or "{}")
+    found = parse("{}" if text is None else text)
     mine, hooks = ours(agent), tuple(hooks)
     wanted = settings.install({}, hooks, command, mine)
     if text is not None and _entries(found, mine) == _entries(wanted, mine):

@@ -87,16 +87,15 @@ def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
     values, said = takeover.settings(repo)
     config = takeover.plan_config(repo, {**values, **chosen})
     alone = [w["path"] + end for w in writes if w.get("alone") for end in _ends(w)]
-    names = exclude.carried(repo, alone)
-    if seat is not repo:
-        names += exclude.carried(seat, [p for p in alone if not exclude.inside(p, repo.worktree)])
+    away = [path for path in alone if not exclude.inside(path, repo.worktree)]
+    names = exclude.carried(repo, alone) + (exclude.carried(seat, away) if away else [])
     hidden = exclude.plan(repo, sorted(set(names))) if names else None
     return [*([hidden] if hidden else []), *writes, *([config] if config else [])], notes + said
 
 
 def _would(note: str) -> str:
     verb, _, rest = note.partition(" ")
-    return f"would {'write' if verb == 'wrote' else 'take' if verb == 'took' else verb} {rest}"
+    return f"would {({'wrote': 'write', 'took': 'take'}).get(verb, verb)} {rest}"
 
 
 def _ends(write: Write) -> list[str]:

@@ -45,8 +45,7 @@ class Manifest:
 
     def intact(self, entry: Entry) -> bool:
         """Whether nobody has touched the file since we wrote it."""
-        data = files.read(self.path(entry))
-        return data is not None and files.digest(data) == entry["after"]
+        return files.digest(files.read(self.path(entry)) or b"") == entry["after"]
 
     def put(self, write: Write, strip: Strip) -> None:
         """Write one file.  What it was before our first touch is what will be restored.
@@ -83,9 +82,8 @@ class Manifest:
 
         strip gives the bytes without what is ours, None when nothing else is left.
         """
-        path = self.path(entry)
+        path, done = self.path(entry), "gone"
         old = files.read(path)
-        done = "gone"
         if old is not None:
             touched = files.digest(old) != entry["after"]
             left = strip(entry, old) if touched else None

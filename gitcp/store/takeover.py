@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from gitcp.store.state import State
 
 _STORED = "refs/heads/entire/checkpoints/v1"
-_ANY = (_STORED, "refs/remotes/*/entire/checkpoints/v1", "refs/notes/gitcp")
-_LEGACY = ("refs/heads/entire/sessions", "refs/remotes/*/entire/sessions")
+_OTHERS = "refs/remotes/*/entire/checkpoints/v1 refs/notes/gitcp"
+_LEGACY = "refs/heads/entire/sessions refs/remotes/*/entire/sessions"
 
 
 def settings(repo: Repo) -> tuple[dict[str, str], list[str]]:
@@ -60,8 +60,8 @@ def plan_config(repo: Repo, values: dict[str, str]) -> Write | None:
     before, data = data, _config(repo, data, "--unset-all", old)
     if not new and data == before:
         return None  # the old name is in a file that is not the repository's
-    said = ", ".join(f"{key}={value}" for key, value in new.items())
     lines = [f"{key}={value}" for key, value in new.items()]
+    said = ", ".join(lines)
     return {
         "path": path,
         "kind": "config",
@@ -101,7 +101,7 @@ def refuse_branches(repo: Repo) -> None:
 
 def mark(repo: Repo) -> None:
     """Make the markers of the sh guard for data that is there already (git.md §5)."""
-    found = refs.listing(repo, *_ANY, *_LEGACY)
+    found = refs.listing(repo, _STORED, *_OTHERS.split(), *_LEGACY.split())
     for name, wanted in (("linked", bool(found)), ("unpushed", _STORED in found)):
         path = repo.shared(name)
         if wanted and not os.path.exists(path):
@@ -138,7 +138,7 @@ def _give_stream(objects: Objects, state: State) -> bool:
             tip = shadow.read(objects, ref)
         except Error:
             continue
-        if tip:
+        if tip is not None:
             recorded = shadow.recorded(objects, {**tip, "base": base})
             held = {path: e for path, e in recorded.items() if path in touched}
             files_ = {

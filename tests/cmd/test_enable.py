@@ -1,0 +1,122 @@
+"""gitcp enable: the hooks of agents, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from gitcp.cmd import enable
+from gitcp.errors import Error, UsageError
+from tests.cmd.installed import HOOKS, commands, git, ours, snapshot, write
+
+
+def test_hooks_of_git_and_of_claude_code_are_installed(repo: Path) -> None:
+    assert enable.run([]) == 0
+    assert ours(repo / ".git/hooks") == HOOKS
+    assert all(os.access(repo / ".git/hooks" / h, os.X_OK) for h in HOOKS)
+    found = commands(repo / ".claude/settings.local.json")
+    assert found and all(" -I -S " in c and "/gitcp/entry.py claude-code " in c for c in found)
+    ends = json.loads((repo / ".claude/settings.local.json").read_text())["hooks"]["SessionEnd"]
+    assert ends[0]["hooks"][0]["timeout"] == 10
+    assert (repo / ".git/gitcp/index").exists()
+    assert git("status", "--porcelain") == ""
+
+
+def test_a_second_run_changes_nothing_and_says_so(
+    repo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(repo / ".git/hooks/post-commit", "#!/bin/sh\n")
+    enable.run(["--agent=claude-code", "--agent=codex", "--agent=gemini-cli"])
+    said = capsys.readouterr().out
+    assert len(said.splitlines()) == len(HOOKS) + 4
+    before = snapshot(repo)
+    enable.run(["--agent=claude-code", "--agent=codex", "--agent=gemini-cli"])
+    assert snapshot(repo) == before
+    assert capsys.readouterr().out == "gitcp is enabled here already: nothing to do\n"
+
+
+def test_a_dry_run_writes_nothing(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = snapshot(repo)
+    enable.run(["--dry-run"])
+    assert snapshot(repo) == before and not (repo / ".git/gitcp").exists()
+    assert "would write '" in capsys.readouterr().out
+
+
+def test_every_other_key_of_the_settings_stays(repo: Path) -> None:
+    mine = {"model": "x", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "a"}]}]}}
+    write(repo / ".claude/settings.local.json", json.dumps(mine), 0o600)
+    enable.run([])
+    found = json.loads((repo / ".claude/settings.local.json").read_text())
+    assert found["model"] == "x" and found["hooks"]["Stop"][0] == mine["hooks"]["Stop"][0]  # type: ignore[index]
+    assert (repo / ".claude/settings.local.json").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"hooks": []}', "\udcff"])
+def test_settings_that_cannot_be_read_stop_everything(repo: Path, text: str) -> None:
+    path = repo / ".claude/settings.local.json"
+    path.parent.mkdir()
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    before = snapshot(repo)
+    with pytest.raises(Error, match=r"settings\.local\.json"):
+        enable.run([])
+    assert snapshot(repo) == before
+
+
+def test_shared_settings_name_the_command_on_path(repo: Path) -> None:
+    enable.run(["--shared"])
+    assert "gitcp-hook claude-code Stop" in commands(repo / ".claude/settings.json")
+    assert not (repo / ".claude/settings.local.json").exists()
+    assert git("status", "--porcelain") == "?? .claude/\n"
+
+
+def test_own_settings_are_written_for_all_repositories(repo: Path, tmp_path: Path) -> None:
+    enable.run(["--user"])
+    assert any("claude-code Stop" in c for c in commands(tmp_path / "home/.claude/settings.json"))
+    assert not (repo / ".claude").exists() and ours(repo / ".git/hooks") == HOOKS
+
+
+def test_what_is_ignored_already_needs_no_exclude_line(repo: Path) -> None:
+    write(repo / ".gitignore", ".claude/\n", 0o644)
+    enable.run([])
+    assert not (repo / ".git/info/exclude").exists()
+
+
+def test_tracked_settings_are_written_only_for_all(
+    repo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(repo / ".gemini/settings.json", "{}\n", 0o644)
+    git("add", ".gemini")
+    enable.run(["--agent=gemini-cli"])
+    assert (repo / ".gemini/settings.json").read_text() == "{}\n"
+    assert "is tracked and was left as it is" in capsys.readouterr().out
+    enable.run(["--agent=gemini-cli", "--shared"])
+    assert "gitcp-hook gemini-cli AfterAgent" in commands(repo / ".gemini/settings.json")
+
+
+def test_an_unborn_repository_can_be_enabled(tmp_path: Path) -> None:
+    git("init", "-q", str(tmp_path / "new"))
+    os.chdir(tmp_path / "new")
+    assert enable.run([]) == 0 and ours(tmp_path / "new/.git/hooks") == HOOKS
+
+
+@pytest.mark.parametrize(("where", "why"), [("", "not a git rep"), ("b.git", "has no work tree")])
+def test_without_a_worktree_one_line_says_so(tmp_path: Path, where: str, why: str) -> None:
+    git("init", "-q", "--bare", str(tmp_path / "b.git"))
+    os.chdir(tmp_path / where)
+    with pytest.raises(Error, match=why):
+        enable.run([])
+
+
+@pytest.mark.parametrize("argv", [["--agent=x"], ["--shared", "--user"], ["--strategy=x"], ["y"]])
+def test_misuse_is_refused(repo: Path, argv: list[str]) -> None:
+    with pytest.raises(UsageError):
+        enable.run(argv)
+    assert not (repo / ".git/gitcp").exists()
+
+
+def test_the_strategy_is_kept_in_gits_configuration(repo: Path) -> None:
+    enable.run(["--strategy=auto-commit"])
+    assert git("config", "--local", "gitcp.strategy") == "auto-commit\n"

@@ -1,0 +1,70 @@
+"""gitcp enable where there is data already, of the original program too."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gitcp.cmd import enable
+from gitcp.errors import Error
+from tests.cmd.installed import ENTIRE, git, write
+
+
+@pytest.mark.parametrize("name", ["entire", "entire/checkpoints"])
+def test_a_branch_in_the_way_is_named_before_anything_is_written(repo: Path, name: str) -> None:
+    git("branch", name)
+    with pytest.raises(Error, match=f"branch '{name}' is in the way"):
+        enable.run([])
+    assert not (repo / ".git/gitcp").exists() and not (repo / ".git/hooks").exists()
+
+
+def test_stored_data_that_is_there_is_announced(repo: Path) -> None:
+    git("branch", "entire/checkpoints/v1")
+    enable.run([])
+    assert (repo / ".git/gitcp/linked").exists() and (repo / ".git/gitcp/unpushed").exists()
+
+
+def test_enable_takes_over_from_the_original_program(
+    repo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(repo / ".git/hooks/post-commit", ENTIRE + '"$0.pre-entire"\n')
+    write(repo / ".git/hooks/post-commit.pre-entire", "#!/bin/sh\necho x >>ran\n")
+    entry = {"type": "command", "command": "entire hooks claude-code stop"}
+    given = {"a": 1, "hooks": {"Stop": [{"matcher": "", "hooks": [entry]}]}}
+    write(repo / ".claude/settings.json", json.dumps(given), 0o644)
+    options = {"push_sessions": False, "disable-multisession-warning": False}
+    given = {"strategy": "dual", "enabled": False, "strategy_options": options}
+    write(repo / ".entire/settings.json", json.dumps(given), 0o644)
+    git("config", "gitcp.push", "true")
+    enable.run([])
+    said = capsys.readouterr().out
+    assert "took over" in said and "took Entire's hooks out" in said and "was disabled" in said
+    assert json.loads((repo / ".claude/settings.json").read_text()) == {"a": 1}
+    assert git("config", "gitcp.strategy") == "auto-commit\n"
+    assert git("config", "gitcp.push") == "true\n"
+    assert git("config", "gitcp.enable-multisession-warning") == "true\n"
+    git("commit", "-q", "--allow-empty", "-m", "x")
+    assert (repo / "ran").read_text() == "x\n"
+    enable.run([])
+    assert "nothing to do" in capsys.readouterr().out
+
+
+def test_unsettled_sessions_of_the_original_program_can_match_a_commit(repo: Path) -> None:
+    base = git("rev-parse", "HEAD").strip()
+    (repo / "made.py").write_text("x = 1\n")
+    git("add", "made.py")
+    tree = git("write-tree").strip()
+    git("reset", "-q")
+    message = "Prompt\n\nEntire-Session: s1\nEntire-Strategy: manual-commit\n"
+    tip = git("commit-tree", tree, "-m", message).strip()
+    git("update-ref", f"refs/heads/entire/{base[:7]}-e3b0c4", tip)
+    state = {"session_id": "s1", "base_commit": base, "checkpoint_count": 1, "phase": "ended",
+             "worktree_path": str(repo), "files_touched": ["made.py"], "odd": 7}  # fmt: skip
+    write(repo / ".git/entire-sessions/s1.json", json.dumps(state), 0o600)
+    enable.run([])
+    marker = json.loads((repo / ".git/gitcp/open/s1").read_text())
+    assert list(marker["streams"][0]["files"]) == ["made.py"]
+    kept = json.loads((repo / ".git/entire-sessions/s1.json").read_text())
+    assert kept["odd"] == 7 and kept["files_touched"] == ["made.py"]
