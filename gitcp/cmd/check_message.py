@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 TYPE_CHECKING = False
@@ -36,11 +37,23 @@ def _messages(records: Iterable[Record]) -> Iterator[Record]:
             path = record["args"][0]
             with open(path, "rb") as f:
                 text = f.read()
-            comment = message.comment_char(text, Repo.here().config.get("core.commentchar", "#"))
-            if trailers.only_trailers(text, comment=comment):
+            config = Repo.here().config
+            comment = message.comment_char(text, config.get("core.commentchar", "#"))
+            if os.environ.get("GIT_EDITOR") == ":":
+                comment = b""  # no editor: git keeps such lines, they are the message
+            template = _read(config.get("commit.template"))
+            if trailers.only_trailers(text, comment=comment, template=template):
                 with open(path, "wb") as f:
                     f.write(trailers.remove(text, comment=comment))
         yield record
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(os.path.expanduser(path), "rb") as f:
+            return f.read()
+    except OSError:
+        return b""
 
 
 def main() -> int:

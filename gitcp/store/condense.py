@@ -62,17 +62,19 @@ def together(
     parent = made["parents"][0] if made["parents"] else shadow.zeros(repo)
     old = work.base_tree(objects, parent)
     changes = link.committed(objects, old, made["tree"])
-    told = {state["session_id"]: linked["paths"] for state, linked in sessions}
+    live = shadow.Live(repo, objects, parent)
+    every = {state["session_id"]: state for state, _ in sessions}
     items: list[tuple[str, SessionData]] = []
     storeds = []
     for state, linked in sessions:
         stored = work.said(repo, objects, state)
         storeds.append(stored)
         data = _data(repo, state, linked, changes, stored)
-        data["tasks"] = _tasks(objects, shadow.Live(repo, objects, parent), state)
-        others = {p for sid, paths in told.items() if sid != state["session_id"] for p in paths}
-        given = credit.attribution(repo, objects, state, made, parent, linked["paths"], others)
-        data["metadata"]["initial_attribution"] = given
+        data["tasks"] = _tasks(objects, live, state)
+        others = {sid: other for sid, other in every.items() if other is not state}
+        data["metadata"]["initial_attribution"] = credit.attribution(
+            objects, live, state, changes, linked["paths"], others
+        )
         if noted:
             data["metadata"]["commit"] = made["oid"]
         items.append((checkpoint_id, data))

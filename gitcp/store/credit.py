@@ -4,55 +4,60 @@ from __future__ import annotations
 
 from gitcp.store import shadow
 from gitcp.store import state as states
-from gitcp.store.work import base_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
     from typing import Any
 
-    from gitcp.repo import Repo
-    from gitcp.store.commit import Commit
+    from gitcp.store.link import Changes
     from gitcp.store.objects import Objects
     from gitcp.store.state import State
-    from gitcp.store.tree import Entry
 
 
 def attribution(
-    repo: Repo,
     objects: Objects,
+    live: shadow.Live,
     state: State,
-    made: Commit,
-    parent: str,
+    changes: Changes,
     paths: Collection[str],
-    others: Collection[str],
+    others: Mapping[str, State],
 ) -> dict[str, Any]:
-    """initial_attribution of a session in a commit: committed files only, against the
-    commit's own parent; paths that only other sessions wrote are nobody's here."""
+    """initial_attribution of a session in a commit: the committed files against the commit's
+    own parent.  others: the other sessions of the commit, whose lines are not the person's;
+    a path that only they wrote does not count here at all."""
     from gitcp.core import attribution as core
-    from gitcp.store.tree import diff_trees
 
-    before, after = base_tree(objects, parent), made["tree"]
-    live = shadow.Live(repo, objects, parent)
-    recorded = {p: (s, f) for s in state["streams"] for p, f in s["files"].items()}
-    contents = {}
-    for path, was, now in diff_trees(objects, before, after):
-        if path.startswith(".entire/") or (path in others and path not in paths):
+    theirs: dict[str, list[bytes]] = {}
+    for other in others.values():
+        for path, data in _records(objects, live, other, changes).items():
+            theirs.setdefault(path, []).append(data)
+    mine, contents = _records(objects, live, state, changes), {}
+    for path, (old_mode, old, mode, new) in changes.items():
+        if path in theirs and path not in paths:
             continue
-        shadow_bytes = None
-        if path in paths:
-            shadow_bytes = _blob(objects, now)  # not recorded: the running turn wrote it
-        if path in recorded:
-            stream, file = recorded[path]
+        before, after = _blob(objects, old_mode, old), _blob(objects, mode, new)
+        # Not recorded: the running turn wrote it all, or the session had no part in it.
+        record = mine.get(path, after if path in paths else before)
+        contents[path] = (before, record, after)
+    told = core.initial_attribution(contents, others=theirs)
+    return {"calculated_at": states.timestamp(), **told}
+
+
+def _records(
+    objects: Objects, live: shadow.Live, state: State, changes: Changes
+) -> dict[str, bytes]:
+    """What a session recorded of the commit's paths: a live path as the tip has it."""
+    found = {}
+    for stream in state["streams"]:
+        for path in stream["files"].keys() & changes.keys():
+            told = stream["files"][path]
             is_live, tip = live.entry(stream["id"], stream["ref"], path)
-            entry = tip if is_live else (file["mode"], file["oid"])
-            shadow_bytes = _blob(objects, entry if entry and entry[1] else None)
-        contents[path] = (_blob(objects, was) or b"", shadow_bytes, _blob(objects, now) or b"")
-    return {"calculated_at": states.timestamp(), **core.initial_attribution(contents)}
+            mode, oid = (tip or ("000000", "")) if is_live else (told["mode"], told["oid"])
+            found[path] = _blob(objects, mode, oid or None)
+    return found
 
 
-def _blob(objects: Objects, entry: Entry | None) -> bytes | None:
-    if entry is None or entry[0] == "160000":
-        return None
-    found = objects.read(entry[1])
-    return found[2] if found else None
+def _blob(objects: Objects, mode: str, oid: str | None) -> bytes:
+    found = objects.read(oid) if oid and mode != "160000" else None
+    return found[2] if found else b""

@@ -35,16 +35,16 @@ def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> 
     for oid in reversed(_between(repo, old, new)):
         commit = read_commit(objects, oid)
         if commit and oid in here:
-            _one(repo, objects, state, commit)
+            one(repo, objects, state, commit)
 
 
-def _one(repo: Repo, objects: Objects, state: State, commit: Commit) -> None:
+def one(repo: Repo, objects: Objects, state: State, commit: Commit) -> None:
     session_id = state["session_id"]
     parent = commit["parents"][0] if commit["parents"] else shadow.zeros(repo)
     old = work.base_tree(objects, parent)
     changes = link.committed(objects, old, commit["tree"])
     ids = trailers.read(raw(commit["message"])) or notes.read(repo, objects, commit["oid"])
-    if any(session_id in known(repo, objects, one) for one in ids):
+    if any(session_id in known(repo, objects, name) for name in ids):
         # Condensed, and killed before the state was saved.
         condense.settle(repo, objects, state, commit, changes, parent)
         return

@@ -1,0 +1,52 @@
+"""Which commit a checkpoint without one belongs to: the same patch, or all of its blobs."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any, TypedDict
+
+    Blobs = set[tuple[str, str]]  # (path, oid)
+
+    class Found(TypedDict):
+        """how: patch-id or blobs; amend or rebase where git told."""
+
+        commit: str
+        checkpoint_id: str
+        how: str
+
+
+def blobs(sessions: Iterable[Mapping[str, Any]]) -> Blobs:
+    """What the sessions of a checkpoint say the commit had: (path, oid), deletions left out."""
+    found = set()
+    for session in sessions:
+        files = session.get("metadata", session).get("files")
+        for path, told in (files if isinstance(files, dict) else {}).items():
+            if isinstance(told, dict) and isinstance(told.get("oid"), str) and told["oid"]:
+                found.add((path, told["oid"]))
+    return found
+
+
+def pair(
+    wanted: Mapping[str, Blobs],
+    originals: Mapping[str, set[str]],
+    commits: Mapping[str, Blobs],
+    patches: Mapping[str, str],
+) -> list[Found]:
+    """Pair checkpoints with commits; a checkpoint that fits several equally well gets none.
+
+    wanted: checkpoint id -> its blobs.  originals: id -> patch-ids of commits that had it.
+    commits: those without an id -> what they bring; patches: commit -> patch-id.
+    """
+    found: list[Found] = []
+    for one, files in sorted(wanted.items()):
+        same = [c for c in commits if patches.get(c) in originals.get(one, ())]
+        if len(same) == 1:
+            found.append({"commit": same[0], "checkpoint_id": one, "how": "patch-id"})
+            continue
+        holding = sorted((len(told - files), c) for c, told in commits.items() if files <= told)
+        if not files or not holding or (len(holding) > 1 and holding[0][0] == holding[1][0]):
+            continue
+        found.append({"commit": holding[0][1], "checkpoint_id": one, "how": "blobs"})
+    return found

@@ -1,0 +1,145 @@
+"""Links that commits lost: through rewriting, or because no hook of ours saw them made.
+
+Nothing here touches a commit: a link that is found again is a note on it (behaviour.md §5.7).
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core import relink as core
+from gitcp.record import text
+from gitcp.store import commit_hooks, committed_list, find, notes, opened, unhooked
+from gitcp.store import state as states
+from gitcp.store.commit import read_commit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.core.relink import Found
+    from gitcp.repo import Repo
+    from gitcp.store.objects import Objects
+
+MOST = 2000  # commits looked at
+
+
+def rewritten(repo: Repo, objects: Objects, command: str, lines: Sequence[str]) -> list[Found]:
+    """post-rewrite: the ids of what was rewritten follow to what it became.
+
+    lines: `<old> <new> …` as git gives them; several olds of one new were squashed.
+    """
+    if command == "amend" and commit_hooks.rewriting(repo):
+        return []  # a step of a rebase, whose own post-rewrite comes at its end
+    pairs = [line.split(" ")[:2] for line in lines if line.count(" ")]
+    olds: dict[str, list[str]] = {}
+    for old, new in pairs:
+        olds.setdefault(new, []).append(old)
+    done: list[Found] = []
+    for new, sources in olds.items():
+        kept = set(find.of_commit(repo, objects, new))
+        ids = [i for old in sources for i in find.of_commit(repo, objects, old)]
+        for one in dict.fromkeys(ids):
+            if one not in kept:
+                notes.add(repo, objects, new, one)
+                done.append({"commit": new, "checkpoint_id": one, "how": command})
+    if command == "rebase":
+        _made_meanwhile(repo, objects, set(olds))
+    return done
+
+
+def _made_meanwhile(repo: Repo, objects: Objects, mapped: set[str]) -> None:
+    """Commits a rebase stopped for, or that an exec made: nobody's rewrite, so they are new."""
+    onto = ""
+    for folder in ("rebase-merge", "rebase-apply"):
+        try:
+            with open(os.path.join(repo.git_dir, folder, "onto"), encoding="ascii") as f:
+                onto = f.read().strip()
+        except (OSError, UnicodeDecodeError):
+            continue
+    if not onto:
+        return
+    lines = repo.git.lines(
+        "rev-list", "--reverse", f"--max-count={MOST}", f"{onto}..HEAD", sep=b"\n"
+    )
+    fresh = [oid for line in lines if (oid := line.decode()) not in mapped]
+    for marker in opened.here(repo) if fresh else ():
+        with states.held(repo, [marker["session_id"]]):
+            state = states.load(repo, marker["session_id"])
+            for oid in fresh if state else ():
+                commit = read_commit(objects, oid)
+                if state and commit:
+                    unhooked.one(repo, objects, state, commit)
+            if state:
+                opened.save(repo, state)
+
+
+def lost(repo: Repo, objects: Objects) -> list[Found]:
+    """The commits on branches to which checkpoints without a commit belong, by patch-id where
+    the original commit is still known, else by the blobs they contain; none in doubt."""
+    files = {
+        told["checkpoint_id"]: core.blobs(told["sessions"]) for told in committed_list.listing(repo)
+    }
+    carried = find.commits(repo, objects, files)
+    wanted = {one: told for one, told in files.items() if not _on_a_branch(repo, carried[one])}
+    if not wanted:
+        return []
+    free = _candidates(repo, {oid for oids in carried.values() for oid in oids})
+    gone = {one: oids for one, oids in _reflog(repo).items() if one in wanted}
+    originals = _patch_ids(repo, [oid for oids in gone.values() for oid in oids])
+    known = {one: {originals[o] for o in oids if o in originals} for one, oids in gone.items()}
+    patches = _patch_ids(repo, list(free)) if known else {}
+    return core.pair(wanted, known, free, patches)
+
+
+def _on_a_branch(repo: Repo, commits: Sequence[str]) -> bool:
+    # find.commits() sees tags and notes too; a noted commit may be one that was rewritten.
+    for oid in commits:
+        args = ("for-each-ref", "--count=1", f"--contains={oid}", "refs/heads", "refs/remotes")
+        if repo.git.lines(*args, sep=b"\n"):
+            return True
+    return False
+
+
+def _candidates(repo: Repo, carrying: set[str]) -> dict[str, set[tuple[str, str]]]:
+    """Commits on branches that carry no id -> the (path, blob) pairs they bring."""
+    args = "log --no-merges --raw -z --no-abbrev --no-renames --no-notes --format=%H%n%B%x00"
+    where = ("--exclude=entire/*", "--branches", f"--max-count={MOST}")
+    _, out = repo.git.run(*args.split(), *where)
+    found: dict[str, set[tuple[str, str]]] = {}
+    oid, item = "", iter(out.split(b"\0"))
+    for part in item:
+        line = part.lstrip(b"\n")
+        if line.startswith(b":"):
+            new = line.split(b" ")[3].decode()
+            found[oid].add((text(next(item, b"")), new))
+        elif len(head := line.partition(b"\n")[0]) in (40, 64):
+            oid = head.decode()
+            found[oid] = set()
+    return {oid: told for oid, told in found.items() if oid not in carrying}
+
+
+def _reflog(repo: Repo) -> dict[str, list[str]]:
+    """checkpoint id -> commits only reflogs know that carry it."""
+    from gitcp.core import trailers
+
+    form = ("--no-notes", "-z", "--format=%H%n%B", f"--max-count={MOST}")
+    found: dict[str, list[str]] = {}
+    for entry in repo.git.lines("log", "--reflog", "-E", "--grep=^Entire-Checkpoint:", *form):
+        oid, _, message = entry.partition(b"\n")
+        for one in trailers.read(message):
+            found.setdefault(one, []).append(oid.decode())
+    return found
+
+
+def _patch_ids(repo: Repo, commits: Sequence[str]) -> dict[str, str]:
+    """commit -> its stable patch-id; merges and empty commits have none."""
+    if not commits:
+        return {}
+    names = "\n".join(commits).encode() + b"\n"
+    _, patch = repo.git.run("diff-tree", "--stdin", "-p", "--root", "--no-ext-diff", stdin=names)
+    if not patch:
+        return {}
+    _, out = repo.git.run("patch-id", "--stable", stdin=patch)
+    pairs = [line.split() for line in out.decode().splitlines()]
+    return {commit: patch_id for patch_id, commit in pairs}
