@@ -45,7 +45,7 @@ class Manifest:
 
     def intact(self, entry: Entry) -> bool:
         """Whether nobody has touched the file since we wrote it."""
-        return files.digest(files.read(self.path(entry)) or b"") == entry["after"]
+        return bool(files.digest(files.read(self.path(entry)) or b"") == entry["after"])
 
     def put(self, write: Write, strip: Strip) -> None:
         """Write one file.  What it was before our first touch is what will be restored.
