@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 METADATA, PROMPT, CONTEXT, HASH = "metadata.json", "prompt.txt", "context.md", "content_hash.txt"
 SEPARATOR = "\n\n---\n\n"
 # The original's order; what it does not know stands behind.
-_ROOT = """cli_version checkpoint_id strategy branch checkpoints_count files_touched sessions
+ROOT_KEYS = """cli_version checkpoint_id strategy branch checkpoints_count files_touched sessions
 token_usage""".split()
-_SESSION = """cli_version checkpoint_id session_id strategy created_at branch checkpoints_count
+SESSION_KEYS = """cli_version checkpoint_id session_id strategy created_at branch checkpoints_count
 files_touched agent turn_id is_task tool_use_id transcript_identifier_at_start
 checkpoint_transcript_start transcript_lines_at_start token_usage summary initial_attribution
 transcript_path""".split()
@@ -79,7 +79,7 @@ def merged(old: Metadata | None, new: Metadata) -> Metadata:
     touched = strings((old or {}).get("files_touched")) + strings(new.get("files_touched"))
     found["files_touched"] = sorted(set(touched))
     found.setdefault("checkpoints_count", 0)
-    return ordered({k: v for k, v in found.items() if v is not None}, _SESSION)
+    return ordered({k: v for k, v in found.items() if v is not None}, SESSION_KEYS)
 
 
 def summarize(checkpoint_id: str, old: Metadata | None, sessions: Sequence[Session]) -> Metadata:
@@ -98,7 +98,7 @@ def summarize(checkpoint_id: str, old: Metadata | None, sessions: Sequence[Sessi
     found["sessions"] = [paths(checkpoint_id, n, names) for n, (_, names) in enumerate(sessions)]
     if usage := total(m.get("token_usage") for m in known):
         found["token_usage"] = usage
-    return ordered(found, _ROOT)
+    return ordered(found, ROOT_KEYS)
 
 
 def paths(checkpoint_id: str, number: int, names: Collection[str]) -> dict[str, str]:

@@ -69,11 +69,14 @@ class Checkpoint:
         top = {summary.METADATA: (BLOB, self._objects.write("blob", made))}
         return edit_tree(self._objects, self._old, {**gone, **kept, **top, **self._edits})
 
+    def session_ids(self) -> list[str]:
+        """The ids of the sessions in their order, "" where there is none."""
+        return [str((self._metadata(tree) or {}).get("session_id", "")) for tree in self._dirs]
+
     def _index(self, session_id: str) -> int:
-        for index in reversed(range(len(self._dirs))):
-            if (self._metadata(self._dirs[index]) or {}).get("session_id") == session_id:
-                return index
-        return len(self._dirs)
+        found = self.session_ids()
+        last = [index for index, sid in enumerate(found) if sid == session_id][-1:]
+        return last[0] if last else len(found)
 
     def _metadata(self, tree: str) -> summary.Metadata | None:
         entry = read_tree(self._objects, tree).get(summary.METADATA)

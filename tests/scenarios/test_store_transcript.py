@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from gitcp.core import chunks, transcript_claude
 from gitcp.repo import Repo
 from gitcp.store import committed, transcript
 from gitcp.store.objects import Objects
-from tests.store import Plain, blob, git, keep, line, session, size_of_objects
+from tests.store import Plain, blob, git, keep, line, session
 
 
 class Counting(Plain):
@@ -214,21 +213,3 @@ def test_a_scan_goes_on_from_where_the_last_checkpoint_ended(repo: Path, tmp_pat
     live.write_bytes(live.read_bytes() + prompt("three"))
     assert scan(5) == (6, ["three"])
     assert scan(0) == (6, ["one", "two", "three"])
-
-
-def test_many_checkpoints_of_a_growing_session_cost_little_more_than_it(
-    repo: Path, tmp_path: Path
-) -> None:
-    live, r = tmp_path / "t.jsonl", Repo.find()
-    noise = os.urandom(1 << 20).hex().encode()  # does not compress below a half
-    before = size_of_objects(r)
-    with Objects(r) as objects, live.open("wb") as f:
-        for n in range(40):
-            part = noise[n * 50_000 : (n + 1) * 50_000]
-            f.write(b"".join(b'{"x":"%s"}\n' % part[i : i + 990] for i in range(0, 50_000, 990)))
-            f.flush()
-            data = session("s", keep(r, objects, "s", live))
-            committed.write(r, objects, [(f"{n:012x}", data)])
-    git("gc", "-q", "--prune=now")
-    stored, once = size_of_objects(r) - before, live.stat().st_size / 2
-    assert stored < 1.9 * once  # storing each whole would be 20 times

@@ -1,0 +1,113 @@
+"""Merging stores: whatever the histories, any order of merges gives the same tree."""
+
+from __future__ import annotations
+
+import os
+from itertools import permutations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gitcp.repo import Repo
+from gitcp.store import merging
+from gitcp.store.committed_tree import Checkpoint
+from gitcp.store.objects import Objects
+from gitcp.store.tree import TREE, edit_tree, lookup
+from tests.store import git
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.store.tree import Entry
+
+LONG = bool(os.environ.get("LONG"))
+WRITE = st.tuples(
+    st.sampled_from(["aa0000000000", "aa0000000001", "bb0000000000"]),
+    st.sampled_from(["s1", "s2", "s3"]),
+    st.integers(1, 3),  # how much of the transcript there is
+    st.integers(0, 3),  # when
+)
+Writes = list[tuple[str, str, int, int]]
+CLONE = st.lists(WRITE, max_size=5)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Repo:
+    path = tmp_path_factory.mktemp("store")
+    git("init", "-q", str(path))
+    return Repo.find(str(path))
+
+
+def written(objects: Objects, tree: str, writes: Writes) -> str:
+    """tree after writes, as the writer of checkpoints makes it."""
+    for cid, sid, lines, minute in writes:
+        at = f"{cid[:2]}/{cid[2:]}"
+        old = lookup(objects, tree, at)
+        checkpoint = Checkpoint(objects, cid, old[1] if old else None)
+        files: dict[str, Entry] = {
+            "full.jsonl": ("100644", objects.write("blob", b"{}\n" * lines)),
+            "content_hash.txt": ("100644", objects.write("blob", b"%d" % lines)),
+        }
+        created = f"2026-01-01T00:0{minute}:00Z"
+        metadata = {"created_at": created, "files_touched": [f"f{lines}"], "n": {"x": minute}}
+        tasks = {f"tasks/{sid}/x": ("100644", objects.write("blob", b"%d" % minute))}
+        checkpoint.put(sid, metadata, files, tasks)
+        tree = edit_tree(objects, tree, {at: (TREE, checkpoint.write())})
+    return tree
+
+
+@settings(
+    max_examples=2000 if LONG else 60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(before=CLONE, clones=st.tuples(CLONE, CLONE, CLONE))
+def test_any_order_of_merges_gives_the_same_tree(
+    store: Repo, before: Writes, clones: tuple[Writes, ...]
+) -> None:
+    with Objects(store) as objects:
+        base = written(objects, objects.write("tree", b""), before)
+        a, b, c = (written(objects, base, writes) for writes in clones)
+
+        def merged(one: str, *others: str) -> str:
+            for other in others:
+                one = merging.trees_of_checkpoints(objects, one, other)
+            return one
+
+        trees = {merged(*order) for order in permutations((a, b, c))}
+        trees |= {merged(a, merged(b, c)), merged(merged(a, b), merged(b, c), merged(c, a))}
+        assert len(trees) == 1
+        # The oracle: every session that was written anywhere is there, once.
+        everything = [*before, *(w for writes in clones for w in writes)]
+        [tree] = trees
+        for cid in {w[0] for w in everything}:
+            want = {w[1] for w in everything if w[0] == cid}
+            found = lookup(objects, tree, f"{cid[:2]}/{cid[2:]}")
+            assert found
+            sessions = Checkpoint(objects, cid, found[1]).session_ids()
+            assert sorted(sessions) == sorted(want)
+
+
+@settings(
+    max_examples=500 if LONG else 30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), max_size=9), st.data())
+def test_any_order_of_merges_gives_the_same_notes(
+    store: Repo, lines: list[tuple[str, str]], data: st.DataObject
+) -> None:
+    with Objects(store) as objects:
+        trees = []
+        for _ in range(3):
+            own = data.draw(st.sets(st.sampled_from(lines))) if lines else set()
+            notes: dict[str, Entry | None] = {}
+            for commit in {c for c, _ in own}:
+                text = "".join(f"{t}\n" for c, t in sorted(own) if c == commit)
+                notes[commit * 40] = ("100644", objects.write("blob", text.encode()))
+            trees.append(edit_tree(objects, None, notes))
+        a, b, c = trees
+        join = merging.note_trees
+        every = {join(objects, join(objects, x, y), z) for x, y, z in permutations((a, b, c))}
+        every.add(join(objects, a, join(objects, b, c)))
+        assert len(every) == 1
