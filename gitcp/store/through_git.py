@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from gitcp.store.worktree import Worktree
 
 # A large file is to become a loose object: a pack could not be moved file by file.
-_WAYS = ("-c", "core.bigFileThreshold=1024g", "-c", "core.safecrlf=false")
+_WAYS = (
+    "-c core.bigFileThreshold=1024g -c core.safecrlf=false"
+    " -c core.hooksPath=/dev/null -c core.splitIndex=false -c core.fsmonitor=false"
+).split()
 
 
 @contextmanager
@@ -84,7 +87,7 @@ def add_files(
     wanted = set(paths)
     with quarantine(repo, objects, write) as env:
         env["GIT_INDEX_FILE"] = os.path.join(env["GIT_OBJECT_DIRECTORY"], "index")
-        repo.git.run("update-index", "-z", "--index-info", stdin=b"".join(lines), env=env)
+        repo.git.run(*_WAYS, "update-index", "-z", "--index-info", stdin=b"".join(lines), env=env)
         names = b"".join(raw(path) + b"\0" for path in paths)
         add = (*_WAYS, "update-index", "--add", "--remove", "-z", "--stdin")
         repo.git.run(*add, stdin=names, env=env)
