@@ -15,7 +15,7 @@ DEFAULT: dict[str, list[list[str]]] = {
     "todo": [["write-checkpoint"], ["update-session"]],
     "compact": [["write-checkpoint"]],
     "turn-end": [["write-checkpoint"], ["update-session"], ["finalize"]],
-    "session-end": [["update-session"]],
+    "session-end": [["update-session"], ["finalize"]],
     # hooks of git
     "prepare-commit-msg": [["match-commit"], ["write-trailer"]],
     "commit-msg": [["check-message"]],

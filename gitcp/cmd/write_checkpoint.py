@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from gitcp.cli import Parser
     from gitcp.record import Record, Stage
+    from gitcp.repo import Repo
 
 
 def parser() -> Parser:
@@ -45,7 +46,13 @@ def _write(event: Record) -> Iterator[Record]:
         if state is None:
             return
         settle.moved(repo, objects, state, settle.head(repo))
-        oid = work.checkpoint_turn(repo, objects, state, event)
+        oid = None
+        if event["event"] in ("turn-end", "subagent-end") and _commits(repo):
+            from gitcp.store import auto
+
+            yield from auto.save(repo, objects, state, event)
+        else:
+            oid = work.checkpoint_turn(repo, objects, state, event)
         opened.save(repo, state)
     if oid:
         yield {
@@ -54,6 +61,15 @@ def _write(event: Record) -> Iterator[Record]:
             "ref": state["shadow_ref"],
             "session_id": state["session_id"],
         }
+
+
+def _commits(repo: Repo) -> bool:
+    """Whether the strategy makes a real commit of a turn; asked without importing it."""
+    if repo.config.get("gitcp.strategy", "manual-commit") == "manual-commit":
+        return False
+    from gitcp.store import auto
+
+    return auto.strategy(repo) == auto.AUTO
 
 
 def main() -> int:

@@ -15,6 +15,7 @@ from gitcp.store.tree import Lookup
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from gitcp.core.match import Staged
@@ -57,8 +58,13 @@ def together(
     checkpoint_id: str,
     sessions: list[tuple[State, Linked]],
     noted: bool = False,
+    extra: Mapping[str, Any] | None = None,
+    files: Mapping[str, bytes] | None = None,
 ) -> None:
-    """commit() for a caller that holds the locks of the sessions and saves their states."""
+    """commit() for a caller that holds the locks of the sessions and saves their states.
+
+    extra: further keys of the sessions' metadata; files: further ones below tasks/.
+    """
     parent = made["parents"][0] if made["parents"] else shadow.zeros(repo)
     old = work.base_tree(objects, parent)
     changes = link.committed(objects, old, made["tree"])
@@ -70,7 +76,8 @@ def together(
         stored = work.said(repo, objects, state)
         storeds.append(stored)
         data = _data(repo, state, linked, changes, stored)
-        data["tasks"] = _tasks(objects, live, state)
+        data["tasks"] = {**_tasks(objects, live, state), **(files or {})}
+        data["metadata"] |= extra or {}
         others = {sid: other for sid, other in every.items() if other is not state}
         data["metadata"]["initial_attribution"] = credit.attribution(
             objects, live, state, changes, linked["paths"], others
@@ -211,8 +218,8 @@ def _moved_on(state: State, checkpoint_id: str, stored: Stored | None, head: str
 def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     """Give the turn's checkpoints the complete transcript, in one v1 commit; return their ids.
 
-    What was finalized stays noted with its size until the next prompt: a transcript that is
-    flushed late completes it at the next event.  The caller saves the state.
+    What a turn's end finalized stays noted with its size: a transcript that was flushed late
+    completes it once more, at the next event.  The caller saves the state.
     """
     late = state.get("pending_finalize") or {"ids": [], "size": -1}
     mine = [*late["ids"], *state.get("turn_checkpoint_ids", ())]
@@ -231,7 +238,9 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     }
     subject = f"Finalize transcript for Checkpoint: {ids[0]}"
     committed.write(repo, objects, [(one, data) for one in ids], subject=subject)
-    state["pending_finalize"] = {"ids": ids, "size": stored.size}
+    state.pop("pending_finalize", None)
+    if fresh:
+        state["pending_finalize"] = {"ids": ids, "size": stored.size}
     return ids
 
 

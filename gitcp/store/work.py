@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from gitcp.repo import Repo
     from gitcp.store.objects import Objects
-    from gitcp.store.snapshot import Scan
     from gitcp.store.state import State
     from gitcp.store.transcript import Stored
     from gitcp.store.tree import Entry
@@ -42,6 +41,26 @@ def base_tree(objects: Objects, head: str | None) -> str | None:
     return found[0] if found else None
 
 
+class Turn:
+    """What a session's turn did so far: one scan of the worktree, and whose work it is."""
+
+    def __init__(self, repo: Repo, objects: Objects, state: State) -> None:
+        self.began = time.time_ns()
+        self.base = turn.baseline(repo, state["session_id"])
+        self.scan = snapshot.scan(repo)
+        self.head = self.scan.head or shadow.zeros(repo)
+        self.tip = place.current(repo, objects, state, self.head)
+        known = Lookup(objects, self.tip["tree"] if self.tip else None)
+        self.entries = blobs.resolve(repo, objects, self.scan, write=True, known=known)
+        self.stored = said(repo, objects, state)
+        self.changed, self.mine = _whose(repo, objects, state, self)
+
+    def end(self, repo: Repo, state: State) -> None:
+        """The turn is over: what is dirty now is what a later one, or its rest, begins with."""
+        checkpoint.clear_verdict(state)
+        turn.begin(repo, state["session_id"], self.head, self.entries, self.began)
+
+
 def checkpoint_turn(
     repo: Repo, objects: Objects, state: State, event: dict[str, Any]
 ) -> str | None:
@@ -52,42 +71,37 @@ def checkpoint_turn(
     that goes on after its Stop is measured from there; the end of a task, and compaction,
     come in the middle and write nothing where nothing is new since the last of them.
     """
-    began, session_id = time.time_ns(), state["session_id"]
-    base = turn.baseline(repo, session_id)
-    scan = snapshot.scan(repo)
-    head = scan.head or "0" * len(repo.empty_tree)
-    tip = place.current(repo, objects, state, head)
-    known = Lookup(objects, tip["tree"] if tip else None)
-    entries = blobs.resolve(repo, objects, scan, write=True, known=known)
-    stored = said(repo, objects, state)
-    changed, mine = _whose(repo, objects, state, base, head, entries, stored)
-    middle = event["event"] in MIDDLE
-    if middle and turn.middle(repo, session_id) == entries:
-        changed = set()
-    step = None
+    session_id, middle = state["session_id"], event["event"] in MIDDLE
+    now, step, oid = Turn(repo, objects, state), None, None
+    new = bool(now.changed)
+    if middle and turn.middle(repo, session_id) == now.entries:
+        new = False
     if event["event"] in ("subagent-end", "todo"):
-        step = tasks.step(repo, objects, state, event, tip)
-        changed = changed if step else set()
-    oid = None
-    if changed:
-        content: checkpoint.Content = {
-            "head": head,
-            "head_tree": base_tree(objects, head),
-            "entries": entries,
-            "seen": tip["oid"] if tip else None,
-            "mine": {path: entries[path] for path in mine if path in entries},
-            "undone": mine - set(entries),
-            "metadata": metadata(repo, objects, state, stored, scan, step),
-            "subject": step["subject"] if step else _subject(state),
-            "trailers": _task_trailers(session_id, step),
-        }
-        oid = checkpoint.write(repo, objects, state, content)
+        step = tasks.step(repo, objects, state, event, now.tip)
+        new = new and step is not None
+    if new:
+        oid = checkpoint.write(repo, objects, state, _content(repo, objects, state, now, step))
         if middle:
-            turn.reach_middle(repo, session_id, entries)
+            turn.reach_middle(repo, session_id, now.entries)
     if not middle:
-        checkpoint.clear_verdict(state)
-        turn.begin(repo, session_id, head, entries, began)
+        now.end(repo, state)
     return oid
+
+
+def _content(
+    repo: Repo, objects: Objects, state: State, now: Turn, step: tasks.Step | None
+) -> checkpoint.Content:
+    return {
+        "head": now.head,
+        "head_tree": base_tree(objects, now.head),
+        "entries": now.entries,
+        "seen": now.tip["oid"] if now.tip else None,
+        "mine": {path: now.entries[path] for path in now.mine if path in now.entries},
+        "undone": now.mine - set(now.entries),
+        "metadata": metadata(repo, objects, state, now, step),
+        "subject": step["subject"] if step else subject(state),
+        "trailers": _task_trailers(state["session_id"], step),
+    }
 
 
 def _task_trailers(session_id: str, step: tasks.Step | None) -> list[str]:
@@ -105,20 +119,14 @@ def dirty_among(
     return {path: entry for path, entry in now.items() if entry != before(path)}
 
 
-def _subject(state: State) -> str:
+def subject(state: State) -> str:
+    """The subject of a turn's commit, from its prompt, which is redacted."""
     told = state.get("turns", {}).get(state.get("turn_id"), {}).get("prompt", "")
     return prompts.subject(told, state.get("agent_type") or "Claude Code")
 
 
-def _whose(
-    repo: Repo,
-    objects: Objects,
-    state: State,
-    base: turn.Baseline | None,
-    head: str,
-    entries: dict[str, Entry | None],
-    stored: Stored | None,
-) -> tuple[set[str], set[str]]:
+def _whose(repo: Repo, objects: Objects, state: State, now: Turn) -> tuple[set[str], set[str]]:
+    base, stored = now.base, now.stored
     lines = turn.logged(repo, state["session_id"])
     tools: streams.Tools | None = None
     if lines or state.get("tool_events"):
@@ -130,9 +138,9 @@ def _whose(
     words = stored.scan["written"] if stored and stored.scan and tools is None else []
     return streams.written(
         base["dirty"] if base else {},
-        entries,
-        committed=_committed(objects, base["head"] if base else head, head),
-        foreign=_foreign(repo, state["session_id"], entries),
+        now.entries,
+        committed=_committed(objects, base["head"] if base else now.head, now.head),
+        foreign=_foreign(repo, state["session_id"], now.entries),
         said=[inside for path in words if (inside := turn.relative(repo, path))],
         tools=tools,
     )
@@ -188,27 +196,20 @@ def spoken(repo: Repo, state: State, stored: Stored | None) -> list[str]:
 
 
 def metadata(
-    repo: Repo,
-    objects: Objects,
-    state: State,
-    stored: Stored | None,
-    scan: Scan,
-    step: tasks.Step | None,
+    repo: Repo, objects: Objects, state: State, now: Turn, step: tasks.Step | None
 ) -> dict[str, Entry]:
     """The files of the session's metadata directory on its stream: path -> entry."""
-    told = spoken(repo, state, stored)
+    told = spoken(repo, state, now.stored)
     files = {
         "prompt.txt": prompts.prompt_txt(told).encode("utf-8", "surrogateescape"),
         "context.md": prompts.context_md(told).encode("utf-8", "surrogateescape"),
     }
     files |= step["files"] if step else {}
-    if scan.omitted:
+    if now.scan.omitted:
         import json
 
-        files["omitted.json"] = json.dumps(scan.omitted, indent=2).encode() + b"\n"
+        files["omitted.json"] = json.dumps(now.scan.omitted, indent=2).encode() + b"\n"
     found = {path: ("100644", objects.write("blob", data)) for path, data in files.items() if data}
-    if stored:
-        for number, oid in enumerate(stored.chunks):
-            name = "full.jsonl" + (f".{number:03d}" if number else "")
-            found[name] = ("100644", oid)
+    for number, oid in enumerate(now.stored.chunks if now.stored else ()):
+        found["full.jsonl" + (f".{number:03d}" if number else "")] = ("100644", oid)
     return found
