@@ -215,9 +215,8 @@ def test_known_paths_are_what_stands_there_now(repo: Path) -> None:
 
 
 def test_a_submodule_among_known_paths_is_its_commit(repo: Path) -> None:
-    sh(
-        "git init -q n; git -C n commit -qm 1 --allow-empty; git add n 2>/dev/null; git commit -qm 1"
-    )
+    sh("git init -q n; git -C n commit -qm 1 --allow-empty")
+    sh("git add n 2>/dev/null; git commit -qm n")
     sh("git -C n commit -qm 2 --allow-empty; git init -q m; git -C m commit -qm 1 --allow-empty")
     repo_ = Repo.find()
     with Objects(repo_) as objects:
