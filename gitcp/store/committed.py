@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.commit import Commit
     from gitcp.store.objects import Objects
-    from gitcp.store.transcript import Stored
+    from gitcp.store.transcript import Given, Stored
     from gitcp.store.tree import Entry
 
     class SessionData(TypedDict, total=False):
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         """
 
         session_id: str
-        transcript: Stored | None
+        transcript: Stored | Given | None
         prompts: list[str]
         metadata: dict[str, Any]
         tasks: dict[str, bytes]

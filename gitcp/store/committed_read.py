@@ -183,10 +183,9 @@ def pieces(objects: Objects, files: Tree) -> Iterator[bytes]:
 
 def _pick(checkpoint: Checkpoint, which: int | str) -> SessionEntry:
     # Real data has a session twice in one checkpoint: the later one is the fuller.
-    entries: list[SessionEntry] = checkpoint["sessions"]
-    for entry in reversed(entries):
-        if which in (entry["index"], entry["session_id"]):
-            return entry
+    found = [e for e in checkpoint["sessions"] if which in (e["index"], e["session_id"])]
+    if found:
+        return found[-1]
     raise Error(f"no session '{which}' in checkpoint '{checkpoint['checkpoint_id']}'")
 
 

@@ -33,6 +33,20 @@ _RACES = (
 _WAYS = "-c push.followTags=false -c core.hooksPath=/dev/null"
 
 
+def default(repo: Repo) -> str:
+    """The remote `git push` would take; raise Error when that cannot be told."""
+    _, out = repo.git.run("symbolic-ref", "-q", "--short", "HEAD", ok=(0, 1))
+    branch = text(out).strip()
+    keys = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
+    for key in keys:
+        if name := repo.config.get(key):
+            return name
+    names = text(repo.git.run("remote")[1]).split()
+    if "origin" in names or len(names) == 1:
+        return "origin" if "origin" in names else names[0]
+    raise Error("no remote is configured" if not names else "several remotes: name one of them")
+
+
 class Remote:
     """A remote, by name or URL, until a deadline (seconds from now)."""
 

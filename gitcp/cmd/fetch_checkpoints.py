@@ -1,0 +1,58 @@
+"""gitcp-fetch-checkpoints - bring the permanent store from a remote"""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp import cli
+from gitcp.cmd.push_checkpoints import timeout
+from gitcp.errors import OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gitcp.record import Record, Stage
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-fetch-checkpoints", "Bring the permanent store from a remote.")
+    p.add_argument("--json", action="store_true", help="write records")
+    limit = "give up after so many seconds (default: gitcp.push-timeout, 30)"
+    p.add_argument("--timeout", type=int, metavar="<n>", help=limit)
+    what = "a remote or its URL (default: the one git push would take)"
+    p.add_argument("remote", nargs="?", metavar="<remote>", help=what)
+    return p
+
+
+def bind(argv: Sequence[str]) -> Stage:
+    """A source: a record of each ref of ours as it stands afterwards."""
+    opts = parser().parse_args(argv)
+    return lambda _: _fetch(opts.remote, opts.timeout)
+
+
+def _fetch(name: str | None, seconds: int | None) -> Iterator[Record]:
+    from gitcp.repo import Repo
+    from gitcp.store import remote, sync
+    from gitcp.store.objects import Objects
+
+    repo = Repo.find()
+    with Objects(repo) as objects:
+        tips = sync.fetch(repo, objects, name or remote.default(repo), timeout(repo, seconds))
+    for ref, oid in tips.items():
+        yield {"type": "ref", "ref": ref, "oid": oid}
+
+
+def main() -> int:
+    def body() -> int:
+        from gitcp import record
+
+        opts, found = parser().parse_args(), bind(sys.argv[1:])(())
+        if opts.json:
+            record.write(sys.stdout.buffer, found)
+        else:
+            for made in found:
+                print(f"{made['ref']} is {made['oid'][:7]}")
+        return OK
+
+    return cli.guard(body)

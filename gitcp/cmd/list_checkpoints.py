@@ -1,0 +1,51 @@
+"""gitcp-list-checkpoints - list committed checkpoints as records"""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp import cli
+from gitcp.errors import OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gitcp.record import Record, Stage
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-list-checkpoints", "List committed checkpoints as records.")
+    only = "only those of sessions whose id begins with <id>"
+    p.add_argument("-s", "--session", metavar="<id>", default="", help=only)
+    p.add_argument("-z", action="store_true", help="write the ids alone, each ended by NUL")
+    return p
+
+
+def listed(session: str) -> Iterator[Record]:
+    """A record for each committed checkpoint, by id; session: the beginning of a session id."""
+    from gitcp.repo import Repo
+    from gitcp.store import committed_list
+
+    for checkpoint in committed_list.listing(Repo.find()):
+        ids = [s["session_id"] for s in checkpoint["sessions"]]
+        if not session or any(sid.startswith(session) for sid in ids):
+            yield committed_list.record(checkpoint)
+
+
+def bind(argv: Sequence[str]) -> Stage:
+    """A source: what comes in is not read."""
+    opts = parser().parse_args(argv)
+    return lambda _: listed(opts.session)
+
+
+def main() -> int:
+    if "-z" not in sys.argv[1:]:
+        return cli.source_main(bind, sys.argv[1:])
+
+    def body() -> int:
+        for found in bind(sys.argv[1:])(()):
+            sys.stdout.write(found["checkpoint_id"] + "\0")
+        return OK
+
+    return cli.guard(body)

@@ -1,0 +1,44 @@
+"""gitcp-merge-checkpoints - merge two histories of the permanent store"""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp import cli
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gitcp.record import Record, Stage
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-merge-checkpoints", "Merge two histories of the permanent store.")
+    p.add_argument("-n", "--notes", action="store_true", help="merge notes, not checkpoints")
+    p.add_argument("ours", metavar="<ours>", help="a commit, the first parent of a merge")
+    p.add_argument("theirs", metavar="<theirs>", help="another commit")
+    return p
+
+
+def bind(argv: Sequence[str]) -> Stage:
+    """A source: a record of the commit that has both; no ref is moved."""
+    opts = parser().parse_args(argv)
+    return lambda _: _merge(opts.ours, opts.theirs, opts.notes)
+
+
+def _merge(ours: str, theirs: str, notes: bool) -> Iterator[Record]:
+    from gitcp.repo import Repo
+    from gitcp.store import merging
+    from gitcp.store.commit import need_commit
+    from gitcp.store.objects import Objects
+
+    repo = Repo.find()
+    with Objects(repo) as objects:
+        a, b = (need_commit(objects, spec)["oid"] for spec in (ours, theirs))
+        made = need_commit(objects, merging.histories(repo, objects, a, b, notes))
+        yield {"type": "commit", **{key: made[key] for key in ("oid", "tree", "parents")}}
+
+
+def main() -> int:
+    return cli.source_main(bind, sys.argv[1:])

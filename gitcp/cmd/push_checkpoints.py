@@ -1,0 +1,82 @@
+"""gitcp-push-checkpoints - send the permanent store to a remote"""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp.errors import OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitcp.cli import Parser
+    from gitcp.record import Record, Stage
+    from gitcp.repo import Repo
+
+
+def parser() -> Parser:
+    from gitcp import cli
+
+    p = cli.Parser("gitcp-push-checkpoints", "Send the permanent store to a remote.")
+    p.add_argument("--json", action="store_true", help="write records")
+    limit = "give up after so many seconds (default: gitcp.push-timeout, 30)"
+    p.add_argument("--timeout", type=int, metavar="<n>", help=limit)
+    what = "a remote or its URL (default: the one git push would take)"
+    p.add_argument("remote", nargs="?", metavar="<remote>", help=what)
+    return p
+
+
+def bind(argv: Sequence[str]) -> Stage:
+    """In the hook: a pre-push event sends the store to where the person pushes, if it may."""
+    if argv:
+        parser().parse_args(argv)
+    return _events
+
+
+def _events(records: Iterable[Record]) -> Iterator[Record]:
+    from gitcp.repo import Repo
+    from gitcp.store import sync
+    from gitcp.store.objects import Objects
+
+    for record in records:
+        if record.get("event") == "pre-push" and record.get("args"):
+            repo = Repo.here()
+            if repo.config.flag("gitcp.push", True):
+                with Objects(repo) as objects:
+                    sync.push(repo, objects, record["args"][0], timeout(repo), again=False)
+        yield record
+
+
+def timeout(repo: Repo, given: int | None = None) -> float:
+    """How many seconds a conversation with a remote may take."""
+    return repo.config.size("gitcp.push-timeout", 30) if given is None else given
+
+
+def main() -> int:
+    from gitcp import cli
+
+    return cli.guard(_main)
+
+
+def _main() -> int:
+    from gitcp import record
+    from gitcp.repo import Repo
+    from gitcp.store import remote, sync
+    from gitcp.store.objects import Objects
+
+    opts, repo = parser().parse_args(), Repo.find()
+    name = opts.remote or remote.default(repo)
+    with Objects(repo) as objects:
+        tips, merges = sync.push(repo, objects, name, timeout(repo, opts.timeout))
+    made = [{"type": "ref", "ref": r, "oid": oid, "remote": name} for r, oid in tips.items()]
+    if opts.json:
+        record.write(sys.stdout.buffer, made)
+        return OK
+    for ref, oid in tips.items():
+        print(f"{ref} is {oid[:7]} at '{name}'")
+    if merges:
+        print("united with what others had pushed")
+    if not tips:
+        print("nothing to push: there are no checkpoints")
+    return OK

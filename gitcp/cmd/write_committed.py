@@ -1,0 +1,102 @@
+"""gitcp-write-committed - write a committed checkpoint from records"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gitcp import cli
+from gitcp.errors import InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitcp.record import Record, Stage
+    from gitcp.repo import Repo
+    from gitcp.store.committed import SessionData
+    from gitcp.store.objects import Objects
+
+_METADATA = """strategy branch created_at checkpoints_count files_touched agent turn_id is_task
+tool_use_id checkpoint_transcript_start transcript_identifier_at_start token_usage summary
+initial_attribution""".split()
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-write-committed", "Write a committed checkpoint from records.")
+    p.add_argument("-m", "--message", metavar="<subject>", help="the subject of the commit")
+    return p
+
+
+def bind(argv: Sequence[str]) -> Stage:
+    """All session records go into one commit, which comes out as a record."""
+    opts = parser().parse_args(argv)
+    subject = " ".join(opts.message.split()) if opts.message else None
+    return lambda records: _write(records, subject)
+
+
+def _write(records: Iterable[Record], subject: str | None) -> Iterator[Record]:
+    from gitcp.repo import Repo
+    from gitcp.store import committed
+    from gitcp.store.objects import Objects
+
+    given = [r for r in records if r.get("type") == "session"]
+    if not given:
+        return
+    repo = Repo.find()
+    with Objects(repo) as objects:
+        fresh = os.urandom(6).hex()
+        items = [(r.get("checkpoint_id", fresh), _data(repo, objects, r)) for r in given]
+        oid = committed.write(repo, objects, items, subject=subject)
+    ids = list(dict.fromkeys(checkpoint_id for checkpoint_id, _ in items))
+    yield {"type": "commit", "oid": oid, "ref": committed.REF, "checkpoint_ids": ids}
+
+
+def _data(repo: Repo, objects: Objects, record: Record) -> SessionData:
+    """A session record as the store takes it; its texts are redacted here."""
+    from gitcp.store import redaction
+    from gitcp.store.transcript import Given
+
+    if not isinstance(record.get("session_id"), str):
+        raise InputError("a record of type 'session' needs 'session_id'")
+    metadata = record.get("metadata", {})
+    if not isinstance(metadata, dict):
+        raise InputError("'metadata' is not an object")
+    metadata = {**{key: record[key] for key in _METADATA if key in record}, **metadata}
+    data: SessionData = {"session_id": record["session_id"], "metadata": metadata}
+    prompts = record.get("prompts")
+    if prompts is not None:
+        if not isinstance(prompts, list) or not all(isinstance(p, str) for p in prompts):
+            raise InputError("'prompts' is not a list of texts")
+        data["prompts"] = [redaction.text(repo, prompt) for prompt in prompts]
+    transcript = _transcript(repo, record)
+    if transcript is not None:
+        data["transcript"] = Given(objects, transcript)
+    return data
+
+
+def _transcript(repo: Repo, record: Record) -> bytes | None:
+    """The transcript a record has, or names as a file; redacted."""
+    from gitcp.core import chunks
+    from gitcp.record import raw
+    from gitcp.store import redaction
+
+    path = record.get("transcript_path", "")
+    if isinstance(record.get("transcript"), str):
+        data = raw(record["transcript"])
+    elif isinstance(path, str) and path:
+        try:
+            with open(raw(path), "rb") as f:
+                data = f.read()
+        except OSError as e:
+            raise InputError(f"cannot read '{path}': {e.strerror}") from None
+    else:
+        return None
+    redactor = redaction.redactor(repo)
+    if chunks.is_document(data.partition(b"\n")[0], path):
+        return redactor.document(data)
+    return redactor.jsonl(data)
+
+
+def main() -> int:
+    return cli.filter_main(bind, sys.argv[1:])

@@ -1,0 +1,106 @@
+"""push-checkpoints and fetch-checkpoints: as commands, and in the pre-push hook."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gitcp.cmd import fetch_checkpoints, push_checkpoints, write_committed
+from gitcp.errors import Error
+from tests.store import V1, git
+
+BIN = Path(__file__).parents[2] / "bin"
+EVENT = {"type": "event", "event": "pre-push", "args": ["origin", "url"], "stdin": []}
+
+
+@pytest.fixture
+def bare(repo: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "bare.git"
+    git("clone", "-q", "--bare", str(repo), str(path))
+    git("remote", "add", "origin", str(path))
+    list(write_committed.bind([])([{"type": "session", "session_id": "s"}]))
+    return path
+
+
+def run(line: str) -> tuple[int, str, str]:
+    env = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
+    done = subprocess.run(line.split(), env=env, capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("name", ["gitcp-push", "gitcp push", "gitcp-push-checkpoints origin"])
+def test_a_push_says_what_the_remote_has_now(bare: Path, name: str) -> None:
+    oid = git("rev-parse", V1)
+    assert run(name) == (0, f"{V1} is {oid[:7]} at 'origin'\n", "")
+    assert git("rev-parse", V1, cwd=bare) == oid
+    assert run(f"{name} --json")[1].startswith('{"type":"ref","ref":"' + V1)
+
+
+def test_a_fetch_says_what_is_here_now(bare: Path, tmp_path: Path) -> None:
+    run("gitcp-push")
+    oid = git("rev-parse", V1)
+    git("update-ref", "-d", V1)
+    assert run("gitcp-fetch") == (0, f"{V1} is {oid[:7]}\n", "")
+    assert list(fetch_checkpoints.bind([])(())) == [{"type": "ref", "ref": V1, "oid": oid}]
+
+
+def test_the_hook_sends_to_where_the_person_pushes(bare: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.git"
+    git("init", "-q", "--bare", str(other))
+    event = {**EVENT, "args": [str(other), str(other)]}
+    assert list(push_checkpoints.bind([])([event])) == [event]
+    assert git("for-each-ref", "--format=%(refname)", cwd=other) == V1
+    assert git("for-each-ref", V1, cwd=bare) == ""
+
+
+def test_the_hook_obeys_the_configuration(bare: Path) -> None:
+    git("config", "gitcp.push", "false")
+    list(push_checkpoints.bind([])([EVENT]))
+    assert git("for-each-ref", V1, cwd=bare) == ""
+    assert run("gitcp-push")[0] == 0  # asked for by hand it is done
+
+
+def test_events_that_are_no_push_pass_by(bare: Path) -> None:
+    event = {"type": "event", "event": "post-commit", "args": ["origin"]}
+    assert list(push_checkpoints.bind([])([event])) == [event]
+    assert git("for-each-ref", V1, cwd=bare) == ""
+
+
+def test_a_remote_that_is_gone_is_an_error_of_one_line(bare: Path) -> None:
+    bare.rename(bare.parent / "elsewhere")
+    status, out, err = run("gitcp-push")
+    assert (status, out) == (128, "")
+    assert err.startswith("fatal: 'origin': ")
+    assert err.count("\n") == 1
+    with pytest.raises(Error, match="'origin': "):
+        list(push_checkpoints.bind([])([EVENT]))
+
+
+@pytest.mark.parametrize(
+    ("remotes", "config", "says"),
+    [
+        ([], {}, "no remote is configured"),
+        (["a", "b"], {}, "several remotes: name one of them"),
+        (["a"], {}, ""),
+        (["a", "b"], {"branch.main.remote": "b"}, ""),
+        (["a", "b"], {"branch.main.remote": "b", "remote.pushDefault": "a"}, ""),
+    ],
+)
+def test_the_remote_is_the_one_git_would_take(
+    repo: Path, bare: Path, remotes: list[str], config: dict[str, str], says: str
+) -> None:
+    git("remote", "remove", "origin")
+    for name in remotes:
+        git("remote", "add", name, str(bare))
+    for key, value in config.items():
+        git("config", key, value)
+    status, _, err = run("gitcp-push")
+    assert (status, err) == ((128, f"fatal: {says}\n") if says else (0, ""))
+
+
+def test_without_checkpoints_there_is_nothing_to_push(repo: Path) -> None:
+    git("remote", "add", "origin", "/nowhere")
+    assert run("gitcp-push") == (0, "nothing to push: there are no checkpoints\n", "")
