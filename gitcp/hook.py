@@ -12,7 +12,8 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp import commands, pipelines, trace
+from gitcp import pipelines, trace
+from gitcp.chain import connect, in_force, listed, parse, words
 from gitcp.errors import OK, USAGE, Error, InputError, UsageError
 
 TYPE_CHECKING = False
@@ -33,6 +34,9 @@ def main() -> int:
         return _listing(argv)
     if os.environ.get("GITCP_ACTIVE"):
         return OK  # our own git command made this hook run
+    from gitcp import repo
+
+    repo.ahead()
     try:
         if argv[0] in pipelines.DEFAULT:
             return _git(argv[0], argv[1:])
@@ -124,62 +128,16 @@ def locate(event: Record) -> Repo | None:
 
 def run(repo: Repo, event: str, first: Record) -> int:
     """Run every pipeline of event in order; obey what comes out of a gate."""
-    for stages in in_force(repo, event):
+    for pipeline in in_force(repo, event):
         try:
+            stages = parse(pipeline) if isinstance(pipeline, str) else pipeline
             status = obey(event, list(connect(stages, [first])), first)
         except Error as e:
-            words = " | ".join(" ".join(s) for s in stages)
-            print(f"warning: {event}: '{words}': {e}", file=sys.stderr)
+            print(f"warning: {event}: '{words(pipeline)}': {e}", file=sys.stderr)
             continue
         if status:
             return status
     return OK
-
-
-def in_force(repo: Repo, event: str) -> list[list[list[str]]]:
-    """The pipelines of an event: the configured ones, where `default` is the built-in one."""
-    values = repo.config.all(f"gitcp.{event}.pipeline")
-    if not values:
-        return [pipelines.DEFAULT[event]] if event in pipelines.DEFAULT else []
-    built_in = pipelines.DEFAULT.get(event, [])
-    return [built_in if value.strip() == "default" else parse(value) for value in values if value]
-
-
-def parse(text: str) -> list[list[str]]:
-    """Split a pipeline into stages, each an argv: quotes are honoured, no shell is."""
-    import shlex
-
-    lexer = shlex.shlex(text, posix=True, punctuation_chars="|")
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    stages: list[list[str]] = [[]]
-    try:
-        for word in lexer:
-            if word == "|":
-                stages.append([])
-            else:
-                stages[-1].append(word)
-    except ValueError as e:
-        raise Error(f"cannot parse pipeline '{text}': {e}") from None
-    for argv in stages:
-        foreign = argv and argv[0].startswith("!") and argv[0] != "!"
-        if not argv or not (foreign or argv[0] in commands.STAGES):
-            raise Error(f"no such stage: '{' '.join(argv)}'")
-    return stages
-
-
-def connect(stages: Iterable[Sequence[str]], records: Iterable[Record]) -> Iterable[Record]:
-    """Chain the stages in this process; a stage `!cmd args` is a process of its own."""
-    from importlib import import_module
-
-    for name, *argv in stages:
-        if name.startswith("!"):
-            from gitcp import shell
-
-            records = shell.filter([name[1:], *argv], records)
-        else:
-            records = import_module(commands.module(name)).bind(argv)(records)
-    return records
 
 
 def obey(event: str, records: Iterable[Record], first: Record) -> int:
@@ -235,19 +193,11 @@ def _listing(argv: Sequence[str]) -> int:
         repo = Repo.here()
         for event in listed(repo):
             values = repo.config.all(f"gitcp.{event}.pipeline")
-            for stages in in_force(repo, event):
-                source = "built in" if stages == pipelines.DEFAULT.get(event) else "configured"
-                words = " | ".join(" ".join(stage) for stage in stages)
-                print(f"{event:20} {source:11} {words}")
+            for pipeline in in_force(repo, event):
+                source = "configured" if isinstance(pipeline, str) else "built in"
+                print(f"{event:20} {source:11} {words(pipeline)}")
             if values and not any(values):
                 print(f"{event:20} {'configured':11} (nothing)")
         return OK
 
     return cli.guard(body)
-
-
-def listed(repo: Repo) -> list[str]:
-    """Every event that has a pipeline: the built-in ones, then others that are configured."""
-    told = [key.split(".", 1)[1].rpartition(".")[0] for key in repo.config.keys("gitcp.")]
-    more = {name for name in told if name and name not in pipelines.DEFAULT}
-    return [*pipelines.DEFAULT, *sorted(more)]

@@ -20,6 +20,15 @@ _TIES = ("GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_INTERNAL_SUPER_P
 
 
 _CONFIG = ("config", "-z", "--list")
+# The top level comes last: in a bare repository git fails there, with the rest said.
+_WHERE = (
+    "rev-parse",
+    "--path-format=absolute",
+    "--git-dir",
+    "--git-common-dir",
+    "--show-object-format",
+    "--show-toplevel",
+)
 
 
 class Config:
@@ -105,11 +114,10 @@ class Repo:
         eager: read the configuration at the same time, for who will need it anyway.
         """
         base = Git(cwd, env)
-        config = base.start(*_CONFIG) if eager else None
-        ask = "--path-format=absolute --git-dir --git-common-dir --show-object-format"
+        ahead = _AHEAD.pop(cwd or os.getcwd(), None) if env is None else None
+        config = ahead[1] if ahead else base.start(*_CONFIG) if eager else None
         try:
-            # The top level comes last: in a bare repository git fails there, with the rest said.
-            status, out = base.run("rev-parse", *ask.split(), "--show-toplevel", ok=(0, 128))
+            status, out = (ahead[0] if ahead else base.start(*_WHERE)).finish(ok=(0, 128))
         except GitError as e:
             raise Error(str(e)) from None
         answer = [os.fsdecode(line) for line in out.splitlines()]
@@ -163,3 +171,13 @@ class Repo:
 
 
 _FOUND: dict[str, Repo] = {}
+_AHEAD: dict[str, tuple[Running, Running]] = {}
+
+
+def ahead() -> None:
+    """Ask git about the current directory now, for the Repo that will be wanted there.
+
+    A hook calls this first and imports what it needs while git answers.
+    """
+    base = Git()
+    _AHEAD[os.getcwd()] = (base.start(*_WHERE), base.start(*_CONFIG))

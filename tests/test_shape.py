@@ -25,6 +25,7 @@ LAYERS = (
     "agents",
     "store",
     "cmd",
+    "chain",
     "hook",
     "entry __main__",
 )

@@ -21,7 +21,7 @@ _WAYS = (
     "-c core.hooksPath=/dev/null -c core.fsync=reference"
     " -c core.filesRefLockTimeout=2000 -c core.packedRefsTimeout=5000"
 )
-_MOVED = re.compile(r"cannot lock ref '(.*?)': (?:is at (\w+) but expected (\w+))?")
+_MOVED = r"cannot lock ref '(.*?)': (?:is at (\w+) but expected (\w+))?"
 _RETRY = ("but expected", "reference already exists", "unable to resolve reference")
 
 
@@ -54,7 +54,7 @@ def update(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
 
 def _explain(repo: Repo, e: GitError, edits: Sequence[Edit]) -> Error:
     message = str(e)
-    found = _MOVED.search(message)
+    found = re.search(_MOVED, message)
     if found and any(sign in message for sign in _RETRY):
         ref = found[1]
         old = next((old for name, _, old in edits if name == ref), None)

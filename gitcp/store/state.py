@@ -104,11 +104,14 @@ def save(repo: Repo, state: State) -> None:
     if not touched:
         del state["files_touched"]
     path = _path(repo, state["session_id"])
-    write_file(repo, path, json.dumps(state, indent=2).encode() + b"\n")
+    write_file(repo, path, json.dumps(state, indent=2).encode() + b"\n", durable=True)
 
 
-def write_file(repo: Repo, path: str, data: bytes) -> None:
-    """Replace a file of ours by data: whoever reads sees the old bytes or the new ones."""
+def write_file(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:
+    """Replace a file of ours by data: whoever reads sees the old bytes or the new ones.
+
+    durable: it has to outlive a power cut, as a state does; what is told anew need not.
+    """
     tmp = repo.shared("tmp", f"{os.getpid()}-{time.monotonic_ns()}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
@@ -118,7 +121,8 @@ def write_file(repo: Repo, path: str, data: bytes) -> None:
         fd = os.open(tmp, flags, 0o600)
     with open(fd, "wb", buffering=0) as f:
         f.write(data)
-        os.fsync(fd)
+        if durable:
+            os.fsync(fd)
     try:
         os.rename(tmp, path)
     except FileNotFoundError:

@@ -1,0 +1,80 @@
+"""Pipelines: which are in force for an event, and a pipeline's stages chained in one process."""
+
+from __future__ import annotations
+
+from gitcp import commands, pipelines
+from gitcp.errors import Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gitcp.record import Record
+    from gitcp.repo import Repo
+
+    Stages = list[list[str]]
+    Pipeline = Stages | str
+
+
+def in_force(repo: Repo, event: str) -> list[Pipeline]:
+    """The pipelines of an event: the configured ones, where `default` is the built-in one.
+
+    What is configured is still text: one that cannot be parsed must not stop the others.
+    """
+    built_in = pipelines.DEFAULT.get(event)
+    values = repo.config.all(f"gitcp.{event}.pipeline")
+    if not values:
+        return [built_in] if built_in else []
+    told = [value.strip() for value in values]
+    return [(built_in or []) if v == "default" else v for v in told if v]
+
+
+def words(pipeline: Pipeline) -> str:
+    """A pipeline as it would be configured."""
+    if isinstance(pipeline, str):
+        return pipeline
+    return " | ".join(" ".join(stage) for stage in pipeline)
+
+
+def parse(text: str) -> Stages:
+    """Split a pipeline into stages, each an argv: quotes are honoured, no shell is."""
+    import shlex
+
+    lexer = shlex.shlex(text, posix=True, punctuation_chars="|")
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    stages: Stages = [[]]
+    try:
+        for word in lexer:
+            if word == "|":
+                stages.append([])
+            else:
+                stages[-1].append(word)
+    except ValueError as e:
+        raise Error(f"cannot parse pipeline '{text}': {e}") from None
+    for argv in stages:
+        foreign = argv and argv[0].startswith("!") and argv[0] != "!"
+        if not argv or not (foreign or argv[0] in commands.STAGES):
+            raise Error(f"no such stage: '{' '.join(argv)}'")
+    return stages
+
+
+def connect(stages: Iterable[Sequence[str]], records: Iterable[Record]) -> Iterable[Record]:
+    """Chain the stages in this process; a stage `!cmd args` is a process of its own."""
+    from importlib import import_module
+
+    for name, *argv in stages:
+        if name.startswith("!"):
+            from gitcp import shell
+
+            records = shell.filter([name[1:], *argv], records)
+        else:
+            records = import_module(commands.module(name)).bind(argv)(records)
+    return records
+
+
+def listed(repo: Repo) -> list[str]:
+    """Every event that has a pipeline: the built-in ones, then others that are configured."""
+    told = [key.split(".", 1)[1].rpartition(".")[0] for key in repo.config.keys("gitcp.")]
+    more = {name for name in told if name and name not in pipelines.DEFAULT}
+    return [*pipelines.DEFAULT, *sorted(more)]
