@@ -28,9 +28,10 @@ def bind(argv: Sequence[str]) -> Stage:
 
 def _verdicts(records: Iterable[Record]) -> Iterator[Record]:
     for record in records:
+        told = record.get("type") == "event" and "dirty" in record
+        matched = list(_decide(record)) if told else []
         yield record
-        if record.get("type") == "event" and "dirty" in record:
-            yield from _decide(record)
+        yield from matched
 
 
 def _decide(event: Record) -> Iterator[Record]:

@@ -29,9 +29,11 @@ def bind(argv: Sequence[str]) -> Stage:
 
 def _checkpoints(records: Iterable[Record]) -> Iterator[Record]:
     for record in records:
+        # The checkpoint comes before the stages that follow hear of the event: they end the turn.
+        told = record.get("type") == "event" and record.get("session_id")
+        made = list(_write(record)) if told else []
         yield record
-        if record.get("type") == "event" and record.get("session_id"):
-            yield from _write(record)
+        yield from made
 
 
 def _write(event: Record) -> Iterator[Record]:
