@@ -31,8 +31,13 @@ class Session:
     def __init__(self, template: Path, tmp: Path, transcript_lines: int = 40) -> None:
         self.repo = Path(shutil.copytree(template, tmp / "repo"))
         self.transcript = tmp / "home" / "session.jsonl"
-        self._text = json.dumps({"type": "user", "message": {"role": "user", "content": "x" * 900}})
-        self.transcript.write_text(f"{self._text}\n" * transcript_lines)
+        # What a transcript mostly is: results of tools, a kilobyte each, after one prompt.
+        prompt = json.dumps({"type": "user", "message": {"role": "user", "content": "Do it"}})
+        words = "def index(path: str) -> list[str]: return sorted(glob(path))\\n" * 14
+        result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": words}
+        message = {"role": "user", "content": [result]}
+        self._text = json.dumps({"type": "user", "message": message})
+        self.transcript.write_text(f"{prompt}\n" + f"{self._text}\n" * transcript_lines)
         self.turn = 0
         quietly("git", "config", "gc.auto", "0", cwd=self.repo)
         quietly(sys.executable, str(TOP / "bin" / "gitcp-enable"), cwd=self.repo)
