@@ -1,0 +1,122 @@
+"""Redaction of a transcript of 5 MB: one to read it is the floor, 20 MB/s the budget (250 ms)."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitcp.core.redact import Redactor
+
+SIZE = 5_000_000
+SOURCE = sorted(Path(__file__).parents[1].glob("gitcp/**/*.py"))
+GROUP = "redaction of 5 MB"
+
+
+def lines() -> Iterator[dict[str, Any]]:
+    """What Claude Code writes: prompts, thoughts with signatures, tool calls, files read."""
+    rng = random.Random(7)
+    session = str(uuid.UUID(int=rng.getrandbits(128)))
+    texts = [text for path in SOURCE if len(text := path.read_text()) > 3000]
+    while True:
+        text = rng.choice(texts)
+        at = rng.randrange(len(text))
+        call = f"toolu_01{base64.b32encode(rng.randbytes(14)).decode().rstrip('=')}"
+        path = f"/home/user/projects/shop/src/module{rng.randrange(400)}/component.py"
+        yield from (
+            _line(rng, session, "user", [{"type": "text", "text": text[at : at + 400]}]),
+            _line(
+                rng,
+                session,
+                "assistant",
+                [
+                    {
+                        "type": "thinking",
+                        "thinking": text[at : at + 700],
+                        "signature": base64.b64encode(rng.randbytes(600)).decode(),
+                    },
+                    {"type": "tool_use", "id": call, "name": "Read", "input": {"path": path}},
+                ],
+            ),
+            _line(
+                rng,
+                session,
+                "user",
+                [
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": call,
+                        "content": "".join(
+                            f"{number:6}→{row}\n"
+                            for number, row in enumerate(text[:3000].splitlines(), 1)
+                        ),
+                    }
+                ],
+            ),
+        )
+
+
+def _line(rng: random.Random, session: str, role: str, content: object) -> dict[str, Any]:
+    return {
+        "parentUuid": str(uuid.UUID(int=rng.getrandbits(128))),
+        "sessionId": session,
+        "cwd": "/home/user/projects/shop",
+        "gitBranch": "main",
+        "type": role,
+        "message": {
+            "role": role,
+            "content": content,
+            "usage": {"input_tokens": rng.randrange(9999), "output_tokens": rng.randrange(999)},
+        },
+        "uuid": str(uuid.UUID(int=rng.getrandbits(128))),
+        "timestamp": "2026-11-21T00:03:38.796Z",
+    }
+
+
+@pytest.fixture(scope="module")
+def transcript() -> bytes:
+    pieces: list[bytes] = []
+    size = 0
+    for line in lines():
+        pieces.append(json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode())
+        size += len(pieces[-1]) + 1
+        if size > SIZE:
+            return b"\n".join([*pieces, b""])
+    raise AssertionError
+
+
+@pytest.mark.benchmark(group=GROUP)
+def test_json_of_each_line(benchmark: Any, transcript: bytes) -> None:
+    benchmark(lambda: [json.loads(line) for line in transcript.splitlines()])
+
+
+@pytest.mark.benchmark(group=GROUP)
+def test_redact(benchmark: Any, transcript: bytes) -> None:
+    benchmark(lambda: Redactor().jsonl(transcript))
+    benchmark.extra_info["MB/s"] = SIZE / 1e6 / benchmark.stats.stats.median
+
+
+@pytest.mark.benchmark(group=GROUP)
+def test_redact_where_one_line_in_ten_has_a_secret(benchmark: Any, transcript: bytes) -> None:
+    rows = transcript.splitlines(keepends=True)
+    secret = "".join(["gh", "p_", "0aB1" * 9]).encode()
+    for n in range(0, len(rows), 10):
+        rows[n] = rows[n].replace(b'"cwd":"', b'"cwd":"' + secret + b" ", 1)
+    benchmark(lambda: Redactor().jsonl(b"".join(rows)))
+
+
+@pytest.mark.benchmark(group=GROUP)
+def test_redact_with_a_rule_of_the_user(benchmark: Any, transcript: bytes) -> None:
+    benchmark(lambda: Redactor(rules=["internal-[0-9]{6}"]).jsonl(transcript))
+
+
+@pytest.mark.benchmark(group=GROUP)
+def test_redact_as_one_document(benchmark: Any, transcript: bytes) -> None:
+    document = b"[" + b",".join(transcript.splitlines()) + b"]"
+    benchmark(lambda: Redactor().document(document))

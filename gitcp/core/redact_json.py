@@ -1,0 +1,119 @@
+"""Where the string values of a JSON text stand, and what they say."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Value = tuple[int, int, bytes]
+
+_TOKEN = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+")(\s*+:)?|[{}\[\]]')
+_ESCAPE = re.compile(rb"\\(?:u([0-9A-Fa-f]{4})|(.))")
+_CONTROL = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f"}
+_OPAQUE = re.compile(rb'(?i)(?:ids?|signature|encrypted_content)"$')
+_IMAGE = re.compile(rb'"(?:image|base64"$)')
+
+
+def well_formed(data: bytes) -> bool:
+    """Whether data is one JSON text; a byte that is not UTF-8 does not matter."""
+    try:
+        json.loads(data.decode("latin-1"))
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def values(data: bytes) -> list[Value]:
+    """The (start, end, key) of every string value that may be redacted, quotes excluded.
+
+    data is well-formed.  Left out: values of keys that end in id, ids or signature and of
+    `encrypted_content` (ciphertext an agent needs back), arrays of them, and everything in an
+    object whose `type` begins with image or is base64 (E§6).  key is raw, in its quotes.
+    """
+    spans: list[Value] = []
+    stack: list[tuple[bytes, bytes, int, bool]] = []
+    kind, key, first, image = b"", b"", 0, False
+    for match in _TOKEN.finditer(data):
+        string = match[1]
+        if string is None:
+            mark = match[0]
+            if mark in b"{[":
+                stack.append((kind, key, first, image))
+                kind, key, first, image = mark, key if mark == b"[" else b"", len(spans), False
+            else:
+                if image:
+                    del spans[first:]
+                kind, key, first, image = stack.pop()
+        elif match[2] is not None:
+            key = string
+        else:
+            if kind == b"{" and key == b'"type"' and _IMAGE.match(string):
+                image = True
+            if not _OPAQUE.search(key):
+                spans.append((match.start() + 1, match.start() + len(string) - 1, key))
+    return spans
+
+
+class Decoded:
+    """A string value without its escapes, and the way back to where each byte came from."""
+
+    def __init__(self, data: bytes, start: int, end: int) -> None:
+        self._end = end
+        self._here, self._there, self._whole = [0], [start], [False]
+        pieces: list[bytes] = []
+        size = 0
+        for match in _ESCAPE.finditer(data, start, end):
+            piece = data[start : match.start()]
+            char = _character(match)
+            size += len(piece)
+            self._here += (size, size + len(char))
+            self._there += (match.start(), match.end())
+            self._whole += (True, False)
+            size += len(char)
+            start = match.end()
+            pieces += (piece, char)
+        pieces.append(data[start:end])
+        self.text = b"".join(pieces)
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The [start, end) in the raw data of a stretch of text; an escape is not cut in two."""
+        return self._raw(start, False), self._raw(end, True)
+
+    def _raw(self, at: int, up: bool) -> int:
+        if at >= len(self.text):
+            return self._end
+        index = bisect_right(self._here, at) - 1
+        past = at - self._here[index]
+        if not self._whole[index]:
+            return self._there[index] + past
+        return self._there[index + 1] if up and past else self._there[index]
+
+
+def _character(match: re.Match[bytes]) -> bytes:
+    if match[1]:
+        return chr(int(match[1], 16)).encode("utf-8", "surrogatepass")
+    return _CONTROL.get(match[2], match[2])
+
+
+def joined(data: bytes) -> tuple[bytes, Iterator[tuple[int, int, Decoded]]]:
+    """Return (text, parts): all values of data in one text, and where each stands in it.
+
+    A value stands on lines of its own, as `"key": "value"`, so that a name tells of its value.
+    A part is (start, end, value), start and end in the text.
+    """
+    pieces: list[bytes] = []
+    parts: list[tuple[int, int, Decoded]] = []
+    size = 0
+    for start, end, key in values(data):
+        value = Decoded(data, start, end)
+        head = b"\n\n" + key + b': "'
+        size += len(head)
+        parts.append((size, size + len(value.text), value))
+        size += len(value.text) + 1
+        pieces += (head, value.text, b'"')
+    return b"".join(pieces), iter(parts)

@@ -1,0 +1,99 @@
+"""The table of secret formats, secrets.json, and what of it occurs in a text.
+
+Every rule there has a name, the pattern, the keywords one of which every match
+contains, its source, and where to look: "run" when the secret lies in a run (see RUN)
+of SHORTEST bytes or more, "near" when the keyword lies in one or, with a dot or colon, at most
+24 bytes before one, "text" when it may stand anywhere.  A pattern begins with its
+literal where it can, because `re` then skips ahead.  Its first group, if any, is the secret.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import TypedDict
+
+    Found = tuple[str, int, int]
+    Rule = TypedDict(
+        "Rule",
+        {
+            "name": str,
+            "pattern": str,
+            "keywords": list[str],
+            "in": str,
+            "about": str,
+            "source": str,
+        },
+    )
+
+# A run is a longest stretch of the letters a token or a base64 text is made of.
+RUN = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz/+_=-"
+SHORTEST = 20
+_MARK = bytes(97 if byte in RUN else 32 for byte in range(256))
+# A literal, not `a{20,}`: `re` looks for literals many times faster.
+_LONG = re.compile(b"a" * SHORTEST + b"a*+")
+
+
+def runs(flat: bytes) -> list[tuple[int, int]]:
+    """The [start, end) of every run of at least SHORTEST bytes, in order."""
+    return [match.span() for match in _LONG.finditer(flat.translate(_MARK))]
+
+
+def rules() -> list[Rule]:
+    """The rules of secrets.json, in its order."""
+    with open(os.path.join(os.path.dirname(__file__), "secrets.json"), "rb") as file:
+        table: list[Rule] = json.load(file)["rules"]
+    return table
+
+
+class Formats:
+    """The rules, compiled one by one when their keyword is first seen."""
+
+    def __init__(self) -> None:
+        table = [
+            (rule["name"], rule["pattern"].encode(), _keys(rule), rule["in"]) for rule in rules()
+        ]
+        self._of_words = [rule for rule in table if rule[3] == "run"]
+        self._of_text = [rule for rule in table if rule[3] != "run"]
+        self._compiled: dict[str, re.Pattern[bytes]] = {}
+
+    def in_words(self, words: Iterable[bytes]) -> Iterator[tuple[bytes, Found]]:
+        """Yield (word, (rule, start, end)): what the rules find that look at runs alone."""
+        blob = b"\n".join(words)
+        for name, source, keys, _ in self._of_words:
+            if _any(keys, blob) and (pattern := self._pattern(name, source)).search(blob):
+                for word in words:
+                    yield from ((word, found) for found in _matches(name, pattern, word))
+
+    def in_text(self, flat: bytes, spans: Iterable[tuple[int, int]]) -> Iterator[Found]:
+        """Yield (rule, start, end): what the other rules find; spans are the runs of flat."""
+        blob = b"\n".join(
+            {flat[start:end] for start, end in spans}
+            | {flat[max(0, a - 24) : b] for a, b in spans if a and flat[a - 1] in b".:"}
+        )
+        for name, source, keys, where in self._of_text:
+            if _any(keys, blob if where == "near" else flat):
+                yield from _matches(name, self._pattern(name, source), flat)
+
+    def _pattern(self, name: str, source: bytes) -> re.Pattern[bytes]:
+        if name not in self._compiled:
+            self._compiled[name] = re.compile(source)
+        return self._compiled[name]
+
+
+def _any(keys: tuple[bytes, ...], text: bytes) -> bool:
+    return any(map(text.__contains__, keys))
+
+
+def _matches(name: str, pattern: re.Pattern[bytes], text: bytes) -> Iterator[Found]:
+    group = min(1, pattern.groups)
+    return ((name, *match.span(group)) for match in pattern.finditer(text))
+
+
+def _keys(rule: Rule) -> tuple[bytes, ...]:
+    return tuple(keyword.encode() for keyword in rule["keywords"])
