@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,7 @@ def test_commit_of_a_session_beside_stored_sessions(
 ) -> None:
     session = Session(template, tmp_path)
     session.stored(stored)
-    commits(benchmark, session.repo, lambda: turn(session))
+    commits(benchmark, session.repo, lambda: turn(session), linked=True)
 
 
 @pytest.mark.benchmark(group="git commit, 300 files")
@@ -90,7 +91,7 @@ def test_commit_of_a_session_with_a_transcript_of_5_megabytes(
     benchmark: Any, template: Path, tmp_path: Path
 ) -> None:
     session = Session(template, tmp_path, 5250)
-    commits(benchmark, session.repo, lambda: turn(session))
+    commits(benchmark, session.repo, lambda: turn(session), linked=True)
 
 
 def append(repo: Path) -> None:
@@ -104,7 +105,7 @@ def turn(session: Session) -> None:
     session.stop()
 
 
-def commits(benchmark: Any, repo: Path, work: Any) -> None:
+def commits(benchmark: Any, repo: Path, work: Any, linked: bool = False) -> None:
     """Time `git commit`; work and `git add` come before each."""
 
     def prepare() -> None:
@@ -115,3 +116,5 @@ def commits(benchmark: Any, repo: Path, work: Any) -> None:
         quietly("git", "commit", "-q", "-m", "work", cwd=repo)
 
     benchmark.pedantic(commit, setup=prepare, rounds=ROUNDS, warmup_rounds=1)
+    last = subprocess.check_output(["git", "log", "-1", "--format=%B"], cwd=repo, text=True)
+    assert ("Entire-Checkpoint: " in last) is linked  # or it was not our work that was timed
