@@ -105,23 +105,22 @@ def _directory(objects: Objects, tree: str) -> Directory:
     for name, (mode, oid) in entries.items():
         if name not in dirs:
             files.update(walk(objects, oid, f"{name}/") if mode == TREE else {name: (mode, oid)})
-    root = _take_json(objects, files, summary.ROOT_KEYS)
+    root = _take_json(objects, files)
     found: Directory = {"root": root, "sessions": [], "files": files}
     for name in dirs:
         inner: Files = dict(walk(objects, entries[name][1]))
-        metadata = _take_json(objects, inner, summary.SESSION_KEYS)
+        metadata = _take_json(objects, inner)
         found["sessions"].append({"metadata": metadata, "files": inner})
     return found
 
 
-def _take_json(objects: Objects, files: Files, keys: Sequence[str]) -> summary.Metadata | None:
-    """Take metadata.json out of files, its keys in order; what is none stays there as a file."""
+def _take_json(objects: Objects, files: Files) -> summary.Metadata | None:
+    """Take metadata.json out of files; what cannot be read stays there as a file."""
     entry = files.get(summary.METADATA)
     found = summary.load(objects.need(entry[1], "blob")) if entry else None
-    if found is None:
-        return None
-    del files[summary.METADATA]
-    return _tidy(found, keys)
+    if found is not None:
+        del files[summary.METADATA]
+    return found
 
 
 def _tidy(metadata: summary.Metadata, keys: Sequence[str]) -> summary.Metadata:

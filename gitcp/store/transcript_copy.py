@@ -54,7 +54,6 @@ class Copy:
         """Add data; what a killed process left behind the end is overwritten."""
         if self.fd < 0:
             self._open(os.O_RDWR | os.O_CREAT)
-        os.ftruncate(self.fd, self.size)
         _write(self.fd, data, self.size)
         self._seal(self.size + len(data))
 

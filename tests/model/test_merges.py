@@ -49,7 +49,9 @@ def written(objects: Objects, tree: str, writes: Writes) -> str:
             "content_hash.txt": ("100644", objects.write("blob", b"%d" % lines)),
         }
         created = f"2026-01-01T00:0{minute}:00Z"
-        metadata = {"created_at": created, "files_touched": [f"f{lines}"], "n": {"x": minute}}
+        unknown = [("z", minute), ("n", {"x": minute}), ("m", 0)]
+        ours = {"created_at": created, "files_touched": [f"f{lines}"]}
+        metadata = {**ours, **dict(unknown[:: 1 if lines % 2 else -1])}
         tasks = {f"tasks/{sid}/x": ("100644", objects.write("blob", b"%d" % minute))}
         checkpoint.put(sid, metadata, files, tasks)
         tree = edit_tree(objects, tree, {at: (TREE, checkpoint.write())})

@@ -1,4 +1,4 @@
-"""Sharing: push and fetch with a union merge, whatever the remote is like."""
+"""Sharing: push and fetch with a union merge."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.errors import Error
 from gitcp.repo import Repo
 from gitcp.store import committed, find, notes, sync
 from gitcp.store.objects import Objects
 from tests.store import V1, git, session, tree
 
-A, B, C = "aa0000000000", "ab0000000000", "ac0000000000"
+A, B = "aa0000000000", "ab0000000000"
 NOTES = "refs/notes/gitcp"
 
 
@@ -34,9 +33,9 @@ def write(repo: Repo, cid: str, sid: str = "s", **metadata: object) -> None:
         committed.write(repo, objects, [(cid, session(sid, None, **metadata))])
 
 
-def push(repo: Repo, name: str = "origin", again: bool = True) -> int:
+def push(repo: Repo) -> int:
     with Objects(repo) as objects:
-        return sync.push(repo, objects, name, 30, again=again)[1]
+        return sync.push(repo, objects, "origin", 30)[1]
 
 
 def fetch(repo: Repo) -> None:
@@ -115,8 +114,9 @@ def test_notes_of_both_sides_stay_and_lead_to_the_commits(bare: Path) -> None:
     for r, cid in ((a, A), (b, B)):
         write(r, cid)
         with Objects(r) as objects:
-            notes.add(r, objects, head, cid)
-            notes.add(r, objects, head, cid)
+            for _ in range(2):
+                notes.add(r, objects, head, cid)
+        assert git("notes", "--ref=gitcp", "show", head, cwd=r.top).count(cid) == 1
         push(r)
     fetch(a)
     with Objects(a) as objects:
@@ -149,87 +149,3 @@ def test_history_on_the_remote_is_never_rewritten(bare: Path) -> None:
         if old:
             git("merge-base", "--is-ancestor", old, V1, cwd=bare)
     assert len(ids(bare)) == 6
-
-
-@pytest.mark.parametrize(
-    ("break_it", "says"),
-    [
-        ("gone", "'origin': "),
-        ("declines", "'origin' refuses 'refs/heads/entire/checkpoints/v1': "),
-        ("protocol", "'origin': "),
-    ],
-)
-def test_a_remote_that_cannot_or_will_not_is_one_line(bare: Path, break_it: str, says: str) -> None:
-    r = clone(bare, "a")
-    write(r, A)
-    if break_it == "gone":
-        bare.rename(bare.parent / "elsewhere")
-    elif break_it == "declines":
-        hook = bare / "hooks" / "pre-receive"
-        hook.parent.mkdir(exist_ok=True)
-        hook.write_text("#!/bin/sh\nexit 1\n")
-        hook.chmod(0o755)
-    else:
-        git("remote", "set-url", "origin", "nothing://nowhere", cwd=r.top)
-    with pytest.raises(Error) as e:
-        push(r)
-    assert str(e.value).startswith(says)
-    assert "\n" not in str(e.value)
-    assert unpushed(r)
-
-
-def test_a_remote_that_does_not_answer_is_left_in_time(bare: Path, tmp_path: Path) -> None:
-    r = clone(bare, "a")
-    write(r, A)
-    silent = tmp_path / "silent"
-    silent.write_text("#!/bin/sh\nexec cat\n")
-    silent.chmod(0o755)
-    git("remote", "set-url", "origin", f"ext::{silent}", cwd=r.top)
-    git("config", "protocol.ext.allow", "always", cwd=r.top)
-    with (
-        Objects(r) as objects,
-        pytest.raises(Error, match=r"'origin' did not answer in 0\.2 seconds"),
-    ):
-        sync.push(r, objects, "origin", 0.2)
-
-
-def test_the_marker_stays_while_a_remote_lacks_something(bare: Path, tmp_path: Path) -> None:
-    r = clone(bare, "a")
-    other = tmp_path / "other.git"
-    git("init", "-q", "--bare", str(other))
-    git("remote", "add", "fork/two", str(other), cwd=r.top)
-    write(r, A)
-    push(r)
-    assert unpushed(r)
-    push(r, "fork/two")
-    assert not unpushed(r)
-    assert ids(other) == ids(bare) == {A}
-
-
-def test_what_the_remote_has_is_not_sent_again(bare: Path) -> None:
-    r = clone(bare, "a")
-    write(r, A)
-    push(r)
-    bare.rename(bare.parent / "unreachable")
-    push(r, again=False)
-    with pytest.raises(Error):
-        push(r)
-
-
-def test_a_mirror_with_a_push_url_is_pushed_where_it_pushes(bare: Path, tmp_path: Path) -> None:
-    r, b = clone(bare, "a"), clone(bare, "b")
-    write(b, B)
-    push(b)
-    git("config", "remote.origin.mirror", "true", cwd=r.top)
-    git("config", "remote.origin.url", "/nowhere", cwd=r.top)
-    git("config", "remote.origin.pushurl", str(bare), cwd=r.top)
-    r = Repo.find(r.top)
-    write(r, A)
-    push(r)
-    assert ids(bare) == {A, B}
-
-
-def test_without_checkpoints_nothing_is_pushed(bare: Path) -> None:
-    r = clone(bare, "a")
-    push(r, "no such remote")
-    assert git("for-each-ref", V1, cwd=bare) == ""

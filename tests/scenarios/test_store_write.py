@@ -139,6 +139,18 @@ def test_unknown_keys_survive_writing_into_a_checkpoint_of_the_original(tmp_path
     assert listed == [f"/bd/e5096363d6/{n}/metadata.json" for n in range(3)]
 
 
+def test_closing_a_gap_leaves_no_directory_behind(tmp_path: Path) -> None:
+    r = unbundle("v1-sample", tmp_path / "r")
+    with Objects(r) as objects:
+        before = committed_read.read(r, objects, "ec38b74f08e3")["sessions"]
+        last = before[-1]["session_id"]
+        committed.write(r, objects, [("ec38b74f08e3", {"session_id": last, "metadata": {"x": 1}})])
+        after = committed_read.read(r, objects, "ec38b74f08e3")["sessions"]
+    assert [s["directory"] for s in before] == ["0", "2", "3"]
+    assert [s["directory"] for s in after] == ["0", "1", "2"]
+    assert [s["session_id"] for s in after] == [s["session_id"] for s in before]
+
+
 def test_all_other_checkpoints_stay_as_they_are(tmp_path: Path) -> None:
     r = unbundle("v1-sample", tmp_path / "r")
     before = tree(cwd=r.top)
