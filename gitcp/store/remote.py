@@ -139,8 +139,8 @@ def _kill(pid: int, waiting: object) -> None:
 
 
 def _reason(error: GitError) -> str:
-    """The line of git's words that says most."""
-    message = str(error).partition("': ")[2] or str(error)
+    """The first line of git's words that is not of the server's small talk."""
+    message = str(error).partition("': ")[2]
     lines = [line.strip() for line in message.splitlines() if line.strip()]
-    told = [n for n in lines if n.startswith(("fatal: ", "error: ", "ERROR: "))]
-    return (told or lines or ["failed"])[0].removeprefix("fatal: ").removeprefix("error: ")
+    said = [n for n in lines if not n.startswith(("remote:", "hint:", "warning:", "Warning:"))]
+    return (said or lines or ["failed"])[0].removeprefix("fatal: ").removeprefix("error: ")

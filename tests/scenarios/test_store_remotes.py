@@ -51,9 +51,9 @@ def unpushed(repo: Repo) -> bool:
 @pytest.mark.parametrize(
     ("break_it", "says"),
     [
-        ("gone", "'origin': "),
+        ("gone", "'origin': '{bare}' does not appear to be a git repository"),
         ("declines", "'origin' refuses 'refs/heads/entire/checkpoints/v1': "),
-        ("protocol", "'origin': "),
+        ("protocol", "'origin': git: 'remote-nothing' is not a git command"),
     ],
 )
 def test_a_remote_that_cannot_or_will_not_is_one_line(bare: Path, break_it: str, says: str) -> None:
@@ -70,7 +70,7 @@ def test_a_remote_that_cannot_or_will_not_is_one_line(bare: Path, break_it: str,
         git("remote", "set-url", "origin", "nothing://nowhere", cwd=r.top)
     with pytest.raises(Error) as e:
         push(r)
-    assert str(e.value).startswith(says)
+    assert str(e.value).startswith(says.format(bare=bare))
     assert "\n" not in str(e.value)
     assert unpushed(r)
 
