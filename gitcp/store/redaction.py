@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from gitcp.core.redact import Redactor
     from gitcp.repo import Repo
 
+_WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz .,;!?'()\n"
 _MADE: dict[str, Redactor] = {}
 
 
@@ -41,5 +42,16 @@ class Lazy:
 
 def text(repo: Repo, given: str) -> str:
     """A text with its secrets replaced."""
-    data = redactor(repo).text(given.encode("utf-8", "surrogatepass"))
+    data = given.encode("utf-8", "surrogatepass")
+    if not words_only(data) or repo.config.all("gitcp.redact"):
+        data = redactor(repo).text(data)
     return data.decode("utf-8", "replace")
+
+
+def words_only(data: bytes) -> bool:
+    """Whether a text is nothing but words, as most prompts are: no rule finds a secret there.
+
+    Every rule needs a digit, a separator such as `=` or `:`, or a run longer than any word;
+    to know that saves a hook the compilation of all of them.
+    """
+    return not data.translate(None, _WORDS) and max(map(len, data.split()), default=0) < 20

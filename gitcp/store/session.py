@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp import trace
 from gitcp.core import phases, prompts
 from gitcp.errors import Error
-from gitcp.store import checkpoint, place, process, redaction, shadow, turn
+from gitcp.store import checkpoint, place, process, redaction, turn
 from gitcp.store import state as states
 
 TYPE_CHECKING = False
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
     from gitcp.store.state import State
     from gitcp.store.tree import Entry
 
@@ -40,26 +38,6 @@ class SessionIDConflictError(Error):
         )
 
 
-def recall(repo: Repo, objects: Objects, session_id: str, head: str) -> State | None:
-    """The state of a session; where its stream's tip carries a newer copy, that one.
-
-    A copy is newer when we were killed between the ref and the state, or when the state file
-    was lost or corrupted.
-    """
-    state = states.load(repo, session_id)
-    try:
-        tip = shadow.read(objects, shadow.branch(repo, head))
-    except Error:
-        return state
-    copy = checkpoint.read_state_copy(objects, tip, session_id) if tip else None
-    if copy is None:
-        return state
-    if state is None or copy.get("revision", 0) > state.get("revision", 0):
-        trace.note("state", f"'{session_id}' is behind its stream: taking the copy there")
-        return states.modern(copy)
-    return state
-
-
 def begin_turn(
     repo: Repo, state: State, event: Event, head: str, dirty: Dirty, time_ns: int
 ) -> None:
@@ -74,10 +52,7 @@ def begin_turn(
         state.pop(key, None)
     if event.get("turn"):
         state["prompt_id"] = event["turn"]
-    prompt = redaction.redactor(repo).text(
-        prompts.clean(event.get("prompt") or "").encode("utf-8", "surrogatepass")
-    )
-    told = prompt.decode("utf-8", "replace")
+    told = redaction.text(repo, prompts.clean(event.get("prompt") or ""))
     if told and not state.get("first_prompt"):
         state["first_prompt"] = prompts.first_prompt(told)
     turns = state.setdefault("turns", {})
@@ -96,20 +71,23 @@ def touch(repo: Repo, state: State, event: Event) -> None:
         state["agent_process"] = found
 
 
-def home(repo: Repo, state: State) -> str | None:
-    """Move the session to this worktree if it came from another; what to tell the person.
+def refuse_elsewhere(repo: Repo, state: State) -> None:
+    """Raise SessionIDConflictError when the session is active in another worktree, in a
+    process that lives and is not the one that speaks now (behaviour.md §4)."""
+    there, here = state.get("worktree_path", ""), repo.worktree
+    if there in ("", here) or state.get("phase") != phases.ACTIVE or not os.path.isdir(there):
+        return
+    known = state.get("agent_process")
+    if process.alive(known) and known != process.agent(repo.git.env):
+        raise SessionIDConflictError(state["session_id"], there, here)
 
-    Raises SessionIDConflictError when it is active there, in a process that lives and is not
-    the one that speaks now (behaviour.md §4).
-    """
+
+def home(repo: Repo, state: State) -> str | None:
+    """Move the session to this worktree if it came from another; what to tell the person."""
     there, here = state.get("worktree_path", ""), repo.worktree
     if there in ("", here):
         state["worktree_path"] = here
         return None
-    if state.get("phase") == phases.ACTIVE and os.path.isdir(there):
-        known = state.get("agent_process")
-        if process.alive(known) and known != process.agent(repo.git.env):
-            raise SessionIDConflictError(state["session_id"], there, here)
     state["worktree_path"] = here
     state.pop("worktree_id", None)
     if repo.worktree_id:
@@ -125,7 +103,13 @@ def repeated(state: State, event: Event) -> bool:
 
 
 def go_on(repo: Repo, state: State, event: Event) -> None:
-    """The same turn continues: active again, with its baseline and verdict (behaviour.md §1)."""
+    """The same turn continues: active again, with its baseline and verdict (behaviour.md §1).
+
+    A verdict that its Stop cleared unused counts again; one that was used is void by now.
+    """
+    if state.get("phase") != phases.ACTIVE and state.get("last_verdict"):
+        verdict = state["verdict"] = dict(state["last_verdict"])
+        state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
     state["phase"] = phases.ACTIVE
     state.pop("ended_at", None)
     touch(repo, state, event)
