@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 
@@ -52,26 +53,28 @@ def _event(event: Record) -> Iterator[Record]:
 
 def _turn_start(repo: Repo, objects: Objects, event: Record) -> list[Record]:
     from gitcp.agents import adapter
-    from gitcp.store import blobs, opened, session, settle, snapshot
+    from gitcp.store import blobs, greet, opened, session, settle, shadow, snapshot
     from gitcp.store import state as states
+    from gitcp.store.recall import recall
 
     began = time.time_ns()
-    scan = snapshot.scan(repo)
-    head = scan.head or "0" * len(repo.empty_tree)
-    state = session.recall(repo, objects, event["session_id"], head)
+    state = recall(repo, objects, event["session_id"])
     if state is None:
         agent_type = adapter(event["agent"]).AGENT_TYPE
-        state = states.new(repo, event["session_id"], agent_type, head)
+        state = states.new(repo, event["session_id"], agent_type, settle.head(repo))
     if session.repeated(state, event):
         return []  # personal and shared settings both name us: the same prompt again
     try:
-        moved = session.home(repo, state)
+        session.refuse_elsewhere(repo, state)
     except session.SessionIDConflictError as e:
         return [{"type": "refuse", "message": str(e)}]
-    warning = settle.multi_session(repo, state, head)
+    warning = greet.refusal(repo, objects, state, event, settle.head(repo))
     if warning:
-        opened.save(repo, state)
+        states.save(repo, state)  # only that it was told: nothing of the session begins
         return [{"type": "refuse", "message": warning}]
+    moved = session.home(repo, state)
+    scan = snapshot.scan(repo)
+    head = scan.head or shadow.zeros(repo)
     settle.leftovers(repo, objects, state, event, head)
     dirty = blobs.resolve(repo, objects, scan, write=False)
     if event.get("notification") and state.get("turn_id"):
@@ -89,7 +92,7 @@ def _tool(repo: Repo, objects: Objects, event: Record) -> list[Record]:
 
     state = states.load(repo, event["session_id"])
     if state is None:
-        return []
+        return []  # unknown, or set aside: a tool call waits for no rebuilding
     session.tool(repo, state, event)
     changed = tasks.note(state, event)
     if event["event"] == "tool-end" and (head := settle.head(repo)) != state["base_commit"]:
@@ -107,9 +110,9 @@ def _tool(repo: Repo, objects: Objects, event: Record) -> list[Record]:
 
 def _turn_end(repo: Repo, objects: Objects, event: Record) -> list[Record]:
     from gitcp.store import opened, session
-    from gitcp.store import state as states
+    from gitcp.store.recall import recall
 
-    state = states.load(repo, event["session_id"])
+    state = recall(repo, objects, event["session_id"])
     if state:
         session.end_turn(repo, state, event)
         opened.save(repo, state)
@@ -117,11 +120,15 @@ def _turn_end(repo: Repo, objects: Objects, event: Record) -> list[Record]:
 
 
 def _session_end(repo: Repo, objects: Objects, event: Record) -> list[Record]:
-    from gitcp.store import opened, session
-    from gitcp.store import state as states
+    from gitcp.store import opened, session, settle
+    from gitcp.store.recall import recall
 
-    state = states.load(repo, event["session_id"])
+    state = recall(repo, objects, event["session_id"])
     if state:
+        if state.get("phase") == "active":
+            # Interrupted, then left: who commits now shall find the work.  Killed in here,
+            # the session stays active, and its next event or a commit settles it.
+            settle.checkpoint(repo, objects, state, event)
         session.end(repo, state, event)
         opened.save(repo, state)
     return []
@@ -130,15 +137,17 @@ def _session_end(repo: Repo, objects: Objects, event: Record) -> list[Record]:
 def _session_start(repo: Repo, objects: Objects, event: Record) -> list[Record]:
     from gitcp.store import greet, index, opened, session, settle
     from gitcp.store import state as states
+    from gitcp.store.recall import recall
 
     index.seed(repo)
     head = settle.head(repo)
-    state = states.load(repo, event["session_id"])
+    known = os.path.exists(states.path(repo, event["session_id"]))
+    state = recall(repo, objects, event["session_id"]) if known else None
     if state:
         settle.leftovers(repo, objects, state, event, head)
         session.start(repo, state, event)
         opened.save(repo, state)
-    return [{"type": "say", "message": greet.message(repo, event["session_id"], head)}]
+    return [{"type": "say", "message": greet.message(repo, objects, event["session_id"], head)}]
 
 
 _HANDLERS = {

@@ -38,23 +38,24 @@ def _checkpoints(records: Iterable[Record]) -> Iterator[Record]:
 
 def _write(event: Record) -> Iterator[Record]:
     from gitcp.repo import Repo
-    from gitcp.store import opened, settle, work
+    from gitcp.store import opened, settle
     from gitcp.store import state as states
     from gitcp.store.objects import Objects
+    from gitcp.store.recall import recall
 
     repo = Repo.here()
     with states.held(repo, [event["session_id"]]), Objects.shared(repo) as objects:
-        state = states.load(repo, event["session_id"])
+        state = recall(repo, objects, event["session_id"])
         if state is None:
             return
-        settle.moved(repo, objects, state, settle.head(repo))
         oid = None
         if event["event"] in ("turn-end", "subagent-end") and _commits(repo):
             from gitcp.store import auto
 
+            settle.moved(repo, objects, state, settle.head(repo))
             yield from auto.save(repo, objects, state, event)
         else:
-            oid = work.checkpoint_turn(repo, objects, state, event)
+            oid = settle.checkpoint(repo, objects, state, event)
         opened.save(repo, state)
     if oid:
         yield {

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         """A stream as the decision sees it.
 
         files: path -> recorded entry, None where the agent deleted the path; an unreadable
-        stream has files None.  time: seconds of its tip.
+        stream has files None.  time: seconds of its tip.  orphan: no state names it.
         """
 
         id: str
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         tip: str
         time: int
         files: dict[str, Entry | None] | None
+        orphan: bool
 
     class Tools(TypedDict):
         """paths: named by tool events; inside(path): a shell call of the turn explains it."""
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 # The reasons, in the words of seed 000.
 NO_STREAM = "no shadow branch yet, nothing to check"
 UNREADABLE = "failed to read shadow branch files"
+ORPHAN = "no session state names the shadow branch"
 CLEAN = "clean worktree at prompt start"
 NO_OVERLAP = "no file overlap at prompt start"
 OVERLAP = "file overlap detected at prompt start"
@@ -76,15 +78,14 @@ def decide(
     in suffix mode and only where files overlap.
     """
     fresh = "reset" if mode == "overlap" else "new"
-    if current is None:
-        return _say("none" if mode == "overlap" else "new", None, NO_STREAM)
-    if current["files"] is None:
+    if current and current["files"] is None:
         return _say(fresh, current, UNREADABLE)
-    if not score(current["files"], dirty):
-        back = [(score(v["files"], dirty), v["time"], v) for v in others if v["files"]]
-        best = max(back, key=lambda b: b[:2], default=None)
-        if best and best[0]:
-            return _say("restore", best[2], RETURNED)
+    if back := _returned(current, others, dirty):
+        return _say("restore", back, RETURNED)
+    if current is None or current["files"] is None:
+        return _say("none" if mode == "overlap" else "new", None, NO_STREAM)
+    if current["orphan"]:
+        return _say(fresh, current, ORPHAN)
     if not dirty:
         return _say(fresh, current, CLEAN)
     if not any(path in dirty for path in current["files"]):
@@ -94,6 +95,15 @@ def decide(
     if survives(current):
         return _say("continue", current, LINES_STAY)
     return _say("new", current, LINES_GONE)
+
+
+def _returned(current: View | None, others: Iterable[View], dirty: State) -> View | None:
+    """The stream whose work is in the worktree, while the current one's is not."""
+    if current and not current["orphan"] and score(current["files"] or {}, dirty):
+        return None
+    back = [(score(v["files"] or {}, dirty), v["time"], v) for v in others]
+    best = max(back, key=lambda b: b[:2], default=None)
+    return best[2] if best and best[0] else None
 
 
 def _say(verdict: str, view: View | None, reason: str) -> Verdict:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 
+from gitcp.errors import Moved
 from gitcp.lock import exclusive
 from gitcp.store import blobs, refs, shadow
 from gitcp.store.commit import write_commit
@@ -16,7 +17,7 @@ from gitcp.store.tree import Lookup, diff_trees, edit_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypedDict
+    from typing import Any, TypedDict
 
     from gitcp.repo import Repo
     from gitcp.store.objects import Objects
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 
         head, head_tree: the commit it is based on ('' tree when unborn).  entries: every path
         that differs from it in the worktree.  seen: the tip when the worktree was scanned.
-        mine: what this session wrote in the turn; undone: paths it put back as HEAD has them.
+        mine: what this session wrote in the turn; undone: paths it put back as HEAD has them;
+        start: what was dirty at the turn's start.
         metadata: path below the session's metadata directory -> entry.
         """
 
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
         seen: str | None
         mine: dict[str, Entry | None]
         undone: set[str]
+        start: dict[str, Entry | None]
         metadata: dict[str, Entry]
         subject: str
         trailers: list[str]
@@ -48,9 +51,13 @@ if TYPE_CHECKING:
 def write(repo: Repo, objects: Objects, state: State, content: Content) -> str:
     """Write one checkpoint, update state in memory, return the checkpoint's oid.
 
-    The caller holds the session's lock and saves the state afterwards.
+    The caller holds the session's lock and saves the state afterwards.  Raises Moved, with
+    nothing changed, when HEAD is no longer where content was read.
     """
     with exclusive(repo, f"stream-{repo.worktree_hash}"):
+        head = refs.head(repo) or shadow.zeros(repo)
+        if head != content["head"]:
+            raise Moved("HEAD", content["head"], head)
         spot = place(repo, objects, state, content["head"])
         _refresh(repo, objects, spot, content)
         _record(state, spot, content)
@@ -115,7 +122,10 @@ def _record(state: State, spot: Place, content: Content) -> None:
     found = next((s for s in streams if s["id"] == spot["stream"]), None)
     if found is None:
         found = {"id": spot["stream"], "files": {}}
-        streams.append(found)
+    else:
+        streams.remove(found)
+    streams.append(found)  # the last one is where the session is
+    _supersede(streams[:-1], content)
     found["ref"], found["base_commit"] = spot["ref"], content["head"]
     turn = state.get("turn_id", "")
     for path, entry in content["mine"].items():
@@ -127,10 +137,22 @@ def _record(state: State, spot: Place, content: Content) -> None:
         state["checkpoint_count"] = 0
     state["checkpoint_count"] = state.get("checkpoint_count", 0) + 1
     state["shadow_ref"] = spot["ref"]
-    if spot["suffix"] is not None:
-        state["shadow_branch_suffix"] = spot["suffix"]
+    state["shadow_branch_suffix"] = spot["suffix"]
+    if spot["suffix"] is None:
+        del state["shadow_branch_suffix"]
     state["revision"] = state.get("revision", 0) + 1  # newer than what is on disk
     clear_verdict(state)
+
+
+def _supersede(others: list[dict[str, Any]], content: Content) -> None:
+    """What the turn found in the worktree and worked on is recorded by its result."""
+    for path in content["mine"].keys() & content["start"].keys():
+        entry = content["start"][path]
+        mode, oid = entry or ("000000", "")
+        for stream in others:
+            known = stream["files"].get(path)
+            if known and (known["mode"], known["oid"]) == (mode, oid):
+                del stream["files"][path]
 
 
 def clear_verdict(state: State) -> None:

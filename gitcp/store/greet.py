@@ -10,14 +10,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.repo import Repo
+    from gitcp.store.objects import Objects
+    from gitcp.store.opened import Open
+    from gitcp.store.state import State
 
 _OLD, _NEW = "disable-multisession-warning", "enable-multisession-warning"
 
 
-def message(repo: Repo, session_id: str, head: str) -> str:
+def message(repo: Repo, objects: Objects, session_id: str, head: str) -> str:
     """One line, and one more where other sessions of this base and worktree have checkpoints."""
     lines = ["gitcp: this conversation will be linked to your next commit."]
-    found = others(repo, session_id, head)
+    found = others(repo, objects, session_id, head)
     if len(found) == 1:
         lines.append("1 other conversation has uncommitted work here; see 'gitcp status'.")
     elif found:
@@ -27,15 +30,38 @@ def message(repo: Repo, session_id: str, head: str) -> str:
     return "\n".join(lines)
 
 
-def others(repo: Repo, session_id: str, head: str) -> list[dict[str, Any]]:
-    """The markers of other sessions of this base and worktree that have checkpoints."""
-    from gitcp.store import opened
+def others(repo: Repo, objects: Objects, session_id: str, head: str) -> list[Open]:
+    """The markers of other sessions of this base and worktree that have checkpoints.
 
+    A session whose stream a commit carried to this base has not heard of that yet.
+    """
+    from gitcp.store import opened, shadow
+
+    live = shadow.Live(repo, objects, head)
     return [
         m
         for m in opened.here(repo)
-        if m["session_id"] != session_id and m["count"] > 0 and m["base_commit"] == head
+        if m["session_id"] != session_id
+        and m["count"] > 0
+        and (m["base_commit"] == head or any(live.tip(s["id"], "") for s in m["streams"]))
     ]
+
+
+def refusal(
+    repo: Repo, objects: Objects, state: State, event: dict[str, Any], head: str
+) -> str | None:
+    """The warning of seed 000 when it is asked for and other sessions have uncommitted work
+    here; noted in the state, for it refuses one prompt for each set of them."""
+    if not wants_warning(repo):
+        return None
+    found = others(repo, objects, state["session_id"], head)
+    told = {"sessions": sorted(m["session_id"] for m in found), "prompt": event.get("turn")}
+    before = state.get("multisession_warned") or {}
+    again = told["prompt"] and told["prompt"] == before.get("prompt")  # two settings name us
+    if not found or (told["sessions"] == before.get("sessions") and not again):
+        return None
+    state["multisession_warned"] = told
+    return warning(found)
 
 
 def wants_warning(repo: Repo) -> bool:
@@ -62,7 +88,7 @@ def wants_warning(repo: Repo) -> bool:
     return found.get(_OLD) is False
 
 
-def warning(sessions: list[dict[str, Any]]) -> str:
+def warning(sessions: list[Open]) -> str:
     """The text of seed 000, three lines for each session."""
     one = len(sessions) == 1
     parts = [

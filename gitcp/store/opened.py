@@ -86,13 +86,16 @@ def read(repo: Repo) -> list[Open]:
         names = sorted(os.listdir(repo.shared("open")))
     except FileNotFoundError:
         return []
-    found = []
-    for name in names:
-        try:
-            with open(repo.shared("open", name), "rb") as f:
-                found.append(json.loads(f.read()))
-        except (OSError, ValueError):
-            continue
+    return [marker for name in names if (marker := of(repo, name))]
+
+
+def of(repo: Repo, session_id: str) -> Open | None:
+    """The marker of one session; None when there is none, or one cut short."""
+    try:
+        with open(repo.shared("open", session_id), "rb") as f:
+            found: Open = json.loads(f.read())
+    except (OSError, ValueError):
+        return None
     return found
 
 

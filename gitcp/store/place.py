@@ -10,7 +10,7 @@ import os
 from gitcp import trace
 from gitcp.core import ids
 from gitcp.errors import Error
-from gitcp.store import opened, refs, shadow
+from gitcp.store import opened, process, refs, shadow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,6 +76,9 @@ def place(repo: Repo, objects: Objects, state: State, base: str) -> Place:
     verdict = state.get("verdict") or {}
     word = verdict.get("verdict", "none")
     suffix = mode(repo) == "suffix"
+    if word in ("reset", "restore") and tip and not suffix and _busy(repo, state, tip["stream"]):
+        trace.note("stream", f"'{tip['ref']}' stays: another session is active on it")
+        word = "continue"
     if word == "restore":
         back = shadow.read(objects, verdict["ref"])
         if back and back["oid"] == verdict["tip"]:
@@ -84,9 +87,6 @@ def place(repo: Repo, objects: Objects, state: State, base: str) -> Place:
     if word in ("reset", "new") and tip and tip["oid"] != verdict["tip"]:
         trace.note("stream", f"verdict '{word}' is void: '{tip['ref']}' moved on")
         word = "continue"
-    if word == "reset" and tip and _active_elsewhere(repo, state, tip["stream"]):
-        trace.note("stream", f"'{tip['ref']}' is not reset: another session is active on it")
-        word = "continue"
     if tip and word not in ("reset", "new"):
         return _on(tip, base=tip["ref"])
     if suffix:
@@ -94,7 +94,8 @@ def place(repo: Repo, objects: Objects, state: State, base: str) -> Place:
         return _start(shadow.branch(repo, base, number), None, number, [])
     ref = shadow.branch(repo, base)
     keep = [archive(repo, tip)] if tip else []
-    return _start(ref, tip["oid"] if tip else None, None, keep)
+    # A branch whose commit is missing cannot be read, nor archived.
+    return _start(ref, tip["oid"] if tip else refs.read(repo, ref), None, keep)
 
 
 def _on(tip: Tip, base: str) -> Place:
@@ -154,10 +155,12 @@ def fresh_id() -> str:
     return os.urandom(6).hex()
 
 
-def _active_elsewhere(repo: Repo, state: State, stream: str) -> bool:
+def _busy(repo: Repo, state: State, stream: str) -> bool:
+    """Whether another live session has work on the stream in the middle of a turn."""
     return any(
         m["phase"] == "active"
         and m["session_id"] != state["session_id"]
         and any(s["id"] == stream for s in m["streams"])
+        and (m["agent_process"] is None or process.alive(m["agent_process"]))
         for m in opened.here(repo)
     )

@@ -1,14 +1,14 @@
 """What the last event left over, put in order before the next one counts (behaviour.md §1).
 
-In this order: HEAD that moved without us, an interrupted turn, transcripts that were
-provisional or flushed late.
+In this order: HEAD that moved without us, so that the stream is where the turn goes on; an
+interrupted turn; transcripts that were provisional or flushed late.
 """
 
 from __future__ import annotations
 
 from gitcp import trace
 from gitcp.core import phases
-from gitcp.errors import Error
+from gitcp.errors import Busy, Error, Moved
 from gitcp.lock import exclusive
 from gitcp.store import opened, place, refs, shadow, work
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from gitcp.store.state import State
 
 
+_TRIES = 5
+
+
 def head(repo: Repo) -> str:
     """The oid of HEAD; zeros when unborn."""
     return refs.head(repo) or shadow.zeros(repo)
@@ -29,15 +32,29 @@ def head(repo: Repo) -> str:
 
 def leftovers(repo: Repo, objects: Objects, state: State, event: dict[str, Any], now: str) -> None:
     """Settle what the session's last event left over; now is HEAD."""
-    moved(repo, objects, state, now)
     interrupted = state.get("phase") == phases.ACTIVE and event["event"] == "turn-start"
     if interrupted and not event.get("notification"):
         trace.note("settle", f"the turn of '{state['session_id']}' was interrupted")
-        work.checkpoint_turn(repo, objects, state, event)
+        checkpoint(repo, objects, state, event)
+    moved(repo, objects, state, now)
     if interrupted or state.get("pending_finalize"):
         from gitcp.store import condense
 
         condense.finalize(repo, objects, state)
+
+
+def checkpoint(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> str | None:
+    """The checkpoint of a turn, on the streams where HEAD is; its oid, None without a change.
+
+    A commit made while the worktree is scanned moves the streams: then both are done again.
+    """
+    for _ in range(_TRIES):
+        moved(repo, objects, state, head(repo))
+        try:
+            return work.checkpoint_turn(repo, objects, state, event)
+        except Moved as e:
+            trace.note("settle", f"again: {e}")
+    raise Busy(f"'{state['session_id']}': HEAD moves faster than the worktree is read")
 
 
 def moved(repo: Repo, objects: Objects, state: State, now: str) -> None:
@@ -106,18 +123,3 @@ def rename(repo: Repo, objects: Objects, tip: Tip, now: str) -> list[refs.Edit]:
         return [(ref, tip["oid"], tip["oid"])]
     kept = place.archive(repo, tip) if objects.read(ref) else (ref, tip["oid"], None)
     return [kept, (tip["ref"], None, tip["oid"])]
-
-
-def multi_session(repo: Repo, state: State, now: str) -> str | None:
-    """The warning of seed 000 when it is asked for and other sessions have uncommitted work
-    here, once for each set of them; the caller refuses the prompt with it."""
-    from gitcp.store import greet
-
-    if not greet.wants_warning(repo):
-        return None
-    others = greet.others(repo, state["session_id"], now)
-    told = sorted(m["session_id"] for m in others)
-    if not others or state.get("multisession_warned") == told:
-        return None
-    state["multisession_warned"] = told
-    return greet.warning(others)

@@ -42,18 +42,33 @@ def load(repo: Repo, session_id: str) -> State | None:
     A file that cannot be read as a state is set aside under <common>/gitcp/corrupt and
     reported on standard error; the caller rebuilds what the stream still knows.
     """
-    path = _path(repo, session_id)
+    file = path(repo, session_id)
     try:
-        with open(path, "rb") as f:
+        with open(file, "rb") as f:
             state = json.loads(f.read())
         if not isinstance(state, dict) or state.get("session_id") != session_id:
             raise ValueError("not the state of this session")
     except FileNotFoundError:
         return None
     except ValueError as e:
-        _set_aside(repo, path, str(e))
+        _set_aside(repo, file, str(e))
         return None
     return modern(state)
+
+
+def peek(repo: Repo, session_id: str) -> State | None:
+    """What the state file says, for who does not hold its lock: nothing is set aside.
+
+    None when there is none; one that cannot be read is a state that says nothing.
+    """
+    try:
+        with open(path(repo, session_id), "rb") as f:
+            state = json.loads(f.read())
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        state = None
+    return modern(state if isinstance(state, dict) else {"session_id": session_id})
 
 
 def modern(state: State) -> State:
@@ -99,12 +114,12 @@ def new(repo: Repo, session_id: str, agent_type: str, head: str) -> State:
 def save(repo: Repo, state: State) -> None:
     """Write the state: unique temporary name, fsync, rename; files_touched follows streams."""
     state["revision"] = state.get("revision", 0) + 1
-    touched = {path for stream in state["streams"] for path in stream["files"]}
+    touched = {name for stream in state["streams"] for name in stream["files"]}
     state["files_touched"] = sorted(touched)
     if not touched:
         del state["files_touched"]
-    path = _path(repo, state["session_id"])
-    write_file(repo, path, json.dumps(state, indent=2).encode() + b"\n", durable=True)
+    file = path(repo, state["session_id"])
+    write_file(repo, file, json.dumps(state, indent=2).encode() + b"\n", durable=True)
 
 
 def write_file(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:
@@ -143,7 +158,7 @@ def held(repo: Repo, session_ids: list[str]) -> Iterator[None]:
 
 def forget(repo: Repo, session_id: str) -> None:
     """Remove a state file; the caller holds its lock and knows it is settled."""
-    os.unlink(_path(repo, session_id))
+    os.unlink(path(repo, session_id))
 
 
 def timestamp() -> str:
@@ -152,7 +167,8 @@ def timestamp() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{micro:06d}Z"
 
 
-def _path(repo: Repo, session_id: str) -> str:
+def path(repo: Repo, session_id: str) -> str:
+    """The state file of a session; InputError for an id that cannot name a file."""
     return os.path.join(folder(repo), ids.session_id(session_id) + ".json")
 
 

@@ -9,7 +9,7 @@ from gitcp import trace
 from gitcp.core import lines, streams
 from gitcp.errors import Error
 from gitcp.record import raw
-from gitcp.store import opened, place, shadow
+from gitcp.store import opened, place, recall, shadow
 from gitcp.store.tree import Lookup
 
 TYPE_CHECKING = False
@@ -33,7 +33,7 @@ def decide(
     others = [
         view
         for stream, (ref, files) in named.items()
-        if (current is None or stream != current["id"]) and streams.score(files, dirty)
+        if (current is None or stream != current["id"]) and not dirty.keys().isdisjoint(files)
         if (view := _resolve(repo, objects, stream, ref, files))
     ]
     mode = place.mode(repo)
@@ -70,32 +70,46 @@ def _current(
     tip = place.current(repo, objects, state, head)
     if tip is None:
         return None
+    orphan = False
     files: Files | None
     try:
-        files = shadow.recorded(objects, tip)
-        if tip["stream"] in named:
-            # Whose work it is, the states tell; what of it the tip still has, the tip does.
-            ours = named[tip["stream"]][1]
-            files = {path: files.get(path, ours[path]) for path in ours}
+        files = _files(objects, tip, named)
+        orphan = tip["stream"] not in named and recall.orphaned(repo, objects, tip)
     except Error as e:
         trace.note("stream", f"'{tip['ref']}': {e}")
         files = None
-    return _view(tip, files)
+    return _view(tip, files, orphan)
 
 
-def _view(tip: Tip, files: Files | None) -> View:
+def _files(objects: Objects, tip: Tip, named: dict[str, tuple[str, Files]]) -> Files:
+    """Whose work it is, the states tell; what of it the tip still has, the tip does."""
+    files = shadow.recorded(objects, tip)
+    if tip["stream"] not in named:
+        return files
+    ours = named[tip["stream"]][1]
+    return {path: files.get(path, ours[path]) for path in ours}
+
+
+def _view(tip: Tip, files: Files | None, orphan: bool = False) -> View:
     return {
         "id": tip["stream"],
         "ref": tip["ref"],
         "tip": tip["oid"],
         "time": tip["time"],
         "files": files,
+        "orphan": orphan,
     }
 
 
 def _resolve(repo: Repo, objects: Objects, stream: str, ref: str, files: Files) -> View | None:
     tip = find(repo, objects, stream, ref)
-    return _view(tip, files) if tip else None
+    if tip is None:
+        return None
+    try:
+        return _view(tip, _files(objects, tip, {stream: (ref, files)}))
+    except Error as e:
+        trace.note("stream", f"'{tip['ref']}': {e}")
+        return None
 
 
 def find(repo: Repo, objects: Objects, stream: str, ref: str) -> Tip | None:

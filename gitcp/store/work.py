@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from gitcp.core import prompts, streams
-from gitcp.errors import InputError
+from gitcp.errors import Error, InputError
 from gitcp.store import (
     blobs,
     checkpoint,
@@ -50,10 +50,16 @@ class Turn:
         self.scan = snapshot.scan(repo)
         self.head = self.scan.head or shadow.zeros(repo)
         self.tip = place.current(repo, objects, state, self.head)
-        known = Lookup(objects, self.tip["tree"] if self.tip else None)
-        self.entries = blobs.resolve(repo, objects, self.scan, write=True, known=known)
+        self._seen = Lookup(objects, self.tip["tree"] if self.tip else None)
+        self.entries = blobs.resolve(repo, objects, self.scan, write=True, known=self._known)
         self.stored = said(repo, objects, state)
         self.changed, self.mine = _whose(repo, objects, state, self)
+
+    def _known(self, path: str) -> Entry | None:
+        try:
+            return self._seen(path)
+        except Error:
+            return None  # an unreadable stream, about to be reset, keeps no blob for us
 
     def end(self, repo: Repo, state: State) -> None:
         """The turn is over: what is dirty now is what a later one, or its rest, begins with."""
@@ -98,6 +104,7 @@ def _content(
         "seen": now.tip["oid"] if now.tip else None,
         "mine": {path: now.entries[path] for path in now.mine if path in now.entries},
         "undone": now.mine - set(now.entries),
+        "start": now.base["dirty"] if now.base else {},
         "metadata": metadata(repo, objects, state, now, step),
         "subject": step["subject"] if step else subject(state),
         "trailers": _task_trailers(state["session_id"], step),
