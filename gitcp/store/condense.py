@@ -234,7 +234,7 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
         "session_id": state["session_id"],
         "transcript": stored,
         "prompts": work.spoken(repo, state, stored),
-        "metadata": {"strategy": "manual-commit", "agent": state.get("agent_type")},
+        "metadata": {"agent": state.get("agent_type")},
     }
     subject = f"Finalize transcript for Checkpoint: {ids[0]}"
     committed.write(repo, objects, [(one, data) for one in ids], subject=subject)
