@@ -1,0 +1,56 @@
+"""read-event: a client's payload becomes one event record."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gitcp.cmd import read_event
+from gitcp.errors import InputError
+from tests.agents.recording import SCENARIOS, calls
+from tests.story import run
+
+PAYLOAD = {"session_id": "s1", "cwd": "/repo", "prompt": "hi", "hook_event_name": "x"}
+
+
+@pytest.mark.parametrize(("agent", "scenario"), SCENARIOS)
+def test_every_recorded_payload_is_an_event(agent: str, scenario: str) -> None:
+    for event, payload in calls(agent, scenario):
+        found = read_event.read(agent, event, json.dumps(payload).encode())
+        assert found["type"] == "event" and found["agent"] == agent
+
+
+def test_a_payload_over_several_lines_becomes_one_line() -> None:
+    data = json.dumps(PAYLOAD, indent=2).encode()
+    done = run("read-event", "claude-code", "UserPromptSubmit", stdin=data)
+    (line,) = done.stdout.splitlines()
+    found = json.loads(line)
+    assert next(iter(found)) == "type"
+    assert (found["event"], found["session_id"], found["prompt"]) == ("turn-start", "s1", "hi")
+
+
+def test_an_event_that_means_nothing_is_unknown_and_its_payload_is_not_trusted() -> None:
+    found = read_event.read("claude-code", "Newfangled", b'{"session_id": "../x"}')
+    assert found == {"type": "event", "event": "unknown", "agent": "claude-code"}
+
+
+@pytest.mark.parametrize(
+    ("agent", "data", "named"),
+    [
+        ("claude-code", b"", "payload"),
+        ("claude-code", b"[]", "payload"),
+        ("claude-code", b"{" * 100_000, "payload"),
+        ("claude-code", b'{"session_id": "../../x", "cwd": "/r"}', "session_id"),
+        ("claude-code", b'{"session_id": "s", "cwd": "relative"}', "cwd"),
+        ("cursor", b"{}", "cursor"),
+    ],
+)
+def test_bad_input_is_named(agent: str, data: bytes, named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        read_event.read(agent, "Stop", data)
+
+
+def test_misuse_is_129_and_bad_input_128() -> None:
+    assert run("read-event", "claude-code").returncode == 129
+    assert run("read-event", "claude-code", "Stop", stdin=b"nonsense").returncode == 128
