@@ -1,0 +1,47 @@
+"""gitcp-list-streams - list the streams of temporary checkpoints"""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp import cli
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.record import Record, Stage
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-list-streams", "List the streams of temporary checkpoints.")
+    p.add_argument(
+        "--session", metavar="<id>", help="only those it is on; the beginning of its id is enough"
+    )
+    return p
+
+
+def listed(session: str | None) -> list[Record]:
+    """A record for each stream of the repository, newest first (gitcp-record(5))."""
+    from gitcp.repo import Repo
+    from gitcp.store import session_read, stream_list
+    from gitcp.store.objects import Objects
+
+    repo = Repo.here()
+    with Objects(repo) as objects:
+        found = stream_list.listing(repo, objects, session_read.every(repo))
+    if session is None:
+        return found
+    names = [name for stream in found for name in stream["sessions"]]
+    wanted = session_read.pick(session, names)
+    return [stream for stream in found if wanted in stream["sessions"]]
+
+
+def bind(argv: Sequence[str]) -> Stage:
+    """A stage that begins a pipe."""
+    args = parser().parse_args(argv)
+    return lambda _: listed(args.session)
+
+
+def main() -> int:
+    return cli.source_main(bind, sys.argv[1:])

@@ -1,0 +1,32 @@
+"""The story that reading commands tell, happened once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SEALED
+from tests.harness import World, enabled
+from tests.story import Story, contents, tell
+
+
+@pytest.fixture(scope="session")
+def _told(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    at = tmp_path_factory.mktemp("story").resolve()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {**SEALED, "HOME": str(at)}.items():
+            patch.setenv(name, value)
+        world = World(enabled(template, at / "repo"), at / "home")
+        yield tell(world)
+        world.close()
+
+
+@pytest.fixture
+def story(_told: Story, monkeypatch: pytest.MonkeyPatch) -> Iterator[Story]:
+    """The story, its main worktree the current directory; a test that changes it fails."""
+    monkeypatch.chdir(_told.world.path)
+    before = contents(_told.world.path)
+    yield _told
+    assert contents(_told.world.path) == before
