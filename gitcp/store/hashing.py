@@ -68,10 +68,11 @@ class Hasher:
 
     def _remembered(self, path: str, st: os.stat_result, way: str) -> str | None:
         oid = self._cache.get(path, st, way)
-        if oid is None or not self._write or self._objects.has_loose(oid):
+        if oid is None or not self._write:
             return oid
-        held = self._known(path) if self._known else None  # else it may have been pruned
-        return oid if held and held[1] == oid else None
+        held = self._known(path) if self._known else None
+        # Neither in a tree that a ref holds nor loose: it may have been pruned.
+        return oid if (held and held[1] == oid) or self._objects.has_loose(oid) else None
 
     def _keep(self, path: str, change: Change, oid: str | None, way: str = "") -> None:
         if oid:

@@ -1,0 +1,135 @@
+"""A snapshot against the floor, `git status -uall`, and against what one would do otherwise.
+
+The rows of a size are measured in turns, one round of each after the other, so that a busy
+moment of the machine falls on all of them; the ratios are of medians.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bench import repos
+from gitcp.repo import Repo
+from gitcp.store import blobs, index, refs, snapshot
+from gitcp.store.commit import write_commit
+from gitcp.store.objects import Objects
+from gitcp.store.tree import Lookup
+from tests.conftest import sealed  # noqa: F401
+
+QUIET = {"GIT_OPTIONAL_LOCKS": "0"}
+SNAP = "refs/heads/snap"
+
+
+class Work:
+    """The rows: each does one thing to the repository, whole."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.turn = path, 0
+
+    def edit(self) -> None:
+        """Three files changed and one added, before each round."""
+        self.turn += 1
+        for n in (1, 77, 150):
+            with repos.file(self.path, n).open("a") as f:
+                f.write(f"turn {self.turn}\n")
+        repos.write(self.path / "notes" / "new.txt", f"turn {self.turn}\n")
+
+    def git_status(self) -> None:
+        repos.git(self.path, "status", "--porcelain", "-z", "-uall", env=QUIET)
+
+    def list_changes(self) -> None:
+        repo = Repo.find(str(self.path))
+        with Objects(repo) as objects:
+            blobs.confirm(objects, snapshot.scan(repo))
+
+    def whole_snapshot(self) -> None:
+        repo = Repo.find(str(self.path))
+        with Objects(repo) as objects:
+            scan = snapshot.scan(repo)
+            self.commit(repo, objects, scan.head, lambda known: blobs.resolve(
+                repo, objects, scan, write=True, known=known))  # fmt: skip
+
+    def known_paths(self) -> None:
+        repo = Repo.find(str(self.path))
+        paths = [str(repos.file(self.path, n).relative_to(self.path)) for n in (1, 77, 150)]
+        with Objects(repo) as objects:
+            found = blobs.at(repo, objects, [*paths, "notes/new.txt"], write=True)
+            self.commit(repo, objects, "HEAD", lambda _: found)
+
+    def commit(
+        self, repo: Repo, objects: Objects, head: str | None, entries: Callable[..., blobs.Entries]
+    ) -> None:
+        """What a checkpoint does besides: tip, tree, commit, compare and swap."""
+        tip = objects.read(SNAP)
+        tip_tree = objects.read(f"{SNAP}^{{tree}}")
+        found = entries(Lookup(objects, tip_tree[0] if tip_tree else None))
+        head_tree = objects.read(f"{head}^{{tree}}")
+        assert head_tree is not None
+        tree = snapshot.tree(objects, repo, head_tree[0], found)
+        new = write_commit(objects, repo, tree, [tip[0]] if tip else [], "snap")
+        refs.update(repo, [(SNAP, new, tip[0] if tip else None)], "bench")
+
+    def copied_index(self) -> None:
+        scratch = self.path / ".git" / "scratch-index"
+        shutil.copy2(self.path / ".git" / "index", scratch)
+        for args in (["add", "-A"], ["write-tree"]):
+            repos.git(self.path, *args, env={"GIT_INDEX_FILE": str(scratch)})
+
+    def stash_create(self) -> None:
+        repos.git(self.path, *repos.WHO, "stash", "create")
+
+    def seed(self) -> None:
+        index.seed(Repo.find(str(self.path)), force=True)
+
+
+ROWS = "git_status list_changes whole_snapshot known_paths copied_index stash_create seed".split()
+
+
+@pytest.mark.parametrize("files", [300, 20_000, 100_000])
+def test_snapshot(files: int, capsys: pytest.CaptureFixture[str]) -> None:
+    work = Work(repos.generated(files))
+    repos.git(work.path, "status")
+    work.seed()
+    took: dict[str, list[float]] = {row: [] for row in ROWS}
+    for _ in range(int(os.environ.get("ROUNDS", "9")) + 1):
+        for row in ROWS:
+            work.edit()
+            began = time.perf_counter()
+            getattr(work, row)()
+            took[row].append(time.perf_counter() - began)
+    medians = {row: statistics.median(times[1:]) * 1e3 for row, times in took.items()}
+    with capsys.disabled():
+        print(f"\n{files} files, 200 untracked, 5000 ignored; medians, and ratios to the floor")
+        for row, median in medians.items():
+            ratio = median / medians["git_status"]
+            print(f"  {row.replace('_', ' '):20} {median:8.1f} ms {ratio:7.2f} x")
+    assert medians["list_changes"] < 1.3 * medians["git_status"] + 40
+    assert medians["whole_snapshot"] < 1.3 * medians["git_status"] + 40
+
+
+def test_the_number_of_git_processes_does_not_depend_on_the_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    work = Work(repos.generated(300))
+    work.seed()
+    counts = []
+    for changed in (1, 290):
+        for n in range(changed):
+            repos.write(repos.file(work.path, n), f"{changed} {time.time()}\n")
+        log = tmp_path / f"log{changed}"
+        code = "import sys; from bench.test_snapshot import Path, Work; Work(Path(sys.argv[1])).whole_snapshot()"
+        env = {**os.environ, "GITCP_TRACE": str(log), "PYTHONPATH": str(Path(__file__).parents[1])}
+        subprocess.run([sys.executable, "-c", code, str(work.path)], env=env, check=True)
+        counts.append([line for line in log.read_text().splitlines() if " git: " in line])
+    with capsys.disabled():
+        print(f"\n{len(counts[0])} git processes for a whole snapshot")
+    assert len(counts[0]) == len(counts[1])
