@@ -126,7 +126,10 @@ def test_the_number_of_git_processes_does_not_depend_on_the_changes(
         for n in range(changed):
             repos.write(repos.file(work.path, n), f"{changed} {time.time()}\n")
         log = tmp_path / f"log{changed}"
-        code = "import sys; from bench.test_snapshot import Path, Work; Work(Path(sys.argv[1])).whole_snapshot()"
+        code = (
+            "import sys; from bench.test_snapshot import Path, Work\n"
+            "Work(Path(sys.argv[1])).whole_snapshot()"
+        )
         env = {**os.environ, "GITCP_TRACE": str(log), "PYTHONPATH": str(Path(__file__).parents[1])}
         subprocess.run([sys.executable, "-c", code, str(work.path)], env=env, check=True)
         counts.append([line for line in log.read_text().splitlines() if " git: " in line])
