@@ -10,7 +10,7 @@ from contextlib import suppress
 from gitcp import trace
 from gitcp.errors import Error, Moved
 from gitcp.lock import exclusive
-from gitcp.store import committed, merging, notes, refs
+from gitcp.store import committed, merging, notes, refs, secrets
 from gitcp.store.remote import Remote
 
 TYPE_CHECKING = False
@@ -40,6 +40,8 @@ def push(
         if not tips or (not again and _pushed(repo, name) == tips):
             _settle(repo, name, tips)
             return tips, merges
+        if not merges:
+            secrets.refuse(repo, objects, tips.values(), _pushed(repo, name).values())
         if not remote.push(tips):
             _settle(repo, name, tips)
             return tips, merges
