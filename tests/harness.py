@@ -95,7 +95,7 @@ class Agent:
         if text is None:
             given = {"command": f"rm {path}"}
         name = "Bash" if text is None else "Write"
-        tool = {"tool_name": name, "tool_input": given, "tool_use_id": call}
+        tool: Json = {"tool_name": name, "tool_input": given, "tool_use_id": call}
         if self.tools:
             self.event("PreToolUse", **tool)
         if text is None:
@@ -137,6 +137,10 @@ class Agent:
     @property
     def state(self) -> Json:
         return self.world.state(self.sid)
+
+    def flag(self) -> bool:
+        """Whether the next checkpoint is to reset the stream (seed 000)."""
+        return bool(self.state["should_reset_shadow_branch"])
 
     @property
     def verdict(self) -> str:

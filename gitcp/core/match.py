@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         mode: NotRequired[str]
         live: bool  # the worktree's stream still has it; else it is away
         deleted: NotRequired[bool]
+        stream: NotRequired[str]
 
     class Matched(TypedDict):
         paths: list[str]

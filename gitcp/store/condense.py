@@ -11,6 +11,7 @@ import os
 from gitcp.core import remaining, tokens
 from gitcp.store import blobs, checkpoint, committed, credit, link, opened, shadow, tasks, work
 from gitcp.store import state as states
+from gitcp.store.recall import recall
 from gitcp.store.tree import Lookup
 
 TYPE_CHECKING = False
@@ -42,7 +43,7 @@ def commit(
     noted: the commit does not carry the id; metadata names it, the caller writes the note.
     """
     with states.held(repo, list(sessions)):
-        found = {sid: state for sid in sessions if (state := states.load(repo, sid))}
+        found = {sid: state for sid in sessions if (state := recall(repo, objects, sid))}
         together(
             repo, objects, made, checkpoint_id, [(found[s], sessions[s]) for s in found], noted
         )
@@ -191,7 +192,7 @@ def dismiss(repo: Repo, objects: Objects, made: Commit, session_ids: list[str]) 
     changes = link.committed(objects, work.base_tree(objects, parent), made["tree"])
     with states.held(repo, session_ids):
         for session_id in session_ids:
-            state = states.load(repo, session_id)
+            state = recall(repo, objects, session_id)
             if state:
                 settle(repo, objects, state, made, changes, parent)
                 state["base_commit"] = made["oid"]

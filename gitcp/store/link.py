@@ -81,13 +81,14 @@ def sessions(
     """
     live = shadow.Live(repo, objects, parent)
     found: dict[str, Linked] = {}
+    records: dict[str, list[Recorded]] = {}
     every = opened.read(repo) if markers is None else markers
     named = _named(every) if agent else {}
     for marker in every:
         session_id, how = marker["session_id"], named.get(marker["session_id"])
         if how is None and marker["worktree_path"] != repo.top:
             continue
-        entries = recorded(live, marker, changes)
+        entries = records[session_id] = recorded(live, marker, changes)
         if marker["phase"] == "active" and marker["worktree_path"] == repo.top:
             entries = running(repo, objects, marker, changes) + entries
         told = match.match(entries, changes, _blob(objects))
@@ -96,8 +97,26 @@ def sessions(
             found[session_id] = {"how": how or "content", **told}
         elif how:
             found[session_id] = {"how": how, "paths": [], "reasons": {}}
+    _give_way(found, records, changes)
     _fill(found, changes)
     return found
+
+
+def _give_way(
+    found: dict[str, Linked], records: dict[str, list[Recorded]], changes: Changes
+) -> None:
+    # A live path links by overlap.  Where the commit has the very content of another stream
+    # (work that was stashed and came back), it is not the live one's (001, harder scenario).
+    for path in {p for linked in found.values() for p in linked["paths"]}:
+        told = [(sid, e) for sid, entries in records.items() for e in entries if e["path"] == path]
+        exact = {e["stream"] for _, e in told if (e["mode"], e["oid"]) == changes[path][2:]}
+        for sid, linked in list(found.items()):
+            mine = {e["stream"] for owner, e in told if owner == sid}
+            if exact and mine and mine.isdisjoint(exact) and path in linked["paths"]:
+                linked["paths"].remove(path)
+                linked["reasons"][path] = "the very content of another stream"
+                if not linked["paths"] and linked["how"] == "content":
+                    del found[sid]
 
 
 def recorded(live: shadow.Live, marker: Open, among: Container[str]) -> list[Recorded]:
@@ -112,7 +131,7 @@ def recorded(live: shadow.Live, marker: Open, among: Container[str]) -> list[Rec
             if path in among:
                 is_live, tip = live.entry(stream["id"], stream["ref"], path)
                 entry = (tip or GONE) if is_live else entry
-            entries.append(_entry(path, entry, is_live))
+            entries.append({**_entry(path, entry, is_live), "stream": stream["id"]})
     return entries
 
 

@@ -134,6 +134,7 @@ def _restore(repo: Repo, base: str, tip: Tip | None, back: Tip, suffix: bool) ->
         found["ref"], found["old"] = shadow.branch(repo, base, found["suffix"]), None
     else:
         found["ref"], found["old"] = shadow.branch(repo, base), tip["oid"] if tip else None
+        found["suffix"] = None
         found["before"] = [archive(repo, tip)] if tip else []
     found["after"] = [(back["ref"], None, back["oid"])]
     return found

@@ -96,11 +96,11 @@ def test_the_flag_of_the_prompt_is_obeyed_at_the_checkpoint_and_cleared(
         world.git("-c", f"alias.do=!{command}", "do")
     before = world.refs("refs/heads/entire")
     b.prompt("write b")
-    assert b.state["should_reset_shadow_branch"] is flag
+    assert b.flag() is flag
     assert world.refs("refs/heads/entire") == before, "a prompt moves nothing"
     b.write("src/b.py", "b = 1\n")
     b.stop()
-    assert b.state["should_reset_shadow_branch"] is False
+    assert not b.flag()
     assert "verdict" not in b.state
     assert sorted(world.tree(world.branch())) == left
     assert len(world.archives) == flag
@@ -112,7 +112,7 @@ def test_the_flag_of_the_prompt_is_obeyed_at_the_checkpoint_and_cleared(
 
 def test_without_a_shadow_branch_there_is_nothing_to_check(world: World, a: Agent) -> None:
     a.prompt("hello")
-    assert a.state["should_reset_shadow_branch"] is False
+    assert not a.flag()
     assert a.verdict == "none"
 
 
@@ -183,7 +183,7 @@ def test_scenario_4_stash_answer_questions_unstash(world: World, a: Agent, b: Ag
     world.git("stash")
     b.turn("what does this do?")
     assert b.verdict == "reset"
-    assert b.state["should_reset_shadow_branch"] is False, "phase 3 clears the flag"
+    assert not b.flag(), "phase 3 clears the flag"
     world.git("stash", "pop")
     c = world.agent("session-c")
     c.prompt("and this?")
