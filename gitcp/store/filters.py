@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gitcp.store.worktree import Worktree
 
 _SYSTEM = ("/etc/gitattributes", "/usr/local/etc/gitattributes")
+_FALSE = ("false", "no", "off", "0", "")
 _KEYS = ("core.autocrlf", "core.eol", "core.checkroundtripencoding")
 _FILTER = re.compile(rb"filter=([^\s]+)")
 
@@ -32,7 +33,7 @@ class Filters:
     ) -> None:
         self._work, self._objects, self._head = worktree, objects, head
         config = worktree.repo.config
-        self._converts = config.get("core.autocrlf", "false").lower() in ("true", "input", "1")
+        self._converts = config.get("core.autocrlf", "no").lower() not in _FALSE
         self._sparse = config.flag("core.sparsecheckout")
         self._everywhere = b"\0".join(filter(None, map(_content, self._global())))
         self._absent: set[str] = set()
@@ -79,11 +80,11 @@ class Filters:
     def _global(self) -> list[bytes]:
         repo = self._work.repo
         env = repo.git.env
-        home = env.get("HOME", "")
-        base = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
-        named = repo.config.get("core.attributesfile") or os.path.join(base, "git", "attributes")
-        if named.startswith("~/"):
-            named = os.path.join(home, named[2:])
+        base = env.get("XDG_CONFIG_HOME") or os.path.join(env.get("HOME", ""), ".config")
+        named = repo.config.get("core.attributesfile")
+        if named and not os.path.isfile(os.path.join(repo.worktree, os.path.expanduser(named))):
+            self._converts = True  # git may know better where it is
+        named = os.path.expanduser(named) or os.path.join(base, "git", "attributes")
         inside = os.path.join(repo.common, "info", "attributes")
         return [raw(os.path.join(repo.worktree, p)) for p in (*_SYSTEM, named, inside)]
 

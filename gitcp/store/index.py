@@ -7,7 +7,6 @@ person hides a file in it, and git never locks it.  A stale one is still right, 
 from __future__ import annotations
 
 import os
-import time
 
 from gitcp import trace
 from gitcp.errors import Error
@@ -78,17 +77,22 @@ def seed(repo: Repo, force: bool = False) -> bool:
     Needed when there is none, when a scan found it stale, when sparse checkout was switched
     or when the person's index is younger.  Never called in a turn (performance.md).
     """
+    from gitcp.store.index_fill import fill  # a hook that does not seed has no use for these
+    from gitcp.store.leftovers import sweep
+
     theirs, ours = os.path.join(repo.git_dir, "index"), place(repo)
     if not (force or os.path.exists(repo.own("index-stale"))) and fits(repo):
         made, used = _changed(ours), _changed(theirs)
         if made and made > used:
             return False
+    sweep(repo)
     scratch = f"{ours}.{os.getpid()}"
     try:
         os.makedirs(os.path.dirname(ours), exist_ok=True)
-        _fill(repo, theirs, scratch)
-        _mark(_sparse(repo), _patterns(repo))
+        patterns = _patterns(repo)
+        fill(repo, theirs, scratch)
         os.rename(scratch, ours)
+        _mark(_sparse(repo), patterns)  # after it: an old mark only makes work
         _mark(repo.own("index-stale"), b"")
     except OSError as e:
         raise Error(f"cannot write '{ours}': {e.strerror}") from None
@@ -98,62 +102,11 @@ def seed(repo: Repo, force: bool = False) -> bool:
     return True
 
 
-def _fill(repo: Repo, theirs: str, scratch: str) -> None:
-    from gitcp.store.index_file import distrust  # a hook that does not seed has no use for it
-
-    # A second early: the file system's clock is coarser than ours.
-    before = (int(time.time()) - 1) * 10**9
-    dated = _copy(theirs, scratch)
-    if dated is not None:
-        _clear_flags(repo, scratch)
-    head = repo.git.run("rev-parse", "-q", "--verify", "HEAD^{tree}", ok=(0, 1, 128))[1]
-    _git(repo, scratch, "read-tree", "--reset", head.decode().strip() or repo.empty_tree)
-    if dated is not None:
-        distrust(scratch, dated // 10**9, repo.algo)
-        os.utime(scratch, ns=(dated, dated))  # what was racy stays racy
-    # Written even where nothing was refreshed: writing is what marks the racy entries that
-    # were found to differ, and without the marks the new date would hide them.
-    _git(repo, scratch, "update-index", "-q", "--refresh", "--force-write-index", ok=(0, 1))
-    distrust(scratch, before // 10**9, repo.algo)
-    os.utime(scratch, ns=(before, before))
-
-
-def _clear_flags(repo: Repo, scratch: str) -> None:
-    sparse = repo.config.flag("core.sparsecheckout")
-    assumed, skipped = [], []
-    for line in _git(repo, scratch, "ls-files", "-v", "-z").split(b"\0")[:-1]:
-        tag, path = line[:1], line[2:]
-        if tag.islower():
-            assumed.append(path)
-        if tag in b"Ss" and not sparse:
-            skipped.append(path)
-    for flag, paths in ("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped):
-        if paths:
-            _git(repo, scratch, "update-index", flag, "-z", "--stdin", stdin=_joined(paths))
-
-
-def _git(
+def honest(
     repo: Repo, index: str, *args: str, stdin: bytes = b"", ok: tuple[int, ...] = (0,)
 ) -> bytes:
-    env = {"GIT_INDEX_FILE": index}
-    return repo.git.run(*_HONEST, *args, stdin=stdin, ok=ok, env=env)[1]
-
-
-def _joined(paths: list[bytes]) -> bytes:
-    return b"\0".join(paths) + b"\0"
-
-
-def _copy(source: str, to: str) -> int | None:
-    """Copy a file with its date; return that (ns), None when there is no such file."""
-    try:
-        with open(source, "rb", buffering=0) as f, open(to, "wb", buffering=0) as g:
-            dated = os.fstat(f.fileno()).st_mtime_ns
-            while data := f.read(1 << 20):
-                g.write(data)
-    except FileNotFoundError:
-        return None
-    os.utime(to, ns=(dated, dated))
-    return dated
+    """What git prints when it works on this index file and believes no flag."""
+    return repo.git.run(*_HONEST, *args, stdin=stdin, ok=ok, env={"GIT_INDEX_FILE": index})[1]
 
 
 def _changed(path: str) -> int:

@@ -91,7 +91,7 @@ def _sound(repo: Repo, running: index.Heard, work: Worktree) -> tuple[Status, by
 
 def _misled(row: Row, work: Worktree) -> bool:
     """Whether a stale index makes git look into a nested repository, or not into a directory."""
-    return row.moved or (row.head is None and bool(work.repositories(row.path)))
+    return row.moved or (row.x in "AD" and bool(work.repositories(row.path)))
 
 
 def _blind(found: Scan, said: bytes) -> None:

@@ -74,6 +74,11 @@ CASES = {
         "git config filter.up.clean 'tr a-z A-Z'",
         "echo low >n.up",
     ),
+    "core.attributesFile in the home directory, core.autocrlf=yes": (
+        "echo '*.up filter=up' >\"$HOME/attrs\"; git config core.attributesFile '~/attrs';"
+        "git config filter.up.clean 'tr a-z A-Z'; git config core.autocrlf yes",
+        f"echo low >n.up; {CRLF} >n",
+    ),
     "a global attributes file": (
         'mkdir -p "$HOME/.config/git"; echo "*.up filter=up" >"$HOME/.config/git/attributes";'
         "git config filter.up.clean 'tr a-z A-Z'",

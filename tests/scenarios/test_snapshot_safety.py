@@ -172,3 +172,19 @@ def test_a_big_file_under_the_cap_is_streamed(repo: Path) -> None:
     assert status == 0
     assert usage.ru_maxrss < (100 << 10)
     assert listing(tree)["big"][1] == git("hash-object", "big").decode().strip()
+
+
+def test_what_a_killed_snapshot_left_in_our_directory_goes_after_a_day(repo: Path) -> None:
+    seed()
+    old = ["tmp/git-1-x/ab/cd", "tmp/git-1-x/index", "tmp/1-2-3", "index.77", "index.77.lock"]
+    young = ["tmp/git-2-y/ab/cd", "tmp/1-2-4", "index.78"]
+    ours = ["index", "turn/sid", "stat-cache"]
+    for name in (*old, *young, *ours[1:]):
+        path = Path(".git/gitcp", name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"")
+    sh("touch -d '25 hours ago' .git/gitcp/tmp/git-1-x .git/gitcp/tmp/1-2-3 .git/gitcp/index.77*")
+    sh("touch -d '25 hours ago' .git/gitcp/stat-cache .git/gitcp/turn .git/gitcp/turn/sid")
+    seed()
+    assert not [name for name in old if Path(".git/gitcp", name).exists()]
+    assert [name for name in (*young, *ours) if not Path(".git/gitcp", name).exists()] == []

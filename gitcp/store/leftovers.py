@@ -1,0 +1,47 @@
+"""Take away what killed processes of ours left in our own directories."""
+
+from __future__ import annotations
+
+import os
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gitcp.repo import Repo
+
+_DAY = 86400.0  # seconds: nothing of ours runs that long
+
+
+def sweep(repo: Repo) -> None:
+    """Remove scratch files and quarantines that are older than a day; nothing else."""
+    tmp = repo.shared("tmp")
+    for name in _old(tmp):
+        path = os.path.join(tmp, name)
+        for folder, folders, files in os.walk(path, topdown=False):
+            for file in files:
+                _try(os.unlink, os.path.join(folder, file))
+            for inner in folders:
+                _try(os.rmdir, os.path.join(folder, inner))
+        _try(os.rmdir if os.path.isdir(path) else os.unlink, path)
+    for name in _old(repo.own()):
+        base, _, pid = name.removesuffix(".lock").partition(".")
+        if base in ("index", "stat-cache") and pid.isdigit():
+            _try(os.unlink, repo.own(name))
+
+
+def _old(folder: str) -> list[str]:
+    since = time.time() - _DAY
+    try:
+        with os.scandir(folder) as entries:
+            return [e.name for e in entries if e.stat(follow_symlinks=False).st_mtime < since]
+    except OSError:
+        return []
+
+
+def _try(remove: Callable[[str], None], path: str) -> None:
+    try:
+        remove(path)
+    except OSError:
+        pass  # somebody else was faster
