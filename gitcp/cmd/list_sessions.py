@@ -1,0 +1,57 @@
+"""gitcp-list-sessions - list sessions as records"""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp import cli
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+
+    from gitcp.record import Record, Stage
+    from gitcp.repo import Repo
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-list-sessions", "List sessions as records.")
+    p.add_argument("--session", metavar="<id>", help="only this one; the beginning is enough")
+    p.add_argument("--worktree", action="store_true", help="only those at home in this worktree")
+    which = p.add_mutually_exclusive_group()
+    which.add_argument("--states", action="store_true", help="only those that have a state")
+    which.add_argument("--stored", action="store_true", help="only those in the permanent store")
+    return p
+
+
+def listed(repo: Repo, args: Namespace) -> list[Record]:
+    """Session records, the one that started last first (gitcp-record(5)); nothing changes."""
+    from gitcp.store import session_list, session_read
+    from gitcp.store.objects import Objects
+
+    with Objects(repo) as objects:
+        temporaries = session_list.temporary(repo, objects)
+        found = session_list.with_states(session_read.every(repo), temporaries)
+    if not args.states:
+        found = session_list.with_stored(repo, found)
+    if args.stored:
+        found = [r for r in found if any(c["checkpoint_id"] for c in r["checkpoints"])]
+    if args.worktree:
+        found = [r for r in found if r.get("worktree_path") == repo.worktree]
+    if args.session is not None:
+        wanted = session_read.pick(args.session, [r["session_id"] for r in found])
+        found = [r for r in found if r["session_id"] == wanted]
+    return sorted(found, key=lambda r: -session_read.instant(r["started_at"]))
+
+
+def bind(argv: Sequence[str]) -> Stage:
+    """A stage that begins a pipe."""
+    from gitcp.repo import Repo
+
+    args = parser().parse_args(argv)
+    return lambda _: listed(Repo.here(), args)
+
+
+def main() -> int:
+    return cli.source_main(bind, sys.argv[1:])
