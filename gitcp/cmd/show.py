@@ -1,0 +1,137 @@
+"""gitcp-show - show a checkpoint, found by commit or id"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from gitcp import cli
+from gitcp.commands import TOOLS
+from gitcp.errors import OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitcp.core.render import Line
+    from gitcp.record import Record
+    from gitcp.repo import Repo
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-show", TOOLS["show"])
+    how = p.add_mutually_exclusive_group()
+    how.add_argument("--full", action="store_true", help="the whole session, nothing shortened")
+    how.add_argument("--no-transcript", action="store_true", help="not what was said")
+    how.add_argument("--transcript", action="store_true", help="only the transcript, as stored")
+    p.add_argument("--json", action="store_true", help="write records, one to a line")
+    p.add_argument(
+        "name",
+        nargs="?",
+        default="HEAD",
+        metavar="<name>",
+        help="a commit, a checkpoint id or a session id, or the beginning of one (default: HEAD)",
+    )
+    return p
+
+
+def main() -> int:
+    return cli.guard(lambda: run(sys.argv[1:]))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Show what a name stands for; nothing is changed."""
+    from gitcp.repo import Repo
+
+    args = parser().parse_args(argv)
+    records = gathered(Repo.find(), args.name)
+    if args.transcript:
+        for found in transcripts(records):
+            sys.stdout.buffer.write(found if found.endswith(b"\n") else found + b"\n")
+    elif args.json:
+        from gitcp import record
+
+        record.write(sys.stdout.buffer, (_plain(r, args.full) for r in records))
+    else:
+        page(lines(records, args))
+    return OK
+
+
+def gathered(repo: Repo, name: str) -> list[Record]:
+    """The records that a name stands for; transcripts in them are bytes."""
+    from gitcp.store import session_list, session_read, shown, subject
+    from gitcp.store.objects import Objects
+
+    with Objects(repo) as objects:
+        kind, key = subject.resolve(repo, objects, name)
+        if kind == "commit":
+            return shown.of_commit(repo, objects, key)
+        if kind == "checkpoint":
+            return shown.committed(repo, objects, [key])
+        if kind == "temporary":
+            return [shown.temporary(repo, objects, key)]
+        temporaries = session_list.temporary(repo, objects)
+    found = session_list.with_states(session_read.every(repo), temporaries)
+    every = session_list.with_stored(repo, found)
+    return [told for told in every if told["session_id"] == key]
+
+
+def transcripts(records: Iterable[Record]) -> Iterator[bytes]:
+    """Every transcript of the records, in their order; of a session's record, none."""
+    for told in records:
+        for part in told.get("contents", [told]):
+            if part.get("transcript"):
+                yield part["transcript"]
+
+
+def _plain(told: Record, full: bool) -> Record:
+    """A record that JSON can carry: with the transcript as a text when it is wanted in full."""
+    from gitcp.record import text
+
+    found = {k: v for k, v in told.items() if k != "transcript"}
+    if full and "transcript" in told:
+        found["transcript"] = text(told["transcript"])
+    if "contents" in told:
+        found["contents"] = [_plain(part, full) for part in told["contents"]]
+    return found
+
+
+def lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
+    """The lines of the records, a line between them."""
+    from gitcp.core import render_session, render_show
+
+    for n, told in enumerate(records):
+        if n:
+            yield []
+        if told["type"] == "session":
+            yield from render_session.session(told, when)
+        else:
+            known = "checkpoint_id" in told
+            draw = render_show.committed if known else render_session.temporary
+            yield from draw(told, when, args.full, not args.no_transcript)
+
+
+def when(seconds: float) -> str:
+    """A time as the person's clock shows it."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+def page(shown: Iterable[Line], paged: bool = True) -> None:
+    """Print lines: what data has in them escaped, coloured and paged at a terminal."""
+    from gitcp.core import render
+    from gitcp.term import paint
+
+    on = cli.colour(sys.stdout)
+
+    def ink(told: str, colour: str) -> str:
+        safe = cli.printable(told).replace("\n", "\\n")  # a line is a line, whatever a path holds
+        return paint(safe, colour, on and bool(colour))
+
+    text = render.draw(shown, ink)
+    if paged and sys.stdout.isatty():
+        from gitcp import shell
+
+        shell.page(text)
+    else:
+        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))

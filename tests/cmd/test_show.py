@@ -1,0 +1,163 @@
+"""show: who did what and what was said, from a commit, an id, or the beginning of one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.store import DATA, git, unbundle
+from tests.story import ALPHA, BETA, GAMMA, Story, run
+
+SAMPLE = [x.split("\t")[0] for x in (DATA / "v1-sample.tsv").read_text().splitlines()[1:]]
+
+
+def shown(*argv: str, cwd: Path | None = None) -> str:
+    done = run("show", *argv, cwd=cwd)
+    assert (done.returncode, done.stderr) == (0, ""), argv
+    return done.stdout
+
+
+def told(*argv: str, cwd: Path | None = None) -> dict[str, Any]:
+    (line,) = shown("--json", *argv, cwd=cwd).splitlines()
+    return dict(json.loads(line))
+
+
+def test_a_commit_shows_its_checkpoint_session_prompts_files_and_transcript(story: Story) -> None:
+    text = shown(story.linked)
+    assert text.startswith(f"checkpoint {story.checkpoint}\n  commit {story.linked[:12]}  ")
+    for wanted in (
+        f"\nsession {ALPHA}  Claude Code\n",
+        ", branch main, turn ",
+        "\n  tokens, this commit: ",
+        "\n  tokens, whole session: ",
+        "\n  attribution: agent 100 % (2 of 2 lines), person +0 ~0 -0\n",
+        "\n     2  Please add hello\n",
+        "\n    hello.txt  ",
+        "\n    [User] Please add hello\n",
+        "\n    [Tool] Write: ",
+        "\n    [Assistant] done\n",
+    ):
+        assert wanted in text, wanted
+
+
+def test_a_checkpoint_is_found_by_commit_and_by_the_beginning_of_its_id(story: Story) -> None:
+    wanted = shown(story.linked)
+    assert shown("HEAD~1") == wanted
+    assert shown(story.checkpoint) == shown(story.checkpoint[:5]) == wanted
+    assert shown("entire/checkpoints/v1") == wanted  # the commit names it
+
+
+def test_from_a_checkpoint_to_the_commits_on_any_branch(story: Story) -> None:
+    found = told(story.checkpoint)
+    assert [c["oid"] for c in found["commits"]] == [story.linked]
+    assert found["commits"][0]["message"] == "commit hello.txt"
+    (part,) = found["contents"]
+    assert part["hash"] == "match" and part["prompts"][-1] == "Please add hello"
+    assert part["files"]["hello.txt"]["prompt"] == "Please add hello"
+    assert "transcript" not in part
+    assert "transcript" in told("--full", story.checkpoint)["contents"][0]
+
+
+def test_the_raw_transcript_is_what_is_stored(story: Story) -> None:
+    at = f"{story.checkpoint[:2]}/{story.checkpoint[2:]}/0/full.jsonl"
+    stored = git("show", f"entire/checkpoints/v1:{at}")
+    assert shown("--transcript", story.checkpoint) == stored + "\n"
+
+
+def test_the_transcript_can_be_left_out_or_had_in_full(story: Story) -> None:
+    assert "Transcript:" not in shown("--no-transcript", story.linked)
+    assert "[User] Try something" in shown("--full", story.linked)
+
+
+def test_a_temporary_checkpoint_is_shown(story: Story) -> None:
+    text = shown(story.world.branch())
+    oid = git("rev-parse", story.world.branch())
+    assert text.startswith(f"temporary checkpoint {oid}\n")
+    assert f"session {ALPHA}  Claude Code\n" in text
+    assert "\n    A a b.txt\n" in text and f"base {story.plain[:12]}" in text
+    assert "[User] Make it" in text
+    assert told(oid[:10])["oid"] == oid
+
+
+def test_a_session_is_shown_with_all_its_checkpoints(story: Story) -> None:
+    text = shown("8f76b0e8")
+    assert text.startswith(f"session {ALPHA}  Claude Code\n  idle, manual-commit, started ")
+    assert "\n  Not committed yet:\n    README.md\n    a b.txt\n" in text
+    assert f"\n    {story.checkpoint}  " in text and "(temporary)" in text
+    assert told("2026-01")["session_id"] == GAMMA
+
+
+def test_an_ambiguous_name_lists_the_candidates(story: Story) -> None:
+    done = run("show", "8f76")
+    assert (done.returncode, done.stdout) == (128, "")
+    assert done.stderr == f"fatal: ambiguous name '8f76': {ALPHA} {BETA}\n"
+
+
+def test_a_commit_without_a_checkpoint_says_so(story: Story) -> None:
+    done = run("show")
+    assert (done.returncode, done.stdout) == (128, "")
+    why = "has no checkpoint: no session is behind it"
+    assert done.stderr == f"fatal: commit '{story.plain[:12]}' {why}\n"
+
+
+def test_a_checkpoint_that_is_not_here_is_named(repo: Path) -> None:
+    git("commit", "-q", "--allow-empty", "-m", "x\n\nEntire-Checkpoint: 0123456789ab")
+    done = run("show")
+    assert done.returncode == 128
+    assert "checkpoint '0123456789ab' of commit" in done.stderr and "gitcp fetch" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["nothing", "0123456789ab", "", "--", "a\nb", "HEAD:README.md"])
+def test_a_name_of_nothing_is_an_error(story: Story, name: str) -> None:
+    done = run("show", "--", name)
+    assert done.returncode == 128 and done.stdout == "" and done.stderr.startswith("fatal: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    at = tmp_path_factory.mktemp("sample") / "repo"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+        unbundle("v1-sample", at)
+    return at
+
+
+@pytest.mark.parametrize("checkpoint", SAMPLE)
+def test_every_real_checkpoint_of_the_original_is_shown(sample: Path, checkpoint: str) -> None:
+    text = shown(checkpoint, cwd=sample)
+    assert text.startswith(f"checkpoint {checkpoint}\n  no commit carries it\n")
+    assert "\x1b" not in text
+    found = told(checkpoint, cwd=sample)
+    assert len(found["contents"]) == text.count("\nsession ") == len(found["sessions"])
+    for part in found["contents"]:
+        assert f"\nsession {part['session_id']}  {part['agent'] or 'Agent'}\n" in text
+    differs = [p for p in found["contents"] if p["hash"] == "differs"]
+    assert text.count("is not the one its content hash was made of") == len(differs)
+
+
+def test_two_real_checkpoints_that_begin_alike_are_ambiguous(sample: Path) -> None:
+    done = run("show", "9", cwd=sample)
+    assert done.returncode == 128
+    assert done.stderr.split("'9': ")[1].split() == sorted(c for c in SAMPLE if c[0] == "9")
+
+
+def test_a_session_that_only_the_store_knows_is_shown(sample: Path) -> None:
+    text = shown("2026-01-21-d", cwd=sample)
+    assert "Gemini CLI\n  without a state, manual-commit, started 2026-01-21" in text
+
+
+@pytest.mark.parametrize("bundle", ["carry-forward", "finalize", "phases", "v1-four"])
+def test_commits_of_the_original_program_are_looked_up(
+    tmp_path: Path, repo: Path, bundle: str
+) -> None:
+    at = tmp_path / "old"
+    unbundle(bundle, at)
+    branches = "--exclude=entire/*", "--branches"
+    for oid in git("rev-list", *branches, "--grep=^Entire-Checkpoint:", cwd=at).split():
+        ids = git("log", "-1", "--format=%(trailers:key=Entire-Checkpoint,valueonly)", oid, cwd=at)
+        text = shown(oid, cwd=at)
+        assert f"checkpoint {ids.split()[0]}\n" in text and f"commit {oid[:12]}" in text
