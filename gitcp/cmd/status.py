@@ -1,0 +1,121 @@
+"""gitcp-status - show sessions and streams of this worktree"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from gitcp import cli
+from gitcp.commands import TOOLS
+from gitcp.errors import OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.record import Record
+    from gitcp.repo import Repo
+    from gitcp.store.state import State
+
+_RECENT = 10  # settled sessions that are shown
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-status", TOOLS["status"])
+    p.add_argument("--json", action="store_true", help="write records, one to a line")
+    return p
+
+
+def main() -> int:
+    return cli.guard(lambda: run(sys.argv[1:]))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Show what is going on here; nothing is changed."""
+    from gitcp.cmd import show
+    from gitcp.core import render_status
+    from gitcp.repo import Repo
+
+    args = parser().parse_args(argv)
+    about, sessions, streams = gathered(Repo.find())
+    if args.json:
+        from gitcp import record
+
+        record.write(sys.stdout.buffer, [about, *sessions, *streams])
+        return OK
+    from gitcp.term import ago
+
+    now = time.time()
+
+    def age(then: float) -> str:
+        return ago(now - then) if then else "never"
+
+    show.page(render_status.status(about, sessions, streams, age), paged=False)
+    return OK
+
+
+def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
+    """(a record of type status, sessions: open and recent ones, all streams)."""
+    from gitcp.store import session_list, session_read, stream_list
+    from gitcp.store.objects import Objects
+
+    states, left = session_read.recent(repo, _RECENT)
+    with Objects(repo) as objects:
+        streams = stream_list.listing(repo, objects, states)
+    sessions = [
+        {**found, "prompt": session_read.prompt(s), "last": _last(s), "stream": _stream(s)}
+        for found, s in zip(session_list.with_states(states, ()), states, strict=True)
+        if _shown(s)
+    ]
+    sessions.sort(key=lambda s: -float(s["last"]))
+    return _about(repo, left + len(states) - len(sessions)), sessions, streams
+
+
+def _shown(state: State) -> bool:
+    return state["phase"] != "ended" or bool(state.get("files_touched"))
+
+
+def _last(state: State) -> float:
+    from gitcp.store.session_read import instant
+
+    return instant(state.get("last_interaction_time") or state.get("started_at"))
+
+
+def _stream(state: State) -> str:
+    return str(state["streams"][-1]["ref"] if state["streams"] else "")
+
+
+def _about(repo: Repo, settled: int) -> Record:
+    from gitcp.store import condense, refs
+
+    return {
+        "type": "status",
+        "state": _state(repo),
+        "strategy": repo.config.get("gitcp.strategy", "manual-commit"),
+        "worktree_path": repo.top or repo.git_dir,
+        "worktree": repo.worktree_hash,
+        "branch": condense.branch(repo) or "",
+        "head": refs.head(repo) or "",
+        "settled": settled,
+        "unpushed": _unpushed(repo),
+    }
+
+
+def _state(repo: Repo) -> str:
+    from gitcp.cmd.disable import manifest
+
+    if os.path.exists(repo.shared("off")):
+        return "disabled"
+    return "enabled" if manifest(repo).entries else "not set up"
+
+
+def _unpushed(repo: Repo) -> int:
+    """Commits of the permanent store that no remote is known to have."""
+    from gitcp.store.committed import REF
+
+    if not os.path.exists(repo.shared("unpushed")):
+        return 0
+    theirs = "--remotes=*/" + REF.removeprefix("refs/heads/")
+    status, out = repo.git.run("rev-list", "--count", REF, "--not", theirs, ok=(0, 128))
+    return int(out) if status == 0 else 0

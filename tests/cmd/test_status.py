@@ -1,0 +1,104 @@
+"""status: what a person sees of what goes on here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.store import git
+from tests.story import ALPHA, BETA, GAMMA, Story, run
+
+
+def test_a_repository_without_gitcp_says_how_to_begin(repo: Path) -> None:
+    done = run("status")
+    assert done.returncode == 0
+    assert done.stdout.startswith("not set up: 'gitcp enable' installs the hooks, manual-commit")
+
+
+def test_status_shows_the_sessions_of_this_worktree(story: Story) -> None:
+    text = run("status").stdout
+    first = text.splitlines()[0]
+    assert first == f"enabled, manual-commit, on main at {story.plain[:7]}"
+    here = text[: text.index("Other worktrees:")]
+    assert "8f76b0e8  Claude Code  idle" in here and "8f76c111  Claude Code  active" in here
+    assert f"2 files on {story.world.branch()}, 1 away" in here
+    assert "Review the tests" in here and "continue: file overlap detected at prompt start" in here
+    assert GAMMA[:8] not in here
+
+
+def test_status_tells_of_other_worktrees_briefly(story: Story) -> None:
+    text = run("status").stdout
+    assert f"  {story.world.path.parent / 'elsewhere'}  1 session\n" in text
+
+
+def test_status_shows_live_and_archived_streams(story: Story) -> None:
+    streams = run("status").stdout.partition("Streams:\n")[2]
+    assert f"  live      {story.world.branch()}  2 checkpoints, 2 files" in streams
+    assert "  archived  refs/gitcp/archive/" in streams and "(another worktree)" in streams
+
+
+def test_status_tells_what_is_not_pushed(story: Story) -> None:
+    count = git("rev-list", "--count", "entire/checkpoints/v1")
+    assert f"{count} commit" in run("status").stdout.splitlines()[-1]
+
+
+def test_what_data_holds_reaches_no_terminal_unescaped(story: Story) -> None:
+    for args in (["status"], ["log"], ["show", ALPHA], ["show", story.world.branch()]):
+        done = run(args[0], *args[1:])
+        assert done.returncode == 0 and "\x1b" not in done.stdout, args
+    assert "Make it \\x1b[31mred" in run("status").stdout
+
+
+def test_json_is_a_status_then_sessions_then_streams(story: Story) -> None:
+    found = [json.loads(line) for line in run("status", "--json").stdout.splitlines()]
+    assert [r["type"] for r in found] == ["status", *["session"] * 3, *["stream"] * 3]
+    assert found[0]["state"] == "enabled" and found[0]["worktree"] == "e3b0c4"
+    by_id = {r["session_id"]: r for r in found if r["type"] == "session"}
+    assert set(by_id) == {ALPHA, BETA, GAMMA}
+    assert by_id[ALPHA]["prompt"].startswith("Make it")
+    assert by_id[ALPHA]["stream"] == "refs/heads/" + story.world.branch()
+
+
+def test_a_disabled_repository_says_so(repo: Path) -> None:
+    assert run("enable").returncode == 0
+    assert run("status").stdout.startswith("enabled, ")
+    assert run("disable").returncode == 0
+    assert run("status").stdout.startswith("disabled: 'gitcp enable' wakes it, manual-commit, ")
+    assert run("disable", "--uninstall").returncode == 0
+
+
+def test_sessions_that_ended_settled_are_only_counted(repo: Path) -> None:
+    folder = repo / ".git" / "entire-sessions"
+    folder.mkdir()
+    for n in range(14):
+        state = {"session_id": f"s{n}", "phase": "ended" if n % 2 else "idle"}
+        (folder / f"s{n}.json").write_text(json.dumps(state))
+    head, *sessions = [json.loads(x) for x in run("status", "--json").stdout.splitlines()]
+    assert all(r["phase"] == "idle" for r in sessions)
+    assert head["settled"] + len(sessions) == 14
+
+
+@pytest.mark.parametrize("how", ["unborn", "detached", "bare"])
+def test_every_kind_of_repository_has_a_status(repo: Path, tmp_path: Path, how: str) -> None:
+    if how == "unborn":
+        git("init", "-q", "-b", "new", "--template=", str(tmp_path / "at"))
+    else:
+        git("clone", "-q", *(["--bare"] if how == "bare" else []), str(repo), str(tmp_path / "at"))
+    if how == "detached":
+        git("checkout", "-q", "--detach", cwd=tmp_path / "at")
+    done = run("status", cwd=tmp_path / "at")
+    assert done.returncode == 0, done.stderr
+    told = {"unborn": "on new at no commit yet", "detached": "on detached HEAD at ", "bare": "main"}
+    assert told[how] in done.stdout
+
+
+def test_outside_a_repository_status_fails_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    for command in ("status", "log", "show"):
+        done = run(command, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (128, "")
+        assert done.stderr == f"fatal: not a git repository: '{tmp_path}'\n"
