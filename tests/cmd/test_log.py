@@ -1,0 +1,99 @@
+"""log: commits, and who was behind them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitcp.repo import Repo
+from gitcp.store import notes
+from gitcp.store.objects import Objects
+from tests.store import git
+from tests.story import ALPHA, Story, run
+
+
+def logged(*argv: str) -> list[dict[str, Any]]:
+    done = run("log", "--json", *argv)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_commit_has_its_sessions_below_it(story: Story) -> None:
+    lines = run("log").stdout.splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith(story.linked[:7]))
+    assert lines[at] == f"{story.linked[:7]} 2005-04-01 A U Thor  commit hello.txt"
+    assert lines[at + 1].startswith(f"    {story.checkpoint}  Claude Code  1 file, ")
+    assert lines[at + 2] == "        Please add hello"
+    assert not lines[at + 3].startswith(" ")
+
+
+def test_the_commits_are_those_of_git_log(story: Story) -> None:
+    assert [r["oid"] for r in logged()] == git("log", "--format=%H").splitlines()
+    assert [r["oid"] for r in logged("HEAD~1", "^HEAD~2")] == [story.linked]
+    assert [r["oid"] for r in logged("-n", "1")] == [story.plain]
+
+
+def test_all_means_the_persons_branches_and_not_ours(story: Story) -> None:
+    assert {r["oid"] for r in logged("--all")} == set(git("rev-list", "main", "side").splitlines())
+
+
+def test_json_says_how_a_commit_is_linked_and_what_each_session_did(story: Story) -> None:
+    (found,) = [r for r in logged() if r["oid"] == story.linked]
+    assert (found["type"], found["author"], found["message"]) == (
+        "commit",
+        "A U Thor",
+        "commit hello.txt",
+    )
+    (told,) = found["checkpoints"]
+    assert (told["checkpoint_id"], told["linked"]) == (story.checkpoint, "trailer")
+    assert told["sessions"] == [ALPHA]
+    (part,) = told["contents"]
+    assert part["agent"] == "Claude Code" and part["asked"] == ["Please add hello"]
+    assert list(part["files"]) == ["hello.txt"]
+    assert part["token_usage_delta"]["output_tokens"] > 0
+
+
+def test_a_commit_linked_by_a_note_is_found_and_one_that_is_not_here_is_named(repo: Path) -> None:
+    at = Repo.here()
+    with Objects(at) as objects:
+        notes.add(at, objects, git("rev-parse", "HEAD~1"), "0123456789ab")
+    newest, noted = logged()
+    assert newest["checkpoints"] == []
+    told = {"checkpoint_id": "0123456789ab", "linked": "note", "missing": True}
+    assert noted["checkpoints"] == [told]
+    assert "0123456789ab  is not in this repository" in run("log").stdout
+
+
+def test_only_the_last_trailer_block_counts(repo: Path) -> None:
+    body = "Entire-Checkpoint: aaaaaaaaaaaa\n\nmore text"
+    git("commit", "-q", "--allow-empty", "-m", f"subject\n\n{body}")
+    assert logged("-n1")[0]["checkpoints"] == []
+
+
+@pytest.mark.parametrize("command", ["log", "status", "list-streams", "list-sessions"])
+def test_the_number_of_git_processes_does_not_grow(
+    story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    file = tmp_path / "trace"
+    monkeypatch.setenv("GITCP_TRACE", str(file))
+    assert run(command).returncode == 0
+    processes = [line for line in file.read_text().splitlines() if " ms)" in line]
+    assert 3 <= len(processes) <= 8, processes
+
+
+@pytest.mark.parametrize("argv", [["nope"], ["-n", "0"], ["-n", "x"], ["--output=x"]])
+def test_bad_arguments_are_named_in_one_line(repo: Path, argv: list[str]) -> None:
+    done = run("log", *argv)
+    assert done.returncode in (128, 129) and done.stdout == ""
+    assert argv[-1].partition("=")[0] in done.stderr
+    assert not Path("x").exists()
+
+
+def test_a_repository_without_a_commit_says_so(repo: Path, tmp_path: Path) -> None:
+    git("init", "-q", "-b", "new", "--template=", str(tmp_path / "at"))
+    done = run("log", cwd=tmp_path / "at")
+    assert done.returncode == 128
+    assert "does not have any commits yet" in done.stderr
