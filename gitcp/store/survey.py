@@ -1,0 +1,122 @@
+"""All that is ours in a repository, read once: refs, streams, states, markers, directories."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core import ids
+from gitcp.errors import Error
+from gitcp.record import text
+from gitcp.store import opened, session_read, shadow
+from gitcp.store import state as states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.repo import Repo
+    from gitcp.store.ahead import Ahead
+    from gitcp.store.opened import Open
+    from gitcp.store.shadow import Tip
+    from gitcp.store.state import State
+
+_OURS = ("refs/heads/entire", "refs/gitcp", "refs/notes/gitcp")
+_FORMAT = "--format=%(refname)%00%(objectname)%00%(worktreepath)"
+
+
+class Survey:
+    """refs: ref -> oid.  held: those that a worktree has checked out.  tips: the streams, newest
+    first.  strangers: branches with a stream's name that are none.  states: every state, as
+    session_read has them.  markers: session id -> marker, None for one that cannot be read.
+    """
+
+    def __init__(self, repo: Repo, objects: Ahead) -> None:
+        self.repo, self.objects = repo, objects
+        self.refs: dict[str, str] = {}
+        self.held: set[str] = set()
+        for line in repo.git.lines("for-each-ref", _FORMAT, *_OURS, sep=b"\n"):
+            ref, oid, place = text(line).split("\0")
+            self.refs[ref] = oid
+            if place:
+                self.held.add(ref)
+        self.tips: list[Tip] = []
+        self.strangers: list[str] = []
+        self._read_tips()
+        self.states = [_state(repo, name) for name in states.names(repo)]
+        names = listed(repo.shared("open"))
+        self.markers: dict[str, Open | None] = {name: opened.of(repo, name) for name in names}
+
+    def missing(self) -> list[str]:
+        """The refs whose object is not there."""
+        return [ref for ref, oid in self.refs.items() if self.objects.read(oid) is None]
+
+    def on(self, tip: Tip) -> list[State]:
+        """The states that name a stream: by its id, or its ref; or by
+        its base, as the original program's do."""
+        return [state for state in self.states if _names(state, tip)]
+
+    def folders(self) -> Iterator[str]:
+        """The directory of each worktree's own files of ours."""
+        yield os.path.join(self.repo.common, "gitcp")
+        worktrees = os.path.join(self.repo.common, "worktrees")
+        for name in listed(worktrees):
+            yield os.path.join(worktrees, name, "gitcp")
+
+    def _read_tips(self) -> None:
+        self.objects.fetch(self.refs.values())
+        for ref in self.refs:
+            branch = ids.parse_shadow(ref) is not None
+            if not branch and not ref.startswith(shadow.ARCHIVE):
+                continue
+            try:
+                tip = self._tip(ref)
+            except Error:
+                self.strangers.append(ref)
+                continue
+            if tip:
+                self.tips.append(tip)
+        self.tips.sort(key=lambda t: (t["time"], t["ref"]), reverse=True)
+
+    def _tip(self, ref: str) -> Tip | None:
+        if self.objects.read(self.refs[ref]) is None:
+            return None
+        return shadow.read(self.objects, ref)
+
+
+def _state(repo: Repo, name: str) -> State:
+    found = session_read.read(repo, name)
+    if found["session_id"] == name:
+        return found
+    other = f"it is the state of '{found['session_id'][:60]}'"
+    return {"session_id": name, "phase": "", "streams": [], "unreadable": other}
+
+
+def _names(state: State, tip: Tip) -> bool:
+    if any(stream["id"] == tip["stream"] for stream in state["streams"]):
+        return True
+    if state.get("unreadable"):
+        return bool(state["session_id"] == tip["session_id"])  # who knows: it counts
+    if state.get("shadow_ref") == tip["ref"]:
+        return True
+    base = str(state.get("base_commit") or "")
+    home = ids.worktree_hash(str(state.get("worktree_id") or ""))
+    plain = (f"{shadow.BRANCHES}{base[:7]}-{home}", shadow.BRANCHES + base[:7])
+    return len(base) >= 7 and not state["streams"] and tip["ref"] in plain
+
+
+def listed(folder: str) -> list[str]:
+    """The names in a directory, sorted; none where there is no such directory."""
+    try:
+        return sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def older(path: str, seconds: float) -> bool:
+    """Whether nothing has changed a file for so long; of one that is gone: no."""
+    import time
+
+    try:
+        return time.time() - os.lstat(path).st_mtime > seconds
+    except OSError:
+        return False

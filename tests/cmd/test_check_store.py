@@ -1,0 +1,60 @@
+"""gitcp-check-store and gitcp-fsck: what they print, and the status they exit with."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gitcp.cmd import check_store
+from tests.store import git, unbundle
+
+TOP = Path(__file__).parents[2]
+CHECKPOINT = "bad-number note bde5096363d6: its directories are 0 2\n"
+
+
+def test_notes_are_no_failure_and_quiet_leaves_them_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unbundle("v1-sample", tmp_path / "r")
+    monkeypatch.chdir(tmp_path / "r")
+    assert check_store.run([]) == 0
+    assert CHECKPOINT in capsys.readouterr().out
+    assert check_store.run(["-q"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_a_finding_is_a_line_or_a_record_and_status_1(
+    repo: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    git("branch", "entire/1234567-e3b0c4")
+    ref, reason = "refs/heads/entire/1234567-e3b0c4", "it is not a stream of checkpoints"
+    assert check_store.run([]) == 1
+    line = f"not-a-stream warning {ref}: {reason}: never touched\n"
+    assert capfdbinary.readouterr().out.decode() == line
+    assert check_store.run(["--json"]) == 1
+    found = json.loads(capfdbinary.readouterr().out)
+    assert (found["type"], found["kind"], found["subject"]) == ("finding", "not-a-stream", ref)
+
+
+def test_what_was_repaired_is_no_failure(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    marker = repo / ".git/gitcp/open/s-one"
+    marker.parent.mkdir(parents=True)
+    marker.write_text("{")
+    assert check_store.run([]) == 1
+    assert check_store.run(["--repair"]) == 0
+    assert "moved the marker to '" in capsys.readouterr().out
+    assert check_store.run([]) == 0
+    assert not marker.exists()
+
+
+def test_the_number_of_git_processes_does_not_grow(tmp_path: Path) -> None:
+    unbundle("v1-sample", tmp_path / "r")
+    command = [sys.executable, str(TOP / "bin/gitcp-check-store"), "-q"]
+    env = {**os.environ, "GITCP_TRACE": str(tmp_path / "trace")}
+    subprocess.run(command, cwd=tmp_path / "r", env=env, check=True)
+    assert 5 <= (tmp_path / "trace").read_text().count(" ms)") <= 10
