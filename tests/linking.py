@@ -78,9 +78,10 @@ def stored(world: World) -> set[str]:
     return {p[:2] + p[3:13] for p in v1(world)}
 
 
-def sound(world: World) -> None:
-    """What holds whatever happened: no trailer dangles, no checkpoint is without a commit,
-    trailers stand where git would put them, v1 is true, states and markers agree."""
+def sound(world: World, lost: bool = False) -> None:
+    """What holds whatever happened: no trailer dangles, no checkpoint is without a commit
+    (lost: the person threw one away), trailers stand where git would put them, v1 is true,
+    states and markers agree."""
     kept = stored(world)
     carried: set[str] = set()
     for commit in commits(world):
@@ -89,7 +90,7 @@ def sound(world: World) -> None:
         carried |= {*mine, *noted(world, commit)}
         if mine:
             well_formed(world, commit, mine)
-    assert kept <= carried, f"no commit has {kept - carried}"
+    assert lost or kept <= carried, f"no commit has {kept - carried}"
     true_store(world)
     for sid in world.open():
         assert world.state(sid), f"'{sid}' has a marker and no state"
@@ -181,3 +182,43 @@ def answers(world: World, text: str, *args: str) -> None:
         capture_output=True,
         check=True,
     )
+
+
+def moved(at: Path, world: World) -> None:
+    """A copied repository tells its new path wherever it told the old one."""
+    old = json.loads(next((at / ".git" / "entire-sessions").iterdir()).read_text())
+    root = old["worktree_path"]
+    for folder in ("entire-sessions", "gitcp/open"):
+        for path in (at / ".git" / folder).iterdir():
+            path.write_text(path.read_text().replace(root, str(at)))
+
+
+def linked(world: World, base: str, upto: str = "HEAD") -> list[list[str]]:
+    """Of each commit since base, newest first: the files of each checkpoint it carries, in
+    round brackets where a note carries it."""
+    found = []
+    for commit in world.git("rev-list", f"{base}..{upto}").splitlines():
+        mine = [" ".join(files(world, one)) for one in ids(world, commit)]
+        found.append([*mine, *(f"({' '.join(files(world, i))})" for i in noted(world, commit))])
+    return found
+
+
+def files(world: World, checkpoint: str) -> list[str]:
+    """files_touched of all sessions of a checkpoint."""
+    root = v1(world).get(f"{checkpoint[:2]}/{checkpoint[2:]}/metadata.json", b"{}")
+    return list(json.loads(root).get("files_touched", ["DANGLING"]))
+
+
+def shell(world: World, script: str, cwd: Path | None = None) -> None:
+    """The person types a script; each command must do."""
+    done = subprocess.run(
+        ["sh", "-ec", script],
+        cwd=cwd or world.path,
+        env={**os.environ, **world.env},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        start_new_session=True,
+    )
+    assert done.returncode == 0, done
+    assert "warning: p" not in done.stderr, done.stderr

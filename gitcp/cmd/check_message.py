@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from gitcp.cli import Parser
     from gitcp.record import Record, Stage
+    from gitcp.repo import Repo
+
+_KEPT = ("scissors", "whitespace", "verbatim")  # ways of cleaning up that leave comments
 
 
 def parser() -> Parser:
@@ -29,28 +32,53 @@ def bind(argv: Sequence[str]) -> Stage:
 
 
 def _messages(records: Iterable[Record]) -> Iterator[Record]:
-    from gitcp.core import message, trailers
     from gitcp.repo import Repo
 
     for record in records:
         if record.get("event") == "commit-msg" and record["args"]:
-            path = record["args"][0]
-            with open(path, "rb") as f:
-                text = f.read()
-            config = Repo.here().config
-            comment = message.comment_char(text, config.get("core.commentchar", "#"))
-            if os.environ.get("GIT_EDITOR") == ":":
-                comment = b""  # no editor: git keeps such lines, they are the message
-            template = _read(config.get("commit.template"))
-            if trailers.only_trailers(text, comment=comment, template=template):
-                with open(path, "wb") as f:
-                    f.write(trailers.remove(text, comment=comment))
+            _check(Repo.here(), record["args"][0])
         yield record
+
+
+def _check(repo: Repo, path: str) -> None:
+    from gitcp.core import message, trailers
+
+    with open(path, "rb") as f:
+        text = f.read()
+    comment = message.comment_char(text, repo.config.get("core.commentchar", "#"))
+    template = _read(repo.own("template"))
+    if os.environ.get("GIT_EDITOR") == ":" or _cleanup(repo) in _KEPT:
+        # What looks like a comment stays, it is text; what is below the cut is not.
+        text, template = _above(text, comment), _above(template, comment)
+        comment = b""
+    if trailers.only_trailers(text, comment=comment, template=template):
+        with open(path, "wb") as f:
+            f.write(trailers.remove(text, comment=comment))
+
+
+def _above(text: bytes, comment: bytes) -> bytes:
+    from gitcp.core import message
+
+    lines = message.split(text)
+    return b"".join(lines[: message.cut(lines, comment)])
+
+
+def _cleanup(repo: Repo) -> str:
+    """What git will do to the message: an argument of this commit, else the configuration."""
+    from gitcp.store import process
+
+    words = process.git_arguments() or []
+    for at, word in enumerate(words):
+        if word == "--cleanup":
+            return words[at + 1]
+        if word.startswith("--cleanup="):
+            return word.partition("=")[2]
+    return repo.config.get("commit.cleanup", "default")
 
 
 def _read(path: str) -> bytes:
     try:
-        with open(os.path.expanduser(path), "rb") as f:
+        with open(path, "rb") as f:
             return f.read()
     except OSError:
         return b""

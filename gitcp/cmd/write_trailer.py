@@ -46,6 +46,7 @@ def _write(match: Record) -> None:
     editor = os.environ.get("GIT_EDITOR") != ":"
     comment = message.comment_char(text, repo.config.get("core.commentchar", "#"))
     comment = comment if editor else b""
+    _keep_template(repo, text if source == "template" else None)
     before = text
     if match["gather"]:
         found, rest = trailers.collect(text, comment=comment)
@@ -58,6 +59,17 @@ def _write(match: Record) -> None:
     if text != before:
         with open(path, "wb") as f:
             f.write(text)
+
+
+def _keep_template(repo: Repo, text: bytes | None) -> None:
+    """Keep a template as git gave it: left so it is no message, which check-message tells."""
+    from gitcp.store import state as states
+
+    path = repo.own("template")
+    if text is not None:
+        states.write_file(repo, path, text)
+    elif os.path.exists(path):
+        os.unlink(path)
 
 
 def _told(repo: Repo, match: Record) -> list[str]:

@@ -69,7 +69,8 @@ only_ours() { # nothing but our trailer and what may be a comment
 	return $found
 }
 theirs "$@" || exit $?
-if any "$c"/gitcp/open/* "$c/gitcp/linked" && [ -r "${1-}" ] && only_ours "$1"; then
+if any "$c"/gitcp/open/* "$c/gitcp/linked" && [ -r "${1-}" ] &&
+	{ [ -e "$d/gitcp/template" ] || only_ours "$1"; }; then
 	run commit-msg "$@" </dev/null
 fi
 """,

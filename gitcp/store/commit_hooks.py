@@ -10,8 +10,7 @@ import os
 from gitcp import trace
 from gitcp.core import phases, trailers
 from gitcp.record import raw
-from gitcp.store import link, notes, opened, place, process, refs, shadow, verdicts
-from gitcp.store import state as states
+from gitcp.store import inherited, link, place, refs, shadow, verdicts
 from gitcp.store.commit import need_commit, read_commit
 
 TYPE_CHECKING = False
@@ -44,8 +43,6 @@ if TYPE_CHECKING:
         linked: bool
 
 
-_AMEND = "--amend"
-
 
 def rewriting(repo: Repo) -> bool:
     """Whether a rebase, cherry-pick or am replays commits here."""
@@ -58,13 +55,14 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     if rewriting(repo) or source == "merge":
         return {"ids": [], "gather": source != "merge", "sessions": {}}
     head = refs.head(repo) or shadow.zeros(repo)
-    amended = read_commit(objects, head) if _amends(source, args) else None
+    amended = read_commit(objects, head) if inherited.amends(args) else None
     changes = link.staged(repo.hook_git, head if head.strip("0") else repo.empty_tree)
     found = link.sessions(repo, objects, changes, head)
-    ids = _ids(repo, objects, amended) if amended else []
-    if source != "squash":
-        ids += [one for one in _squashed(repo) if one not in ids]
-    checkpoint_id = ids[-1] if ids and amended else place.fresh_id()
+    ids = inherited.amended(repo, objects, amended) if amended else []
+    checkpoint_id = ids[-1] if ids else place.fresh_id()
+    ids += inherited.undone(repo, objects, head, changes)
+    ids += inherited.squashed(repo) if source != "squash" else []
+    ids = list(dict.fromkeys(ids))
     parents = amended["parents"] if amended else [head]
     verdict: verdicts.Verdict = {
         "id": checkpoint_id if found else "",
@@ -76,35 +74,6 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     if found and checkpoint_id not in ids:
         ids.append(checkpoint_id)
     return {"ids": ids, "gather": source == "squash", "sessions": found}
-
-
-def _amends(source: str, args: Sequence[str]) -> bool:
-    """Whether this commit replaces HEAD: `--amend -m` looks like any message to the hook."""
-    words = process.git_arguments()
-    if words is not None:
-        return _AMEND in words
-    return source == "commit" and len(args) > 2 and args[2] == "HEAD"
-
-
-def _ids(repo: Repo, objects: Objects, commit: Commit) -> list[str]:
-    """The ids of a commit: its own, a note's, else what its session was given last."""
-    found = trailers.read(raw(commit["message"])) or notes.read(repo, objects, commit["oid"])
-    if found:
-        return found
-    for marker in opened.here(repo):
-        state = states.load(repo, marker["session_id"])
-        if state and state["base_commit"] == commit["oid"] and state.get("last_checkpoint_id"):
-            return [state["last_checkpoint_id"]]
-    return []
-
-
-def _squashed(repo: Repo) -> list[str]:
-    """The ids of what `merge --squash` brought, for a message that does not show them."""
-    try:
-        with open(os.path.join(repo.git_dir, "SQUASH_MSG"), "rb") as f:
-            return trailers.anywhere(f.read())
-    except OSError:
-        return []
 
 
 def made(repo: Repo, objects: Objects) -> Made:
@@ -129,7 +98,9 @@ def made(repo: Repo, objects: Objects) -> Made:
     ids = trailers.read(raw(commit["message"]))
     if verdict and holds and verdict["sessions"]:
         told["sessions"] = verdict["sessions"]
-        told["dismissed"] = verdict["id"] not in ids
+        # Without any text it was us who took the line out (check-message).
+        told["noted"] = not commit["message"].strip()
+        told["dismissed"] = verdict["id"] not in ids and not told["noted"]
         told["id"] = "" if told["dismissed"] else verdict["id"]
     elif ids and not any(unhooked.known(repo, objects, one) for one in ids):
         told["id"] = ids[-1]

@@ -73,11 +73,13 @@ def sessions(
     parent: str,
     markers: list[Open] | None = None,
     agent: bool = True,
+    replay: bool = False,
 ) -> dict[str, Linked]:
     """The sessions a commit with these changes on parent belongs to, each with its reasons.
 
     markers: those to ask, default all of the repository.  agent: the commit is being made
     now, so the environment and the processes above may name the session that makes it.
+    replay: the commit was rewritten from another one; only evidence counts.
     """
     live = shadow.Live(repo, objects, parent)
     found: dict[str, Linked] = {}
@@ -91,6 +93,8 @@ def sessions(
         entries = records[session_id] = recorded(live, marker, changes)
         if marker["phase"] == "active" and marker["worktree_path"] == repo.top:
             entries = running(repo, objects, marker, changes) + entries
+        if replay:
+            entries = [{**entry, "live": False} for entry in entries]
         told = match.match(entries, changes, _blob(objects))
         trace.note("match", f"'{session_id}': {told['paths']} {told['reasons']}")
         if told["paths"]:

@@ -31,45 +31,54 @@ def rewritten(repo: Repo, objects: Objects, command: str, lines: Sequence[str]) 
     """
     if command == "amend" and commit_hooks.rewriting(repo):
         return []  # a step of a rebase, whose own post-rewrite comes at its end
-    pairs = [line.split(" ")[:2] for line in lines if line.count(" ")]
     olds: dict[str, list[str]] = {}
-    for old, new in pairs:
+    for old, new in (line.split(" ")[:2] for line in lines if " " in line):
         olds.setdefault(new, []).append(old)
+    finals, fresh = _replayed(repo) if command == "rebase" else ([], [])
+    kept = {one for new in {*olds, *finals} for one in find.of_commit(repo, objects, new)}
     done: list[Found] = []
     for new, sources in olds.items():
-        kept = set(find.of_commit(repo, objects, new))
         ids = [i for old in sources for i in find.of_commit(repo, objects, old)]
         for one in dict.fromkeys(ids):
             if one not in kept:
                 notes.add(repo, objects, new, one)
                 done.append({"commit": new, "checkpoint_id": one, "how": command})
     if command == "rebase":
-        _made_meanwhile(repo, objects, set(olds))
+        _match(repo, objects, [oid for oid in finals if oid in olds or oid in fresh], olds)
     return done
 
 
-def _made_meanwhile(repo: Repo, objects: Objects, mapped: set[str]) -> None:
-    """Commits a rebase stopped for, or that an exec made: nobody's rewrite, so they are new."""
-    onto = ""
+def _replayed(repo: Repo) -> tuple[list[str], set[str]]:
+    """What a rebase that ends made of its branch, oldest first; those that are new there."""
+    found: dict[str, str] = {}
     for folder in ("rebase-merge", "rebase-apply"):
-        try:
-            with open(os.path.join(repo.git_dir, folder, "onto"), encoding="ascii") as f:
-                onto = f.read().strip()
-        except (OSError, UnicodeDecodeError):
-            continue
-    if not onto:
-        return
-    lines = repo.git.lines(
-        "rev-list", "--reverse", f"--max-count={MOST}", f"{onto}..HEAD", sep=b"\n"
-    )
-    fresh = [oid for line in lines if (oid := line.decode()) not in mapped]
-    for marker in opened.here(repo) if fresh else ():
+        for name in ("onto", "orig-head"):
+            try:
+                with open(os.path.join(repo.git_dir, folder, name), encoding="ascii") as f:
+                    found[name] = f.read().strip()
+            except (OSError, UnicodeDecodeError):
+                continue
+    if "onto" not in found:
+        return [], set()
+
+    def line(*others: str) -> list[str]:
+        args = ("rev-list", "--reverse", f"--max-count={MOST}", "HEAD", f"^{found['onto']}")
+        return [oid.decode() for oid in repo.git.lines(*args, *others, sep=b"\n")]
+
+    before = found.get("orig-head")
+    return line(), set(line(f"^{before}") if before else ())
+
+
+def _match(repo: Repo, objects: Objects, made: list[str], olds: dict[str, list[str]]) -> None:
+    """Look for the sessions' work in what a rebase made: all of what it stopped for or an exec
+    committed; of what it rewrote (new -> olds), what was put in on the way."""
+    for marker in opened.here(repo) if made else ():
         with states.held(repo, [marker["session_id"]]):
             state = states.load(repo, marker["session_id"])
-            for oid in fresh if state else ():
+            for oid in made if state else ():
                 commit = read_commit(objects, oid)
                 if state and commit:
-                    unhooked.one(repo, objects, state, commit)
+                    unhooked.one(repo, objects, state, commit, olds.get(oid, ()))
             if state:
                 opened.save(repo, state)
 

@@ -11,11 +11,13 @@ import os
 from gitcp import trace
 from gitcp.core import trailers
 from gitcp.record import raw
-from gitcp.store import committed_read, condense, link, notes, opened, place, shadow, work
+from gitcp.store import committed_read, condense, link, notes, opened, place, work
 from gitcp.store.commit import read_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gitcp.repo import Repo
     from gitcp.store.commit import Commit
     from gitcp.store.objects import Objects
@@ -38,25 +40,37 @@ def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> 
             one(repo, objects, state, commit)
 
 
-def one(repo: Repo, objects: Objects, state: State, commit: Commit) -> None:
+def one(
+    repo: Repo, objects: Objects, state: State, commit: Commit, olds: Sequence[str] = ()
+) -> None:
+    """Link what a session has in one commit.  olds: the commits it was rewritten from; then only
+    what they did not have counts, and that by evidence: to replay a change is nobody's work."""
     session_id = state["session_id"]
-    parent = commit["parents"][0] if commit["parents"] else shadow.zeros(repo)
-    old = work.base_tree(objects, parent)
-    changes = link.committed(objects, old, commit["tree"])
+    parent, changes = _changes(objects, commit)
     ids = trailers.read(raw(commit["message"])) or notes.read(repo, objects, commit["oid"])
-    if any(session_id in known(repo, objects, name) for name in ids):
+    mine = [name for name in ids if session_id in known(repo, objects, name)]
+    if mine and not olds:
         # Condensed, and killed before the state was saved.
         condense.settle(repo, objects, state, commit, changes, parent)
         return
-    found = link.sessions(repo, objects, changes, parent, [opened.marker(state)], agent=False)
+    had = [_changes(objects, old)[1] for oid in olds if (old := read_commit(objects, oid))]
+    fresh = {p: c for p, c in changes.items() if all(p not in h or h[p][2:] != c[2:] for h in had)}
+    markers = [opened.marker(state)]
+    found = link.sessions(repo, objects, fresh, parent, markers, agent=False, replay=bool(olds))
     if session_id not in found:
         return
     trace.note("match", f"'{commit['oid']}' was made without our hooks: {found}")
-    checkpoint_id = ids[0] if ids else place.fresh_id()
+    checkpoint_id = (mine or ids or [place.fresh_id()])[-1]
     pair = [(state, found[session_id])]
     condense.together(repo, objects, commit, checkpoint_id, pair, noted=not ids)
     if not ids:
         notes.add(repo, objects, commit["oid"], checkpoint_id)
+
+
+def _changes(objects: Objects, commit: Commit) -> tuple[str, link.Changes]:
+    """(the first parent of a commit, what the commit changes against it)."""
+    parent = commit["parents"][0] if commit["parents"] else "0" * len(commit["oid"])
+    return parent, link.committed(objects, work.base_tree(objects, parent), commit["tree"])
 
 
 def known(repo: Repo, objects: Objects, checkpoint_id: str) -> list[str]:
