@@ -9,7 +9,7 @@ from __future__ import annotations
 from gitcp import trace
 from gitcp.errors import Error
 from gitcp.lock import exclusive
-from gitcp.store import opened, place, refs, settle, shadow, work
+from gitcp.store import opened, place, recall, refs, settle, shadow, work
 from gitcp.store.commit import write_commit
 from gitcp.store.tree import edit_tree
 
@@ -27,7 +27,7 @@ def forward(repo: Repo, objects: Objects, old: str, made: Commit, linked: bool) 
     """Move the streams of base old to the commit made on it; return the ref edits done."""
     done: list[refs.Edit] = []
     with exclusive(repo, f"stream-{repo.worktree_hash}"):
-        for tip in streams(repo, objects, old):
+        for tip in streams(repo, objects, old, made["oid"]):
             edits = _settled(repo, objects, tip, made) if linked else None
             edits = edits or settle.rename(repo, objects, tip, made["oid"])
             refs.update(repo, edits, "gitcp: carry forward")
@@ -35,23 +35,29 @@ def forward(repo: Repo, objects: Objects, old: str, made: Commit, linked: bool) 
     return done
 
 
-def streams(repo: Repo, objects: Objects, base: str) -> list[Tip]:
-    """The tips of the streams of base in this worktree, whichever mode made them."""
-    found = []
-    here = shadow.branch(repo, base).rpartition("-")[2]
-    named = [s["ref"] for m in opened.here(repo) for s in m["streams"]]
-    # One whose base moved unseen (a pull, a cherry-pick) still has an older base's name.
-    older = [r for r in named if r.startswith(shadow.BRANCHES) and here in r.split("-")]
-    names = [shadow.branch(repo, base), *place.suffixes(repo, base).values(), *older]
-    for ref in dict.fromkeys(names):
+def streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
+    """The tips of the streams that a commit new on base moves, whichever mode made them.
+
+    Those of base; those whose base moved unseen (a pull, a cherry-pick) and whose work is
+    here, or was and is settled now.  Others stay where coming back finds them.
+    """
+    found, plain = [], shadow.branch(repo, base)
+    every = f"{shadow.BRANCHES}*-{repo.worktree_hash}"
+    for ref in refs.listing(repo, every, every + "-*"):
         try:
             tip = shadow.read(objects, ref)
         except Error as e:
             trace.note("stream", str(e))  # a branch of the person's: never touched
             continue
-        if tip:
+        if tip and (ref == plain or ref.startswith(plain + "-") or _here(repo, objects, tip, new)):
             found.append(tip)
     return found
+
+
+def _here(repo: Repo, objects: Objects, tip: Tip, new: str) -> bool:
+    if opened.paths(repo, tip["stream"]):
+        return bool(shadow.at_work(repo, objects, tip["stream"], new))
+    return not recall.forsaken(repo, objects, tip)
 
 
 def _settled(repo: Repo, objects: Objects, tip: Tip, made: Commit) -> list[refs.Edit]:
@@ -78,7 +84,7 @@ def _settled(repo: Repo, objects: Objects, tip: Tip, made: Commit) -> list[refs.
             edits.append((spot[0], oid, None))
         else:
             present = {}  # the name is taken: all of it stays in the archive
-    if unsettled - set(present):
+    if unsettled - set(present) or recall.forsaken(repo, objects, tip):
         edits.insert(0, place.archive(repo, tip))
     return [*edits, (tip["ref"], None, tip["oid"])]
 

@@ -99,6 +99,17 @@ def of(repo: Repo, session_id: str) -> Open | None:
     return found
 
 
+def paths(repo: Repo, stream_id: str) -> set[str]:
+    """The unsettled paths of a stream, whichever session of this worktree names them."""
+    return {
+        path
+        for marker in here(repo)
+        for stream in marker["streams"]
+        if stream["id"] == stream_id
+        for path in stream["files"]
+    }
+
+
 def here(repo: Repo) -> list[Open]:
     """The markers of sessions whose home is this worktree."""
     return [m for m in read(repo) if m["worktree_path"] == repo.top]

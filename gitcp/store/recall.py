@@ -53,6 +53,20 @@ def orphaned(repo: Repo, objects: Objects, tip: Tip) -> bool:
     return not any(_names(repo, objects, tip, session_id) for session_id in owners)
 
 
+def forsaken(repo: Repo, objects: Objects, tip: Tip) -> bool:
+    """Whether a stream holds work that no state has taken in: lost, or killed before."""
+    try:
+        folders = shadow.metadata(objects, tip["tree"])
+        for session_id in {tip["session_id"], *(path.rpartition("/")[2] for path in folders)}:
+            state = states.peek(repo, ids.session_id(session_id))
+            copy = checkpoint.read_state_copy(objects, tip, session_id)
+            if state is None or (copy and copy.get("revision", 0) > state.get("revision", 0)):
+                return True
+    except Error:
+        return True  # what cannot be read is not known to be settled
+    return False
+
+
 def _names(repo: Repo, objects: Objects, tip: Tip, session_id: str) -> bool:
     try:
         state = states.peek(repo, ids.session_id(session_id))

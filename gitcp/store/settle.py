@@ -91,13 +91,8 @@ def _own(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]:
 
 def _follow(repo: Repo, objects: Objects, state: State, tip: Tip, now: str) -> None:
     """Rename a stream to the new base while some of its files are still changes here."""
-    files = {
-        path
-        for marker in [*opened.here(repo), opened.marker(state)]
-        for stream in marker["streams"]
-        if stream["id"] == tip["stream"]
-        for path in stream["files"]
-    }
+    own = [s["files"] for s in state["streams"] if s["id"] == tip["stream"]]
+    files = opened.paths(repo, tip["stream"]).union(*own)
     if not work.dirty_among(repo, objects, files, now):
         trace.note("stream", f"'{tip['ref']}' stays: none of its files is changed here")
         return

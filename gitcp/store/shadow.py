@@ -119,18 +119,28 @@ def metadata(objects: Objects, tree: str) -> dict[str, Entry]:
     return {METADATA + name: e for name, e in folder.items() if e[0] == TREE}
 
 
+def at_work(repo: Repo, objects: Objects, stream_id: str, base: str) -> dict[str, Entry | None]:
+    """The unsettled files of a stream that are changes against base in the worktree."""
+    from gitcp.store import opened, work
+
+    paths = opened.paths(repo, stream_id)
+    return work.dirty_among(repo, objects, paths, base) if paths else {}
+
+
 class Live:
     """The live streams of a worktree at a base, to ask whether a recorded path is live.
 
     A path is live when its stream stands at a branch's tip and the tip still records it;
-    what a live path holds is what the tip holds (behaviour.md §4).
+    what a live path holds is what the tip holds (behaviour.md §4).  A stream that an older
+    base names is live where its work is in the worktree: no event has moved it yet.
     """
 
     def __init__(self, repo: Repo, objects: Objects, base: str) -> None:
         self._repo, self._objects = repo, objects
         self._at: dict[str, Tip | None] = {}
         self._looks: dict[str, tuple[Lookup, Lookup]] = {}
-        self._branch = branch(repo, base)
+        self._base, self._branch = base, branch(repo, base)
+        self._here: dict[str, bool] = {}
 
     def tip(self, stream_id: str, ref: str) -> Tip | None:
         """The tip of a stream that is live here: under the base's branch or its own ref."""
@@ -143,9 +153,17 @@ class Live:
                 except Error:
                     self._at[name] = None
             tip = self._at[name]
-            if tip and tip["stream"] == stream_id:
+            if tip and tip["stream"] == stream_id and self._follows(tip):
                 return tip
         return None
+
+    def _follows(self, tip: Tip) -> bool:
+        if tip["ref"] == self._branch or tip["ref"].startswith(self._branch + "-"):
+            return True
+        if tip["ref"] not in self._here:
+            files = at_work(self._repo, self._objects, tip["stream"], self._base)
+            self._here[tip["ref"]] = bool(files)
+        return self._here[tip["ref"]]
 
     def entry(self, stream_id: str, ref: str, path: str) -> tuple[bool, Entry | None]:
         """(live, what the tip records at path)."""

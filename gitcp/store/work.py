@@ -22,7 +22,7 @@ from gitcp.store.tree import Lookup, diff_trees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from gitcp.repo import Repo
@@ -50,21 +50,22 @@ class Turn:
         self.scan = snapshot.scan(repo)
         self.head = self.scan.head or shadow.zeros(repo)
         self.tip = place.current(repo, objects, state, self.head)
-        self._seen = Lookup(objects, self.tip["tree"] if self.tip else None)
-        self.entries = blobs.resolve(repo, objects, self.scan, write=True, known=self._known)
+        known = _known(objects, self.tip["tree"]) if self.tip else None
+        self.entries = blobs.resolve(repo, objects, self.scan, write=True, known=known)
         self.stored = said(repo, objects, state)
         self.changed, self.mine = _whose(repo, objects, state, self)
-
-    def _known(self, path: str) -> Entry | None:
-        try:
-            return self._seen(path)
-        except Error:
-            return None  # an unreadable stream, about to be reset, keeps no blob for us
 
     def end(self, repo: Repo, state: State) -> None:
         """The turn is over: what is dirty now is what a later one, or its rest, begins with."""
         checkpoint.clear_verdict(state)
         turn.begin(repo, state["session_id"], self.head, self.entries, self.began)
+
+
+def _known(objects: Objects, tree: str) -> Callable[[str], Entry | None] | None:
+    try:
+        return Lookup(objects, tree)
+    except Error:
+        return None  # an unreadable stream, about to be reset, keeps no blob for us
 
 
 def checkpoint_turn(
