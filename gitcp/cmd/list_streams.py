@@ -29,7 +29,8 @@ def listed(session: str | None) -> list[Record]:
 
     repo = Repo.here()
     with Objects(repo) as objects:
-        found = stream_list.listing(repo, objects, session_read.every(repo))
+        opened, _ = session_read.recent(repo, 0)  # only such a state names a stream
+        found = stream_list.listing(repo, objects, opened)
     if session is None:
         return found
     names = [name for stream in found for name in stream["sessions"]]

@@ -61,6 +61,7 @@ def run(argv: Sequence[str]) -> int:
 def gathered(repo: Repo, name: str) -> list[Record]:
     """The records that a name stands for; transcripts in them are bytes."""
     from gitcp.store import session_list, session_read, shown, subject
+    from gitcp.store import state as states
     from gitcp.store.objects import Objects
 
     with Objects(repo) as objects:
@@ -72,9 +73,9 @@ def gathered(repo: Repo, name: str) -> list[Record]:
         if kind == "temporary":
             return [shown.temporary(repo, objects, key)]
         temporaries = session_list.temporary(repo, objects)
-    found = session_list.with_states(session_read.every(repo), temporaries)
-    every = session_list.with_stored(repo, found)
-    return [told for told in every if told["session_id"] == key]
+    known = [session_read.read(repo, key)] if key in states.names(repo) else []
+    found = session_list.with_states(known, temporaries)
+    return session_list.with_stored(repo, found, only=key)
 
 
 def transcripts(records: Iterable[Record]) -> Iterator[bytes]:

@@ -42,11 +42,10 @@ def with_states(states: Iterable[State], temporaries: Iterable[Record]) -> list[
 
 
 def _of_state(state: State, checkpoints: list[Record]) -> Record:
-    agent = state.get("agent_type") or "Agent"
     return {
         "type": "session",
         "session_id": state["session_id"],
-        "description": state.get("first_prompt") or f"{agent} session",
+        "description": state.get("first_prompt") or f"{state.get('agent_type') or 'Agent'} session",
         "strategy": state.get("strategy") or STRATEGY,
         "started_at": state.get("started_at") or "",
         **{k: v for k, v in state.items() if k not in ("session_id", "started_at")},
@@ -55,14 +54,14 @@ def _of_state(state: State, checkpoints: list[Record]) -> Record:
 
 
 def _temporary(found: Record) -> Record:
-    keys = ("oid", "ref", "message", "time", "is_task_checkpoint", "tool_use_id")
+    keys = "oid ref message time is_task_checkpoint tool_use_id".split()
     return {"checkpoint_id": "", **{key: found[key] for key in keys}}
 
 
-def with_stored(repo: Repo, records: list[Record]) -> list[Record]:
+def with_stored(repo: Repo, records: list[Record], only: str = "") -> list[Record]:
     """records, with what the permanent store has of their sessions, and its other sessions.
 
-    A session that has no state any more has no phase either.
+    only: the id of the one session that is wanted.  One that has no state has no phase either.
     """
     from gitcp.store import committed_list
 
@@ -70,8 +69,10 @@ def with_stored(repo: Repo, records: list[Record]) -> list[Record]:
     first: dict[str, tuple[float, SessionEntry]] = {}
     for checkpoint in committed_list.listing(repo):
         for entry in checkpoint["sessions"]:
-            made = _stored(checkpoint["checkpoint_id"], entry)
             name = entry["session_id"]
+            if only and name != only:
+                continue
+            made = _stored(checkpoint["checkpoint_id"], entry)
             if name not in known:
                 known[name] = _unknown(entry)
             if name not in first or made["time"] < first[name][0]:

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.store import DATA, git, unbundle
+from gitcp.repo import Repo
+from gitcp.store import committed
+from gitcp.store.objects import Objects
+from tests.store import DATA, git, session, unbundle
 from tests.story import ALPHA, BETA, GAMMA, Story, run
 
 SAMPLE = [x.split("\t")[0] for x in (DATA / "v1-sample.tsv").read_text().splitlines()[1:]]
@@ -101,6 +104,20 @@ def test_a_commit_without_a_checkpoint_says_so(story: Story) -> None:
     assert (done.returncode, done.stdout) == (128, "")
     why = "has no checkpoint: no session is behind it"
     assert done.stderr == f"fatal: commit '{story.plain[:12]}' {why}\n"
+
+
+def test_all_commits_that_carry_an_id_are_listed_the_one_that_was_named_first(repo: Path) -> None:
+    at, name = Repo.here(), "0123456789ab"
+    with Objects(at) as objects:
+        committed.write(at, objects, [(name, session("s1"))])
+    oids = []
+    for branch in ("one", "two"):
+        git("switch", "-q", "-c", branch)
+        git("commit", "-q", "--allow-empty", "-m", f"{branch}\n\nEntire-Checkpoint: {name}")
+        oids.append(git("rev-parse", "HEAD"))
+    for oid in oids:
+        found = [c["oid"] for c in told(oid)["commits"]]
+        assert found[0] == oid and sorted(found) == sorted(oids)
 
 
 def test_a_checkpoint_that_is_not_here_is_named(repo: Path) -> None:
