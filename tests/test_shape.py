@@ -98,8 +98,10 @@ def test_a_module_of_the_hook_path_loads_nothing_heavy(module: str) -> None:
 
 
 @pytest.mark.parametrize("path", EVERYTHING, ids=name)
-def test_no_file_is_over_250_lines_and_no_function_over_40(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= 250
+def test_no_file_is_over_the_wall_and_no_function_over_40_lines(path: Path) -> None:
+    # A file of tests may hold one long table of cases; the program's files have one subject.
+    wall = 400 if path.is_relative_to(TOP / "tests") else 250
+    assert len(path.read_text().splitlines()) <= wall
     assert [f for f in functions(path) if f[1] > 40] == []
 
 
