@@ -49,15 +49,14 @@ def _matches(records: Iterable[Record]) -> Iterator[Record]:
 def _ask(commit: str) -> Iterator[Record]:
     """What would link to a commit, decided anew; nothing is written."""
     from gitcp.repo import Repo
-    from gitcp.store import link, work
+    from gitcp.store import link
     from gitcp.store.commit import need_commit
     from gitcp.store.objects import Objects
 
     repo = Repo.here()
     with Objects.shared(repo) as objects:
         made = need_commit(objects, commit)
-        parent = made["parents"][0] if made["parents"] else "0" * len(made["oid"])
-        changes = link.committed(objects, work.base_tree(objects, parent), made["tree"])
+        parent, changes = link.of_commit(objects, made)
         found = link.sessions(repo, objects, changes, parent, agent=False)
         for session_id, linked in found.items():
             yield {"type": "match", "commit": made["oid"], "session_id": session_id, **linked}

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from gitcp.repo import Repo
-    from gitcp.store.commit import Commit
-    from gitcp.store.link import Changes, Linked
+    from gitcp.store.link import Linked
     from gitcp.store.objects import Objects
 
     class Prepared(TypedDict):
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
         dismissed: bool
         noted: bool
         linked: bool
-
 
 
 def rewriting(repo: Repo) -> bool:
@@ -107,18 +105,9 @@ def made(repo: Repo, objects: Objects) -> Made:
     elif not ids and len(commit["parents"]) > 1:
         told["id"], told["noted"] = place.fresh_id(), True
     if told["id"] and not told["sessions"]:
-        told["sessions"] = link.sessions(repo, objects, _changes(objects, commit), parent)
+        told["sessions"] = link.sessions(repo, objects, link.of_commit(objects, commit)[1], parent)
     told["linked"] = bool(told["id"] and told["sessions"])
     if not told["linked"]:
         told["id"] = ""
     trace.note("commit", f"{commit['oid']}: {told}")
     return told
-
-
-def _changes(objects: Objects, commit: Commit) -> Changes:
-    """What a commit changes; of a merge, what it has from neither side."""
-    from gitcp.store import work
-
-    trees = [work.base_tree(objects, parent) for parent in commit["parents"]] or [None]
-    each = [link.committed(objects, tree, commit["tree"]) for tree in trees]
-    return {path: change for path, change in each[0].items() if all(path in c for c in each)}

@@ -66,9 +66,7 @@ def together(
 
     extra: further keys of the sessions' metadata; files: further ones below tasks/.
     """
-    parent = made["parents"][0] if made["parents"] else shadow.zeros(repo)
-    old = work.base_tree(objects, parent)
-    changes = link.committed(objects, old, made["tree"])
+    parent, changes = link.of_commit(objects, made)
     live = shadow.Live(repo, objects, parent)
     every = {state["session_id"]: state for state, _ in sessions}
     items: list[tuple[str, SessionData]] = []
@@ -188,8 +186,7 @@ def settle(
 
 def dismiss(repo: Repo, objects: Objects, made: Commit, session_ids: list[str]) -> None:
     """The person took the line out: nothing is linked, what is fully committed is settled."""
-    parent = made["parents"][0] if made["parents"] else shadow.zeros(repo)
-    changes = link.committed(objects, work.base_tree(objects, parent), made["tree"])
+    parent, changes = link.of_commit(objects, made)
     with states.held(repo, session_ids):
         for session_id in session_ids:
             state = recall(repo, objects, session_id)

@@ -7,7 +7,7 @@ import os
 
 from gitcp.core import trailers
 from gitcp.record import raw
-from gitcp.store import link, notes, opened, process, work
+from gitcp.store import link, notes, opened, process
 from gitcp.store import state as states
 from gitcp.store.commit import read_commit
 from gitcp.store.tree import Lookup
@@ -78,8 +78,7 @@ def undone(repo: Repo, objects: Objects, head: str, changes: Changes) -> list[st
     again = {path for path, (*_, mode, oid) in changes.items() if oid and last(path) == (mode, oid)}
     found: list[str] = []
     for one in reversed(taken if again else []):
-        before = work.base_tree(objects, one["parents"][0])
-        if again.intersection(link.committed(objects, before, one["tree"])):
+        if again.intersection(link.of_commit(objects, one)[1]):
             found += trailers.read(raw(one["message"])) or notes.read(repo, objects, one["oid"])
     return found
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gitcp.core.match import Staged
     from gitcp.git import Git
     from gitcp.repo import Repo
+    from gitcp.store.commit import Commit
     from gitcp.store.objects import Objects
     from gitcp.store.opened import Open
 
@@ -60,6 +61,17 @@ def committed(objects: Objects, old: str | None, new: str) -> Changes:
         for path, was, now in diff_trees(objects, old, new)
         if not path.startswith(".entire/")
     }
+
+
+def of_commit(objects: Objects, commit: Commit) -> tuple[str, Changes]:
+    """(the first parent of a commit that is made, zeros without one; what the commit changes).
+
+    A merge changes what it has from neither side.
+    """
+    parents = commit["parents"] or ["0" * len(commit["oid"])]
+    trees = [found[0] if (found := objects.read(f"{p}^{{tree}}")) else None for p in parents]
+    first, *others = [committed(objects, tree, commit["tree"]) for tree in trees]
+    return parents[0], {p: c for p, c in first.items() if all(p in other for other in others)}
 
 
 def _oid(name: str) -> str | None:

@@ -11,7 +11,7 @@ import os
 from gitcp import trace
 from gitcp.core import trailers
 from gitcp.record import raw
-from gitcp.store import committed_read, condense, link, notes, opened, place, work
+from gitcp.store import committed_read, condense, link, notes, opened, place
 from gitcp.store.commit import read_commit
 
 TYPE_CHECKING = False
@@ -46,14 +46,14 @@ def one(
     """Link what a session has in one commit.  olds: the commits it was rewritten from; then only
     what they did not have counts, and that by evidence: to replay a change is nobody's work."""
     session_id = state["session_id"]
-    parent, changes = _changes(objects, commit)
+    parent, changes = link.of_commit(objects, commit)
     ids = trailers.read(raw(commit["message"])) or notes.read(repo, objects, commit["oid"])
     mine = [name for name in ids if session_id in known(repo, objects, name)]
     if mine and not olds:
         # Condensed, and killed before the state was saved.
         condense.settle(repo, objects, state, commit, changes, parent)
         return
-    had = [_changes(objects, old)[1] for oid in olds if (old := read_commit(objects, oid))]
+    had = [link.of_commit(objects, old)[1] for oid in olds if (old := read_commit(objects, oid))]
     fresh = {p: c for p, c in changes.items() if all(p not in h or h[p][2:] != c[2:] for h in had)}
     markers = [opened.marker(state)]
     found = link.sessions(repo, objects, fresh, parent, markers, agent=False, replay=bool(olds))
@@ -65,12 +65,6 @@ def one(
     condense.together(repo, objects, commit, checkpoint_id, pair, noted=not ids)
     if not ids:
         notes.add(repo, objects, commit["oid"], checkpoint_id)
-
-
-def _changes(objects: Objects, commit: Commit) -> tuple[str, link.Changes]:
-    """(the first parent of a commit, what the commit changes against it)."""
-    parent = commit["parents"][0] if commit["parents"] else "0" * len(commit["oid"])
-    return parent, link.committed(objects, work.base_tree(objects, parent), commit["tree"])
 
 
 def known(repo: Repo, objects: Objects, checkpoint_id: str) -> list[str]:
@@ -104,6 +98,7 @@ def made_here(repo: Repo) -> set[str]:
     found = set()
     for line in lines:
         head, _, reason = line.partition(b"\t")
-        if reason.startswith((b"commit", b"merge ", b"revert", b"export from jj")):
+        made = reason.startswith((b"commit", b"merge ", b"revert", b"export from jj"))
+        if made and not reason.endswith(b": Fast-forward"):
             found.add(head.split(b" ")[1].decode("ascii", "replace"))
     return found

@@ -120,7 +120,7 @@ REBASES: dict[str, Form] = {
     "reword": (
         TWO
         + STEPS
-        + 'printf "reword\npick\n" >"$HOME/todo"; GIT_EDITOR="sed -i s/^x/z/" git rebase -qi HEAD~2',
+        + 'printf "reword\npick\n" >"$HOME/todo"; GIT_EDITOR="sed -i s/^x/z/" git rebase -qi @~2',
         [["new.py"], [BOTH]],
         "",
     ),
