@@ -41,22 +41,22 @@ def streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
     Those of base; those whose base moved unseen (a pull, a cherry-pick) and whose work is
     here, or was and is settled now.  Others stay where coming back finds them.
     """
-    found, plain = [], shadow.branch(repo, base)
     every = f"{shadow.BRANCHES}*-{repo.worktree_hash}"
-    for ref in refs.listing(repo, every, every + "-*"):
+    found, own = [], place.branches(repo, base)
+    for ref in dict.fromkeys([*own, *refs.listing(repo, every, every + "-*")]):
         try:
             tip = shadow.read(objects, ref)
         except Error as e:
             trace.note("stream", str(e))  # a branch of the person's: never touched
             continue
-        if tip and (ref == plain or ref.startswith(plain + "-") or _here(repo, objects, tip, new)):
+        if tip and (ref in own or _here(repo, objects, tip, new)):
             found.append(tip)
     return found
 
 
 def _here(repo: Repo, objects: Objects, tip: Tip, new: str) -> bool:
     if opened.paths(repo, tip["stream"]):
-        return bool(shadow.at_work(repo, objects, tip["stream"], new))
+        return shadow.follows(repo, objects, tip, new)
     return not recall.forsaken(repo, objects, tip)
 
 

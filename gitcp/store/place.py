@@ -45,19 +45,31 @@ def mode(repo: Repo) -> str:
 
 def suffixes(repo: Repo, base: str) -> dict[int, str]:
     """The numbers of the suffix branches of base in this worktree -> their refs."""
-    plain = shadow.branch(repo, base)
     found = {}
-    for ref in refs.listing(repo, f"{plain}-*"):
+    # Names from before worktrees had their own come first: ours replace them.
+    for ref in sorted(branches(repo, base), key=len):
         parsed = ids.parse_shadow(ref)
         if parsed and parsed["suffix"] is not None:
             found[parsed["suffix"]] = ref
     return found
 
 
+def branches(repo: Repo, base: str) -> list[str]:
+    """The shadow branches of base in this worktree, whichever mode and program named them."""
+    plain, old = shadow.branch(repo, base), shadow.BRANCHES + base[:7]
+    found = []
+    for ref in refs.listing(repo, old, f"{old}-*"):
+        parsed = ids.parse_shadow(ref)
+        if parsed and (parsed["worktree"] is None or ref == plain or ref.startswith(plain + "-")):
+            found.append(ref)
+    return found
+
+
 def current(repo: Repo, objects: Objects, state: State, base: str) -> Tip | None:
     """The stream a session is on at base: its own last one, else the newest one there."""
     if mode(repo) == "overlap":
-        return shadow.read(objects, shadow.branch(repo, base))
+        here = shadow.read(objects, shadow.branch(repo, base))
+        return here or shadow.read(objects, shadow.BRANCHES + base[:7])
     tips = {}
     for number, ref in suffixes(repo, base).items():
         tip = shadow.read(objects, ref)
@@ -88,12 +100,15 @@ def place(repo: Repo, objects: Objects, state: State, base: str) -> Place:
         trace.note("stream", f"verdict '{word}' is void: '{tip['ref']}' moved on")
         word = "continue"
     if tip and word not in ("reset", "new"):
-        return _on(tip, base=tip["ref"])
+        old = not suffix and tip["ref"] != shadow.branch(repo, base)  # takes its present name
+        return _restore(repo, base, None, tip, suffix) if old else _on(tip, base=tip["ref"])
     if suffix:
         number = max([0, *suffixes(repo, base)]) + 1
         return _start(shadow.branch(repo, base, number), None, number, [])
     ref = shadow.branch(repo, base)
     keep = [archive(repo, tip)] if tip else []
+    if tip and tip["ref"] != ref:
+        return {**_start(ref, None, None, keep), "after": [(tip["ref"], None, tip["oid"])]}
     # A branch whose commit is missing cannot be read, nor archived.
     return _start(ref, tip["oid"] if tip else refs.read(repo, ref), None, keep)
 

@@ -75,11 +75,7 @@ def moved(repo: Repo, objects: Objects, state: State, now: str) -> None:
 def _own(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]:
     ids = {s["id"] for s in state["streams"]}
     found = []
-    if place.mode(repo) == "suffix":
-        names = list(place.suffixes(repo, old).values())
-    else:
-        names = [shadow.branch(repo, old)]
-    for ref in names:
+    for ref in place.branches(repo, old):
         try:
             tip = shadow.read(objects, ref)
         except Error:

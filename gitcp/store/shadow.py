@@ -119,12 +119,19 @@ def metadata(objects: Objects, tree: str) -> dict[str, Entry]:
     return {METADATA + name: e for name, e in folder.items() if e[0] == TREE}
 
 
-def at_work(repo: Repo, objects: Objects, stream_id: str, base: str) -> dict[str, Entry | None]:
-    """The unsettled files of a stream that are changes against base in the worktree."""
+def follows(repo: Repo, objects: Objects, tip: Tip, base: str) -> bool:
+    """Whether a stream that another base names is to move to base (003 "Migration").
+
+    Some of its files are changes there, and a session of it still believes in the old base:
+    one that has seen another let the stream stay behind.
+    """
     from gitcp.store import opened, work
 
-    paths = opened.paths(repo, stream_id)
-    return work.dirty_among(repo, objects, paths, base) if paths else {}
+    old = _base_in(tip["ref"])
+    named = [m for m in opened.here(repo) if any(s["id"] == tip["stream"] for s in m["streams"])]
+    if not any(m["base_commit"].startswith(old) for m in named):
+        return False
+    return bool(work.dirty_among(repo, objects, opened.paths(repo, tip["stream"]), base))
 
 
 class Live:
@@ -161,8 +168,7 @@ class Live:
         if tip["ref"] == self._branch or tip["ref"].startswith(self._branch + "-"):
             return True
         if tip["ref"] not in self._here:
-            files = at_work(self._repo, self._objects, tip["stream"], self._base)
-            self._here[tip["ref"]] = bool(files)
+            self._here[tip["ref"]] = follows(self._repo, self._objects, tip, self._base)
         return self._here[tip["ref"]]
 
     def entry(self, stream_id: str, ref: str, path: str) -> tuple[bool, Entry | None]:
