@@ -28,38 +28,26 @@ def lines() -> Iterator[dict[str, Any]]:
         text = rng.choice(texts)
         at = rng.randrange(len(text))
         call = f"toolu_01{base64.b32encode(rng.randbytes(14)).decode().rstrip('=')}"
-        path = f"/home/user/projects/shop/src/module{rng.randrange(400)}/component.py"
         yield from (
             _line(rng, session, "user", [{"type": "text", "text": text[at : at + 400]}]),
-            _line(
-                rng,
-                session,
-                "assistant",
-                [
-                    {
-                        "type": "thinking",
-                        "thinking": text[at : at + 700],
-                        "signature": base64.b64encode(rng.randbytes(600)).decode(),
-                    },
-                    {"type": "tool_use", "id": call, "name": "Read", "input": {"path": path}},
-                ],
-            ),
-            _line(
-                rng,
-                session,
-                "user",
-                [
-                    {
-                        "type": "tool_result",
-                        "tool_use_id": call,
-                        "content": "".join(
-                            f"{number:6}→{row}\n"
-                            for number, row in enumerate(text[:3000].splitlines(), 1)
-                        ),
-                    }
-                ],
-            ),
+            _line(rng, session, "assistant", _called(rng, text[at : at + 700], call)),
+            _line(rng, session, "user", [_read(text, call)]),
         )
+
+
+def _called(rng: random.Random, thought: str, call: str) -> list[dict[str, Any]]:
+    path = f"/home/user/projects/shop/src/module{rng.randrange(400)}/component.py"
+    signature = base64.b64encode(rng.randbytes(600)).decode()
+    return [
+        {"type": "thinking", "thinking": thought, "signature": signature},
+        {"type": "tool_use", "id": call, "name": "Read", "input": {"path": path}},
+    ]
+
+
+def _read(text: str, call: str) -> dict[str, Any]:
+    rows = enumerate(text[:3000].splitlines(), 1)
+    shown = "".join(f"{number:6}→{row}\n" for number, row in rows)
+    return {"type": "tool_result", "tool_use_id": call, "content": shown}
 
 
 def _line(rng: random.Random, session: str, role: str, content: object) -> dict[str, Any]:

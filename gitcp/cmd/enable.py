@@ -73,10 +73,11 @@ def run(argv: list[str]) -> int:
 
 def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
     """Everything that is to be written and said, decided before anything is written."""
-    from gitcp import entry
+    import gitcp
     from gitcp.store import exclude, githooks, takeover
 
-    baked = (os.path.abspath(sys.executable), os.path.abspath(entry.__file__))
+    entry = os.path.join(os.path.dirname(os.path.abspath(gitcp.__file__)), "entry.py")
+    baked = (os.path.abspath(sys.executable), entry)
     writes, notes = githooks.plan(repo, known, *baked, args.force)
     seat = _seat(repo)
     for name in args.agent or ["claude-code"]:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitcp.core import trailers
-from gitcp.core.message import comment_char, cut, own_block, split
+from gitcp.core.message import cut, split
 
 A, B, C = "a1b2c3d4e5f6", "0123456789ab", "fedcba987654"
 LINE = f"Entire-Checkpoint: {A}\n".encode()
@@ -363,41 +363,3 @@ def test_a_template_left_as_it_was_is_no_message() -> None:
 def test_text_is_not_a_comment_when_there_are_no_comments() -> None:
     assert trailers.only_trailers(b"#12\n\n" + LINE)
     assert not trailers.only_trailers(b"#12\n\n" + LINE, comment=b"")
-
-
-@pytest.mark.parametrize(
-    ("message", "configured", "want"),
-    [
-        (b"subject\n", None, b"#"),
-        (b"subject\n", ";", b";"),
-        (b"subject\n", "auto", b"#"),
-        (b"#12 fix\n\n; Please enter\n; x\n", "auto", b";"),
-        (b"#12\n\n" + BELOW.replace(b"# ", b"! ") + b"diff\n", "auto", b"!"),
-        (b"subject\n\n- a list\n", "auto", b"#"),
-        (b"", "auto", b"#"),
-    ],
-)
-def test_the_comment_character_is_configured_or_taken_from_the_file(
-    message: bytes, configured: str | None, want: bytes
-) -> None:
-    assert comment_char(message, configured) == want
-
-
-@pytest.mark.parametrize(
-    ("message", "line"),
-    [
-        (b"s\n" + EDITOR, 2),
-        (EDITOR, 1),
-        (b"# t\n" + EDITOR, 2),
-        (b"#12\n", None),
-        (b"s\n# glued\n", None),
-        (b"s\n\n# kept by git\n\n" + BELOW, None),
-        (b"s\n" + EDITOR + BELOW, 2),
-        (b"s\n\n# x\nmore\n", None),
-        (b"", None),
-    ],
-)
-def test_the_comments_of_git_are_the_last_run_after_an_empty_line(
-    message: bytes, line: int | None
-) -> None:
-    assert own_block(split(message), b"#") == line
