@@ -38,7 +38,7 @@ def _checkpoints(records: Iterable[Record]) -> Iterator[Record]:
 
 def _write(event: Record) -> Iterator[Record]:
     from gitcp.repo import Repo
-    from gitcp.store import opened, settle
+    from gitcp.store import opened, session, settle
     from gitcp.store import state as states
     from gitcp.store.objects import Objects
     from gitcp.store.recall import recall
@@ -48,6 +48,8 @@ def _write(event: Record) -> Iterator[Record]:
         state = recall(repo, objects, event["session_id"])
         if state is None:
             return
+        if event["event"] != "compact":
+            session.keep_verdict(state)
         oid = None
         if event["event"] in ("turn-end", "subagent-end") and _commits(repo):
             from gitcp.store import auto

@@ -103,16 +103,19 @@ def repeated(state: State, event: Event) -> bool:
 
 
 def go_on(repo: Repo, state: State, event: Event) -> None:
-    """The same turn continues: active again, with its baseline and verdict (behaviour.md §1).
-
-    A verdict that its Stop cleared unused counts again; one that was used is void by now.
-    """
-    if state.get("phase") != phases.ACTIVE and state.get("last_verdict"):
-        verdict = state["verdict"] = dict(state["last_verdict"])
-        state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
+    """The same turn continues: active again, with its baseline and verdict (behaviour.md §1)."""
+    keep_verdict(state)
     state["phase"] = phases.ACTIVE
     state.pop("ended_at", None)
     touch(repo, state, event)
+
+
+def keep_verdict(state: State) -> None:
+    """After the turn's end: a verdict that its Stop cleared unused counts again; one that was
+    used is void by now, for the tip it speaks of has moved."""
+    if state.get("phase") != phases.ACTIVE and state.get("last_verdict"):
+        verdict = state["verdict"] = dict(state["last_verdict"])
+        state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
 
 
 def end_turn(repo: Repo, state: State, event: Event) -> None:
