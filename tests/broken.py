@@ -126,7 +126,8 @@ def scratch(store: Store) -> None:
 
 
 def settle(store: Store) -> None:
-    store.edit_state(streams=[], phase="idle", shadow_ref=store.stream)
+    store.edit_state(streams=[], phase="idle")
+    delete(store.stream)(store)
 
 
 def at_a_blob(store: Store) -> None:
@@ -173,6 +174,12 @@ STORED: dict[str, tuple[Broken, str, str]] = {
     "a branch that was not fetched": (delete(V1), "no-store", "warning"),
     "a blob that is gone": (
         lambda s: s.forget(f"{V1}:{s.at}/0/full.jsonl"), "missing-object", "error"),
+    "a copy of a state that is gone": (
+        lambda s: s.forget(f"{s.stream}:.entire/metadata/s-one/state.json"),
+        "missing-object",
+        "error",
+    ),
+    "a tree that is gone": (lambda s: s.forget(f"{s.stream}:.entire"), "missing-object", "error"),
     "a tip that is gone": (lambda s: s.forget(s.stream), "missing-object", "error"),
     "a commit that is gone": (lambda s: s.forget(f"{s.stream}~1"), "missing-object", "error"),
     "a ref that git cannot read": (

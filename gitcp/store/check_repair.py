@@ -34,9 +34,9 @@ def repaired(repo: Repo, objects: Objects, found: Finding) -> Finding:
 def _repair(repo: Repo, objects: Objects, found: Finding) -> str:
     subject = found["subject"]
     if found["kind"] == "lock":
-        return _remove(repo, subject, check_files.LOCK_AGE)
+        return remove(repo, subject, check_files.LOCK_AGE)
     if found["kind"] == "leftover":
-        return _remove(repo, subject, check_files.SCRATCH_AGE)
+        return remove(repo, subject, check_files.SCRATCH_AGE)
     with states.held(repo, [subject]):
         if found["kind"] == "old-state":
             return _newer(repo, objects, subject, found["ref"])
@@ -69,9 +69,11 @@ def _forgotten(repo: Repo, session_id: str) -> str:
     return f"moved what could not be read to '{repo.shared('corrupt')}'"
 
 
-def _remove(repo: Repo, path: str, seconds: int) -> str:
-    """Move a file that is still old out of its place, then remove it; what somebody put there
-    meanwhile is put back."""
+def remove(repo: Repo, path: str, seconds: int) -> str:
+    """Move a file that is still old out of its place, then remove it; say what was removed.
+
+    What somebody put there meanwhile is put back, and '' returned.
+    """
     if not older(path, seconds):
         return ""
     if os.path.isdir(path):

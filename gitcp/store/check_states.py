@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.core import ids
 from gitcp.core.findings import finding
 from gitcp.errors import Error
-from gitcp.store import checkpoint, opened, shadow
+from gitcp.store import opened, shadow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def newer(survey: Survey, state: State) -> Tip | None:
         near = tip["base"] == base or tip["ref"] in own or tip["ref"] == state.get("shadow_ref")
         if tip["ref"].startswith(shadow.ARCHIVE) or not near:
             continue
-        copy = checkpoint.read_state_copy(survey.objects, tip, state["session_id"])
+        copy = survey.copy(tip, state["session_id"])
         same = copy is not None and copy.get("started_at") == state.get("started_at")
         if copy and same and copy.get("revision", 0) > state.get("revision", 0):
             return tip
@@ -94,7 +94,7 @@ def _marker(survey: Survey, state: State) -> Iterator[Finding]:
 
 def _orphans(survey: Survey) -> Iterator[Finding]:
     for tip in survey.tips:
-        if not survey.on(tip):
+        if survey.orphaned(tip):
             reason = f"no state names it; session '{tip['session_id']}' wrote it last"
             yield finding("orphan-stream", tip["ref"], reason, oid=tip["oid"])
     for ref in survey.strangers:

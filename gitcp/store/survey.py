@@ -7,7 +7,7 @@ import os
 from gitcp.core import ids
 from gitcp.errors import Error
 from gitcp.record import text
-from gitcp.store import opened, session_read, shadow
+from gitcp.store import checkpoint, opened, session_read, shadow
 from gitcp.store import state as states
 
 TYPE_CHECKING = False
@@ -40,6 +40,7 @@ class Survey:
             if place:
                 self.held.add(ref)
         self.tips: list[Tip] = []
+        self._metadata: dict[str, set[str]] = {}
         self.strangers: list[str] = []
         self._read_tips()
         self.states = [_state(repo, name) for name in states.names(repo)]
@@ -51,9 +52,40 @@ class Survey:
         return [ref for ref, oid in self.refs.items() if self.objects.read(oid) is None]
 
     def on(self, tip: Tip) -> list[State]:
-        """The states that name a stream: by its id, or its ref; or by
-        its base, as the original program's do."""
-        return [state for state in self.states if _names(state, tip)]
+        """The states that name a stream, or whose session will do so at its next event."""
+        return [state for state in self.states if self._names(state, tip)]
+
+    def orphaned(self, tip: Tip) -> bool:
+        """Whether neither a state nor a marker names a stream (recall.orphaned, for all)."""
+        named = (s["id"] for marker in self.markers.values() if marker for s in marker["streams"])
+        return not self.on(tip) and tip["stream"] not in named
+
+    def _names(self, state: State, tip: Tip) -> bool:
+        if any(stream["id"] == tip["stream"] for stream in state["streams"]):
+            return True
+        if state.get("unreadable"):
+            return bool(state["session_id"] == tip["session_id"])  # who knows: it counts
+        copy = self.copy(tip, state["session_id"])
+        if copy is not None:
+            return bool(copy.get("revision", 0) > state.get("revision", 0))
+        # The original program's states name a base alone.
+        base = str(state.get("base_commit") or "")
+        home = ids.worktree_hash(str(state.get("worktree_id") or ""))
+        plain = (f"{shadow.BRANCHES}{base[:7]}-{home}", shadow.BRANCHES + base[:7])
+        return len(base) >= 7 and "revision" not in state and tip["ref"] in plain
+
+    def copy(self, tip: Tip, session_id: str) -> State | None:
+        """The copy of a session's state on a stream; None also where objects are missing."""
+        try:
+            if tip["oid"] not in self._metadata:
+                self._metadata[tip["oid"]] = set()
+                found = shadow.metadata(self.objects, tip["tree"])
+                self._metadata[tip["oid"]] = {path.rpartition("/")[2] for path in found}
+            if session_id not in self._metadata[tip["oid"]]:
+                return None
+            return checkpoint.read_state_copy(self.objects, tip, session_id)
+        except Error:
+            return None
 
     def folders(self) -> Iterator[str]:
         """The directory of each worktree's own files of ours."""
@@ -89,19 +121,6 @@ def _state(repo: Repo, name: str) -> State:
         return found
     other = f"it is the state of '{found['session_id'][:60]}'"
     return {"session_id": name, "phase": "", "streams": [], "unreadable": other}
-
-
-def _names(state: State, tip: Tip) -> bool:
-    if any(stream["id"] == tip["stream"] for stream in state["streams"]):
-        return True
-    if state.get("unreadable"):
-        return bool(state["session_id"] == tip["session_id"])  # who knows: it counts
-    if state.get("shadow_ref") == tip["ref"]:
-        return True
-    base = str(state.get("base_commit") or "")
-    home = ids.worktree_hash(str(state.get("worktree_id") or ""))
-    plain = (f"{shadow.BRANCHES}{base[:7]}-{home}", shadow.BRANCHES + base[:7])
-    return len(base) >= 7 and not state["streams"] and tip["ref"] in plain
 
 
 def listed(folder: str) -> list[str]:

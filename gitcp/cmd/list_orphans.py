@@ -1,0 +1,50 @@
+"""gitcp-list-orphans - list what no session and no commit needs"""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp import cli
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.core.findings import Finding
+    from gitcp.record import Stage
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-list-orphans", "List what no session and no commit needs.")
+    age = "what has not been used for so long (default: what is configured)"
+    p.add_argument("--older-than", type=days, metavar="<days>", help=age)
+    return p
+
+
+def days(value: str) -> int:
+    """A number of days, as an option has it."""
+    if not value.isascii() or not value.isdecimal():
+        raise ValueError(value)
+    return int(value)
+
+
+def listed(older_than: int | None) -> list[Finding]:
+    """A record of type finding for each thing (core.orphans); nothing is changed."""
+    from gitcp.repo import Repo
+    from gitcp.store import orphans
+    from gitcp.store.ahead import Ahead
+    from gitcp.store.survey import Survey
+
+    repo = Repo.find()
+    with Ahead(repo) as objects:
+        return list(orphans.find(Survey(repo, objects), orphans.Ages(repo, older_than)))
+
+
+def bind(argv: Sequence[str]) -> Stage:
+    """A source: what comes in is not read."""
+    args = parser().parse_args(argv)
+    return lambda _: listed(args.older_than)
+
+
+def main() -> int:
+    return cli.source_main(bind, sys.argv[1:])

@@ -1,0 +1,90 @@
+"""Streams that no session needs: those no state names, and archives that have expired."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.orphans import days, orphan
+from gitcp.errors import Error
+from gitcp.store import shadow
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.core.findings import Finding
+    from gitcp.repo import Repo
+    from gitcp.store.shadow import Tip
+    from gitcp.store.survey import Survey
+
+
+def find(survey: Survey, keep: float, now: float) -> Iterator[Finding]:
+    """The streams that no state names, and archives that are old; seconds that such are kept.
+
+    An archive that a state names goes with what that has in it alone (`alone`: session ->
+    paths), never while the session is active.
+    """
+    doomed: list[tuple[Tip, str]] = []
+    for tip in survey.tips:
+        on, age = survey.on(tip), now - _since(survey.repo, tip)
+        archived = tip["ref"].startswith(shadow.ARCHIVE)
+        old = age >= keep and tip["ref"] not in survey.held
+        # Of a state that cannot be read nobody knows what it names.
+        free = archived and all(state["phase"] in ("idle", "ended") for state in on)
+        orphaned = survey.orphaned(tip)
+        if old and (orphaned or (free and on)):
+            doomed.append((tip, f"{days(age)} old"))
+        elif orphaned:
+            reason = f"no state names it; {days(age)} old"
+            yield orphan("orphan-stream", tip["ref"], reason, settled=False, **_facts(tip))
+    without = {tip["ref"] for tip, _ in doomed}
+    for tip, age_ in doomed:
+        archived = tip["ref"].startswith(shadow.ARCHIVE)
+        alone = _alone(survey, tip, without)
+        reason = f"{age_}; settles {_told(alone)}" if alone else f"no state needs it; {age_}"
+        kind = "expired-archive" if archived else "orphan-stream"
+        yield orphan(kind, tip["ref"], reason, alone=alone, **_facts(tip))
+
+
+def _facts(tip: Tip) -> dict[str, object]:
+    return {"ref": tip["ref"], "oid": tip["oid"], "time": tip["time"], "stream": tip["stream"]}
+
+
+def _alone(survey: Survey, tip: Tip, without: set[str]) -> dict[str, list[str]]:
+    """session -> the paths its state names that no ref of the stream records once the refs
+    without are gone."""
+    on = survey.on(tip)
+    stay = _kept(survey, tip["stream"], without) if on else set()
+    found = {
+        state["session_id"]: sorted(
+            {p for s in state["streams"] if s["id"] == tip["stream"] for p in s["files"]} - stay
+        )
+        for state in on
+    }
+    return {name: paths for name, paths in found.items() if paths}
+
+
+def _told(alone: dict[str, list[str]]) -> str:
+    return "; ".join(f"{' '.join(paths)} of '{name}'" for name, paths in alone.items())
+
+
+def _since(repo: Repo, tip: Tip) -> float:
+    """When a stream came to be what it is: an old one may have been archived just now."""
+    try:
+        return max(tip["time"], os.stat(os.path.join(repo.common, tip["ref"])).st_mtime)
+    except OSError:
+        return tip["time"]  # packed long ago
+
+
+def _kept(survey: Survey, stream: str, without: set[str]) -> set[str]:
+    """The paths that refs of a stream record, those refs left out that are without."""
+    found: set[str] = set()
+    for tip in survey.tips:
+        if tip["stream"] == stream and tip["ref"] not in without:
+            try:
+                found.update(shadow.recorded(survey.objects, tip))
+            except Error:  # not everything of it is there: nothing is known to be away
+                found.update(
+                    path for s in survey.on(tip) for x in s["streams"] for path in x["files"]
+                )
+    return found
