@@ -1,0 +1,90 @@
+"""gitcp-clean - remove what is settled"""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp import cli
+from gitcp.commands import TOOLS
+from gitcp.errors import OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitcp.core.findings import Finding
+
+    Cleaned = tuple[list[Finding], list[Finding]]  # what goes or went, what is kept for now
+
+
+def parser() -> cli.Parser:
+    from gitcp.cmd.list_orphans import days
+
+    p = cli.Parser("gitcp-clean", TOOLS["clean"])
+    p.add_argument("-f", "--force", action="store_true", help="delete it; else it is only shown")
+    age = "what has not been used for so long (default: what is configured)"
+    p.add_argument("--older-than", type=days, metavar="<days>", help=age)
+    p.add_argument("--json", action="store_true", help="write records, one to a line")
+    return p
+
+
+def main() -> int:
+    return cli.guard(lambda: run(sys.argv[1:]))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Show what is settled, or delete it."""
+    from gitcp import record
+
+    args = parser().parse_args(argv)
+    going, kept = cleaned(args.older_than, args.force)
+    if args.json:
+        records = [{**one, "deleted": args.force} for one in going]
+        record.write(sys.stdout.buffer, [*records, *({**one, "deleted": False} for one in kept)])
+        return OK
+    for line in shown(going, kept, args.force):
+        print(cli.printable(line))
+    return OK
+
+
+def cleaned(older_than: int | None, force: bool) -> Cleaned:
+    """What is settled, deleted with force, and what will be later on."""
+    from gitcp.repo import Repo
+    from gitcp.store import cleaning, orphans
+    from gitcp.store.ahead import Ahead
+    from gitcp.store.survey import Survey
+
+    repo = Repo.find()
+    ages = orphans.Ages(repo, older_than)
+    with Ahead(repo) as objects:
+        found = list(orphans.find(Survey(repo, objects), ages))
+    kept = [one for one in found if not one["settled"]]
+    settled = [one for one in found if one["settled"]]
+    return cleaning.clean(repo, ages, settled) if force else settled, kept
+
+
+def shown(going: Sequence[Finding], kept: Sequence[Finding], force: bool) -> Iterator[str]:
+    """The lines a person reads, in the groups of the original program (E§1)."""
+    if going:
+        items = f"{len(going)} item{'s' if len(going) > 1 else ''}"
+        yield f"Deleted {items}:" if force else f"Found {items.replace(' ', ' orphaned ')}:"
+        yield from _groups(going)
+    else:
+        yield "No orphaned items to clean up."
+    if kept:
+        yield f"\nKept until it is old ({len(kept)}):"
+        yield from (f"  {one['subject']}  {one['reason']}" for one in kept)
+    if going and not force:
+        yield "\nRun with --force to delete these items."
+
+
+def _groups(found: Iterable[Finding]) -> Iterator[str]:
+    from gitcp.core.orphans import KINDS
+
+    of: dict[str, list[Finding]] = {}
+    for one in found:
+        of.setdefault(one["kind"], []).append(one)
+    for kind, heading in KINDS.items():
+        if kind in of:
+            yield f"\n{heading} ({len(of[kind])}):"
+            yield from (f"  {one['subject']}  {one['reason']}" for one in of[kind])
