@@ -42,8 +42,10 @@ def streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
     here, or was and is settled now.  Others stay where coming back finds them.
     """
     every = f"{shadow.BRANCHES}*-{repo.worktree_hash}"
-    found, own = [], place.branches(repo, base)
+    found, own, moved = [], place.branches(repo, base), place.branches(repo, new)
     for ref in dict.fromkeys([*own, *refs.listing(repo, every, every + "-*")]):
+        if ref in moved:
+            continue  # by a session's event, between the commit and this hook
         try:
             tip = shadow.read(objects, ref)
         except Error as e:
