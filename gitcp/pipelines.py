@@ -6,8 +6,8 @@ replaces an entry; the value `default` stands for the one here (gitcp-hook(1)).
 
 DEFAULT: dict[str, list[list[str]]] = {
     # events of agents
-    "session-start": [["update-session"]],
-    "turn-start": [["update-session"], ["match-stream"]],
+    "session-start": [["update-session"], ["finalize"]],
+    "turn-start": [["update-session"], ["match-stream"], ["finalize"]],
     "tool-start": [["update-session"]],
     "tool-end": [["update-session"]],
     "subagent-start": [["update-session"]],

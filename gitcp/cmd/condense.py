@@ -41,13 +41,12 @@ def _one(match: Record) -> None:
 
     repo = Repo.here()
     with Objects.shared(repo) as objects:
-        made = need_commit(objects, match["commit"])
+        made, old = need_commit(objects, match["commit"]), match["old"]
         if match["dismissed"]:
-            condense.dismiss(repo, objects, made, list(match["sessions"]))
+            condense.dismiss(repo, objects, made, list(match["sessions"]), old)
         elif match["id"]:
-            condense.commit(
-                repo, objects, made, match["id"], match["sessions"], noted=match["noted"]
-            )
+            about = (made, match["id"], match["sessions"], old)
+            condense.commit(repo, objects, *about, noted=match["noted"])
             if match["noted"]:
                 notes.add(repo, objects, made["oid"], match["id"])
 

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from gitcp.record import Record, Stage
 
 
+_STARTS = ("session-start", "turn-start")
+
+
 def parser() -> Parser:
     """No options: whose turn ended is in the event."""
     from gitcp import cli
@@ -20,37 +23,47 @@ def parser() -> Parser:
 
 
 def bind(argv: Sequence[str]) -> Stage:
-    """An event's session gets its turn's committed checkpoints finalized."""
+    """An event's session gets its turn's committed checkpoints finalized; where a session
+    starts, also those of sessions whose agent died."""
     if argv:
         parser().parse_args(argv)
     return _finalize
 
 
 def _finalize(records: Iterable[Record]) -> Iterator[Record]:
-    from gitcp.repo import Repo
-    from gitcp.store import condense, opened
-    from gitcp.store import state as states
-    from gitcp.store.objects import Objects
-
     for record in records:
         yield record
-        if record.get("type") != "event" or not record.get("session_id"):
-            continue
-        repo, session_id = Repo.here(), record["session_id"]
-        with states.held(repo, [session_id]), Objects.shared(repo) as objects:
-            state = states.load(repo, session_id)
-            if state is None or not (
-                state.get("turn_checkpoint_ids") or state.get("pending_finalize")
-            ):
-                continue
-            done = condense.finalize(repo, objects, state)
-            opened.save(repo, state)
-        for checkpoint_id in done:
-            yield {
-                "type": "checkpoint",
-                "checkpoint_id": checkpoint_id,
-                "session_id": session_id,
-            }
+        if record.get("type") == "event" and record.get("session_id"):
+            for session_id in _whose(record):
+                yield from _one(session_id)
+
+
+def _whose(event: Record) -> list[str]:
+    if event["event"] not in _STARTS:
+        return [event["session_id"]]
+    from gitcp.repo import Repo
+    from gitcp.store import finalize
+
+    gone = finalize.abandoned(Repo.here(), event["session_id"])
+    return [event["session_id"], *gone]
+
+
+def _one(session_id: str) -> Iterator[Record]:
+    from gitcp.repo import Repo
+    from gitcp.store import state as states
+
+    repo, done = Repo.here(), []
+    with states.held(repo, [session_id]):
+        state = states.load(repo, session_id)
+        if state and (state.get("turn_checkpoint_ids") or state.get("pending_finalize")):
+            from gitcp.store import finalize, opened
+            from gitcp.store.objects import Objects
+
+            with Objects.shared(repo) as objects:
+                done = finalize.finalize(repo, objects, state)
+                opened.save(repo, state)
+    for checkpoint_id in done:
+        yield {"type": "checkpoint", "checkpoint_id": checkpoint_id, "session_id": session_id}
 
 
 def main() -> int:

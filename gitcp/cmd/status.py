@@ -87,7 +87,7 @@ def _stream(state: State) -> str:
 
 
 def _about(repo: Repo, settled: int) -> Record:
-    from gitcp.store import condense, refs
+    from gitcp.store import account, refs
 
     return {
         "type": "status",
@@ -95,7 +95,7 @@ def _about(repo: Repo, settled: int) -> Record:
         "strategy": repo.config.get("gitcp.strategy", "manual-commit"),
         "worktree_path": repo.top or repo.git_dir,
         "worktree": repo.worktree_hash,
-        "branch": condense.branch(repo) or "",
+        "branch": account.branch(repo) or "",
         "head": refs.head(repo) or "",
         "settled": settled,
         "unpushed": _unpushed(repo),

@@ -6,10 +6,8 @@ checkpoint on v1 and settles its state (unhooked.py).
 
 from __future__ import annotations
 
-import os
-
-from gitcp.core import remaining, tokens
-from gitcp.store import blobs, checkpoint, committed, credit, link, opened, shadow, tasks, work
+from gitcp.core import remaining
+from gitcp.store import account, blobs, checkpoint, committed, credit, link, opened, shadow, work
 from gitcp.store import state as states
 from gitcp.store.recall import recall
 from gitcp.store.tree import Lookup
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.match import Staged
-    from gitcp.core.tokens import Usage
     from gitcp.repo import Repo
     from gitcp.store.commit import Commit
     from gitcp.store.committed import SessionData
@@ -36,20 +33,32 @@ def commit(
     made: Commit,
     checkpoint_id: str,
     sessions: dict[str, Linked],
+    old: str,
     noted: bool = False,
 ) -> list[str]:
     """Condense every session of a commit under checkpoint_id; return those that were there.
 
-    noted: the commit does not carry the id; metadata names it, the caller writes the note.
+    old: what HEAD was before.  noted: the commit does not carry the id; metadata names it, the
+    caller writes the note.
     """
     with states.held(repo, list(sessions)):
         found = {sid: state for sid in sessions if (state := recall(repo, objects, sid))}
+        for state in found.values():
+            _catch_up(repo, objects, state, made, old)
         together(
             repo, objects, made, checkpoint_id, [(found[s], sessions[s]) for s in found], noted
         )
         for state in found.values():
             opened.save(repo, state)
     return list(found)
+
+
+def _catch_up(repo: Repo, objects: Objects, state: State, made: Commit, old: str) -> None:
+    # A commit before this one that was killed, or had no hooks: it would be out of sight.
+    if state["base_commit"] not in ("", old, made["oid"]):
+        from gitcp.store import unhooked
+
+        unhooked.link_all(repo, objects, state, state["base_commit"], old)
 
 
 def together(
@@ -74,8 +83,8 @@ def together(
     for state, linked in sessions:
         stored = work.said(repo, objects, state)
         storeds.append(stored)
-        data = _data(repo, state, linked, changes, stored)
-        data["tasks"] = {**_tasks(objects, live, state), **(files or {})}
+        data = account.data(repo, state, linked, changes, stored)
+        data["tasks"] = {**account.task_files(objects, live, state), **(files or {})}
         data["metadata"] |= extra or {}
         others = {sid: other for sid, other in every.items() if other is not state}
         data["metadata"]["initial_attribution"] = credit.attribution(
@@ -88,68 +97,6 @@ def together(
     for (state, _), stored in zip(sessions, storeds, strict=True):
         settle(repo, objects, state, made, changes, parent)
         _moved_on(state, checkpoint_id, stored, made["oid"])
-
-
-def _data(
-    repo: Repo, state: State, linked: Linked, changes: dict[str, Staged], stored: Stored | None
-) -> SessionData:
-    from gitcp.store import usage
-
-    cumulative = usage.of(repo, state, stored)
-    metadata: dict[str, Any] = {
-        "cli_version": state.get("cli_version"),
-        "session_id": state["session_id"],
-        "strategy": "manual-commit",
-        "created_at": states.timestamp(),
-        "branch": branch(repo),
-        "checkpoints_count": state.get("checkpoint_count", 0),
-        "files_touched": sorted(linked["paths"]),
-        "agent": state.get("agent_type"),
-        "turn_id": state.get("turn_id"),
-        "transcript_identifier_at_start": state.get("transcript_identifier_at_start"),
-        "checkpoint_transcript_start": state.get("checkpoint_transcript_start", 0),
-        "transcript_path": _home_relative(state.get("transcript_path")),
-        "files": files(state, linked, changes),
-    }
-    if cumulative:
-        state["token_usage"] = cumulative
-        metadata["token_usage"] = cumulative
-        before: Usage | None = state.get("tokens_at_condensation")
-        metadata["token_usage_delta"] = tokens.subtract(cumulative, before)
-        state["tokens_at_condensation"] = cumulative
-    return {
-        "session_id": state["session_id"],
-        "transcript": stored,
-        "prompts": work.spoken(repo, state, stored),
-        "metadata": metadata,
-        "ephemeral_branch": state.get("shadow_ref", "").removeprefix("refs/heads/"),
-    }
-
-
-def _tasks(objects: Objects, live: shadow.Live, state: State) -> dict[str, bytes]:
-    """The task files on the session's live streams: path below tasks/ -> bytes."""
-    found = {}
-    for stream in state["streams"]:
-        tip = live.tip(stream["id"], stream["ref"])
-        for path, oid in tasks.stored(objects, tip, state["session_id"]).items():
-            found[path] = objects.need(oid, "blob")
-    return found
-
-
-def files(state: State, linked: Linked, changes: dict[str, Staged]) -> dict[str, dict[str, Any]]:
-    """For each path of the commit that is the session's: what it is there, and the turn and
-    prompt that made it (002 caveat 4)."""
-    recorded: dict[str, dict[str, Any]] = {}
-    for stream in state["streams"]:
-        recorded |= stream["files"]
-    turns, found = state.get("turns", {}), {}
-    for path in linked["paths"]:
-        _, _, mode, oid = changes.get(path, ("", None, "000000", None))
-        # Not recorded yet: the turn that runs wrote it.
-        turn_id = recorded.get(path, {}).get("turn_id") or state.get("turn_id", "")
-        prompt = turns.get(turn_id, {}).get("prompt", "")
-        found[path] = {"oid": oid or "", "mode": mode, "turn_id": turn_id, "prompt": prompt}
-    return found
 
 
 def settle(
@@ -184,13 +131,14 @@ def settle(
     checkpoint.clear_verdict(state)
 
 
-def dismiss(repo: Repo, objects: Objects, made: Commit, session_ids: list[str]) -> None:
+def dismiss(repo: Repo, objects: Objects, made: Commit, session_ids: list[str], old: str) -> None:
     """The person took the line out: nothing is linked, what is fully committed is settled."""
     parent, changes = link.of_commit(objects, made)
     with states.held(repo, session_ids):
         for session_id in session_ids:
             state = recall(repo, objects, session_id)
             if state:
+                _catch_up(repo, objects, state, made, old)
                 settle(repo, objects, state, made, changes, parent)
                 state["base_commit"] = made["oid"]
                 opened.save(repo, state)
@@ -211,48 +159,3 @@ def _moved_on(state: State, checkpoint_id: str, stored: Stored | None, head: str
         late = state.setdefault("pending_finalize", {"ids": []})
         late["ids"] = [*late["ids"], checkpoint_id]
         late["size"] = stored.size
-
-
-def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
-    """Give the turn's checkpoints the complete transcript, in one v1 commit; return their ids.
-
-    What a turn's end finalized stays noted with its size: a transcript that was flushed late
-    completes it once more, at the next event.  The caller saves the state.
-    """
-    late = state.get("pending_finalize") or {"ids": [], "size": -1}
-    mine = [*late["ids"], *state.get("turn_checkpoint_ids", ())]
-    ids = list(dict.fromkeys(mine))
-    if not ids:
-        return []
-    stored = work.said(repo, objects, state, whole=True)
-    fresh = bool(state.pop("turn_checkpoint_ids", None))
-    if stored is None or (not fresh and stored.size == late["size"]):
-        return []
-    data: SessionData = {
-        "session_id": state["session_id"],
-        "transcript": stored,
-        "prompts": work.spoken(repo, state, stored),
-        "metadata": {"agent": state.get("agent_type")},
-    }
-    subject = f"Finalize transcript for Checkpoint: {ids[0]}"
-    committed.write(repo, objects, [(one, data) for one in ids], subject=subject)
-    state.pop("pending_finalize", None)
-    if fresh:
-        state["pending_finalize"] = {"ids": ids, "size": stored.size}
-    return ids
-
-
-def branch(repo: Repo) -> str | None:
-    """The name of the branch HEAD is on; None when detached."""
-    try:
-        with open(os.path.join(repo.git_dir, "HEAD"), encoding="utf-8") as f:
-            return f.read().strip().partition("refs/heads/")[2] or None
-    except (OSError, UnicodeDecodeError):
-        return None
-
-
-def _home_relative(path: str | None) -> str | None:
-    home = os.path.expanduser("~")
-    if path and path.startswith(home + os.sep):
-        return os.path.relpath(path, home)
-    return path

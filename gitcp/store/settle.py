@@ -38,9 +38,9 @@ def leftovers(repo: Repo, objects: Objects, state: State, event: dict[str, Any],
         checkpoint(repo, objects, state, event)
     moved(repo, objects, state, now)
     if interrupted or state.get("pending_finalize"):
-        from gitcp.store import condense
+        from gitcp.store import finalize
 
-        condense.finalize(repo, objects, state)
+        finalize.finalize(repo, objects, state)
 
 
 def checkpoint(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> str | None:
