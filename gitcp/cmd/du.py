@@ -1,0 +1,77 @@
+"""gitcp-du - show what takes how much space"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from gitcp import cli
+from gitcp.commands import TOOLS
+from gitcp.core import usage
+from gitcp.errors import OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gitcp.core.usage import Sum
+    from gitcp.record import Record
+
+_KEYS = {"kind": "kind", "session": "session_id", "age": "age"}
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-du", TOOLS["du"])
+    what = "what to sum by: kind, session or age (default: %(default)s)"
+    p.add_argument("--by", choices=tuple(_KEYS), default="kind", metavar="<what>", help=what)
+    p.add_argument("-b", "--bytes", action="store_true", help="show bytes, not larger units")
+    p.add_argument("--json", action="store_true", help="write records, one to a line")
+    return p
+
+
+def main() -> int:
+    return cli.guard(lambda: run(sys.argv[1:]))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Show the sums; nothing is changed."""
+    from gitcp import record
+    from gitcp.repo import Repo
+    from gitcp.store import space
+
+    args = parser().parse_args(argv)
+    sums = usage.totals(space.items(Repo.find()), args.by, time.time())
+    if args.json:
+        record.write(sys.stdout.buffer, records(sums, args.by))
+        return OK
+    for line in lines(sums, args.by, args.bytes):
+        print(line)
+    return OK
+
+
+def records(sums: Sequence[Sum], by: str) -> Iterator[Record]:
+    """A record of type usage for each sum."""
+    for name, size, count in sums:
+        yield {"type": "usage", _KEYS[by]: name, "bytes": size, "items": count}
+
+
+def lines(sums: Sequence[Sum], by: str, exact: bool) -> list[str]:
+    """The sums as a table with their total; exact: in bytes."""
+    from gitcp import term
+
+    def shown(size: int) -> str:
+        return str(size) if exact else usage.human(size)
+
+    told = [(shown(size), f"{_name(name, by)}  ({count})") for name, size, count in sums]
+    told.append((shown(sum(size for _, size, _ in sums)), "total"))
+    width = max(len(size) for size, _ in told)
+    return [f"{size:>{width}}  {term.clean(name)}" for size, name in told]
+
+
+def _name(name: str, by: str) -> str:
+    if by == "kind":
+        return usage.KINDS[name]
+    if by == "session":
+        return name or "of several sessions or none"
+    ages = {"today": "less than a day old", "older": "older", "": "of unknown age"}
+    return ages.get(name, f"less than a {name} old")

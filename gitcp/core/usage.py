@@ -1,0 +1,69 @@
+"""What takes how much space: sums by kind, session and age, shown in units people read."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TypedDict
+
+    class Item(TypedDict):
+        """One object or file.  time: when it came to be, in seconds since 1970, 0 unknown."""
+
+        kind: str
+        session_id: str
+        time: float
+        bytes: int
+
+    Sum = tuple[str, int, int]  # name, bytes, how many
+
+
+# kind -> what it is, in the order in which they are shown
+KINDS = {
+    "transcripts": "transcripts of committed checkpoints",
+    "checkpoints": "all else of committed checkpoints",
+    "notes": "links in notes",
+    "streams": "streams of temporary checkpoints",
+    "archives": "archived streams",
+    "edits": "edits of sessions",
+    "states": "states of sessions",
+    "caches": "caches and scratch files",
+}
+_DAY = 86400
+_AGES = (("today", _DAY), ("week", 7 * _DAY), ("month", 30 * _DAY), ("year", 365 * _DAY))
+AGES = (*(name for name, _ in _AGES), "older")
+_UNITS = ("KiB", "MiB", "GiB", "TiB")
+
+
+def totals(items: Iterable[Item], by: str, now: float) -> list[Sum]:
+    """Sums by 'kind' or 'age' in their order, by 'session' the largest first.
+
+    What is of no session, or of no known time, has the name ''; where nothing is, no sum.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    for item in items:
+        name = item["kind"] if by == "kind" else item["session_id"]
+        if by == "age":
+            name = age(now - item["time"]) if item["time"] else ""
+        size, count = found.get(name, (0, 0))
+        found[name] = (size + item["bytes"], count + 1)
+    rows = [(name, *sums) for name, sums in found.items()]
+    if by == "session":
+        return sorted(rows, key=lambda row: (row[0] == "", -row[1], row[0]))
+    order = [*KINDS, *AGES, ""]
+    return sorted(rows, key=lambda row: order.index(row[0]))
+
+
+def age(seconds: float) -> str:
+    """The class of an age: made within a day, a week, a month, a year, or before."""
+    return next((name for name, limit in _AGES if seconds < limit), "older")
+
+
+def human(count: int) -> str:
+    """A number of bytes in its largest unit: `512 B`, `1.4 MiB`."""
+    value, unit = float(count), "B"
+    for larger in _UNITS:
+        if value < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
