@@ -126,6 +126,7 @@ def _record(state: State, spot: Place, content: Content) -> None:
         streams.remove(found)
     streams.append(found)  # the last one is where the session is
     _supersede(streams[:-1], content)
+    streams[:-1] = [s for s in streams[:-1] if s["files"]]
     found["ref"], found["base_commit"] = spot["ref"], content["head"]
     turn = state.get("turn_id", "")
     for path, entry in content["mine"].items():

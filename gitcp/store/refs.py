@@ -46,10 +46,21 @@ def update(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
             raise Error(f"'{ref}': neither an old nor a new value")
     data = raw("\0".join(orders) + "\0")
     args = (*_WAYS.split(), "update-ref", "-m", reason, "-z", "--stdin")
-    try:
-        repo.git.run(*args, stdin=data)
-    except GitError as e:
-        raise _explain(repo, e, edits) from None
+    for left in range(len(edits), -1, -1):  # each ref's lock may be one that a kill left
+        try:
+            repo.git.run(*args, stdin=data)
+            return
+        except GitError as e:
+            if not (left and _healed(repo, e)):
+                raise _explain(repo, e, edits) from None
+
+
+def _healed(repo: Repo, e: GitError) -> bool:
+    if ".lock': File exists" not in str(e):
+        return False
+    from gitcp.store import stale
+
+    return stale.heal(repo, str(e))
 
 
 def _explain(repo: Repo, e: GitError, edits: Sequence[Edit]) -> Error:

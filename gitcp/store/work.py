@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # Events in the middle of a turn that get a checkpoint of what it did so far.
 MIDDLE = ("subagent-end", "todo", "compact")
+# Events that find an interrupted turn: the person may have been at work since.
+LATE = ("turn-start", "session-end")
 
 
 def base_tree(objects: Objects, head: str | None) -> str | None:
@@ -87,7 +89,10 @@ def checkpoint_turn(
         step = tasks.step(repo, objects, state, event, now.tip)
         new = new and step is not None
     if new:
-        oid = checkpoint.write(repo, objects, state, _content(repo, objects, state, now, step))
+        content = _content(repo, objects, state, now, step)
+        if event["event"] in LATE:
+            content["undone"] = set()  # by the person (a stash), for all that is known
+        oid = checkpoint.write(repo, objects, state, content)
         if middle:
             turn.reach_middle(repo, session_id, now.entries)
     if not middle:

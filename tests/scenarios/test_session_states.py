@@ -116,6 +116,18 @@ def test_an_interrupted_turn_gets_its_checkpoint_at_the_next_prompt(world: World
     assert a.state["streams"][0]["files"]["src/a.py"]["turn_id"] == turns["two"]
 
 
+def test_a_stash_after_an_interruption_is_not_the_sessions_doing(world: World, a: Agent) -> None:
+    a.turn("one", {"README.md": MORE})
+    a.prompt("two")
+    a.write("src/a.py", "a = 1\n")
+    world.git("stash")
+    a.turn("three", {"src/b.py": "b = 1\n"})
+    assert a.state["files_touched"] == ["README.md", "src/a.py", "src/b.py"]
+    world.git("stash", "pop")
+    [one] = world.commit("README.md")
+    assert list(world.committed(one)) == ["session-a"]
+
+
 def test_a_session_left_in_the_middle_of_a_turn_still_links(world: World, a: Agent) -> None:
     a.prompt("one")
     a.write("src/a.py", "a = 1\n")
