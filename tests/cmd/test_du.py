@@ -98,6 +98,26 @@ def test_streams_archives_and_edits_are_told_apart(repo: Path) -> None:
     assert list(sums(here, "session"))[:3] == ["s-three", "s-two", "s-one"]
 
 
+def test_an_object_is_as_old_as_the_first_commit_that_has_it(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ref = "refs/heads/entire/1234567-e3b0c4"
+    parent: tuple[str, ...] = ()
+    (repo / "large").write_bytes(noise(100_000))
+    for date in (946684800, 978307200):  # 2000 and 2001
+        monkeypatch.setenv("GIT_COMMITTER_DATE", f"{date} +0000")
+        (repo / "small").write_text(str(date))
+        git("add", "-A")
+        tree, message = git("write-tree"), "x\n\nEntire-Session: s-one"
+        git("update-ref", ref, git("commit-tree", tree, *parent, "-m", message))
+        parent = ("-p", ref)
+    by_time: dict[float, int] = {}
+    for item in space.items(Repo.find()):
+        by_time[item["time"]] = by_time.get(item["time"], 0) + item["bytes"]
+    assert by_time[946684800] > 50_000
+    assert 0 < by_time[978307200] < 1000
+
+
 def test_files_are_states_and_caches_of_their_session(repo: Path) -> None:
     for name, size in (
         ("entire-sessions/s-one.json", 10),

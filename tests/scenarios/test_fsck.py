@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,9 @@ import pytest
 
 from gitcp.core import findings
 from gitcp.repo import Repo
-from gitcp.store import check_store
+from gitcp.store import check_repair, check_store, check_transcript
+from gitcp.store.ahead import Ahead
+from gitcp.store.transcript import content_hash
 from tests.broken import MENDED, STORED, Store
 from tests.conftest import SEALED
 from tests.harness import World
@@ -98,6 +101,23 @@ def test_a_lock_somebody_holds_is_left(store: Store) -> None:
     lock.write_text("")
     assert store.check(repair=True) == []
     assert lock.exists()
+
+
+def test_a_file_that_is_young_again_is_put_back(store: Store) -> None:
+    store.old("gitcp/tmp/1-2")
+    path = store.git_dir / "gitcp/tmp/1-2"
+    os.utime(path)
+    assert check_repair.remove(store.repo, str(path), 3600) == ""
+    assert path.exists()
+
+
+def test_the_hash_of_a_transcript_goes_on_only_from_its_own_beginning(repo: Path) -> None:
+    here, hashes = Repo.find(), check_transcript.Hashes()
+    with Ahead(here) as objects:
+        one, two, three, other = (objects.write("blob", b"%d" % n) for n in range(4))
+        for oids in ([one, two], [one, two, three], [one], [other, two], [other, two, three]):
+            whole = b"\n".join(objects.need(oid, "blob") for oid in oids)
+            assert hashes.of(objects, "s", oids) == content_hash(whole)
 
 
 @pytest.mark.parametrize("name", ["0/full.jsonl", "0/prompt.txt", "0/tasks/t/agent-1.jsonl"])
