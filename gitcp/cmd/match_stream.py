@@ -41,7 +41,7 @@ def _decide(event: Record) -> Iterator[Record]:
     from gitcp.store.objects import Objects
 
     repo = Repo.here()
-    dirty = {path: tuple(e) if e else None for path, e in event["dirty"].items()}
+    dirty = {path: tuple(e) if e else None for path, e in event["dirty"]}
     with states.held(repo, [event["session_id"]]), Objects.shared(repo) as objects:
         state = states.load(repo, event["session_id"])
         if state is None:

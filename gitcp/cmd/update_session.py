@@ -81,7 +81,7 @@ def _turn_start(repo: Repo, objects: Objects, event: Record) -> list[Record]:
         session.go_on(repo, state, event)
     else:
         session.begin_turn(repo, state, event, head, dirty, began)
-        event["dirty"], event["head"] = dirty, head
+        event["dirty"], event["head"] = list(dirty.items()), head
     opened.save(repo, state)
     return [{"type": "say", "message": moved}] if moved else []
 
