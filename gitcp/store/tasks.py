@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from gitcp.repo import Repo
+    from gitcp.store.committed import SessionData
     from gitcp.store.objects import Objects
     from gitcp.store.shadow import Tip
     from gitcp.store.state import State
@@ -110,6 +111,18 @@ def _of_agent(state: State, agent_id: str | None) -> str | None:
     if named:
         return str(named[0])
     return str(next(iter(running))) if len(running) == 1 else None
+
+
+def commit(repo: Repo, objects: Objects, state: State, step: Step) -> None:
+    """Put a step that left nothing to the stream with the last commit of its turn: it made that
+    one, or came after; without a commit there is nothing it belongs to."""
+    ids = state.get("turn_checkpoint_ids")
+    if ids:
+        from gitcp.store import committed
+
+        files = {path.removeprefix("tasks/"): data for path, data in step["files"].items()}
+        said: SessionData = {"session_id": state["session_id"], "tasks": files}
+        committed.write(repo, objects, [(ids[-1], said)])
 
 
 def stored(objects: Objects, tip: Tip | None, session_id: str) -> dict[str, str]:

@@ -87,6 +87,8 @@ def checkpoint_turn(
         new = False
     if event["event"] in ("subagent-end", "todo"):
         step = tasks.step(repo, objects, state, event, now.tip)
+        if step and not new:
+            tasks.commit(repo, objects, state, step)
         new = new and step is not None
     if new:
         content = _content(repo, objects, state, now, step)
