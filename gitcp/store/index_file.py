@@ -23,7 +23,7 @@ def distrust(path: str, since: int, algo: str) -> None:
     """
     with open(path, "rb") as f:
         data = bytearray(f.read())
-    doubted = [at for at, changed, dated in _entries(data, algo) if changed >= since > dated]
+    doubted = [at for at, changed, dated in entries(data, algo) if changed >= since > dated]
     for at in doubted:
         data[at + _STAT - 4 : at + _STAT] = bytes(4)  # the mark is git's own: size 0
     if doubted:
@@ -35,8 +35,11 @@ def distrust(path: str, since: int, algo: str) -> None:
             f.write(data)
 
 
-def _entries(data: bytearray, algo: str) -> Iterator[tuple[int, int, int]]:
-    """(offset, ctime, mtime) of each entry, in seconds (gitformat-index(5))."""
+def entries(data: bytearray, algo: str) -> Iterator[tuple[int, int, int]]:
+    """(offset, ctime, mtime) of each entry of an index file, in seconds (gitformat-index(5)).
+
+    algo: 'sha1' or 'sha256'.  Nothing for a format that is not known.
+    """
     signature, version, count = struct.unpack_from(">4sII", data)
     if signature != b"DIRC" or version not in (2, 3, 4):
         return

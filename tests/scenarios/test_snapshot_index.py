@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store import index
+from gitcp.store import index, index_file
 from tests.snapshots import assert_exact, git, listing, oracle, seed, sh, take
 
 CASES = {
@@ -26,8 +26,9 @@ CASES = {
     "a split index": "git update-index --split-index; echo 2 >>README.md; git add .; echo >>src/app.py",
     "the untracked cache": "git update-index --force-untracked-cache; git status; echo 1 >src/new",
     "core.fsmonitor with a hook that lies": (
-        "printf '#!/bin/sh\\nprintf 1\\\\\\\\0' >../liar; chmod +x ../liar;"
-        "git config core.fsmonitor ../liar; git status; echo 2 >>README.md; echo 1 >src/new"
+        "printf '#!/bin/sh\\nprintf \"1\\\\0\"\\n' >../liar; chmod +x ../liar;"
+        'git config core.fsmonitor "$PWD/../liar"; git status; git update-index --fsmonitor;'
+        "git update-index --fsmonitor-valid README.md; gitcp_seed; echo 2 >>README.md; echo 1 >src/new; test -z \"$(git status --short -uno)\""
     ),
     "core.ignoreStat": "git config core.ignoreStat true; echo 2 >>README.md; git add .; echo >>README.md",
     "status.showUntrackedFiles=no": "git config status.showUntrackedFiles no; echo n >n",
@@ -144,6 +145,26 @@ def test_same_size_and_a_restored_date_within_a_second_are_seen(
     tree, _ = take()
     assert listing(tree)["README.md"][1] == git("hash-object", "README.md").decode().strip()
     assert git("ls-files", "-s", env={"GIT_INDEX_FILE": ".git/gitcp/index"}).count(b"\n") == 5
+
+
+def test_same_size_and_a_restored_date_are_seen_by_the_time_of_change(repo: Path) -> None:
+    sh("git config core.trustctime false; git config core.checkStat minimal")
+    before = Path("README.md").read_bytes()
+    os.utime("README.md", (10**9, 10**9))
+    sh("git add -A; git commit -qm old --allow-empty")
+    seed()
+    path = Path(".git/gitcp/index")  # as if the edit came an hour after the commit
+    data = bytearray(path.read_bytes())
+    for at, changed, _ in index_file.entries(data, "sha1"):
+        data[at : at + 4] = (changed - 3600).to_bytes(4)
+        data[at + 36 : at + 40] = os.stat(bytes(data[at + 62 :]).split(b"\0")[0]).st_size.to_bytes(
+            4
+        )
+    path.write_bytes(data)
+    assert not take()[1].changes
+    Path("README.md").write_bytes(b"X" + before[1:])
+    os.utime("README.md", (10**9, 10**9))
+    assert_exact(repo)
 
 
 @pytest.mark.parametrize("turn", range(20))

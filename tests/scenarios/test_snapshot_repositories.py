@@ -56,6 +56,24 @@ def test_exact_with(case: str, seeded: bool, repo: Path) -> None:
     assert_exact(repo)
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        "mkdir d; echo 1 >d/a; git add .; git commit -qm d; rm d/a",
+        "mkdir d; echo 1 >d/a; git add .; git commit -qm d; echo 2 >>d/a; echo 3 >d/new",
+        "git rm -rq --cached src; git commit -qm 1; mkdir d; mv src/* d; rmdir src; mv d src",
+    ],
+)
+def test_exact_where_a_repository_begins_in_a_directory_our_index_does_not_know(
+    script: str, repo: Path
+) -> None:
+    seed()
+    sh(script)
+    inside = "d" if Path("d").exists() else "src"
+    sh(f"git init -q {inside}; git -C {inside} commit -qm nested --allow-empty")
+    assert_exact(repo)
+
+
 def test_a_nested_repository_without_a_commit_is_left_out(repo: Path) -> None:
     sh("echo 1 >f")
     want = oracle(repo.parent / "i")

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from gitcp.errors import Error
 from gitcp.repo import Repo
 from gitcp.store import blobs, snapshot
 from gitcp.store.objects import Objects
+from gitcp.store.tree import Lookup
 from tests.snapshots import assert_exact, footprint, git, listing, seed, sh, take
 
 TOP = Path(__file__).parents[2]
@@ -76,13 +78,13 @@ def test_a_killed_snapshot_leaves_nothing_in_the_object_database(step: str, repo
     assert_exact(repo)
 
 
-@pytest.mark.parametrize("delay", range(12))
+@pytest.mark.parametrize("delay", range(6))
 def test_a_pipe_killed_at_any_time_leaves_no_half_made_ref(delay: int, repo: Path) -> None:
     sh("for i in $(seq 30); do echo $i >f$i; done; git branch snap")
     env = {**os.environ, "PATH": f"{TOP}/bin:{os.environ['PATH']}"}
     child = subprocess.Popen(["sh", "-c", PIPE], env=env, start_new_session=True, stdout=-3)
     try:
-        child.wait(timeout=delay * 0.03)
+        child.wait(timeout=delay * 0.06)
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()
@@ -148,16 +150,63 @@ def test_a_filtered_file_that_vanishes_while_git_reads(repo: Path) -> None:
     assert set(listing(take()[0])) == {*listing("HEAD"), "a.s"}
 
 
-def test_what_was_pruned_is_stored_again(repo: Path) -> None:
-    sh("echo 1 >new; touch -d '1 hour ago' new; git config core.trustctime false")
-    os.utime("new", (10**9, 10**9))
-    repo_ = Repo.find()
-    oid = git("hash-object", "new").decode().strip()
-    with Objects(repo_) as objects:
-        blobs.resolve(repo_, objects, snapshot.scan(repo_), write=False)
-    assert listing(take()[0])["new"][1] == oid
-    sh(f"rm -f .git/objects/{oid[:2]}/{oid[2:]}")
-    assert listing(take()[0])["new"][1] == oid
+class Counting(Objects):
+    """Objects that count the files they read."""
+
+    read_files = 0
+
+    def write_file(self, path: bytes) -> str:
+        self.read_files += 1
+        return super().write_file(path)
+
+
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what is hashed now count as old enough to be remembered."""
+    later = time.time_ns() + 60 * 10**9
+    monkeypatch.setattr("gitcp.store.statcache.time.time_ns", lambda: later)
+
+
+def stored(write: bool = True, known: bool = False) -> int:
+    """Resolve a scan; return how many files were read to be stored."""
+    repo = Repo.find()
+    with Counting(repo) as objects:
+        tip = Lookup(objects, git("rev-parse", "tip^{tree}").decode().strip()) if known else None
+        blobs.resolve(repo, objects, snapshot.scan(repo), write=write, known=tip)
+        return objects.read_files
+
+
+def test_a_file_that_stayed_as_it_was_is_not_read_again(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sh("echo 1 >new; echo 2 >>README.md; echo 3 >other")
+    settled(monkeypatch)
+    assert [stored(), stored()] == [3, 0]
+    sh("echo 4 >other")
+    assert stored() == 1
+    assert_exact(repo)
+
+
+def test_a_file_that_just_changed_is_read_again(repo: Path) -> None:
+    sh("echo 1 >new")
+    assert [stored(), stored()] == [1, 1]
+
+
+def test_what_was_pruned_is_stored_again(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sh("echo 1 >new")
+    settled(monkeypatch)
+    assert [stored(write=False), stored(), stored()] == [0, 1, 0]
+    sh("git prune --expire=now")
+    assert stored() == 1
+    assert_exact(repo)
+
+
+def test_what_a_ref_holds_in_a_pack_is_not_stored_again(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sh("echo 1 >new; git add .; git commit -qm tip; git branch tip; git reset -q HEAD~; git gc -q")
+    settled(monkeypatch)
+    stored(write=False)
+    assert [stored(known=True), stored()] == [0, 1]
 
 
 def test_a_big_file_under_the_cap_is_streamed(repo: Path) -> None:
