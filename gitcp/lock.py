@@ -7,44 +7,57 @@ The fast path takes the very lock that filelock >= 4 takes, in its way; filelock
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 
 from gitcp import trace
 from gitcp.errors import Busy, Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from typing import Any
 
     from gitcp.repo import Repo
 
 
-@contextmanager
-def exclusive(repo: Repo, name: str, timeout: float = 10.0) -> Iterator[None]:
-    """Hold the named lock of this repository, shared by all of its worktrees.
+class exclusive:
+    """Hold the named lock of this repository, shared by all of its worktrees, in a `with`.
 
     Waits up to timeout seconds, then raises Busy.  The file is never unlinked.
     """
-    path = repo.shared("lock", name.replace("/", "%"))
-    try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        fd = _try(path)
-    except OSError as e:
-        raise Error(f"cannot lock '{name}': {e.strerror}") from None
-    if fd is not None:
-        try:
-            yield
-        finally:
-            os.close(fd)  # lets go of the flock
-        return
-    import filelock
 
-    trace.note("lock", f"waiting for '{name}'")
-    try:
-        with filelock.FileLock(path, timeout, poll_interval=0.01, fallback_to_soft=False):
-            yield
-    except filelock.Timeout:
-        raise Busy(f"'{name}' is locked by another process") from None
+    __slots__ = ("_fd", "_name", "_path", "_timeout", "_waited")
+
+    def __init__(self, repo: Repo, name: str, timeout: float = 10.0) -> None:
+        self._name, self._timeout = name, timeout
+        self._path = repo.shared("lock", name.replace("/", "%"))
+        self._fd: int | None = None
+        self._waited: Any = None  # filelock's own lock, where it was needed
+
+    def __enter__(self) -> None:
+        try:
+            os.makedirs(os.path.dirname(self._path), exist_ok=True)
+            self._fd = _try(self._path)
+        except OSError as e:
+            raise Error(f"cannot lock '{self._name}': {e.strerror}") from None
+        if self._fd is None:
+            self._wait()
+
+    def __exit__(self, *_: object) -> None:
+        if self._fd is not None:
+            os.close(self._fd)  # lets go of the flock
+        else:
+            self._waited.release()
+
+    def _wait(self) -> None:
+        import filelock
+
+        trace.note("lock", f"waiting for '{self._name}'")
+        self._waited = filelock.FileLock(
+            self._path, self._timeout, poll_interval=0.01, fallback_to_soft=False
+        )
+        try:
+            self._waited.acquire()
+        except filelock.Timeout:
+            raise Busy(f"'{self._name}' is locked by another process") from None
 
 
 def _try(path: str) -> int | None:

@@ -7,7 +7,6 @@ import stat
 
 from gitcp.core.status import GONE
 from gitcp.errors import Error
-from gitcp.store import through_git
 from gitcp.store.filters import Filters
 from gitcp.store.statcache import StatCache
 
@@ -121,6 +120,8 @@ class Hasher:
             )
 
     def _convert(self) -> None:
+        from gitcp.store import through_git  # only where filters or attributes apply
+
         changes, work = self._scan.changes, self._work
         for path in list(self._left):
             if os.path.lexists(work.full(path)) and not os.access(work.full(path), os.R_OK):
@@ -140,6 +141,8 @@ class Hasher:
     def _needs_index(self, path: str) -> bool:
         if self._filters.from_head(path):
             return True
+        from gitcp.store import through_git
+
         was = self._scan.changes[path].was
         return was is not None and through_git.has_crlf(self._work, self._objects, path, was[1])
 

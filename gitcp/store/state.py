@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from contextlib import contextmanager
 
 from gitcp import trace
 from gitcp.core import ids
@@ -14,7 +13,7 @@ from gitcp.lock import exclusive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
     from typing import Any
 
     from gitcp.repo import Repo
@@ -145,15 +144,27 @@ def write_file(repo: Repo, path: str, data: bytes, durable: bool = False) -> Non
         os.rename(tmp, path)
 
 
-@contextmanager
-def held(repo: Repo, session_ids: list[str]) -> Iterator[None]:
+class held:
     """Hold the locks of several sessions, taken in the order of their ids (git.md §2)."""
-    if not session_ids:
-        yield
-        return
-    first, *rest = sorted(set(session_ids))
-    with exclusive(repo, f"session-{first}"), held(repo, rest):
-        yield
+
+    __slots__ = ("_all", "_taken")
+
+    def __init__(self, repo: Repo, session_ids: Iterable[str]) -> None:
+        self._all = [exclusive(repo, f"session-{one}") for one in sorted(set(session_ids))]
+        self._taken: list[exclusive] = []
+
+    def __enter__(self) -> None:
+        try:
+            for lock in self._all:
+                lock.__enter__()
+                self._taken.append(lock)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        while self._taken:
+            self._taken.pop().__exit__()
 
 
 def forget(repo: Repo, session_id: str) -> None:
