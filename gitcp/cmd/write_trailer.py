@@ -38,6 +38,7 @@ def _trailers(records: Iterable[Record]) -> Iterator[Record]:
 def _write(match: Record) -> None:
     from gitcp.core import message, trailers
     from gitcp.repo import Repo
+    from gitcp.store import verdicts
 
     repo = Repo.here()
     path, source, ids = match["args"][0], (match["args"] + [""])[1], list(match["ids"])
@@ -59,6 +60,8 @@ def _write(match: Record) -> None:
     if text != before:
         with open(path, "wb") as f:
             f.write(text)
+    if match["sessions"]:
+        verdicts.tell(repo)
 
 
 def _keep_template(repo: Repo, text: bytes | None) -> None:

@@ -94,7 +94,7 @@ def made(repo: Repo, objects: Objects) -> Made:
     if rewriting(repo):
         return told
     ids = trailers.read(raw(commit["message"]))
-    if verdict and holds and verdict["sessions"]:
+    if verdict and holds and verdict["sessions"] and (verdict.get("told") or verdict["id"] in ids):
         told["sessions"] = verdict["sessions"]
         # Without any text it was us who took the line out (check-message).
         told["noted"] = not commit["message"].strip()

@@ -11,24 +11,34 @@ from gitcp.store import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypedDict
+    from typing import NotRequired, TypedDict
 
     from gitcp.repo import Repo
     from gitcp.store.link import Linked
 
     class Verdict(TypedDict):
         """id: '' when nothing is linked; head: HEAD when it was taken; parent: the first
-        parent the commit will have (zeros: none)."""
+        parent the commit will have (zeros: none); told: its id was put into the message, or
+        the person would not have it there."""
 
         id: str
         head: str
         parent: str
         sessions: dict[str, Linked]
+        told: NotRequired[bool]
 
 
 def save(repo: Repo, verdict: Verdict) -> None:
     """Replace the worktree's stored verdict."""
     states.write_file(repo, repo.own("verdict"), json.dumps(verdict).encode())
+
+
+def tell(repo: Repo) -> None:
+    """Note that the message has had the verdict's id: if it lacks it later, that was the
+    person.  Killed before this, nobody took anything out."""
+    verdict = load(repo)
+    if verdict and verdict["sessions"]:
+        save(repo, {**verdict, "told": True})
 
 
 def load(repo: Repo) -> Verdict | None:
