@@ -55,7 +55,7 @@ def cleaned(older_than: int | None, force: bool) -> Cleaned:
     from gitcp.store.survey import Survey
 
     repo = Repo.find()
-    ages = orphans.Ages(repo, older_than)
+    ages = orphans.ages(repo, older_than)
     with Ahead(repo) as objects:
         found = list(orphans.find(Survey(repo, objects), ages))
     kept = [one for one in found if not one["settled"]]

@@ -37,7 +37,7 @@ def listed(older_than: int | None) -> list[Finding]:
 
     repo = Repo.find()
     with Ahead(repo) as objects:
-        return list(orphans.find(Survey(repo, objects), orphans.Ages(repo, older_than)))
+        return list(orphans.find(Survey(repo, objects), orphans.ages(repo, older_than)))
 
 
 def bind(argv: Sequence[str]) -> Stage:

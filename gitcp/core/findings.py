@@ -32,7 +32,11 @@ CODES = {
     "lost-stream": (ERROR, False, "a state names a stream that no ref has"),
     "no-marker": (ERROR, True, "a state has something unsettled, and no marker tells commits"),
     "bad-marker": (WARNING, True, "a marker tells something else than its state"),
-    "orphan-stream": (WARNING, False, "no state names a stream"),
+    "orphan-stream": (
+        WARNING,
+        False,
+        "no state names a stream; a note where commits have settled it",
+    ),
     "not-a-stream": (WARNING, False, "a branch has a name of ours, and no checkpoints"),
     "bad-ref": (ERROR, False, "a ref of ours has no commit"),
     "missing-object": (ERROR, False, "an object that a ref of ours needs is missing"),

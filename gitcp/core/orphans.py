@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 # kind -> the heading under which clean shows it, in its order
 KINDS = {
-    "orphan-stream": "Shadow branches",
+    "orphan-stream": "Streams without a session",
+    "settled-stream": "Settled streams",
     "expired-archive": "Archived streams",
     "orphan-edits": "Edits of sessions",
     "settled-state": "Session states",
@@ -21,6 +22,13 @@ KINDS = {
 }
 DAY = 86400
 ARCHIVE_DAYS, STATE_DAYS = 30, 7  # gitcp.archive-expire, gitcp.state-expire
+
+
+class Ages:
+    """The time now, and after how many seconds archives and settled things expire."""
+
+    def __init__(self, now: float, archive: float, state: float) -> None:
+        self.now, self.archive, self.state = now, archive, state
 
 
 def settled(state: Mapping[str, Any]) -> bool:

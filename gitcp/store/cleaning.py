@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gitcp.core.findings import Finding
+    from gitcp.core.orphans import Ages
     from gitcp.repo import Repo
     from gitcp.store.state import State
 
 _FILES = ("transcript-cache", "turn-file", "leftover")
 
 
-def clean(repo: Repo, ages: orphans.Ages, found: Iterable[Finding]) -> list[Finding]:
+def clean(repo: Repo, ages: Ages, found: Iterable[Finding]) -> list[Finding]:
     """Delete what orphans.find() found settled; return what was deleted.
 
     What has changed since, or belongs to a session that is active by now, stays.  Raises Busy
@@ -74,7 +75,7 @@ def _let_go(repo: Repo, found: Finding) -> bool:
     return True
 
 
-def _state(repo: Repo, found: Finding, ages: orphans.Ages) -> bool:
+def _state(repo: Repo, found: Finding, ages: Ages) -> bool:
     name = found["subject"]
     with states.held(repo, [name]):
         state = states.load(repo, name)

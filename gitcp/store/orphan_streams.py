@@ -13,37 +13,46 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gitcp.core.findings import Finding
+    from gitcp.core.orphans import Ages
     from gitcp.repo import Repo
     from gitcp.store.shadow import Tip
     from gitcp.store.survey import Survey
 
 
-def find(survey: Survey, keep: float, now: float) -> Iterator[Finding]:
-    """The streams that no state names, and archives that are old; seconds that such are kept.
+def find(survey: Survey, ages: Ages) -> Iterator[Finding]:
+    """The streams that no state names, and archives that are old.
 
     An archive that a state names goes with what that has in it alone (`alone`: session ->
     paths), never while the session is active.
     """
-    doomed: list[tuple[Tip, str]] = []
+    doomed: list[tuple[str, Tip, str]] = []
     for tip in survey.tips:
-        on, age = survey.on(tip), now - _since(survey.repo, tip)
-        archived = tip["ref"].startswith(shadow.ARCHIVE)
-        old = age >= keep and tip["ref"] not in survey.held
-        # Of a state that cannot be read nobody knows what it names.
-        free = archived and all(state["phase"] in ("idle", "ended") for state in on)
-        orphaned = survey.orphaned(tip)
-        if old and (orphaned or (free and on)):
-            doomed.append((tip, f"{days(age)} old"))
-        elif orphaned:
-            reason = f"no state names it; {days(age)} old"
-            yield orphan("orphan-stream", tip["ref"], reason, settled=False, **_facts(tip))
-    without = {tip["ref"] for tip, _ in doomed}
-    for tip, age_ in doomed:
-        archived = tip["ref"].startswith(shadow.ARCHIVE)
+        age = ages.now - _since(survey.repo, tip)
+        kind, keep, why = _judge(survey, tip, ages)
+        if kind and age >= keep and tip["ref"] not in survey.held:
+            doomed.append((kind, tip, f"{why}; {days(age)} old"))
+        elif kind != "expired-archive" and kind:
+            reason = f"{why}; {days(age)} old"
+            yield orphan(kind, tip["ref"], reason, settled=False, **_facts(tip))
+    without = {tip["ref"] for _, tip, _ in doomed}
+    for kind, tip, reason in doomed:
         alone = _alone(survey, tip, without)
-        reason = f"{age_}; settles {_told(alone)}" if alone else f"no state needs it; {age_}"
-        kind = "expired-archive" if archived else "orphan-stream"
-        yield orphan(kind, tip["ref"], reason, alone=alone, **_facts(tip))
+        told = f"{reason}; settles {_told(alone)}" if alone else reason
+        yield orphan(kind, tip["ref"], told, alone=alone, **_facts(tip))
+
+
+def _judge(survey: Survey, tip: Tip, ages: Ages) -> tuple[str, float, str]:
+    """(kind, seconds it is kept, why) of a stream that goes some day; kind '' for another."""
+    archived = tip["ref"].startswith(shadow.ARCHIVE)
+    if survey.orphaned(tip):
+        if survey.settled(tip):
+            return "settled-stream", ages.state, "commits have settled it"
+        return "orphan-stream", ages.archive, "no state names it"
+    # Of a state that cannot be read nobody knows what it names.
+    on = survey.on(tip)
+    if archived and on and all(state["phase"] in ("idle", "ended") for state in on):
+        return "expired-archive", ages.archive, "archived"
+    return "", 0, ""
 
 
 def _facts(tip: Tip) -> dict[str, object]:

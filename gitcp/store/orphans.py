@@ -23,22 +23,20 @@ if TYPE_CHECKING:
 EDITS = "refs/gitcp/edits/"
 
 
-class Ages:
-    """Seconds after which archives and settled states expire.  days: instead of what is
-    configured (gitcp.archive-expire, gitcp.state-expire)."""
-
-    def __init__(self, repo: Repo, days: int | None = None) -> None:
-        archive = repo.config.size("gitcp.archive-expire", orphans.ARCHIVE_DAYS)
-        state = repo.config.size("gitcp.state-expire", orphans.STATE_DAYS)
-        self.now = time.time()
-        self.archive = (archive if days is None else days) * orphans.DAY
-        self.state = (state if days is None else days) * orphans.DAY
+def ages(repo: Repo, given: int | None = None) -> orphans.Ages:
+    """The ages of this repository, or given days for all (gitcp.archive-expire,
+    gitcp.state-expire)."""
+    archive = repo.config.size("gitcp.archive-expire", orphans.ARCHIVE_DAYS)
+    state = repo.config.size("gitcp.state-expire", orphans.STATE_DAYS)
+    if given is not None:
+        archive = state = given
+    return orphans.Ages(time.time(), archive * orphans.DAY, state * orphans.DAY)
 
 
-def find(survey: Survey, ages: Ages) -> Iterator[Finding]:
+def find(survey: Survey, ages: orphans.Ages) -> Iterator[Finding]:
     """Findings of each kind of core.orphans, in its order.  `settled` tells what may go now: a
     stream that lost its state is told at once, and kept as long as an archive."""
-    yield from orphan_streams.find(survey, ages.archive, ages.now)
+    yield from orphan_streams.find(survey, ages)
     known = {state["session_id"] for state in survey.states} | set(survey.markers)
     for ref, oid in survey.refs.items():
         if ref.startswith(EDITS) and ref.removeprefix(EDITS) not in known:
@@ -52,7 +50,7 @@ def find(survey: Survey, ages: Ages) -> Iterator[Finding]:
     yield from _files(survey, known - set(gone), set(gone))
 
 
-def expired(state: State, ages: Ages) -> bool:
+def expired(state: State, ages: orphans.Ages) -> bool:
     """Whether a state is settled, and so old that nobody takes the session up again."""
     if not orphans.settled(state) or alive(state.get("agent_process")):
         return False

@@ -60,6 +60,17 @@ class Survey:
         named = (s["id"] for marker in self.markers.values() if marker for s in marker["streams"])
         return not self.on(tip) and tip["stream"] not in named
 
+    def settled(self, tip: Tip) -> bool:
+        """Whether an orphaned stream is one that commits have settled: all of its sessions go
+        on without it.  A state that began later than its copy there knows nothing of it."""
+        of = {state["session_id"]: state for state in self.states if not state.get("unreadable")}
+        self.copy(tip, tip["session_id"])
+        for name in self._metadata[tip["oid"]] | {tip["session_id"]}:
+            copy, state = self.copy(tip, name), of.get(name)
+            if not copy or not state or copy.get("started_at") != state.get("started_at"):
+                return False
+        return True
+
     def _names(self, state: State, tip: Tip) -> bool:
         if any(stream["id"] == tip["stream"] for stream in state["streams"]):
             return True

@@ -47,7 +47,7 @@ def test_a_dry_run_shows_the_groups_and_how_to_go_on(
 def test_force_deletes_and_says_what(orphaned: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert clean.run(["--force", "--older-than=0"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith(f"Deleted 2 items:\n\nShadow branches (1):\n  {STREAM}  ")
+    assert said.startswith(f"Deleted 2 items:\n\nStreams without a session (1):\n  {STREAM}  ")
     assert not orphaned.exists()
     assert git("for-each-ref", STREAM) == ""
     assert clean.run([]) == 0

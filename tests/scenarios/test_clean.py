@@ -22,6 +22,7 @@ from tests.store import V1, git, unbundle
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.core.findings import Finding
+    from gitcp.core.orphans import Ages
 
 DAY = 86400
 ARCHIVE = "refs/gitcp/archive/"
@@ -80,8 +81,8 @@ class Place:
         then = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - days * DAY))
         self.edit(sid, started_at=then, last_interaction_time=then, ended_at=then)
 
-    def ages(self, days: int | None = None) -> orphans.Ages:
-        ages = orphans.Ages(self.repo, days)
+    def ages(self, days: int | None = None) -> Ages:
+        ages = orphans.ages(self.repo, days)
         ages.now += self.later * DAY
         return ages
 
@@ -240,6 +241,25 @@ def test_a_stream_without_a_state_is_told_at_once_and_kept_for_a_month(place: Pl
     git("checkout", "-q", "-f", "main", cwd=place.path)
     assert "orphan-stream" in place.clean()
     assert refs.read(place.repo, stream) is None
+
+
+def test_a_stream_that_commits_have_settled_is_kept_for_a_week(place: Place) -> None:
+    archive = place.archive
+    place.edit("s-away", streams=[])  # as a commit of b.txt leaves it
+    (place.git_dir / "gitcp/open/s-away").unlink()
+    found = [(one["kind"], one["severity"]) for one in check_store.check(place.repo)]
+    assert found == [("orphan-stream", "note")]
+    assert kinds(place.find()) == [("settled-stream", "1", False)]
+    place.later = 7.1
+    assert ("settled-stream", "1", True) in kinds(place.find())
+    assert "settled-stream" in place.clean()
+    assert refs.read(place.repo, archive) is None
+
+
+def test_a_stream_of_a_session_that_began_anew_is_not_settled(place: Place) -> None:
+    place.edit("s-away", streams=[], started_at="2030-01-01T00:00:00Z")
+    (place.git_dir / "gitcp/open/s-away").unlink()
+    assert kinds(place.find()) == [("orphan-stream", "1", False)]
 
 
 def test_a_ref_that_moved_meanwhile_stays_and_the_others_go(place: Place) -> None:
