@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from gitcp.core import tokens
-from gitcp.store import shadow, tasks, work
 from gitcp.store import state as states
+from gitcp.store import tasks, work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.committed import SessionData
     from gitcp.store.link import Linked
+    from gitcp.store.live import Live
     from gitcp.store.objects import Objects
     from gitcp.store.state import State
     from gitcp.store.transcript import Stored
@@ -59,7 +60,7 @@ def data(
     }
 
 
-def task_files(objects: Objects, live: shadow.Live, state: State) -> dict[str, bytes]:
+def task_files(objects: Objects, live: Live, state: State) -> dict[str, bytes]:
     """The task files on the session's live streams: path below tasks/ -> bytes."""
     found = {}
     for stream in state["streams"]:

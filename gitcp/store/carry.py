@@ -9,7 +9,7 @@ from __future__ import annotations
 from gitcp import trace
 from gitcp.errors import Error
 from gitcp.lock import exclusive
-from gitcp.store import opened, place, recall, refs, settle, shadow, work
+from gitcp.store import branches, live, opened, place, recall, refs, settle, shadow, work
 from gitcp.store.commit import write_commit
 from gitcp.store.tree import edit_tree
 
@@ -42,7 +42,7 @@ def streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
     here, or was and is settled now.  Others stay where coming back finds them.
     """
     every = f"{shadow.BRANCHES}*-{repo.worktree_hash}"
-    found, own, moved = [], place.branches(repo, base), place.branches(repo, new)
+    found, own, moved = [], branches.names(repo, base), branches.names(repo, new)
     for ref in dict.fromkeys([*own, *refs.listing(repo, every, every + "-*")]):
         if ref in moved:
             continue  # by a session's event, between the commit and this hook
@@ -58,7 +58,7 @@ def streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
 
 def _here(repo: Repo, objects: Objects, tip: Tip, new: str) -> bool:
     if opened.paths(repo, tip["stream"]):
-        return shadow.follows(repo, objects, tip, new)
+        return live.follows(repo, objects, tip, new)
     return not recall.forsaken(repo, objects, tip)
 
 

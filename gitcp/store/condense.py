@@ -7,8 +7,9 @@ checkpoint on v1 and settles its state (unhooked.py).
 from __future__ import annotations
 
 from gitcp.core import remaining
-from gitcp.store import account, blobs, checkpoint, committed, credit, link, opened, shadow, work
+from gitcp.store import account, blobs, checkpoint, committed, credit, link, opened, work
 from gitcp.store import state as states
+from gitcp.store.live import Live
 from gitcp.store.recall import recall
 from gitcp.store.tree import Lookup
 
@@ -76,7 +77,7 @@ def together(
     extra: further keys of the sessions' metadata; files: further ones below tasks/.
     """
     parent, changes = link.of_commit(objects, made)
-    live = shadow.Live(repo, objects, parent)
+    live = Live(repo, objects, parent)
     every = {state["session_id"]: state for state, _ in sessions}
     items: list[tuple[str, SessionData]] = []
     storeds = []
@@ -108,7 +109,7 @@ def settle(
     parent: str,
 ) -> None:
     """Take what the commit settles out of a state; the rest is carried forward or away."""
-    live = shadow.Live(repo, objects, parent)
+    live = Live(repo, objects, parent)
     paths = {p for stream in state["streams"] for p in stream["files"]}
     worktree = blobs.at(repo, objects, sorted(paths), write=True)
     look = Lookup(objects, made["tree"])

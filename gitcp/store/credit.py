@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gitcp.store import shadow
 from gitcp.store import state as states
 
 TYPE_CHECKING = False
@@ -11,13 +10,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.store.link import Changes
+    from gitcp.store.live import Live
     from gitcp.store.objects import Objects
     from gitcp.store.state import State
 
 
 def attribution(
     objects: Objects,
-    live: shadow.Live,
+    live: Live,
     state: State,
     changes: Changes,
     paths: Collection[str],
@@ -44,9 +44,7 @@ def attribution(
     return {"calculated_at": states.timestamp(), **told}
 
 
-def _records(
-    objects: Objects, live: shadow.Live, state: State, changes: Changes
-) -> dict[str, bytes]:
+def _records(objects: Objects, live: Live, state: State, changes: Changes) -> dict[str, bytes]:
     """What a session recorded of the commit's paths: a live path as the tip has it."""
     found = {}
     for stream in state["streams"]:

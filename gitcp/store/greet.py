@@ -35,9 +35,10 @@ def others(repo: Repo, objects: Objects, session_id: str, head: str) -> list[Ope
 
     A session whose stream a commit carried to this base has not heard of that yet.
     """
-    from gitcp.store import opened, shadow
+    from gitcp.store import opened
+    from gitcp.store.live import Live
 
-    live = shadow.Live(repo, objects, head)
+    live = Live(repo, objects, head)
     return [
         m
         for m in opened.here(repo)

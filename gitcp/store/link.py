@@ -12,7 +12,8 @@ import time
 from gitcp import trace
 from gitcp.core import match
 from gitcp.record import text
-from gitcp.store import opened, process, shadow, turn
+from gitcp.store import opened, process, turn
+from gitcp.store.live import Live
 from gitcp.store.tree import diff_trees
 
 TYPE_CHECKING = False
@@ -93,7 +94,7 @@ def sessions(
     now, so the environment and the processes above may name the session that makes it.
     replay: the commit was rewritten from another one; only evidence counts.
     """
-    live = shadow.Live(repo, objects, parent)
+    live = Live(repo, objects, parent)
     found: dict[str, Linked] = {}
     records: dict[str, list[Recorded]] = {}
     every = opened.read(repo) if markers is None else markers
@@ -135,7 +136,7 @@ def _give_way(
                     del found[sid]
 
 
-def recorded(live: shadow.Live, marker: Open, among: Container[str]) -> list[Recorded]:
+def recorded(live: Live, marker: Open, among: Container[str]) -> list[Recorded]:
     """What a session has not settled, as match() takes it; a live path as the tip has it.
 
     Only the paths among the given ones are looked up in the live streams.

@@ -9,8 +9,7 @@ import os
 
 from gitcp import trace
 from gitcp.core import ids
-from gitcp.errors import Error
-from gitcp.store import opened, process, refs, shadow
+from gitcp.store import branches, opened, process, refs, shadow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,59 +34,12 @@ if TYPE_CHECKING:
         after: list[refs.Edit]
 
 
-def mode(repo: Repo) -> str:
-    """gitcp.streams: 'overlap' (default) or 'suffix'."""
-    value = repo.config.get("gitcp.streams", "overlap")
-    if value not in ("overlap", "suffix"):
-        raise Error(f"bad config value '{value}' for 'gitcp.streams'")
-    return value
-
-
-def suffixes(repo: Repo, base: str) -> dict[int, str]:
-    """The numbers of the suffix branches of base in this worktree -> their refs."""
-    found = {}
-    # Names from before worktrees had their own come first: ours replace them.
-    for ref in sorted(branches(repo, base), key=len):
-        parsed = ids.parse_shadow(ref)
-        if parsed and parsed["suffix"] is not None:
-            found[parsed["suffix"]] = ref
-    return found
-
-
-def branches(repo: Repo, base: str) -> list[str]:
-    """The shadow branches of base in this worktree, whichever mode and program named them."""
-    plain, old = shadow.branch(repo, base), shadow.BRANCHES + base[:7]
-    found = []
-    for ref in refs.listing(repo, old, f"{old}-*"):
-        parsed = ids.parse_shadow(ref)
-        if parsed and (parsed["worktree"] is None or ref == plain or ref.startswith(plain + "-")):
-            found.append(ref)
-    return found
-
-
-def current(repo: Repo, objects: Objects, state: State, base: str) -> Tip | None:
-    """The stream a session is on at base: its own last one, else the newest one there."""
-    if mode(repo) == "overlap":
-        here = shadow.read(objects, shadow.branch(repo, base))
-        return here or shadow.read(objects, shadow.BRANCHES + base[:7])
-    tips = {}
-    for number, ref in suffixes(repo, base).items():
-        tip = shadow.read(objects, ref)
-        if tip:
-            tips[number] = tip
-    own = [s["id"] for s in state["streams"]]
-    mine = [(own.index(t["stream"]), t) for t in tips.values() if t["stream"] in own]
-    if mine:
-        return max(mine, key=lambda m: m[0])[1]
-    return tips[max(tips)] if tips else None
-
-
 def place(repo: Repo, objects: Objects, state: State, base: str) -> Place:
     """Obey the verdict the turn began with; a verdict that is void means continue (§4)."""
-    tip = current(repo, objects, state, base)
+    tip = branches.current(repo, objects, state, base)
     verdict = state.get("verdict") or {}
     word = verdict.get("verdict", "none")
-    suffix = mode(repo) == "suffix"
+    suffix = branches.mode(repo) == "suffix"
     if word in ("reset", "restore") and tip and not suffix and _busy(repo, state, tip["stream"]):
         trace.note("stream", f"'{tip['ref']}' stays: another session is active on it")
         word = "continue"
@@ -103,7 +55,7 @@ def place(repo: Repo, objects: Objects, state: State, base: str) -> Place:
         old = not suffix and tip["ref"] != shadow.branch(repo, base)  # takes its present name
         return _restore(repo, base, None, tip, suffix) if old else _on(tip, base=tip["ref"])
     if suffix:
-        number = max([0, *suffixes(repo, base)]) + 1
+        number = max([0, *branches.suffixes(repo, base)]) + 1
         return _start(shadow.branch(repo, base, number), None, number, [])
     ref = shadow.branch(repo, base)
     keep = [archive(repo, tip)] if tip else []
@@ -145,7 +97,7 @@ def _restore(repo: Repo, base: str, tip: Tip | None, back: Tip, suffix: bool) ->
     if suffix and back["ref"].startswith(shadow.branch(repo, base) + "-"):
         return found  # its branch is still there: go back to it
     if suffix:
-        found["suffix"] = max([0, *suffixes(repo, base)]) + 1
+        found["suffix"] = max([0, *branches.suffixes(repo, base)]) + 1
         found["ref"], found["old"] = shadow.branch(repo, base, found["suffix"]), None
     else:
         found["ref"], found["old"] = shadow.branch(repo, base), tip["oid"] if tip else None

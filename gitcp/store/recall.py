@@ -9,7 +9,7 @@ from __future__ import annotations
 from gitcp import trace
 from gitcp.core import ids
 from gitcp.errors import Error, InputError
-from gitcp.store import checkpoint, opened, place, refs, shadow
+from gitcp.store import branches, checkpoint, opened, refs, shadow
 from gitcp.store import state as states
 
 TYPE_CHECKING = False
@@ -91,7 +91,7 @@ def _near(repo: Repo, objects: Objects, state: State) -> list[Tip]:
             continue
         plain = "refs/heads/" + ids.shadow_branch(base, home)
         names = [plain]
-        if place.mode(repo) == "suffix":
+        if branches.mode(repo) == "suffix":
             names += refs.listing(repo, f"{plain}-*")
         for ref in names:
             try:

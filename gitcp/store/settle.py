@@ -10,7 +10,7 @@ from gitcp import trace
 from gitcp.core import phases
 from gitcp.errors import Busy, Error, Moved
 from gitcp.lock import exclusive
-from gitcp.store import opened, place, refs, shadow, work
+from gitcp.store import branches, opened, place, refs, shadow, work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def moved(repo: Repo, objects: Objects, state: State, now: str) -> None:
 def _own(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]:
     ids = {s["id"] for s in state["streams"]}
     found = []
-    for ref in place.branches(repo, old):
+    for ref in branches.names(repo, old):
         try:
             tip = shadow.read(objects, ref)
         except Error:
@@ -108,7 +108,7 @@ def rename(repo: Repo, objects: Objects, tip: Tip, now: str) -> list[refs.Edit]:
     number = parsed["suffix"] if parsed else None
     ref = shadow.branch(repo, now, number)
     if number is not None and objects.read(ref):
-        number = max(place.suffixes(repo, now)) + 1
+        number = max(branches.suffixes(repo, now)) + 1
         ref = shadow.branch(repo, now, number)
     if ref == tip["ref"]:
         return [(ref, tip["oid"], tip["oid"])]

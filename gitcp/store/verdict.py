@@ -9,7 +9,7 @@ from gitcp import trace
 from gitcp.core import lines, streams
 from gitcp.errors import Error
 from gitcp.record import raw
-from gitcp.store import opened, place, recall, shadow
+from gitcp.store import branches, opened, recall, shadow
 from gitcp.store.tree import Lookup
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ def decide(
         if (current is None or stream != current["id"]) and not dirty.keys().isdisjoint(files)
         if (view := _resolve(repo, objects, stream, ref, files))
     ]
-    mode = place.mode(repo)
+    mode = branches.mode(repo)
 
     def survives(view: View) -> bool:
         return _survives(repo, objects, view, dirty)
@@ -67,7 +67,7 @@ def _named(repo: Repo, state: State) -> dict[str, tuple[str, Files]]:
 def _current(
     repo: Repo, objects: Objects, state: State, head: str, named: dict[str, tuple[str, Files]]
 ) -> View | None:
-    tip = place.current(repo, objects, state, head)
+    tip = branches.current(repo, objects, state, head)
     if tip is None:
         return None
     orphan = False

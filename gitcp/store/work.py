@@ -8,9 +8,9 @@ from gitcp.core import prompts, streams
 from gitcp.errors import Error, InputError
 from gitcp.store import (
     blobs,
+    branches,
     checkpoint,
     opened,
-    place,
     redaction,
     shadow,
     snapshot,
@@ -51,7 +51,7 @@ class Turn:
         self.base = turn.baseline(repo, state["session_id"])
         self.scan = snapshot.scan(repo)
         self.head = self.scan.head or shadow.zeros(repo)
-        self.tip = place.current(repo, objects, state, self.head)
+        self.tip = branches.current(repo, objects, state, self.head)
         known = _known(objects, self.tip["tree"]) if self.tip else None
         self.entries = blobs.resolve(repo, objects, self.scan, write=True, known=known)
         self.stored = said(repo, objects, state)
