@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tests.harness import Agent, World
@@ -204,3 +206,29 @@ def test_an_edit_in_between_does_not_hide_that_work_came_back(
     a.write("README.md", MORE + "and a line of the person\nand one of the agent\n")
     a.stop()
     assert world.metadata(world.branch()) == ["session-a", "session-c"]
+
+
+def test_a_lock_that_a_killed_git_left_on_a_stream_is_taken_away(world: World, a: Agent) -> None:
+    a.turn("one", {"README.md": MORE})
+    lock = world.path / ".git/refs/heads" / f"{world.branch()}.lock"
+    lock.touch()
+    os.utime(lock, (0, 0))
+    a.turn("two", {"src/a.py": "a = 1\n"})
+    assert not lock.exists()
+    assert len(world.trailer(world.branch(), "Entire-Session")) == 2
+
+
+def test_on_an_unborn_branch_a_stream_leads_to_the_first_commit(
+    world: World, a: Agent, b: Agent
+) -> None:
+    world.git("switch", "-q", "--orphan", "fresh")
+    a.turn("one", {"src/a.py": "a = 1\n"})
+    assert world.streams == ["entire/0000000-e3b0c4"]
+    b.turn("two", {"src/b.py": "b = 1\n"})
+    assert b.verdict == "continue"
+    [one] = world.commit("src/a.py")
+    assert list(world.committed(one)) == ["session-a"]
+    assert world.tree(world.branch()) == {"src/b.py": "b = 1\n"}
+    [two] = world.commit()
+    assert list(world.committed(two)) == ["session-b"]
+    assert world.streams == [] and world.open() == []
