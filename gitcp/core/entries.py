@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
         type: Literal["change", "blob"]
         status: str
+        kind: Literal["tracked", "untracked"]  # by HEAD
         path: str
         mode: str
         oid: str | None  # None: deleted, or not hashed yet
@@ -39,6 +40,7 @@ def changed(path: str, mode: str, oid: str | None, was: Entry | None) -> Changed
     return {
         "type": "blob" if oid else "change",
         "status": status,
+        "kind": "tracked" if was else "untracked",
         "path": path,
         "mode": mode,
         "oid": oid,

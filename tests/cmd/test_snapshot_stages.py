@@ -45,7 +45,8 @@ def test_a_change_says_what_was_and_what_is(repo: Path) -> None:
     ):
         before = was.get(path, {"old_mode": "000000", "old_oid": None})
         now = {"type": "change", "status": status, "path": path, "mode": mode, "oid": None}
-        expected.append({**now, **before})
+        kind = "tracked" if path in was else "untracked"
+        expected.append({**now, **before, "kind": kind})
     expected[-1]["omitted"] = "fifo"
     assert changes()[1:] == expected
 
