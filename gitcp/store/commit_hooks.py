@@ -78,8 +78,6 @@ def made(repo: Repo, objects: Objects) -> Made:
     """post-commit: what HEAD became, held against the stored verdict (behaviour.md §5.4)."""
     commit = need_commit(objects, "HEAD")
     parent = commit["parents"][0] if commit["parents"] else shadow.zeros(repo)
-    from gitcp.store import unhooked
-
     verdict = verdicts.load(repo)
     holds = verdict is not None and verdict["parent"] == parent
     told: Made = {
@@ -100,7 +98,7 @@ def made(repo: Repo, objects: Objects) -> Made:
         told["noted"] = not commit["message"].strip()
         told["dismissed"] = verdict["id"] not in ids and not told["noted"]
         told["id"] = "" if told["dismissed"] else verdict["id"]
-    elif ids and not any(unhooked.known(repo, objects, one) for one in ids):
+    elif ids and not _known(repo, objects, ids):
         told["id"] = ids[-1]
     elif not ids and len(commit["parents"]) > 1:
         told["id"], told["noted"] = place.fresh_id(), True
@@ -111,3 +109,9 @@ def made(repo: Repo, objects: Objects) -> Made:
         told["id"] = ""
     trace.note("commit", f"{commit['oid']}: {told}")
     return told
+
+
+def _known(repo: Repo, objects: Objects, ids: list[str]) -> bool:
+    from gitcp.store import unhooked  # a plain commit does without
+
+    return any(unhooked.known(repo, objects, one) for one in ids)

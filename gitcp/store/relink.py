@@ -9,7 +9,7 @@ import os
 
 from gitcp.core import relink as core
 from gitcp.record import text
-from gitcp.store import commit_hooks, committed_list, find, notes, opened, unhooked
+from gitcp.store import commit_hooks, committed_list, find, link, notes, opened, unhooked
 from gitcp.store import state as states
 from gitcp.store.commit import read_commit
 
@@ -38,7 +38,10 @@ def rewritten(repo: Repo, objects: Objects, command: str, lines: Sequence[str]) 
     kept = {one for new in {*olds, *finals} for one in find.of_commit(repo, objects, new)}
     done: list[Found] = []
     for new, sources in olds.items():
-        ids = [i for old in sources for i in find.of_commit(repo, objects, old)]
+        came = sources
+        if command == "rebase":
+            came = [old for old in sources if new in finals and _share(objects, old, new)]
+        ids = [i for old in came for i in find.of_commit(repo, objects, old)]
         for one in dict.fromkeys(ids):
             if one not in kept:
                 notes.add(repo, objects, new, one)
@@ -46,6 +49,14 @@ def rewritten(repo: Repo, objects: Objects, command: str, lines: Sequence[str]) 
     if command == "rebase":
         _match(repo, objects, [oid for oid in finals if oid in olds or oid in fresh], olds)
     return done
+
+
+def _share(objects: Objects, old: str, new: str) -> bool:
+    """Whether a rewritten commit changes a path of the original: git also says of a commit
+    that was skipped that it became the one before it."""
+    pair = [read_commit(objects, old), read_commit(objects, new)]
+    was, now = [set(link.of_commit(objects, one)[1]) if one else set() for one in pair]
+    return not was or bool(was & now)
 
 
 def _replayed(repo: Repo) -> tuple[list[str], set[str]]:

@@ -70,6 +70,6 @@ def holds(world: World, form: Form, later: bool = False, lost: bool = False) -> 
     shell(world, script)
     if later:
         world.agent("session-a").start("resume")
-    assert linked(world, base) == carried
-    assert left(world) == unsettled
+    found, rest = linked(world, base), left(world)
+    assert (found, rest) == (carried, unsettled), (found, rest)
     sound(world, lost=lost)

@@ -71,6 +71,28 @@ PLAIN: dict[str, Form] = {
     ),
     "on a new branch": ("git switch -qc topic; git commit -qam x", [[BOTH]], "new.py"),
     "detached": ("git checkout -q --detach; git commit -qam x", [[BOTH]], "new.py"),
+    "-p": ("printf 'y\nn\n' | git commit -qp -m x", [["README.md"]], "new.py src/app.py"),
+    "an alias": ("git config alias.ci 'commit -q'; git ci -am x", [[BOTH]], "new.py"),
+    "an index of version 4, split": (
+        "git update-index --index-version 4 --split-index; git commit -qam x",
+        [[BOTH]],
+        "new.py",
+    ),
+    "stash and pop": (
+        "git stash -qu; git stash pop -q; git commit -qam x",
+        [[BOTH]],
+        "new.py",
+    ),
+    "a stash applied elsewhere": (
+        "git stash -qu; git switch -qc t HEAD~; git stash pop -q; git add .; git commit -qm x",
+        [[ALL]],
+        "",
+    ),
+    "a sparse checkout": (
+        "git sparse-checkout set --no-cone /README.md /new.py /src 2>/dev/null; git commit -qam x",
+        [[BOTH]],
+        "new.py",
+    ),
     "signed": (
         'git config gpg.program "$HOME/gpg"; git config user.signingKey k; git commit -q -S -am x;'
         " git cat-file commit HEAD | grep -q ^gpgsig",
@@ -118,6 +140,11 @@ AMEND: dict[str, Form] = {
         "git commit -qam x; git commit -q --am -m y; git add .; git commit -q --amend -m z",
         [[ALL]],
         "",
+    ),
+    "--amend by an alias": (
+        "git config alias.oops 'commit -q --amend -m y'; git commit -qam x; git oops",
+        [[BOTH]],
+        "new.py",
     ),
     "-C": (
         "git commit -qam x; git add new.py; git commit -q -C HEAD",

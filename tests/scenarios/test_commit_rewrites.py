@@ -186,6 +186,35 @@ REBASES: dict[str, Form] = {
         [[BOTH], []],
         "new.py",
     ),
+    "--root": (TWO + "git rebase -q --root --no-ff", [["new.py"], [BOTH]], ""),
+    "pull --rebase": (
+        "git switch -qc t; git stash -qu; echo m >m; git add m; git commit -qm m;"
+        " git switch -q main; git stash pop -q; git commit -qam x;"
+        " git pull -q --rebase --autostash . t",
+        [[BOTH], []],
+        "new.py",
+    ),
+    "--autostash, then a commit": (
+        "git switch -qc t; git stash -qu; echo m >m; git add m; git commit -qm m;"
+        " git switch -q main; git stash pop -q; git commit -qm x README.md;"
+        " git rebase -q --autostash t 2>/dev/null; git add .; git commit -qm y",
+        [["new.py src/app.py"], ["README.md"], []],
+        "",
+    ),
+    "--skip": (
+        "git commit -qm x README.md; git commit -qm y src; git switch -qc t HEAD~2;"
+        " echo m >README.md; git commit -qam m; git switch -q main; ! git rebase -q t 2>/dev/null;"
+        " git rebase --skip >/dev/null 2>&1",
+        [["src/app.py"], []],
+        "new.py",
+    ),
+    "--skip of the last": (
+        "git commit -qm x README.md; git commit -qm y src; git switch -qc t HEAD~2;"
+        " echo m >src/app.py; git commit -qam m; git switch -q main;"
+        " ! git rebase -q t 2>/dev/null; git rebase --skip >/dev/null 2>&1",
+        [["README.md"], []],
+        "new.py",
+    ),
     "--abort": (
         "git commit -qam x; git switch -qc t HEAD~; echo m >README.md; git commit -qam m;"
         " git switch -q main; ! git rebase -q t 2>/dev/null; git rebase --abort",
@@ -210,4 +239,6 @@ REBASES: dict[str, Form] = {
 @pytest.mark.parametrize("name", MERGES | REBASES)
 def test_ids_follow_what_is_merged_picked_or_rebased(world: World, name: str) -> None:
     form = (MERGES | REBASES)[name]
-    forms.holds(world, form, later=name == "--exec", lost=name == "drop")
+    forms.holds(
+        world, form, later=name == "--exec", lost=name in ("drop", "--skip", "--skip of the last")
+    )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 
 import pytest
 
@@ -209,5 +211,26 @@ def test_each_worktree_links_its_own_sessions(world: World, a: Agent) -> None:
     assert list(sessions(world, one)) == [b.sid]
     [two] = world.commit("a.py")
     assert list(sessions(world, two)) == [a.sid]
+    assert world.streams == []
+    sound(world)
+
+
+def test_worktrees_that_commit_at_once_all_link(world: World) -> None:
+    agents = []
+    for number in range(4):
+        there = world.path.parent / f"there-{number}"
+        world.git("worktree", "add", "-q", "-b", f"topic-{number}", str(there))
+        agent = world.agent(f"session-{number}", cwd=there, tools=True)
+        agent.turn("write", {f"{number}.py": A + f"# {number}\n"})
+        world.git("add", "-A", cwd=there)
+        agents.append(agent)
+    argv = ["git", "commit", "-q", "-m", "at once"]
+    env = {**os.environ, **world.env}
+    running = [subprocess.Popen(argv, cwd=agent.cwd, env=env) for agent in agents]
+    assert [one.wait() for one in running] == [0] * 4
+    for agent in agents:
+        [one] = ids(world, cwd=agent.cwd)
+        assert list(sessions(world, one)) == [agent.sid]
+        assert "files_touched" not in agent.state
     assert world.streams == []
     sound(world)
