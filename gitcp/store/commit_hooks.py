@@ -50,9 +50,13 @@ def rewriting(repo: Repo) -> bool:
 def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     """prepare-commit-msg(file, source, revision): match, store the verdict, name the ids."""
     source = args[1] if len(args) > 1 else ""
-    if rewriting(repo) or source == "merge":
-        return {"ids": [], "gather": source != "merge", "sessions": {}}
     head = refs.head(repo) or shadow.zeros(repo)
+    if rewriting(repo):  # its last step may end after what tells so is gone
+        verdicts.save(repo, {"id": "", "head": head, "parent": head, "sessions": {}})
+        return {"ids": [], "gather": True, "sessions": {}}
+    if source == "merge":
+        verdicts.forget(repo)  # made() decides, when it is known what has become of it
+        return {"ids": [], "gather": False, "sessions": {}}
     amended = read_commit(objects, head) if inherited.amends(args) else None
     changes = link.staged(repo.hook_git, head if head.strip("0") else repo.empty_tree)
     found = link.sessions(repo, objects, changes, head)
@@ -100,7 +104,7 @@ def made(repo: Repo, objects: Objects) -> Made:
         told["id"] = "" if told["dismissed"] else verdict["id"]
     elif ids and not _known(repo, objects, ids):
         told["id"] = ids[-1]
-    elif not ids and len(commit["parents"]) > 1:
+    elif not holds:
         told["id"], told["noted"] = place.fresh_id(), True
     if told["id"] and not told["sessions"]:
         told["sessions"] = link.sessions(repo, objects, link.of_commit(objects, commit)[1], parent)

@@ -6,6 +6,7 @@ One file a worktree, replaced by the next commit's: a commit may still fail afte
 from __future__ import annotations
 
 import json
+import os
 
 from gitcp.store import state as states
 
@@ -49,3 +50,11 @@ def load(repo: Repo) -> Verdict | None:
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) and "parent" in found else None
+
+
+def forget(repo: Repo) -> None:
+    """Remove the stored verdict: nothing is decided about the commit that comes."""
+    try:
+        os.unlink(repo.own("verdict"))
+    except FileNotFoundError:
+        pass

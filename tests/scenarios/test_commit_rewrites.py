@@ -9,7 +9,7 @@ import pytest
 
 from tests.harness import World
 from tests.scenarios import forms
-from tests.scenarios.forms import BOTH, Form
+from tests.scenarios.forms import ALL, BOTH, Form
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +44,19 @@ MERGES: dict[str, Form] = {
         " git merge -q --no-ff --no-commit t; git add new.py; git commit -q --no-edit",
         [["(new.py)"], []],
         BOTH,
+    ),
+    "merge after an aborted commit": (
+        "git switch -qc t; echo m >m; git add m; git commit -qm x; git switch -q main;"
+        " ! GIT_EDITOR=false git commit -qa 2>/dev/null;"
+        " git merge -q --no-ff --no-commit t; git commit -q --no-edit",
+        [[], []],
+        ALL,
+    ),
+    "cherry-pick -n with agent content": (
+        "git switch -qc t; git commit -qam x; git switch -qC main main~;"
+        " git cherry-pick -n t >/dev/null; git add new.py; git commit -q --no-edit",
+        [[BOTH, "(new.py)"]],
+        "",
     ),
     "merge with a conflict": (
         "git switch -qc t; git commit -qam x; git switch -q main; echo m >README.md;"
