@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import signal
 import sys
 
 from gitcp import record
-from gitcp.errors import BUG, OK, USAGE, Error, UsageError
+from gitcp.errors import BUG, FATAL, OK, USAGE, Error, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from gitcp.record import Stage
+
+# What is wrong with the machine or its permissions, not with gitcp: no traceback.
+_GROUND = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 class Parser(argparse.ArgumentParser):
@@ -31,16 +35,47 @@ class Parser(argparse.ArgumentParser):
 def guard(body: Callable[[], int]) -> int:
     """Run body; say an Error on stderr, without a traceback; return the status."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # die quietly under `| head`
+    _open_streams()
     try:
-        return body()
+        return _flushed(body())
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except Error as e:
         print("error:" if e.status == USAGE else "fatal:", printable(str(e)), file=sys.stderr)
         return e.status
+    except OSError as e:
+        if e.errno not in _GROUND:
+            sys.excepthook(*sys.exc_info())
+            return BUG
+        where = f": '{e.filename}'" if e.filename else ""
+        print(printable(f"fatal: {e.strerror}{where}"), file=sys.stderr)
+        _abandon()
+        return FATAL
     except Exception:
         sys.excepthook(*sys.exc_info())
         return BUG
+
+
+def _open_streams() -> None:
+    """Give a closed standard stream the null device, as git does: no file may take its place."""
+    for fd, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.dup2(os.open(os.devnull, os.O_RDWR), fd)
+            setattr(sys, name, os.fdopen(fd, "w" if fd else "r"))
+
+
+def _flushed(status: int) -> int:
+    """The status, once everything said has arrived: at exit it would be too late to tell."""
+    sys.stdout.flush()
+    return status
+
+
+def _abandon() -> None:
+    """Drop what stdout could not take, which Python would try again at its exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def printable(message: str) -> str:

@@ -33,12 +33,22 @@ class Busy(Error):
 
 
 class GitError(Error):
-    """git exited with a status its caller did not declare acceptable."""
+    """git exited with a status its caller did not declare acceptable; said: its own words."""
 
     def __init__(self, argv: tuple[str, ...], status: int, stderr: bytes) -> None:
-        why = stderr.decode(errors="replace").strip() or f"exit status {status}"
-        super().__init__(f"'{' '.join(argv)}': {why.removeprefix('fatal: ')}")
         self.argv, self.git_status = argv, status
+        self.said = stderr.decode(errors="replace").strip() or f"exit status {status}"
+        lines = self.said.splitlines()
+        why = "; ".join([line for line in lines if line.startswith("fatal: ")] or lines)
+        super().__init__(f"'{' '.join(_told(argv))}': {why.removeprefix('fatal: ')}")
+
+
+def _told(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """git's arguments without the options by which we seal it: those are for a trace."""
+    at = 1
+    while argv[at : at + 1] in (("-C",), ("-c",)):
+        at += 2
+    return (*argv[:1], *argv[at:])
 
 
 class Moved(Error):

@@ -101,7 +101,7 @@ class Repo:
         self.git = base.bound(top, {**ties, **place})
         index = base.env.get("GIT_INDEX_FILE")
         if index and top and not os.path.isabs(index):
-            index = os.path.join(os.getcwd(), index)
+            index = os.path.join(_cwd(), index)
         self.hook_git = self.git.bound(top, {"GIT_INDEX_FILE": index}) if index else self.git
         self.config = Config(self.git, config)
 
@@ -114,7 +114,7 @@ class Repo:
         eager: read the configuration at the same time, for who will need it anyway.
         """
         base = Git(cwd, env)
-        ahead = _AHEAD.pop(cwd or os.getcwd(), None) if env is None else None
+        ahead = _AHEAD.pop(cwd or _cwd(), None) if env is None else None
         config = ahead[1] if ahead else base.start(*_CONFIG) if eager else None
         try:
             status, out = (ahead[0] if ahead else base.start(*_WHERE)).finish(ok=(0, 128))
@@ -122,14 +122,14 @@ class Repo:
             raise Error(str(e)) from None
         answer = [os.fsdecode(line) for line in out.splitlines()]
         if len(answer) < 3:
-            raise Error(f"not a git repository: '{cwd or os.getcwd()}'")
+            raise Error(f"not a git repository: '{cwd or _cwd()}'")
         top = answer[3] if status == 0 and len(answer) > 3 else None
         return cls(top, answer[0], answer[1], answer[2], base, config)
 
     @classmethod
     def here(cls) -> Repo:
         """The repository around the current directory, found once in a process."""
-        cwd = os.getcwd()
+        cwd = _cwd()
         if cwd not in _FOUND:
             _FOUND[cwd] = cls.find(eager=True)
         return _FOUND[cwd]
@@ -179,5 +179,16 @@ def ahead() -> None:
 
     A hook calls this first and imports what it needs while git answers.
     """
+    try:
+        here = _cwd()
+    except Error:
+        return  # an agent's event names the directory that counts
     base = Git()
-    _AHEAD[os.getcwd()] = (base.start(*_WHERE), base.start(*_CONFIG))
+    _AHEAD[here] = (base.start(*_WHERE), base.start(*_CONFIG))
+
+
+def _cwd() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        raise Error("the current directory is gone") from None

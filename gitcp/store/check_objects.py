@@ -40,7 +40,7 @@ def check(survey: Survey, extra: Sequence[str], secrets: bool) -> Iterator[Findi
     try:
         _, out = survey.repo.git.run(*_WALK, stdin=stdin.encode("utf-8", "surrogateescape"))
     except GitError as e:  # git ends at a missing commit in the middle of a history
-        why = str(e).rpartition("': ")[2].partition("\n")[0]
+        why = e.said.removeprefix("fatal: ").partition("\n")[0]
         yield finding("missing-object", "history", why)
         return
     said = {}

@@ -56,8 +56,8 @@ def commits(repo: Repo, revisions: Sequence[str], options: Sequence[str] = ()) -
     try:
         _, out = repo.git.run(*_LOG.split(), *chosen)
     except GitError as e:
-        told = str(e)[len(" ".join(e.argv)) + 4 :]  # without a format that nobody wants to see
-        raise Error(told.partition("\n")[0]) from None
+        # Without a command whose format nobody wants to see.
+        raise Error(e.said.removeprefix("fatal: ").partition("\n")[0]) from None
     return [_commit(item) for item in out.split(b"\0\0\n") if item]
 
 

@@ -56,15 +56,15 @@ def update(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
 
 
 def _healed(repo: Repo, e: GitError) -> bool:
-    if ".lock': File exists" not in str(e):
+    if ".lock': File exists" not in e.said:
         return False
     from gitcp.store import stale
 
-    return stale.heal(repo, str(e))
+    return stale.heal(repo, e.said)
 
 
 def _explain(repo: Repo, e: GitError, edits: Sequence[Edit]) -> Error:
-    message = str(e)
+    message = e.said
     found = re.search(_MOVED, message)
     if found and any(sign in message for sign in _RETRY):
         ref = found[1]

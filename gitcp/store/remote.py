@@ -140,7 +140,6 @@ def _kill(pid: int, waiting: object) -> None:
 
 def _reason(error: GitError) -> str:
     """The first line of git's words that is not of the server's small talk."""
-    message = str(error).partition("': ")[2]
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    lines = [line.strip() for line in error.said.splitlines() if line.strip()]
     said = [n for n in lines if not n.startswith(("remote:", "hint:", "warning:", "Warning:"))]
     return (said or lines or ["failed"])[0].removeprefix("fatal: ").removeprefix("error: ")
