@@ -23,6 +23,7 @@ __all__ = ["ground"]
 def world(ground: Path, tmp_path: Path) -> Iterator[World]:
     made = World(Path(shutil.copytree(ground, tmp_path / "repo")), tmp_path / "home")
     # The dates of tests are long past, and git's own gc comes by in a long run.
+    made.git("config", "gc.autoDetach", "false")
     made.git("config", "gc.reflogExpire", "never")
     made.git("config", "gc.reflogExpireUnreachable", "never")
     yield made
