@@ -14,13 +14,13 @@ from gitcp.store.objects import Objects
 from gitcp.store.snapshot import Scan
 
 Listing = dict[str, tuple[str, str]]
-IDENTITY = {"GIT_CONFIG_COUNT": "0"}
 
 
 def sh(script: str, cwd: Path | None = None) -> str:
     """Run a script of sh that must succeed; return what it printed."""
     argv = ["sh", "-euc", script]
-    return subprocess.run(argv, cwd=cwd, check=True, capture_output=True, text=True).stdout
+    done = subprocess.run(argv, cwd=cwd, check=True, capture_output=True)
+    return text(done.stdout)  # git says names that are not UTF-8 as they are
 
 
 def git(*args: str, env: dict[str, str] | None = None) -> bytes:
