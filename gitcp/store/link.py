@@ -217,9 +217,11 @@ def _fill(found: dict[str, Linked], changes: Changes) -> None:
             linked["reasons"] = dict.fromkeys(linked["paths"], "the agent's own commit")
 
 
-def _blob(objects: Objects) -> match.Blob:
-    def blob(oid: str) -> bytes | None:
-        found = objects.read(oid)
-        return found[2] if found and found[1] == "blob" else None
+def content(objects: Objects, oid: str | None) -> bytes | None:
+    """The bytes of a blob; None when there is none, as of a submodule."""
+    found = objects.read(oid) if oid else None
+    return found[2] if found and found[1] == "blob" else None
 
-    return blob
+
+def _blob(objects: Objects) -> match.Blob:
+    return lambda oid: content(objects, oid)

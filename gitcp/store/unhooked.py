@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from gitcp import trace
-from gitcp.core import trailers
+from gitcp.core import lines, trailers
 from gitcp.record import raw
 from gitcp.store import committed_read, condense, link, notes, opened, place
 from gitcp.store.commit import read_commit
@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gitcp.core.match import Staged
     from gitcp.repo import Repo
     from gitcp.store.commit import Commit
     from gitcp.store.objects import Objects
@@ -54,7 +55,11 @@ def one(
         condense.settle(repo, objects, state, commit, changes, parent)
         return
     had = [link.of_commit(objects, old)[1] for oid in olds if (old := read_commit(objects, oid))]
-    fresh = {p: c for p, c in changes.items() if all(p not in h or h[p][2:] != c[2:] for h in had)}
+    fresh = {
+        path: change
+        for path, change in changes.items()
+        if not any(path in old and _same(objects, old[path], change) for old in had)
+    }
     markers = [opened.marker(state)]
     found = link.sessions(repo, objects, fresh, parent, markers, agent=False, replay=bool(olds))
     if session_id not in found:
@@ -65,6 +70,14 @@ def one(
     condense.together(repo, objects, commit, checkpoint_id, pair, noted=not ids)
     if not ids:
         notes.add(repo, objects, commit["oid"], checkpoint_id)
+
+
+def _same(objects: Objects, one: Staged, other: Staged) -> bool:
+    """Whether two changes of a path are the same, be it on other ground."""
+    if one[2:] == other[2:]:
+        return True
+    told = [[link.content(objects, oid) for oid in (c[1], c[3])] for c in (one, other)]
+    return lines.added(*told[0]) == lines.added(*told[1])
 
 
 def known(repo: Repo, objects: Objects, checkpoint_id: str) -> list[str]:

@@ -180,6 +180,11 @@ AMEND: dict[str, Form] = {
         [["new.py"], [BOTH]],
         "",
     ),
+    "reset of two, one again": (
+        "git commit -qm x README.md; git commit -qm y src; git reset -q @~2; git commit -qm z src",
+        [["src/app.py"]],
+        "new.py",
+    ),
     "reset and something else": (
         "git commit -qam x; git reset -q --hard HEAD~; echo m >README.md; git commit -qam y",
         [[]],
@@ -190,4 +195,5 @@ AMEND: dict[str, Form] = {
 
 @pytest.mark.parametrize("name", PLAIN | AMEND)
 def test_each_form_of_a_commit_links_what_it_has(world: World, name: str) -> None:
-    forms.holds(world, (PLAIN | AMEND)[name], lost=name == "reset and something else")
+    lost = name in ("reset and something else", "reset of two, one again")
+    forms.holds(world, (PLAIN | AMEND)[name], lost=lost)

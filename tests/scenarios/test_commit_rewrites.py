@@ -200,6 +200,12 @@ REBASES: dict[str, Form] = {
         "new.py",
     ),
     "--root": (TWO + "git rebase -q --root --no-ff", [["new.py"], [BOTH]], ""),
+    "--root of what was there before": (
+        "git stash -qu; GIT_COMMITTER_DATE='1112354999 +0200' git rebase -q --root --no-ff;"
+        " git stash pop -q",
+        [[], []],
+        ALL,
+    ),
     "pull --rebase": (
         "git switch -qc t; git stash -qu; echo m >m; git add m; git commit -qm m;"
         " git switch -q main; git stash pop -q; git commit -qam x;"

@@ -158,6 +158,17 @@ def test_several_commits_without_hooks_are_linked_each(world: World) -> None:
     sound(world)
 
 
+def test_a_verdict_of_another_commit_is_not_obeyed(world: World) -> None:
+    base = world.head
+    shell(world, "git commit -qam x")
+    (world.path / ".git" / "hooks" / "prepare-commit-msg").unlink()
+    world.git("add", "new.py")
+    world.git("commit", "-q", "-m", "y")
+    assert linked(world, base) == [["(new.py)"], [BOTH]]
+    assert left(world) == ""
+    sound(world)
+
+
 def test_an_agent_that_runs_no_hooks_is_linked_when_its_tool_ends(world: World) -> None:
     a: Agent = world.agent("session-a", tools=True)
     a.prompt("commit without hooks")
