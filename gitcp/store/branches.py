@@ -8,6 +8,8 @@ from gitcp.store import refs, shadow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gitcp.repo import Repo
     from gitcp.store.objects import Objects
     from gitcp.store.shadow import Tip
@@ -33,11 +35,16 @@ def suffixes(repo: Repo, base: str) -> dict[int, str]:
     return found
 
 
-def names(repo: Repo, base: str) -> list[str]:
-    """The shadow branches of base in this worktree, whichever mode and program named them."""
+def names(repo: Repo, base: str, among: Iterable[str] | None = None) -> list[str]:
+    """The shadow branches of base in this worktree, whichever mode and program named them.
+
+    among: the refs to choose from, where the caller has listed them.
+    """
     plain, old = shadow.branch(repo, base), shadow.BRANCHES + base[:7]
     found = []
-    for ref in refs.listing(repo, old, f"{old}-*"):
+    for ref in refs.listing(repo, old, f"{old}-*") if among is None else among:
+        if ref != old and not ref.startswith(f"{old}-"):
+            continue
         parsed = ids.parse_shadow(ref)
         if parsed and (parsed["worktree"] is None or ref == plain or ref.startswith(plain + "-")):
             found.append(ref)

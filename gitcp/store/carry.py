@@ -7,6 +7,7 @@ A bystander's state is never written here: it finds its stream by id at its own 
 from __future__ import annotations
 
 from gitcp import trace
+from gitcp.core import ids
 from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.store import branches, live, opened, place, recall, refs, settle, shadow, work
@@ -41,9 +42,12 @@ def streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
     Those of base; those whose base moved unseen (a pull, a cherry-pick) and whose work is
     here, or was and is settled now.  Others stay where coming back finds them.
     """
-    every = f"{shadow.BRANCHES}*-{repo.worktree_hash}"
-    found, own, moved = [], branches.names(repo, base), branches.names(repo, new)
-    for ref in dict.fromkeys([*own, *refs.listing(repo, every, every + "-*")]):
+    listed = list(refs.listing(repo, shadow.BRANCHES))
+    parsed = {ref: ids.parse_shadow(ref) for ref in listed}
+    here = [ref for ref, told in parsed.items() if told and told["worktree"] == repo.worktree_hash]
+    found, own = [], branches.names(repo, base, listed)
+    moved = branches.names(repo, new, listed)
+    for ref in dict.fromkeys([*own, *here]):
         if ref in moved:
             continue  # by a session's event, between the commit and this hook
         try:
