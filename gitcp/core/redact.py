@@ -14,9 +14,11 @@ from gitcp.core.redact_detect import REDACTED, Detector, flatten, merged, settle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.core.redact_rules import Found
+
+    Part = tuple[int, int, redact_json.Decoded]
 
 
 class Redactor:
@@ -70,7 +72,12 @@ class Redactor:
         return self._in_text(data)
 
     def _in_text(self, text: bytes) -> list[Found]:
-        found = (*self._detector.find(flatten(text)), *self._custom(text))
+        return self._kept(text, (*self._detector.find(flatten(text)), *self._custom(text)))
+
+    def _in_names(self, text: bytes) -> list[Found]:
+        return self._kept(text, self._detector.formats(flatten(text)))
+
+    def _kept(self, text: bytes, found: Iterable[Found]) -> list[Found]:
         return merged(
             item
             for item in found
@@ -78,18 +85,12 @@ class Redactor:
         )
 
     def _in_json(self, data: bytes) -> list[Found]:
-        text, parts = redact_json.joined(data)
-        found = self._in_text(text)
-        out: list[Found] = []
-        first = 0
-        for start, end, value in parts if found else ():
-            while first < len(found) and found[first][2] <= start:
-                first += 1
-            for rule, a, b in found[first:]:
-                if a >= end:
-                    break
-                out.append((rule, *value.span(max(a, start) - start, min(b, end) - start)))
-        return out
+        values, names = redact_json.values(data)
+        text, parts = redact_json.joined(data, values)
+        out = _placed(self._in_text(text), parts)
+        text, parts = redact_json.joined(data, names)
+        out += _placed(self._in_names(text), parts)
+        return sorted(out, key=lambda item: item[1:])
 
     def _custom(self, text: bytes) -> Iterator[Found]:
         done = [match.span() for match in re.finditer(REDACTED, text)] if self._own else []
@@ -114,6 +115,20 @@ class Redactor:
                     done = block.find(b"\n", place)
                     done = len(block) if done < 0 else done
                     yield start + block.rfind(b"\n", 0, place) + 1, start + done
+
+
+def _placed(found: Sequence[Found], parts: Iterable[Part]) -> list[Found]:
+    """What was found in a joined text, as stretches of the values it was made of."""
+    out: list[Found] = []
+    first = 0
+    for start, end, value in parts if found else ():
+        while first < len(found) and found[first][2] <= start:
+            first += 1
+        for rule, a, b in found[first:]:
+            if a >= end:
+                break
+            out.append((rule, *value.span(max(a, start) - start, min(b, end) - start)))
+    return out
 
 
 def _compiled(pattern: str, option: str) -> re.Pattern[bytes]:

@@ -92,6 +92,17 @@ class Detector:
         for start, end in redact_value.assigned(flat):
             yield "assignment", start, end
 
+    def formats(self, flat: bytes) -> Iterator[Found]:
+        """Yield (rule, start, end) of what the rules of secrets.json find, and nothing else."""
+        spans = redact_rules.runs(flat)
+        of_word: dict[bytes, list[Found]] = {}
+        for word, item in self._formats.in_words({flat[start:end] for start, end in spans}):
+            of_word.setdefault(word, []).append(item)
+        for start, end in spans if of_word else ():
+            for rule, a, b in of_word.get(flat[start:end], ()):
+                yield rule, start + a, start + b
+        yield from self._formats.in_text(flat, spans)
+
     def _judged(self, words: set[bytes]) -> dict[bytes, list[Found]]:
         """The words with a secret in them, and where it is; each word is looked at once."""
         if self._size > _CACHE:

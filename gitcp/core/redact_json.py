@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 _TOKEN = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+")(\s*+:)?|[{}\[\]]')
 _ESCAPE = re.compile(rb"\\(?:u([0-9A-Fa-f]{4})|(.))")
 _CONTROL = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f"}
-_OPAQUE = re.compile(rb'(?i)(?:ids?|signature|encrypted_content)"$')
+_OPAQUE = re.compile(rb'(?i)(?:(ids?)|signature|encrypted_content)"$')
+_LABEL = 18  # bytes with the quotes: no secret's format is as short as most keys
 _IMAGE = re.compile(rb'"(?:image|base64"$)')
 
 
@@ -28,14 +29,16 @@ def well_formed(data: bytes) -> bool:
     return True
 
 
-def values(data: bytes) -> list[Value]:
-    """The (start, end, key) of every string value that may be redacted, quotes excluded.
+def values(data: bytes) -> tuple[list[Value], list[Value]]:
+    """The (start, end, key) of every string value that may be redacted, quotes excluded; and of
+    names and ids, which may look random but are no secret unless they have a secret's format.
 
-    data is well-formed.  Left out: values of keys that end in id, ids or signature and of
+    data is well-formed.  Left out: values of keys that end in signature and of
     `encrypted_content` (ciphertext an agent needs back), arrays of them, and everything in an
     object whose `type` begins with image or is base64 (E§6).  key is raw, in its quotes.
     """
     spans: list[Value] = []
+    names: list[Value] = []
     stack: list[tuple[bytes, bytes, int, bool]] = []
     kind, key, first, image = b"", b"", 0, False
     for match in _TOKEN.finditer(data):
@@ -51,12 +54,17 @@ def values(data: bytes) -> list[Value]:
                 kind, key, first, image = stack.pop()
         elif match[2] is not None:
             key = string
+            if len(string) > _LABEL:
+                names.append((match.start() + 1, match.start() + len(string) - 1, b'""'))
         else:
             if kind == b"{" and key == b'"type"' and _IMAGE.match(string):
                 image = True
-            if not _OPAQUE.search(key):
-                spans.append((match.start() + 1, match.start() + len(string) - 1, key))
-    return spans
+            span = (match.start() + 1, match.start() + len(string) - 1, key)
+            if not (opaque := _OPAQUE.search(key)):
+                spans.append(span)
+            elif opaque[1]:
+                names.append(span)
+    return spans, names
 
 
 class Decoded:
@@ -100,8 +108,8 @@ def _character(match: re.Match[bytes]) -> bytes:
     return _CONTROL.get(match[2], match[2])
 
 
-def joined(data: bytes) -> tuple[bytes, Iterator[tuple[int, int, Decoded]]]:
-    """Return (text, parts): all values of data in one text, and where each stands in it.
+def joined(data: bytes, given: list[Value]) -> tuple[bytes, Iterator[tuple[int, int, Decoded]]]:
+    """Return (text, parts): the given values of data in one text, and where each stands in it.
 
     A value stands on lines of its own, as `"key": "value"`, so that a name tells of its value.
     A part is (start, end, value), start and end in the text.
@@ -109,7 +117,7 @@ def joined(data: bytes) -> tuple[bytes, Iterator[tuple[int, int, Decoded]]]:
     pieces: list[bytes] = []
     parts: list[tuple[int, int, Decoded]] = []
     size = 0
-    for start, end, key in values(data):
+    for start, end, key in given:
         value = Decoded(data, start, end)
         head = b"\n\n" + key + b': "'
         size += len(head)

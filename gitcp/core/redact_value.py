@@ -62,7 +62,7 @@ def _given(flat: bytes, low: bytes, match: re.Match[bytes]) -> bool:
         return False
     quoted = match[3] is not None
     gap = low[at : match.start(3) - 1 if quoted else match.start(4)]
-    if gap == b" " and not re.search(rb"(?:^|\s)--[a-z-]*$", head):
+    if gap == b" " and not re.search(rb"""(?:^|[\s"'`\0])--[a-z-]*$""", head):
         return False
     value = flat[slice(*match.span(3 if quoted else 4))]
     # NAME=value without spaces is a shell's or a .env file's.

@@ -188,6 +188,13 @@ def test_ids_signatures_images_and_keys_stay(value: Any) -> None:
     assert PLAIN.document(line) == line
 
 
+def test_an_id_or_a_name_with_the_format_of_a_secret_is_redacted() -> None:
+    value = {"AWS_ACCESS_KEY_ID": GITHUB, "ids": [RANDOM, GITHUB], "env": {GITHUB: RANDOM}}
+    kept = {"AWS_ACCESS_KEY_ID": "REDACTED", "ids": [RANDOM, "REDACTED"]}
+    stored = json.loads(PLAIN.line(dumped(value)))
+    assert stored == {**kept, "env": {"REDACTED": "REDACTED"}}
+
+
 def test_what_stands_beside_something_exempt_is_redacted() -> None:
     value = {"id": RANDOM, "text": RANDOM, "images": [{"type": "image", "data": RANDOM}, RANDOM]}
     stored = json.loads(PLAIN.line(dumped(value)))
