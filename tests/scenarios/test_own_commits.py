@@ -141,7 +141,7 @@ def test_two_agents_commit_in_turns_in_one_worktree(world: World, a: Agent, b: A
     a.prompt("granular commits")
     b.prompt("granular commits too")
     made: dict[str, list[str]] = {a.sid: [], b.sid: []}
-    for number in range(3):
+    for number in range(2):
         for agent in (a, b):
             path = f"{agent.sid}-{number}.py"
             agent.write(path, f"def {agent.sid[-1]}{number}():\n    return {number}\n")
@@ -152,7 +152,7 @@ def test_two_agents_commit_in_turns_in_one_worktree(world: World, a: Agent, b: A
     for agent in (a, b):
         assert agent.state["turn_checkpoint_ids"] == made[agent.sid]
         agent.stop()
-    want = [[f"{agent.sid}-{number}.py"] for number in range(3) for agent in (b, a)]
+    want = [[f"{agent.sid}-{number}.py"] for number in range(2) for agent in (b, a)]
     assert linked(world, base) == want[::-1]
     for agent in (a, b):
         for one in made[agent.sid]:
