@@ -119,7 +119,7 @@ def locate(event: Record) -> Repo | None:
         if state is None:
             continue
         home = state.get("worktree_path")
-        if home and home != repo.top and os.path.isdir(home):
+        if (state.get("worktree_id") or "") != repo.worktree_id and home and os.path.isdir(home):
             os.chdir(home)
             return Repo.here()
         return repo

@@ -27,7 +27,7 @@ def parser() -> cli.Parser:
 
 def listed(repo: Repo, args: Namespace) -> list[Record]:
     """Session records, the one that started last first (gitcp-record(5)); nothing changes."""
-    from gitcp.store import session_list, session_read
+    from gitcp.store import opened, session_list, session_read
     from gitcp.store.objects import Objects
 
     with Objects(repo) as objects:
@@ -38,7 +38,7 @@ def listed(repo: Repo, args: Namespace) -> list[Record]:
     if args.stored:
         found = [r for r in found if any(c["checkpoint_id"] for c in r["checkpoints"])]
     if args.worktree:
-        found = [r for r in found if r.get("worktree_path") == repo.worktree]
+        found = [r for r in found if "phase" in r and opened.is_home(repo, r)]
     if args.session is not None:
         wanted = session_read.pick(args.session, [r["session_id"] for r in found])
         found = [r for r in found if r["session_id"] == wanted]

@@ -94,6 +94,7 @@ def _about(repo: Repo, settled: int) -> Record:
         "state": _state(repo),
         "strategy": repo.config.get("gitcp.strategy", "manual-commit"),
         "worktree_path": repo.top or repo.git_dir,
+        "worktree_id": repo.worktree_id,
         "worktree": repo.worktree_hash,
         "branch": account.branch(repo) or "",
         "head": refs.head(repo) or "",

@@ -94,7 +94,7 @@ def _tool(repo: Repo, objects: Objects, event: Record) -> list[Record]:
     if state is None:
         return []  # unknown, or set aside: a tool call waits for no rebuilding
     session.tool(repo, state, event)
-    changed = tasks.note(state, event)
+    changed = tasks.note(repo, state, event)
     if event["event"] == "tool-end" and (head := settle.head(repo)) != state["base_commit"]:
         settle.moved(repo, objects, state, head)
         changed = True

@@ -30,7 +30,7 @@ def status(
     where = f"{about['branch'] or 'detached HEAD'} at {about['head'][:7] or 'no commit yet'}"
     yield [_HOW[about["state"]], (f", {about['strategy']}, on {where}", "")]
     names = shortened([s["session_id"] for s in sessions])
-    here = [s for s in sessions if s.get("worktree_path", "") in ("", about["worktree_path"])]
+    here = [s for s in sessions if (s.get("worktree_id") or "") == about["worktree_id"]]
     if here:
         yield []
         yield [("Sessions:", "bold")]

@@ -14,6 +14,7 @@ from gitcp.store import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from gitcp.repo import Repo
@@ -28,6 +29,7 @@ def marker(state: State) -> Open:
         "session_id": state["session_id"],
         "agent_type": state.get("agent_type", ""),
         "worktree_path": state.get("worktree_path", ""),
+        "worktree_id": state.get("worktree_id", ""),
         "phase": state.get("phase", "idle"),
         "base_commit": state.get("base_commit", ""),
         "agent_process": state.get("agent_process"),
@@ -110,6 +112,14 @@ def paths(repo: Repo, stream_id: str) -> set[str]:
     }
 
 
+def is_home(repo: Repo, told: Mapping[str, Any]) -> bool:
+    """Whether a session, by its state or marker, has its home in this worktree.
+
+    git's name of the worktree tells, not its path: that changes when it is moved.
+    """
+    return (told.get("worktree_id") or "") == repo.worktree_id
+
+
 def here(repo: Repo) -> list[Open]:
     """The markers of sessions whose home is this worktree."""
-    return [m for m in read(repo) if m["worktree_path"] == repo.top]
+    return [m for m in read(repo) if is_home(repo, m)]

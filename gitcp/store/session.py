@@ -11,7 +11,7 @@ import time
 
 from gitcp.core import phases, prompts
 from gitcp.errors import Error
-from gitcp.store import checkpoint, place, process, redaction, turn
+from gitcp.store import checkpoint, opened, place, process, redaction, turn
 from gitcp.store import state as states
 
 TYPE_CHECKING = False
@@ -75,7 +75,9 @@ def refuse_elsewhere(repo: Repo, state: State) -> None:
     """Raise SessionIDConflictError when the session is active in another worktree, in a
     process that lives and is not the one that speaks now (behaviour.md §4)."""
     there, here = state.get("worktree_path", ""), repo.worktree
-    if there in ("", here) or state.get("phase") != phases.ACTIVE or not os.path.isdir(there):
+    if opened.is_home(repo, state) or state.get("phase") != phases.ACTIVE:
+        return
+    if not os.path.isdir(there):
         return
     known = state.get("agent_process")
     if process.alive(known) and known != process.agent(repo.git.env):
@@ -85,10 +87,10 @@ def refuse_elsewhere(repo: Repo, state: State) -> None:
 def home(repo: Repo, state: State) -> str | None:
     """Move the session to this worktree if it came from another; what to tell the person."""
     there, here = state.get("worktree_path", ""), repo.worktree
-    if there in ("", here):
-        state["worktree_path"] = here
-        return None
+    stays = opened.is_home(repo, state)
     state["worktree_path"] = here
+    if stays:
+        return None
     state.pop("worktree_id", None)
     if repo.worktree_id:
         state["worktree_id"] = repo.worktree_id

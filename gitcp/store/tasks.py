@@ -31,14 +31,17 @@ if TYPE_CHECKING:
         files: dict[str, bytes]
 
 
-def note(state: State, event: dict[str, Any]) -> bool:
+def note(repo: Repo, state: State, event: dict[str, Any]) -> bool:
     """Remember a task that starts, and the agent a background one runs as; whether it did."""
     tool, running = event.get("tool") or {}, state.setdefault("tasks", {})
     if tool.get("kind") != "task" or not tool.get("id"):
         return False
     if event["event"] == "subagent-start":
-        told = {"description": tool.get("description", ""), "started": states.timestamp()}
-        running[tool["id"]] = {"subagent_type": tool.get("subagent_type", ""), **told}
+        # What a state holds goes into every checkpoint's copy of it.
+        about = redaction.text(repo, tool.get("description") or "")
+        kind = redaction.text(repo, tool.get("subagent_type") or "")
+        told = {"description": about, "started": states.timestamp()}
+        running[tool["id"]] = {"subagent_type": kind, **told}
         return True
     if event["event"] == "tool-end" and tool.get("agent_id") and tool["id"] in running:
         running[tool["id"]]["agent_id"] = tool["agent_id"]
@@ -64,7 +67,7 @@ def step(
             return None  # the end of the call itself comes next, with its name
         task_id = named[0]
     task = running.pop(task_id, {})
-    kind = tool.get("subagent_type") or task.get("subagent_type", "")
+    kind = redaction.text(repo, tool.get("subagent_type") or task.get("subagent_type", ""))
     about = redaction.text(repo, tool.get("description") or task.get("description", ""))
     told = {
         "session_id": state["session_id"],
@@ -90,7 +93,8 @@ def _todo(
     before = stored(objects, tip, state["session_id"])
     inside = f"{task_id}/checkpoints/"
     number = 1 + sum(1 for path in before if path.startswith(inside))
-    todos = json.loads(redaction.text(repo, json.dumps(tool.get("todos") or [])))
+    given = json.dumps(tool.get("todos") or []).encode()
+    todos = json.loads(redaction.redactor(repo).document(given))
     told = {
         "type": "todo",
         "tool_use_id": tool.get("id", ""),

@@ -54,7 +54,7 @@ def decide(
 def _named(repo: Repo, state: State) -> dict[str, tuple[str, Files]]:
     """The streams that unsettled states of this worktree name: id -> (ref, their files)."""
     found: dict[str, tuple[str, Files]] = {}
-    own = {**opened.marker(state), "worktree_path": repo.top}
+    own = opened.marker(state)
     others = [m for m in opened.here(repo) if m["session_id"] != state["session_id"]]
     for marker in [*others, own]:
         for stream in marker["streams"]:

@@ -94,6 +94,7 @@ ABOUT: Json = {
     "branch": "main",
     "head": "1234567890",
     "worktree_path": "/r",
+    "worktree_id": "",
     "worktree": "e3b0c4",
     "settled": 0,
     "unpushed": 0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -173,7 +174,11 @@ def test_an_agent_that_runs_no_hooks_is_linked_when_its_tool_ends(world: World) 
     a: Agent = world.agent("session-a", tools=True)
     a.prompt("commit without hooks")
     a.write("b.py", NEW)
-    tool = {"tool_name": "Bash", "tool_input": {"command": "git commit"}, "tool_use_id": "t9"}
+    tool: dict[str, Any] = {
+        "tool_name": "Bash",
+        "tool_input": {"command": "git commit"},
+        "tool_use_id": "t9",
+    }
     a.event("PreToolUse", **tool)
     own(a, "add", "b.py")
     own(a, "-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", "by its own client")
