@@ -12,7 +12,7 @@ import time
 from gitcp import trace
 from gitcp.core import match
 from gitcp.record import text
-from gitcp.store import opened, process, turn
+from gitcp.store import opened, others, process, turn
 from gitcp.store.live import Live
 from gitcp.store.tree import diff_trees
 
@@ -101,10 +101,10 @@ def sessions(
     named = _named(every) if agent else {}
     for marker in every:
         session_id, how = marker["session_id"], named.get(marker["session_id"])
-        if how is None and marker["worktree_path"] != repo.top:
+        if how is None and not opened.is_home(repo, marker):
             continue
         entries = records[session_id] = recorded(live, marker, changes)
-        if marker["phase"] == "active" and marker["worktree_path"] == repo.top:
+        if marker["phase"] == "active" and opened.is_home(repo, marker):
             entries = running(repo, objects, marker, changes) + entries
         if replay:
             entries = [{**entry, "live": False} for entry in entries]
@@ -167,6 +167,7 @@ def running(repo: Repo, objects: Objects, marker: Open, changes: Changes) -> lis
         mine = {p for p in changes if p in told or turn.inside(repo, p, spans)}
     else:
         mine = {p for p in changes if _since(p, base, now.get(p), changes[p])}
+        mine -= others.explained(repo, session_id, now)
     return [_entry(path, now.get(path) or GONE, True) for path in sorted(mine)]
 
 

@@ -136,6 +136,9 @@ def _follow(state: State, marker: Open) -> None:
     }
     for key in ("agent_type", "worktree_path", "phase", "base_commit", "agent_process"):
         state[key] = marker[key]
+    state.pop("worktree_id", None)
+    if marker.get("worktree_id"):
+        state["worktree_id"] = marker["worktree_id"]
     state["checkpoint_count"] = marker["count"]
     state["streams"] = [
         {

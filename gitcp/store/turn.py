@@ -23,11 +23,21 @@ if TYPE_CHECKING:
 
 
 def begin(
-    repo: Repo, session_id: str, head: str, dirty: dict[str, Entry | None], time_ns: int
+    repo: Repo,
+    session_id: str,
+    head: str,
+    dirty: dict[str, Entry | None],
+    time_ns: int,
+    anew: bool = True,
 ) -> None:
-    """Write the baseline of a turn that starts at time_ns; its tool log starts empty."""
+    """Write the baseline of a turn that starts at time_ns; its tool log starts empty.
+
+    anew: False for the rest of a turn after its Stop, which keeps the log: others read it, and
+    the marker does not tell yet what the checkpoint recorded.
+    """
     for name in (f"{session_id}.log", f"{session_id}.middle"):
-        _remove(repo, name)
+        if anew or not name.endswith(".log"):
+            _remove(repo, name)
     baseline = {"head": head, "time_ns": time_ns, "dirty": dirty}
     states.write_file(repo, repo.own("turn", session_id), json.dumps(baseline).encode())
 
@@ -56,12 +66,6 @@ def middle(repo: Repo, session_id: str) -> dict[str, Entry | None] | None:
             return {p: tuple(e) if e else None for p, e in json.loads(f.read()).items()}
     except (OSError, ValueError):
         return None
-
-
-def end(repo: Repo, session_id: str) -> None:
-    """Forget the turn: its checkpoint is written, or it was not worth one."""
-    for name in (session_id, f"{session_id}.log", f"{session_id}.middle"):
-        _remove(repo, name)
 
 
 def _remove(repo: Repo, name: str) -> None:

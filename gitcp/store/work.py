@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 
 from gitcp.core import prompts, streams
-from gitcp.errors import Error, InputError
+from gitcp.errors import Error, InputError, Moved
 from gitcp.store import (
     blobs,
     branches,
     checkpoint,
-    opened,
+    others,
     redaction,
     shadow,
     snapshot,
@@ -60,7 +60,7 @@ class Turn:
     def end(self, repo: Repo, state: State) -> None:
         """The turn is over: what is dirty now is what a later one, or its rest, begins with."""
         checkpoint.clear_verdict(state)
-        turn.begin(repo, state["session_id"], self.head, self.entries, self.began)
+        turn.begin(repo, state["session_id"], self.head, self.entries, self.began, anew=False)
 
 
 def _known(objects: Objects, tree: str) -> Callable[[str], Entry | None] | None:
@@ -82,6 +82,9 @@ def checkpoint_turn(
     """
     session_id, middle = state["session_id"], event["event"] in MIDDLE
     now, step, oid = Turn(repo, objects, state), None, None
+    if now.head != state["base_commit"]:
+        # What came into HEAD since the caller looked is neither dirty nor linked yet.
+        raise Moved("HEAD", state["base_commit"], now.head)
     new = bool(now.changed)
     if middle and turn.middle(repo, session_id) == now.entries:
         new = False
@@ -155,7 +158,7 @@ def _whose(repo: Repo, objects: Objects, state: State, now: Turn) -> tuple[set[s
         base["dirty"] if base else {},
         now.entries,
         committed=_committed(objects, base["head"] if base else now.head, now.head),
-        foreign=_foreign(repo, state["session_id"], now.entries),
+        foreign=others.explained(repo, state["session_id"], now.entries),
         said=[inside for path in words if (inside := turn.relative(repo, path))],
         tools=tools,
     )
@@ -166,23 +169,6 @@ def _committed(objects: Objects, old: str, new: str) -> set[str]:
         return set()
     trees = base_tree(objects, old), base_tree(objects, new)
     return {path for path, _, _ in diff_trees(objects, *trees)}
-
-
-def _foreign(repo: Repo, session_id: str, entries: dict[str, Entry | None]) -> set[str]:
-    """Paths that other live sessions' tool events explain: of their turn that runs, and of
-    what they recorded and is still so."""
-    found: set[str] = set()
-    for other in opened.here(repo):
-        if other["session_id"] == session_id or not other.get("tool_events"):
-            continue
-        if other["phase"] == "active":
-            found |= turn.told(turn.logged(repo, other["session_id"]))
-        for stream in other["streams"]:
-            for path, (mode, oid) in stream["files"].items():
-                now = entries.get(path)
-                if (now or ("000000", "")) == (mode, oid):
-                    found.add(path)
-    return found
 
 
 def said(repo: Repo, objects: Objects, state: State, whole: bool = False) -> Stored | None:

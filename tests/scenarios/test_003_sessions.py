@@ -86,6 +86,19 @@ def test_with_tool_events_each_session_has_its_own_files(world: World, a: Agent,
     assert sorted(world.tree(world.branch())) == ["src/a.py", "src/b.py", "src/mine.py"]
 
 
+def test_a_session_that_has_touched_nothing_yet_is_not_linked_to_anothers_work(
+    world: World, a: Agent, b: Agent
+) -> None:
+    a.tools = b.tools = True
+    b.prompt("think first")
+    a.prompt("one")
+    a.write("src/a.py", "a = 1\n")
+    [one] = world.commit()
+    assert list(world.committed(one)) == ["session-a"]
+    b.stop()
+    assert world.open() == ["session-a"], "which is still in its turn"
+
+
 # Conflict handling.
 
 

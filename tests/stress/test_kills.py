@@ -19,7 +19,7 @@ from tests.harness import ENTRY, Agent, World
 from tests.scenarios.conftest import ground
 from tests.stress.test_sessions import content, told
 
-ROUNDS = 200 if os.environ.get("LONG") else 10
+ROUNDS = 200 if os.environ.get("LONG") else 6
 __all__ = ["ground"]
 
 

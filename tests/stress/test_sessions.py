@@ -15,7 +15,7 @@ import pytest
 from tests.harness import V1, Agent, World
 from tests.scenarios.conftest import ground
 
-SESSIONS, TURNS = (16, 25) if os.environ.get("LONG") else (4, 4)
+SESSIONS, TURNS = (16, 25) if os.environ.get("LONG") else (4, 3)
 __all__ = ["ground"]
 
 
