@@ -21,7 +21,8 @@ def parser() -> cli.Parser:
 def listed(repo: Repo) -> Iterator[Record]:
     """HEAD's tree as a record, then a record of type change for each path, in git's order.
 
-    What a snapshot leaves out comes last: status '!', with the reason in 'omitted'.
+    What a snapshot leaves out comes last: status '!', with the reason in 'omitted'.  The tree
+    announces a record of type end, so that a list cut short is never taken for the whole.
     """
     from gitcp.core import entries
     from gitcp.record import raw
@@ -32,12 +33,14 @@ def listed(repo: Repo) -> Iterator[Record]:
     with Objects(repo) as objects:
         blobs.confirm(objects, found)
         tree = objects.read(f"{found.head}^{{tree}}") if found.head else None
-    yield {"type": "tree", "oid": tree[0] if tree else repo.empty_tree, "base": found.head}
+    head = tree[0] if tree else repo.empty_tree
+    yield {"type": "tree", "oid": head, "base": found.head, "ends": True}
     for path in sorted(found.changes, key=raw):
         change = found.changes[path]
         yield {**entries.changed(path, change.mode, change.oid, change.was), "type": "change"}
     for item in found.omitted:
         yield dict(entries.left_out(item["path"], item["reason"]))
+    yield {"type": "end"}
 
 
 def bind(argv: Sequence[str]) -> Stage:

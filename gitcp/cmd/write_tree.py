@@ -8,11 +8,12 @@ from gitcp import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gitcp.record import Record, Stage
     from gitcp.repo import Repo
     from gitcp.store.objects import Objects
+    from gitcp.store.tree import Entry
 
 
 def parser() -> cli.Parser:
@@ -25,8 +26,8 @@ def parser() -> cli.Parser:
 def built(repo: Repo, records: Iterable[Record], base: str | None) -> Iterator[Record]:
     """One record of type tree: the base with every change and blob applied.
 
-    Other records pass through.  No record at all is an error: the stage before has failed,
-    and the base alone would be a stale tree.
+    Other records pass through.  No record at all, or no end where one is announced, is an
+    error: the stage before has failed, and what came would make a stale or partial tree.
     """
     from gitcp.core import entries
     from gitcp.errors import InputError
@@ -34,11 +35,14 @@ def built(repo: Repo, records: Iterable[Record], base: str | None) -> Iterator[R
     from gitcp.store.objects import Objects
 
     against: Record = {}
-    edits, omitted, some = {}, [], False
+    edits: dict[str, Entry | None] = {}
+    omitted, some, ended = [], False, False
     for record in records:
         some = True
         if record.get("type") == "tree":
             against = record
+        elif record.get("type") == "end":
+            ended = True
         elif record.get("type") not in ("change", "blob"):
             yield record
         elif record.get("status") == "!":
@@ -48,10 +52,28 @@ def built(repo: Repo, records: Iterable[Record], base: str | None) -> Iterator[R
             edits[path] = entry
     if not some:
         raise InputError("no records to build a tree from")
+    if against.get("ends") and not ended:
+        raise InputError("the records are cut short: one of type 'end' is missing")
+    _there(repo, edits)
     with Objects(repo) as objects:
         commit, tree = _base(objects, base, against)
         oid = snapshot.tree(objects, repo, tree, edits)
     yield {"type": "tree", "oid": oid, "base": commit, "omitted": omitted}
+
+
+def _there(repo: Repo, edits: Mapping[str, Entry | None]) -> None:
+    """Raise InputError where a tree would name an object that is not there, or is no blob."""
+    from gitcp.core.status import COMMIT
+    from gitcp.errors import InputError
+
+    paths = {e[1]: path for path, e in edits.items() if e and e[0] != COMMIT}
+    names = "".join(f"{oid}\n" for oid in paths).encode()
+    _, out = repo.git.run("cat-file", "--batch-check", stdin=names) if names else (0, b"")
+    for line in out.decode().splitlines():
+        oid, kind, *_ = line.split(" ")
+        if kind != "blob":
+            said = "there is none" if kind == "missing" else f"it is a {kind}"
+            raise InputError(f"no blob '{oid}' for '{paths[oid]}': {said}")
 
 
 def _base(objects: Objects, base: str | None, against: Record) -> tuple[str | None, str | None]:

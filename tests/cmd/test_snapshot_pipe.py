@@ -70,7 +70,8 @@ def test_the_pipe_works_in_a_linked_worktree(repo: Path) -> None:
 
 
 def test_a_clean_worktree_gives_the_tree_of_head(repo: Path) -> None:
-    assert changes() == [{"type": "tree", "oid": head("^{tree}"), "base": head()}]
+    first = {"type": "tree", "oid": head("^{tree}"), "base": head(), "ends": True}
+    assert changes() == [first, {"type": "end"}]
     assert run(PIPE).returncode == 0
     assert listing("snap") == listing("HEAD")
 

@@ -48,18 +48,18 @@ def test_a_change_says_what_was_and_what_is(repo: Path) -> None:
         kind = "tracked" if path in was else "untracked"
         expected.append({**now, **before, "kind": kind})
     expected[-1]["omitted"] = "fifo"
-    assert changes()[1:] == expected
+    assert changes()[1:-1] == expected
 
 
 def test_what_an_old_index_makes_look_changed_is_not_listed(repo: Path) -> None:
     changes()
     sh("echo 2 >>README.md; git commit -qam 2; echo n >n; git add n; git commit -qm n")
-    assert len(changes()) == 1
+    assert [r["type"] for r in changes()] == ["tree", "end"]
 
 
 def test_a_blob_is_stored_and_named(repo: Path) -> None:
     sh("echo 2 >>README.md")
-    _, blob = write_blobs.bind([])(changes())
+    _, blob, _ = write_blobs.bind([])(changes())
     assert (blob["type"], blob["status"], blob["path"]) == ("blob", "M", "README.md")
     assert git("cat-file", "blob", blob["oid"]) == Path("README.md").read_bytes()
 
@@ -79,7 +79,7 @@ def test_a_change_that_is_undone_meanwhile_is_dropped(repo: Path) -> None:
     sh("cp README.md kept; echo 2 >>README.md; echo 1 >new")
     records = changes()
     sh("mv kept README.md; rm new src/app.py")
-    assert list(write_blobs.bind([])(records)) == records[:1]
+    assert list(write_blobs.bind([])(records)) == [records[0], records[-1]]
 
 
 def test_a_file_staged_over_the_cap_reaches_the_tree(repo: Path) -> None:
@@ -183,3 +183,25 @@ def test_the_old_value_can_be_given(old: str, right: bool, repo: Path) -> None:
 def test_a_ref_that_is_not_a_full_name_is_misuse(ref: str, repo: Path) -> None:
     with pytest.raises(UsageError):
         update_ref.bind([ref])
+
+
+def test_a_list_that_is_cut_short_makes_no_tree(repo: Path) -> None:
+    sh("echo 2 >>README.md; echo 1 >new")
+    records = list(write_blobs.bind([])(changes()))
+    with pytest.raises(InputError, match="the records are cut short"):
+        tree(*records[:-1])
+
+
+def test_a_list_that_was_filtered_makes_a_tree_of_the_rest(repo: Path) -> None:
+    sh("echo 2 >>README.md; echo 1 >new")
+    records = [r for r in write_blobs.bind([])(changes()) if r.get("path") != "new"]
+    assert "new" not in listing(tree(*records)["oid"])
+
+
+@pytest.mark.parametrize(
+    ("oid", "said"), [("1" * 40, "there is none"), ("HEAD^{tree}", "it is a tree")]
+)
+def test_a_blob_that_is_not_there_makes_no_tree(repo: Path, oid: str, said: str) -> None:
+    name = head("^{tree}") if oid.startswith("HEAD") else oid
+    with pytest.raises(InputError, match=f"no blob '{name}' for 'x': {said}"):
+        tree({"type": "blob", "path": "x", "mode": "100644", "oid": name})
