@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.installation import Write
 
+_OUTSIDE = "'{}' lies outside the repository and was left as it is: --force writes it"
 _TRACKED = "'{}' is tracked and was left as it is: --shared writes it for all who clone"
 
 
@@ -41,7 +42,10 @@ def plan(
     paths: dict[str, str] = adapter.settings_paths(home, top)
     target = os.path.realpath(paths.get(scope, paths["shared"]))
     writes, notes = [], []
-    if scope == "local" and not force and ground.tracked(target):
+    root = os.path.realpath(top) + os.sep
+    if scope != "user" and not force and not target.startswith(root):
+        notes.append(_OUTSIDE.format(target))
+    elif scope == "local" and not force and ground.tracked(target):
         notes.append(_TRACKED.format(target))
     else:
         writes.append(_installed(adapter, target, scope, ground))

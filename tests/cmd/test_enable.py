@@ -120,3 +120,14 @@ def test_misuse_is_refused(repo: Path, argv: list[str]) -> None:
 def test_the_strategy_is_kept_in_gits_configuration(repo: Path) -> None:
     enable.run(["--strategy=auto-commit"])
     assert git("config", "--local", "gitcp.strategy") == "auto-commit\n"
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_settings_that_lead_outside_the_repository_are_written_only_by_force(
+    repo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], force: bool
+) -> None:
+    (tmp_path / "everybody").mkdir()
+    (repo / ".claude").symlink_to(tmp_path / "everybody")
+    assert enable.run(["--force"] if force else []) == 0
+    assert (tmp_path / "everybody" / "settings.local.json").exists() is force
+    assert ("lies outside the repository" in capsys.readouterr().out) is not force
