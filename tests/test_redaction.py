@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gitcp.core.redact import Redactor
 from gitcp.repo import Repo
 from gitcp.store import redaction
+from tests.core.test_redact import spelled
 
 WORDS = st.from_regex(r"[A-Za-z.,;!?'()]{0,19}([ \n]+[A-Za-z.,;!?'()]{1,19}){0,30}", fullmatch=True)
 TOKEN = "ghp_" + "a1B2" * 9
@@ -29,7 +30,10 @@ def test_a_plain_prompt_is_only_words(text: str) -> None:
     assert redaction.words_only(text.encode())
 
 
-@pytest.mark.parametrize("text", [TOKEN, "password: hunter", "a=b", "x1", "a" * 20, "über"])
+NETRC = "machine example login me password swordfish"
+
+
+@pytest.mark.parametrize("text", [TOKEN, NETRC, "my Password", "a=b", "x1", "a" * 20, "über"])
 def test_what_could_hold_a_secret_is_not(text: str) -> None:
     assert not redaction.words_only(text.encode())
 
@@ -42,3 +46,10 @@ def test_a_rule_of_the_person_sees_mere_words_too(repo: Path) -> None:
     config = repo / ".git" / "config"
     config.write_text(config.read_text() + "[gitcp]\n\tredact = swordfish\n")
     assert redaction.text(Repo.find(), "open swordfish now") == "open REDACTED now"
+
+
+def test_the_short_way_is_not_taken_for_any_secret_of_the_corpus() -> None:
+    rows = (Path(__file__).parent / "data" / "redact" / "secrets.tsv").read_text().splitlines()
+    for row in rows:
+        rule, text = row.split("\t")[:2]
+        assert not redaction.words_only(spelled(text).encode()), rule

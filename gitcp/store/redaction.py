@@ -51,7 +51,9 @@ def text(repo: Repo, given: str) -> str:
 def words_only(data: bytes) -> bool:
     """Whether a text is nothing but words, as most prompts are: no rule finds a secret there.
 
-    Every rule needs a digit, a separator such as `=` or `:`, or a run longer than any word;
-    to know that saves a hook the compilation of all of them.
+    Every rule needs a digit, a separator such as `=` or `:`, a run longer than any word, or
+    says what it is (`machine … password …`); to know that saves a hook compiling them all.
     """
+    if b"passw" in data.lower():
+        return False
     return not data.translate(None, _WORDS) and max(map(len, data.split()), default=0) < 20
