@@ -31,6 +31,7 @@ class Session:
     def __init__(self, template: Path, tmp: Path, transcript_lines: int = 40) -> None:
         self.repo = Path(shutil.copytree(template, tmp / "repo"))
         self.transcript = tmp / "home" / "session.jsonl"
+        self.transcript.parent.mkdir(exist_ok=True)
         # What a transcript mostly is: results of tools, a kilobyte each, after one prompt.
         prompt = json.dumps({"type": "user", "message": {"role": "user", "content": "Do it"}})
         words = "def index(path: str) -> list[str]: return sorted(glob(path))\\n" * 14

@@ -22,6 +22,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     found = Session(generated(FILES), tmp_path_factory.mktemp("large"))
     quietly("git", "config", "user.name", "x", cwd=found.repo)
     quietly("git", "config", "user.email", "x@example.com", cwd=found.repo)
+    quietly("git", "status", cwd=found.repo)  # a copy has other inodes than its index says
     found.hook("SessionStart", source="startup")
     yield found
 
