@@ -81,17 +81,27 @@ def read(repo: Repo, ref: str) -> str | None:
 
 def head(repo: Repo) -> str | None:
     """The oid of HEAD, None when unborn; read from the files where they tell it plainly."""
+    told = _content(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
+    if told.startswith(b"ref: refs/heads/") and not told.endswith(b"/.invalid"):
+        common, name = os.fsencode(repo.common), told[5:]
+        told = _content(os.path.join(common, name))
+        if not told:
+            before, found, _ = _content(os.path.join(common, b"packed-refs")).partition(
+                b" " + name + b"\n"
+            )
+            told = before.rpartition(b"\n")[2] if found else b""
+    if len(told) == len(repo.empty_tree) and not told.strip(b"0123456789abcdef"):
+        return told.decode()
+    return read(repo, "HEAD")  # unborn, or another ref storage
+
+
+def _content(path: bytes) -> bytes:
     try:
-        with open(os.path.join(repo.git_dir, "HEAD"), "rb") as f:
-            told = f.read().strip()
-        if told.startswith(b"ref: refs/heads/") and not told.endswith(b"/.invalid"):
-            with open(os.path.join(os.fsencode(repo.common), told[5:]), "rb") as f:
-                told = f.read().strip()
-        if len(told) == len(repo.empty_tree) and not told.strip(b"0123456789abcdef"):
-            return told.decode()
+        with open(path, "rb") as f:
+            data = f.read()
     except OSError:
-        pass
-    return read(repo, "HEAD")  # packed, unborn, or another ref storage
+        return b""
+    return data.removesuffix(b"\n") if data.count(b"\n") == 1 else data
 
 
 def listing(repo: Repo, *patterns: str) -> dict[str, str]:
