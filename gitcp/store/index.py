@@ -90,10 +90,11 @@ def seed(repo: Repo, force: bool = False) -> bool:
     try:
         os.makedirs(os.path.dirname(ours), exist_ok=True)
         patterns = _patterns(repo)
-        fill(repo, theirs, scratch)
+        young = fill(repo, theirs, scratch)
         os.rename(scratch, ours)
         _mark(_sparse(repo), patterns)  # after it: an old mark only makes work
         _mark(repo.own("index-stale"), b"")
+        note_stale(repo, young)
     except OSError as e:
         raise Error(f"cannot write '{ours}': {e.strerror}") from None
     finally:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 _STAT = 40  # bytes of stat data before the object name; the size comes last
 
 
-def distrust(path: str, since: int, algo: str) -> None:
+def distrust(path: str, since: int, algo: str) -> int:
     """Make git compare by content what changed at since (seconds) or later, whatever its date.
 
-    What is dated since or later git compares by itself.  Raises OSError; a file of a format
-    that is not known stays as it is.
+    What is dated since or later git compares by itself.  Returns how many paths that are, which
+    every scan has to read.  Raises OSError; a file of an unknown format stays as it is.
     """
     with open(path, "rb") as f:
         data = bytearray(f.read())
@@ -33,6 +33,7 @@ def distrust(path: str, since: int, algo: str) -> None:
         data[-width:] = hashlib.new(algo, data[:-width]).digest()
         with open(path, "wb") as f:
             f.write(data)
+    return len(doubted)
 
 
 def entries(data: bytearray, algo: str) -> Iterator[tuple[int, int, int]]:

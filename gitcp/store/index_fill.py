@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 
-def fill(repo: Repo, theirs: str, scratch: str) -> None:
+def fill(repo: Repo, theirs: str, scratch: str) -> int:
     """Make the index file scratch: HEAD's entries, with the stat data that theirs knows.
 
-    theirs may be missing.  Raises OSError, GitError.
+    theirs may be missing.  Returns how many paths are too young for their stat data to be
+    believed (a fresh clone): a later filling knows better.  Raises OSError, GitError.
     """
     # A second early: the file system's clock is coarser than ours.
     before = (int(time.time()) - 1) * 10**9
@@ -31,8 +32,9 @@ def fill(repo: Repo, theirs: str, scratch: str) -> None:
     # Written even where nothing was refreshed: writing is what marks the racy entries that
     # were found to differ, and without the marks the new date would hide them.
     honest(repo, scratch, "update-index", "-q", "--refresh", "--force-write-index", ok=(0, 1))
-    distrust(scratch, before // 10**9, repo.algo)
+    young = distrust(scratch, before // 10**9, repo.algo)
     os.utime(scratch, ns=(before, before))
+    return young
 
 
 def _clear_flags(repo: Repo, scratch: str) -> None:

@@ -246,3 +246,13 @@ def test_sparse_checkout_widened_hides_nothing(repo: Path) -> None:
     seed()
     sh("git sparse-checkout add out; echo edited >out/f; rm out/deep/g")
     assert_exact(repo)
+
+
+def test_an_index_of_files_too_young_to_believe_is_made_anew_later(repo: Path) -> None:
+    for n in range(250):
+        Path(f"file{n}").write_text("x\n")
+        os.utime(f"file{n}", (1e9, 1e9))  # old by their date, but changed just now
+    sh("git add .; git commit -q -m x")
+    here = Repo.find()
+    index.seed(here, force=True)
+    assert index.seed(here) is True
