@@ -56,30 +56,43 @@ class Killer:
             process.wait()
             self.usual = time.monotonic() - began
             return True
-        victim = self._hook(process, hook) if hook else process.pid
+        victim = self._hook(process, hook) if hook else os.pidfd_open(process.pid)
         try:
             process.wait(self.chance.uniform(0, self.usual))
         except subprocess.TimeoutExpired:
-            self._kill(victim, whole=not hook and self.chance.random() < 0.5)
+            whole = not hook and self.chance.random() < 0.5
+            self._kill(victim, process.pid if whole else 0)
+        if victim >= 0:
+            os.close(victim)
         process.wait()
         self._quiet(process.pid)
         return process.returncode == 0 and not hook
 
-    def _kill(self, pid: int, whole: bool) -> None:
+    def _kill(self, victim: int, group: int) -> None:
+        """Kill a process by its descriptor, or a group whose leader is not waited for yet: a
+        number alone may be another process's by now."""
         try:
-            os.killpg(pid, signal.SIGKILL) if whole else os.kill(pid, signal.SIGKILL)
+            if group:
+                os.killpg(group, signal.SIGKILL)
+            else:
+                signal.pidfd_send_signal(victim, signal.SIGKILL)
             self.kills += 1
         except ProcessLookupError:
             pass
 
     def _hook(self, process: subprocess.Popen[bytes], name: str) -> int:
-        """The process of our hook below a git command, once there is one."""
+        """A descriptor of our hook's process below a git command, once there is one; or -1."""
         while process.poll() is None:
             for pid in _session(process.pid):
+                try:
+                    found = os.pidfd_open(pid)
+                except OSError:
+                    continue
                 line = _read(f"/proc/{pid}/cmdline").split("\0")
-                if str(ENTRY) in line and name in line:
-                    return pid
-        return 0
+                if str(ENTRY) in line and name in line and pid in _session(process.pid):
+                    return found
+                os.close(found)
+        return -1
 
     def _quiet(self, session: int) -> None:
         """Wait for the git processes a killed hook left running, as time would."""
