@@ -43,7 +43,8 @@ class exclusive:
 
     def __exit__(self, *_: object) -> None:
         if self._fd is not None:
-            os.close(self._fd)  # lets go of the flock
+            fd, self._fd = self._fd, None
+            os.close(fd)  # lets go of the flock
         else:
             self._waited.release()
 
