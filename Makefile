@@ -22,10 +22,8 @@ man:
 	@if command -v mandoc >/dev/null; then mandoc -Tlint -Wwarning man/*; \
 	else echo 'mandoc is not installed: the pages are not checked'; test -z "$$CI"; fi
 
-# What kills processes runs alone, where no other worker's can be hit.
 test: setup
-	$(PY) -m pytest -q -n auto --ignore=tests/stress
-	$(PY) -m pytest -q tests/stress
+	$(PY) -m pytest -q -n auto
 
 stress: setup
 	LONG=1 $(PY) -m pytest -q -n auto tests/stress

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -30,6 +31,8 @@ AGENTS = ("CLAUDE", "CODEX", "GEMINI")
 @pytest.fixture(autouse=True)
 def sealed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test sees the user's git or agent: not the environment, not the configuration."""
+    # A command run in this process makes SIGPIPE deadly, as a command should: not for pytest.
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     for name in [n for n in os.environ if n.startswith(("GIT_", "GITCP_", *AGENTS))]:
         monkeypatch.delenv(name)
     home = tmp_path / "home"
