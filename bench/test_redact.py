@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.redact import Redactor
+from gitcp.core.redact.redactor import Redactor
 
 SIZE = 5_000_000
 SOURCE = sorted(Path(__file__).parents[1].glob("gitcp/**/*.py"))

@@ -19,10 +19,11 @@ import pytest
 
 from bench import repos
 from gitcp.repo import Repo
-from gitcp.store import blobs, index, refs, snapshot
-from gitcp.store.commit import write_commit
-from gitcp.store.objects import Objects
-from gitcp.store.tree import Lookup
+from gitcp.store.git import refs
+from gitcp.store.git.commit import write_commit
+from gitcp.store.git.objects import Objects
+from gitcp.store.git.tree import Lookup
+from gitcp.store.snapshot import blobs, index, snapshot
 from tests.conftest import sealed  # noqa: F401
 
 QUIET = {"GIT_OPTIONAL_LOCKS": "0"}

@@ -17,7 +17,7 @@ import gitcp
 TOP = Path(__file__).resolve().parents[1]
 sys.path.append(str(TOP))
 
-from tests.replay import Call, Replay, initial  # noqa: E402  the package itself is the installed one
+from tests.support.replay import Call, Replay, initial  # noqa: E402  the package itself is the installed one
 
 PERSON = {"NAME": "A Person", "EMAIL": "person@example.com"}
 

@@ -65,7 +65,7 @@ def connect(stages: Iterable[Sequence[str]], records: Iterable[Record]) -> Itera
 
     for name, *argv in stages:
         if name.startswith("!"):
-            from gitcp import shell
+            from gitcp.console import shell
 
             records = shell.filter([name[1:], *argv], records)
         else:

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gitcp.cli import Parser
+    from gitcp.console.cli import Parser
     from gitcp.record import Record
     from gitcp.repo import Repo
 
@@ -98,9 +98,9 @@ def locate(event: Record) -> Repo | None:
     A prompt speaks of the directory it comes from.  Tools and subagents may run elsewhere
     (`cd`, another worktree): then the worktree the session's state names counts.
     """
-    from gitcp.core import ids
+    from gitcp.core.git import ids
     from gitcp.repo import Repo
-    from gitcp.store import state as states
+    from gitcp.store.session import state as states
 
     fresh = event["event"] in ("session-start", "turn-start")
     project = os.environ.get("CLAUDE_PROJECT_DIR") or os.environ.get("GEMINI_PROJECT_DIR")
@@ -170,7 +170,7 @@ def _traceback() -> str:
 
 def parser() -> Parser:
     """The options of gitcp-hook; a hook itself is dispatched without them."""
-    from gitcp import cli
+    from gitcp.console import cli
 
     p = cli.Parser("gitcp-hook", "Run the pipeline of a hook.")
     p.add_argument(
@@ -182,7 +182,7 @@ def parser() -> Parser:
 
 
 def _listing(argv: Sequence[str]) -> int:
-    from gitcp import cli
+    from gitcp.console import cli
 
     def body() -> int:
         options = parser().parse_args(argv)

@@ -150,7 +150,7 @@ class Repo:
     @property
     def worktree_hash(self) -> str:
         """The first 6 hex digits of the SHA-256 of worktree_id."""
-        from gitcp.core.ids import worktree_hash
+        from gitcp.core.git.ids import worktree_hash
 
         return worktree_hash(self.worktree_id)
 

@@ -6,24 +6,14 @@ import os
 import shutil
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-DATE = "1112354055 +0200"  # git's own test date: object names come out the same
-SEALED = {
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_AUTHOR_NAME": "A U Thor",
-    "GIT_AUTHOR_EMAIL": "author@example.com",
-    "GIT_COMMITTER_NAME": "C O Mitter",
-    "GIT_COMMITTER_EMAIL": "c@example.com",
-    "GIT_AUTHOR_DATE": DATE,
-    "GIT_COMMITTER_DATE": DATE,
-    "GIT_EDITOR": "false",
-    "LC_ALL": "C",
-    "TZ": "UTC",
-}
+from tests.support.harness import World, enabled
+from tests.support.sealed import SEALED
+
 # What an agent puts into the environment of the hooks it runs must not leak in from outside.
 AGENTS = ("CLAUDE", "CODEX", "GEMINI")
 
@@ -68,3 +58,22 @@ def repo(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     path = Path(shutil.copytree(template, tmp_path / "repo"))
     monkeypatch.chdir(path)
     return path
+
+
+@pytest.fixture(scope="session")
+def ground(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The template with gitcp enabled."""
+    at = tmp_path_factory.mktemp("ground")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {**SEALED, "HOME": str(at)}.items():
+            patch.setenv(name, value)
+        return enabled(template, at / "repo")
+
+
+@pytest.fixture
+def world(ground: Path, tmp_path: Path) -> Iterator[World]:
+    """A repository with gitcp enabled, two commits, nothing changed."""
+    path = Path(shutil.copytree(ground, tmp_path / "repo"))
+    made = World(path, tmp_path / "home")
+    yield made
+    made.close()

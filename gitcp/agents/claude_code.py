@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 
 from gitcp.agents import payload as read
-from gitcp.core import ids
+from gitcp.core.git import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.agents.payload import Event, Tool
-    from gitcp.core.transcript import Scan
+    from gitcp.core.transcript.transcript_scan import Scan
 
 NAME = "claude-code"
 AGENT_TYPE = "Claude Code"
@@ -109,10 +109,10 @@ def _refined(ours: str, tool: Tool, response: object) -> str:
 
 
 def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
-    """What a transcript says (gitcp.core.transcript.Scan)."""
-    from gitcp.core import transcript_claude
+    """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
+    from gitcp.core.transcript import claude
 
-    return transcript_claude.scan(data, start, previous)
+    return claude.scan(data, start, previous)
 
 
 def session_dir(home: str, cwd: str) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 
 from gitcp.agents import payload as read
-from gitcp.core import ids
+from gitcp.core.git import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.agents.payload import Event, Tool
-    from gitcp.core.transcript import Scan
+    from gitcp.core.transcript.transcript_scan import Scan
 
 NAME = "codex"
 AGENT_TYPE = "Codex"
@@ -74,7 +74,7 @@ def _complete(tool: Tool, payload: dict[str, Any], cwd: str) -> None:
     if tool["kind"] == "write":
         tool["failed"] = bool(response) and not response.startswith("Exit code: 0\n")
     elif tool["kind"] == "task":
-        from gitcp.core.transcript import load
+        from gitcp.core.transcript.transcript_scan import load
 
         agent = (load(response.encode()) or {}).get("agent_id")
         if agent is not None:
@@ -86,16 +86,16 @@ def _patched(payload: dict[str, Any], cwd: str) -> list[str]:
     command = read.text(read.mapping(payload, "tool_input"), "command")
     if "*** Begin Patch" not in command:
         return []
-    from gitcp.core import patch
+    from gitcp.core.transcript import apply_patch
 
-    return [read.path(path, cwd, "command") for path in patch.paths(command)]
+    return [read.path(path, cwd, "command") for path in apply_patch.paths(command)]
 
 
 def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
-    """What a transcript says (gitcp.core.transcript.Scan)."""
-    from gitcp.core import transcript_codex
+    """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
+    from gitcp.core.transcript import codex
 
-    return transcript_codex.scan(data, start, previous)
+    return codex.scan(data, start, previous)
 
 
 def session_dir(home: str, cwd: str) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from gitcp.core.installation import Write
+    from gitcp.core.setup.installation import Write
 
 _OUTSIDE = "'{}' lies outside the repository and was left as it is: --force writes it"
 _TRACKED = "'{}' is tracked and was left as it is: --shared writes it for all who clone"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.agents import payload as read
-from gitcp.core import ids
+from gitcp.core.git import ids
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.agents.payload import Event
-    from gitcp.core.transcript import Scan
+    from gitcp.core.transcript.transcript_scan import Scan
 
 NAME = "gemini-cli"
 AGENT_TYPE = "Gemini CLI"
@@ -78,10 +78,10 @@ def event(name: str, payload: dict[str, Any]) -> Event:
 
 
 def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
-    """What a transcript, always the whole of it, says (gitcp.core.transcript.Scan)."""
-    from gitcp.core import transcript_gemini
+    """What a transcript, always the whole of it, says (core.transcript.transcript_scan.Scan)."""
+    from gitcp.core.transcript import gemini
 
-    return transcript_gemini.scan(data, start, previous)
+    return gemini.scan(data, start, previous)
 
 
 def session_dir(home: str, cwd: str) -> str:

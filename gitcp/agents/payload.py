@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 
-from gitcp.core import ids, prompts
+from gitcp.core.git import ids
+from gitcp.core.message import prompts
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False

@@ -8,13 +8,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.cli import Parser
+    from gitcp.console.cli import Parser
     from gitcp.record import Record, Stage
 
 
 def parser() -> Parser:
     """No options: the commit and the base it left are in the match record."""
-    from gitcp import cli
+    from gitcp.console import cli
 
     return cli.Parser("gitcp-carry-forward", "Move streams on to a new commit.")
 
@@ -29,9 +29,10 @@ def bind(argv: Sequence[str]) -> Stage:
 
 def _forward(records: Iterable[Record]) -> Iterator[Record]:
     from gitcp.repo import Repo
-    from gitcp.store import carry, commit_hooks
-    from gitcp.store.commit import need_commit
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.commit import need_commit
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.link import commit_hooks
+    from gitcp.store.stream import carry_forward
 
     for record in records:
         yield record
@@ -42,13 +43,13 @@ def _forward(records: Iterable[Record]) -> Iterator[Record]:
             continue  # a replayed commit is not the last one: the next event moves them
         with Objects.shared(repo) as objects:
             made = need_commit(objects, record["commit"])
-            for ref, new, old in carry.forward(
+            for ref, new, old in carry_forward.forward(
                 repo, objects, record["old"], made, record["linked"]
             ):
                 yield {"type": "ref", "ref": ref, "oid": new, "old_oid": old}
 
 
 def main() -> int:
-    from gitcp import cli
+    from gitcp.console import cli
 
     return cli.filter_main(bind, sys.argv[1:])

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.cli import Parser
+    from gitcp.console.cli import Parser
     from gitcp.record import Record, Stage
     from gitcp.repo import Repo
 
@@ -18,7 +18,7 @@ _KEPT = ("scissors", "whitespace", "verbatim")  # ways of cleaning up that leave
 
 def parser() -> Parser:
     """No options: the file is in the event of commit-msg."""
-    from gitcp import cli
+    from gitcp.console import cli
 
     return cli.Parser("gitcp-check-message", "Empty a message that is nothing but our trailer.")
 
@@ -41,11 +41,11 @@ def _messages(records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _check(repo: Repo, path: str) -> None:
-    from gitcp.core import message, trailers
+    from gitcp.core.message import message_file, trailers
 
     with open(path, "rb") as f:
         text = f.read()
-    comment = message.comment_char(text, repo.config.get("core.commentchar", "#"))
+    comment = message_file.comment_char(text, repo.config.get("core.commentchar", "#"))
     template = _read(repo.own("template"))
     if os.environ.get("GIT_EDITOR") == ":" or _cleanup(repo) in _KEPT:
         # What looks like a comment stays, it is text; what is below the cut is not.
@@ -57,15 +57,15 @@ def _check(repo: Repo, path: str) -> None:
 
 
 def _above(text: bytes, comment: bytes) -> bytes:
-    from gitcp.core import message
+    from gitcp.core.message import message_file
 
-    lines = message.split(text)
-    return b"".join(lines[: message.cut(lines, comment)])
+    lines = message_file.split(text)
+    return b"".join(lines[: message_file.cut(lines, comment)])
 
 
 def _cleanup(repo: Repo) -> str:
     """What git will do to the message: an argument of this commit, else the configuration."""
-    from gitcp.store import process
+    from gitcp.store.session import process
 
     words = process.git_arguments() or []
     for at, word in enumerate(words):
@@ -85,6 +85,6 @@ def _read(path: str) -> bytes:
 
 
 def main() -> int:
-    from gitcp import cli
+    from gitcp.console import cli
 
     return cli.filter_main(bind, sys.argv[1:])

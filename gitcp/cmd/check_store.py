@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import cli
-from gitcp.core import findings
+from gitcp.console import cli
+from gitcp.core.upkeep import findings
 from gitcp.errors import NO, OK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gitcp.core.findings import Finding
+    from gitcp.core.upkeep.findings import Finding
     from gitcp.record import Stage
 
 
@@ -28,7 +28,7 @@ def parser() -> cli.Parser:
 def found(argv: Sequence[str]) -> Iterator[Finding]:
     """The findings that the options ask for, as they come."""
     from gitcp.repo import Repo
-    from gitcp.store import check_store
+    from gitcp.store.upkeep import check_store
 
     args = parser().parse_args(argv)
     for one in check_store.check(Repo.find(), secrets=args.secrets, repair=args.repair):

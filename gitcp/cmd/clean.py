@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import cli
 from gitcp.commands import TOOLS
+from gitcp.console import cli
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.core.findings import Finding
+    from gitcp.core.upkeep.findings import Finding
 
     Cleaned = tuple[list[Finding], list[Finding]]  # what goes or went, what is kept for now
 
@@ -50,9 +50,9 @@ def run(argv: Sequence[str]) -> int:
 def cleaned(older_than: int | None, force: bool) -> Cleaned:
     """What is settled, deleted with force, and what will be later on."""
     from gitcp.repo import Repo
-    from gitcp.store import cleaning, orphans
-    from gitcp.store.ahead import Ahead
-    from gitcp.store.survey import Survey
+    from gitcp.store.git.prefetch import Ahead
+    from gitcp.store.upkeep import cleaning, orphans
+    from gitcp.store.upkeep.survey import Survey
 
     repo = Repo.find()
     ages = orphans.ages(repo, older_than)
@@ -79,7 +79,7 @@ def shown(going: Sequence[Finding], kept: Sequence[Finding], force: bool) -> Ite
 
 
 def _groups(found: Iterable[Finding]) -> Iterator[str]:
-    from gitcp.core.orphans import KINDS
+    from gitcp.core.decide.orphan_rules import KINDS
 
     of: dict[str, list[Finding]] = {}
     for one in found:

@@ -8,13 +8,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.cli import Parser
+    from gitcp.console.cli import Parser
     from gitcp.record import Record, Stage
 
 
 def parser() -> Parser:
     """No options: commit, id and sessions are in the match record."""
-    from gitcp import cli
+    from gitcp.console import cli
 
     return cli.Parser("gitcp-condense", "Write the sessions of a commit to the permanent store.")
 
@@ -35,9 +35,10 @@ def _condense(records: Iterable[Record]) -> Iterator[Record]:
 
 def _one(match: Record) -> None:
     from gitcp.repo import Repo
-    from gitcp.store import condense, notes
-    from gitcp.store.commit import need_commit
-    from gitcp.store.objects import Objects
+    from gitcp.store.git import notes
+    from gitcp.store.git.commit import need_commit
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.link import condense
 
     repo = Repo.here()
     with Objects.shared(repo) as objects:
@@ -52,6 +53,6 @@ def _one(match: Record) -> None:
 
 
 def main() -> int:
-    from gitcp import cli
+    from gitcp.console import cli
 
     return cli.filter_main(bind, sys.argv[1:])

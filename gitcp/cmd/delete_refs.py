@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import cli
+from gitcp.console import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def delete(repo: Repo, records: Iterable[Record]) -> Iterator[Record]:
     Each ref must still have the oid its record shows (else Moved).  Raises Error for a ref
     that is not temporary data of gitcp.
     """
-    from gitcp.store import refs
+    from gitcp.store.git import refs
 
     doomed = [r for r in records if r.get("type") == "ref"]
     refs.update(repo, [(*_named(r)[:1], None, _named(r)[1]) for r in doomed], "gitcp: delete")
@@ -32,7 +32,7 @@ def delete(repo: Repo, records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _named(record: Record) -> tuple[str, str]:
-    from gitcp.core.refs import deletable
+    from gitcp.core.decide.ref_expiry import deletable
     from gitcp.errors import Error, InputError
 
     ref, oid = record.get("ref"), record.get("oid")

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp import cli
 from gitcp.commands import TOOLS
+from gitcp.console import cli
 from gitcp.errors import OK, UsageError
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.store.manifest import Entry, Manifest, Strip
+    from gitcp.store.setup.manifest import Entry, Manifest, Strip
 
 _SAID = {
     "restored": "restored '{}'",
@@ -55,7 +55,7 @@ def run(argv: list[str]) -> int:
 
 def silence(repo: Repo, dry_run: bool) -> None:
     """Create <common>/gitcp/off, at which every hook of ours ends at once."""
-    from gitcp.store import files
+    from gitcp.store.git import files
 
     off = repo.shared("off")
     if os.path.exists(off):
@@ -86,14 +86,14 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
 
 def manifest(repo: Repo) -> Manifest:
     """What enable wrote for this repository."""
-    from gitcp.store.manifest import Manifest
+    from gitcp.store.setup.manifest import Manifest
 
     return Manifest(repo.shared("installed"), repo.common)
 
 
 def own_manifest() -> Manifest:
     """What enable --user wrote for the person."""
-    from gitcp.store.manifest import Manifest
+    from gitcp.store.setup.manifest import Manifest
 
     home = os.path.expanduser("~")
     state = os.environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
@@ -103,13 +103,13 @@ def own_manifest() -> Manifest:
 def stripper(repo: Repo, known: Manifest) -> Strip:
     """What takes our part out of a file that was edited since."""
     from gitcp.agents import enabling
-    from gitcp.core import installation
+    from gitcp.core.setup import installation
     from gitcp.record import raw, text
-    from gitcp.store import githooks, takeover
+    from gitcp.store.setup import git_hooks, takeover
 
     def strip(entry: Entry, data: bytes) -> bytes | None:
         if entry["kind"] == "hook":
-            return githooks.without_ours(known.path(entry), entry, data)
+            return git_hooks.without_ours(known.path(entry), entry, data)
         if entry["kind"] == "settings":
             return enabling.without_ours(entry["agent"], data, bool(entry["before"]))
         if entry["kind"] == "config":

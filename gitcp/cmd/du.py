@@ -5,16 +5,16 @@ from __future__ import annotations
 import sys
 import time
 
-from gitcp import cli
 from gitcp.commands import TOOLS
-from gitcp.core import usage
+from gitcp.console import cli
+from gitcp.core.upkeep import space_sums
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gitcp.core.usage import Sum
+    from gitcp.core.upkeep.space_sums import Sum
     from gitcp.record import Record
 
 _KEYS = {"kind": "kind", "session": "session_id", "age": "age"}
@@ -37,10 +37,10 @@ def run(argv: Sequence[str]) -> int:
     """Show the sums; nothing is changed."""
     from gitcp import record
     from gitcp.repo import Repo
-    from gitcp.store import space
+    from gitcp.store.upkeep import space
 
     args = parser().parse_args(argv)
-    sums = usage.totals(space.items(Repo.find()), args.by, time.time())
+    sums = space_sums.totals(space.items(Repo.find()), args.by, time.time())
     if args.json:
         record.write(sys.stdout.buffer, records(sums, args.by))
         return OK
@@ -57,10 +57,10 @@ def records(sums: Sequence[Sum], by: str) -> Iterator[Record]:
 
 def lines(sums: Sequence[Sum], by: str, exact: bool) -> list[str]:
     """The sums as a table with their total; exact: in bytes."""
-    from gitcp import term
+    from gitcp.console import term
 
     def shown(size: int) -> str:
-        return str(size) if exact else usage.human(size)
+        return str(size) if exact else space_sums.human(size)
 
     told = [(shown(size), f"{_name(name, by)}  ({count})") for name, size, count in sums]
     told.append((shown(sum(size for _, size, _ in sums)), "total"))
@@ -70,7 +70,7 @@ def lines(sums: Sequence[Sum], by: str, exact: bool) -> list[str]:
 
 def _name(name: str, by: str) -> str:
     if by == "kind":
-        return usage.KINDS[name]
+        return space_sums.KINDS[name]
     if by == "session":
         return name or "of several sessions or none"
     ages = {"today": "less than a day old", "older": "older", "": "of unknown age"}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp import agents, cli
+from gitcp import agents
 from gitcp.cmd import disable
 from gitcp.commands import TOOLS
+from gitcp.console import cli
 from gitcp.errors import OK, Error
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from types import ModuleType
 
-    from gitcp.core.installation import Write
-    from gitcp.store.manifest import Manifest
+    from gitcp.core.setup.installation import Write
+    from gitcp.store.setup.manifest import Manifest
 
     Plan = tuple[list[Write], list[str]]  # what to write, what to say
 
@@ -49,7 +50,7 @@ def main() -> int:
 
 def run(argv: list[str]) -> int:
     """Install the hooks; what is there already stays, and a second run changes nothing."""
-    from gitcp.store import takeover
+    from gitcp.store.setup import takeover
 
     args = parser().parse_args(argv)
     repo = Repo.find()
@@ -74,11 +75,11 @@ def run(argv: list[str]) -> int:
 def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
     """Everything that is to be written and said, decided before anything is written."""
     import gitcp
-    from gitcp.store import exclude, githooks, takeover
+    from gitcp.store.setup import exclude, git_hooks, takeover
 
     entry = os.path.join(os.path.dirname(os.path.abspath(gitcp.__file__)), "entry.py")
     baked = (os.path.abspath(sys.executable), entry)
-    writes, notes = githooks.plan(repo, known, *baked, args.force)
+    writes, notes = git_hooks.plan(repo, known, *baked, args.force)
     seat = _seat(repo)
     for name in args.agent or ["claude-code"]:
         more = _settings(seat, repo, agents.adapter(name), args, baked)
@@ -118,7 +119,8 @@ def _settings(
     seat: Repo, repo: Repo, adapter: ModuleType, args: Namespace, baked: tuple[str, str]
 ) -> Plan:
     from gitcp.agents import enabling
-    from gitcp.store import exclude, files
+    from gitcp.store.git import files
+    from gitcp.store.setup import exclude
 
     scope = "shared" if args.shared else "user" if args.user else "local"
     home = os.path.expanduser("~")
@@ -129,8 +131,9 @@ def _settings(
 
 def _prepare(repo: Repo) -> list[str]:
     """The data the hooks rely on: our index, markers, states; what was done, to be said."""
-    from gitcp.store import index, takeover
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.setup import takeover
+    from gitcp.store.snapshot import index
 
     said = []
     index.seed(repo)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
-from gitcp import cli
-from gitcp.core import refs
+from gitcp.console import cli
+from gitcp.core.decide import ref_expiry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ def parser() -> cli.Parser:
 def past_keeping(records: Iterable[Record], keep: int, before: int) -> Iterator[Record]:
     """core.refs.expired over the records of type ref; the others are not ours to judge."""
     chosen = [r for r in records if r.get("type") == "ref"]
-    yield from refs.expired(map(_checked, chosen), keep, before)  # type: ignore[misc]
+    yield from ref_expiry.expired(map(_checked, chosen), keep, before)  # type: ignore[misc]
 
 
-def _checked(record: Record) -> refs.Ref:
+def _checked(record: Record) -> ref_expiry.Ref:
     from gitcp.errors import InputError
 
     if not isinstance(record.get("ref"), str) or not isinstance(record.get("time"), int):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import cli
 from gitcp.cmd.push_checkpoints import timeout
+from gitcp.console import cli
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
@@ -33,8 +33,8 @@ def bind(argv: Sequence[str]) -> Stage:
 
 def _fetch(name: str | None, seconds: int | None) -> Iterator[Record]:
     from gitcp.repo import Repo
-    from gitcp.store import remote, sync
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.v1 import remote, sync
 
     repo = Repo.find()
     with Objects(repo) as objects:

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.cli import Parser
+    from gitcp.console.cli import Parser
     from gitcp.record import Record, Stage
 
 
@@ -17,7 +17,7 @@ _STARTS = ("session-start", "turn-start")
 
 def parser() -> Parser:
     """No options: whose turn ended is in the event."""
-    from gitcp import cli
+    from gitcp.console import cli
 
     return cli.Parser("gitcp-finalize", "Complete the transcripts of a turn's checkpoints.")
 
@@ -42,7 +42,7 @@ def _whose(event: Record) -> list[str]:
     if event["event"] not in _STARTS:
         return [event["session_id"]]
     from gitcp.repo import Repo
-    from gitcp.store import finalize
+    from gitcp.store.link import finalize
 
     gone = finalize.abandoned(Repo.here(), event["session_id"])
     return [event["session_id"], *gone]
@@ -50,23 +50,24 @@ def _whose(event: Record) -> list[str]:
 
 def _one(session_id: str) -> Iterator[Record]:
     from gitcp.repo import Repo
-    from gitcp.store import state as states
+    from gitcp.store.session import state as states
 
     repo, done = Repo.here(), []
     with states.held(repo, [session_id]):
         state = states.load(repo, session_id)
         if state and (state.get("turn_checkpoint_ids") or state.get("pending_finalize")):
-            from gitcp.store import finalize, opened
-            from gitcp.store.objects import Objects
+            from gitcp.store.git.objects import Objects
+            from gitcp.store.link import finalize
+            from gitcp.store.session import markers
 
             with Objects.shared(repo) as objects:
                 done = finalize.finalize(repo, objects, state)
-                opened.save(repo, state)
+                markers.save(repo, state)
     for checkpoint_id in done:
         yield {"type": "checkpoint", "checkpoint_id": checkpoint_id, "session_id": session_id}
 
 
 def main() -> int:
-    from gitcp import cli
+    from gitcp.console import cli
 
     return cli.filter_main(bind, sys.argv[1:])

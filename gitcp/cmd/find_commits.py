@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import cli
+from gitcp.console import cli
 from gitcp.errors import OK, InputError
 
 TYPE_CHECKING = False
@@ -29,10 +29,11 @@ def bind(argv: Sequence[str]) -> Stage:
 
 
 def _find(prefixes: Sequence[str], records: Iterable[Record]) -> Iterator[Record]:
-    from gitcp.core import ids
+    from gitcp.core.git import ids
     from gitcp.repo import Repo
-    from gitcp.store import committed_list, find
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.link import find_commits
+    from gitcp.store.v1 import committed_list
 
     repo = Repo.find()
     with Objects(repo) as objects:
@@ -46,7 +47,7 @@ def _find(prefixes: Sequence[str], records: Iterable[Record]) -> Iterator[Record
                 if not ids.is_checkpoint_id(record["checkpoint_id"]):
                     raise InputError(f"not a checkpoint id: '{record['checkpoint_id']}'")
                 wanted.append(record["checkpoint_id"])
-        for checkpoint_id, oids in find.commits(repo, objects, wanted).items():
+        for checkpoint_id, oids in find_commits.commits(repo, objects, wanted).items():
             for oid in oids:
                 yield {"type": "commit", "oid": oid, "checkpoint_id": checkpoint_id}
 

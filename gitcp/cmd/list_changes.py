@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import cli
+from gitcp.console import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ def listed(repo: Repo) -> Iterator[Record]:
     What a snapshot leaves out comes last: status '!', with the reason in 'omitted'.  The tree
     announces a record of type end, so that a list cut short is never taken for the whole.
     """
-    from gitcp.core import entries
+    from gitcp.core.git import tree_entries
     from gitcp.record import raw
-    from gitcp.store import blobs, snapshot
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.snapshot import blobs, snapshot
 
     found = snapshot.scan(repo)
     with Objects(repo) as objects:
@@ -37,9 +37,9 @@ def listed(repo: Repo) -> Iterator[Record]:
     yield {"type": "tree", "oid": head, "base": found.head, "ends": True}
     for path in sorted(found.changes, key=raw):
         change = found.changes[path]
-        yield {**entries.changed(path, change.mode, change.oid, change.was), "type": "change"}
+        yield {**tree_entries.changed(path, change.mode, change.oid, change.was), "type": "change"}
     for item in found.omitted:
-        yield dict(entries.left_out(item["path"], item["reason"]))
+        yield dict(tree_entries.left_out(item["path"], item["reason"]))
     yield {"type": "end"}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import cli
+from gitcp.console import cli
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ def parser() -> cli.Parser:
 def listed(session: str) -> Iterator[Record]:
     """A record for each committed checkpoint, by id; session: the beginning of a session id."""
     from gitcp.repo import Repo
-    from gitcp.store import committed_list
+    from gitcp.store.v1 import committed_list
 
     for checkpoint in committed_list.listing(Repo.find()):
         ids = [s["session_id"] for s in checkpoint["sessions"]]

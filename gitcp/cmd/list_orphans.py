@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import cli
+from gitcp.console import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.core.findings import Finding
+    from gitcp.core.upkeep.findings import Finding
     from gitcp.record import Stage
 
 
@@ -31,9 +31,9 @@ def days(value: str) -> int:
 def listed(older_than: int | None) -> list[Finding]:
     """A record of type finding for each thing (core.orphans); nothing is changed."""
     from gitcp.repo import Repo
-    from gitcp.store import orphans
-    from gitcp.store.ahead import Ahead
-    from gitcp.store.survey import Survey
+    from gitcp.store.git.prefetch import Ahead
+    from gitcp.store.upkeep import orphans
+    from gitcp.store.upkeep.survey import Survey
 
     repo = Repo.find()
     with Ahead(repo) as objects:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import cli
-from gitcp.core.refs import OURS
+from gitcp.console import cli
+from gitcp.core.decide.ref_expiry import OURS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import cli
+from gitcp.console import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ def parser() -> cli.Parser:
 
 def listed(repo: Repo, args: Namespace) -> list[Record]:
     """Session records, the one that started last first (gitcp-record(5)); nothing changes."""
-    from gitcp.store import opened, session_list, session_read
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session import markers, session_list, session_read
 
     with Objects(repo) as objects:
         temporaries = session_list.temporary(repo, objects)
@@ -38,7 +38,7 @@ def listed(repo: Repo, args: Namespace) -> list[Record]:
     if args.stored:
         found = [r for r in found if any(c["checkpoint_id"] for c in r["checkpoints"])]
     if args.worktree:
-        found = [r for r in found if "phase" in r and opened.is_home(repo, r)]
+        found = [r for r in found if "phase" in r and markers.is_home(repo, r)]
     if args.session is not None:
         wanted = session_read.pick(args.session, [r["session_id"] for r in found])
         found = [r for r in found if r["session_id"] == wanted]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import cli
+from gitcp.console import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,9 @@ def parser() -> cli.Parser:
 def listed(session: str | None) -> list[Record]:
     """A record for each stream of the repository, newest first (gitcp-record(5))."""
     from gitcp.repo import Repo
-    from gitcp.store import session_read, stream_list
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session import session_read
+    from gitcp.store.stream import stream_list
 
     repo = Repo.here()
     with Objects(repo) as objects:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import cli
 from gitcp.commands import TOOLS
+from gitcp.console import cli
 from gitcp.errors import OK, UsageError
 
 TYPE_CHECKING = False
@@ -33,9 +33,9 @@ def main() -> int:
 def run(argv: Sequence[str]) -> int:
     """Show commits; nothing is changed."""
     from gitcp.cmd import show
-    from gitcp.core import render_log
+    from gitcp.core.render import log_lines
     from gitcp.repo import Repo
-    from gitcp.store import commit_list
+    from gitcp.store.show import commit_list
 
     args = parser().parse_args(argv)
     if args.n is not None and args.n < 1:
@@ -50,5 +50,5 @@ def run(argv: Sequence[str]) -> int:
 
         record.write(sys.stdout.buffer, found)
     else:
-        show.page(render_log.log(found))
+        show.page(log_lines.log(found))
     return OK

@@ -8,13 +8,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.cli import Parser
+    from gitcp.console.cli import Parser
     from gitcp.record import Record, Stage
 
 
 def parser() -> Parser:
     """A commit to ask about; without one, commits are in the events of git's hooks."""
-    from gitcp import cli
+    from gitcp.console import cli
 
     p = cli.Parser("gitcp-match-commit", "Decide which sessions a commit belongs to.")
     p.add_argument("commit", nargs="?", metavar="<commit>", help="a commit that is made")
@@ -29,8 +29,8 @@ def bind(argv: Sequence[str]) -> Stage:
 
 def _matches(records: Iterable[Record]) -> Iterator[Record]:
     from gitcp.repo import Repo
-    from gitcp.store import commit_hooks
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.link import commit_hooks
 
     for record in records:
         hook = record.get("event")
@@ -49,20 +49,20 @@ def _matches(records: Iterable[Record]) -> Iterator[Record]:
 def _ask(commit: str) -> Iterator[Record]:
     """What would link to a commit, decided anew; nothing is written."""
     from gitcp.repo import Repo
-    from gitcp.store import link
-    from gitcp.store.commit import need_commit
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.commit import need_commit
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.link import commit_match
 
     repo = Repo.here()
     with Objects.shared(repo) as objects:
         made = need_commit(objects, commit)
-        parent, changes = link.of_commit(objects, made)
-        found = link.sessions(repo, objects, changes, parent, agent=False)
+        parent, changes = commit_match.of_commit(objects, made)
+        found = commit_match.sessions(repo, objects, changes, parent, agent=False)
         for session_id, linked in found.items():
             yield {"type": "match", "commit": made["oid"], "session_id": session_id, **linked}
 
 
 def main() -> int:
-    from gitcp import cli
+    from gitcp.console import cli
 
     return cli.source_main(bind, argv) if (argv := sys.argv[1:]) else cli.filter_main(bind, argv)

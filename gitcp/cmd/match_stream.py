@@ -8,13 +8,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.cli import Parser
+    from gitcp.console.cli import Parser
     from gitcp.record import Record, Stage
 
 
 def parser() -> Parser:
     """No options: the decision's settings are gitcp.streams and gitcp.suffix-match."""
-    from gitcp import cli
+    from gitcp.console import cli
 
     return cli.Parser("gitcp-match-stream", "Decide which stream a turn belongs to.")
 
@@ -36,9 +36,10 @@ def _verdicts(records: Iterable[Record]) -> Iterator[Record]:
 
 def _decide(event: Record) -> Iterator[Record]:
     from gitcp.repo import Repo
-    from gitcp.store import opened, verdict
-    from gitcp.store import state as states
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session import markers
+    from gitcp.store.session import state as states
+    from gitcp.store.stream import stream_verdict
 
     repo = Repo.here()
     dirty = {path: tuple(e) if e else None for path, e in event["dirty"]}
@@ -46,12 +47,12 @@ def _decide(event: Record) -> Iterator[Record]:
         state = states.load(repo, event["session_id"])
         if state is None:
             return
-        told = verdict.decide(repo, objects, state, event["head"], dirty)
-        opened.save(repo, state)
+        told = stream_verdict.decide(repo, objects, state, event["head"], dirty)
+        markers.save(repo, state)
     yield {"type": "match", "session_id": event["session_id"], **told}
 
 
 def main() -> int:
-    from gitcp import cli
+    from gitcp.console import cli
 
     return cli.filter_main(bind, sys.argv[1:])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import cli
+from gitcp.console import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,14 +29,14 @@ def bind(argv: Sequence[str]) -> Stage:
 
 def _merge(ours: str, theirs: str, notes: bool) -> Iterator[Record]:
     from gitcp.repo import Repo
-    from gitcp.store import merging
-    from gitcp.store.commit import need_commit
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.commit import need_commit
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.v1 import merge_histories
 
     repo = Repo.find()
     with Objects(repo) as objects:
         a, b = (need_commit(objects, spec)["oid"] for spec in (ours, theirs))
-        made = need_commit(objects, merging.histories(repo, objects, a, b, notes))
+        made = need_commit(objects, merge_histories.histories(repo, objects, a, b, notes))
         yield {"type": "commit", **{key: made[key] for key in ("oid", "tree", "parents")}}
 
 

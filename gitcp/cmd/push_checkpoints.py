@@ -10,13 +10,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.cli import Parser
+    from gitcp.console.cli import Parser
     from gitcp.record import Record, Stage
     from gitcp.repo import Repo
 
 
 def parser() -> Parser:
-    from gitcp import cli
+    from gitcp.console import cli
 
     p = cli.Parser("gitcp-push-checkpoints", "Send the permanent store to a remote.")
     p.add_argument("--json", action="store_true", help="write records")
@@ -36,8 +36,8 @@ def bind(argv: Sequence[str]) -> Stage:
 
 def _events(records: Iterable[Record]) -> Iterator[Record]:
     from gitcp.repo import Repo
-    from gitcp.store import sync
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.v1 import sync
 
     for record in records:
         if record.get("event") == "pre-push" and record.get("args"):
@@ -54,7 +54,7 @@ def timeout(repo: Repo, given: int | None = None) -> float:
 
 
 def main() -> int:
-    from gitcp import cli
+    from gitcp.console import cli
 
     return cli.guard(_main)
 
@@ -62,8 +62,8 @@ def main() -> int:
 def _main() -> int:
     from gitcp import record
     from gitcp.repo import Repo
-    from gitcp.store import remote, sync
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.v1 import remote, sync
 
     opts, repo = parser().parse_args(), Repo.find()
     name = opts.remote or remote.default(repo)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import cli
+from gitcp.console import cli
 from gitcp.errors import OK, Error
 
 TYPE_CHECKING = False
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from gitcp.record import Record, Stage
     from gitcp.repo import Repo
-    from gitcp.store.committed_read import Checkpoint, Content
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.v1.committed_read import Checkpoint, Content
 
 
 def parser() -> cli.Parser:
@@ -61,7 +61,7 @@ def _options(argv: Sequence[str]) -> Namespace:
 
 
 def _records(opts: Namespace) -> Iterator[Record]:
-    from gitcp.store import committed_list
+    from gitcp.store.v1 import committed_list
 
     for checkpoint, sessions in _read(opts):
         yield committed_list.record(checkpoint) | {"summary": checkpoint["summary"]}
@@ -86,8 +86,8 @@ def _record(checkpoint_id: str, content: Content) -> Record:
 
 def _read(opts: Namespace) -> Iterator[tuple[Checkpoint, list[Content]]]:
     from gitcp.repo import Repo
-    from gitcp.store import committed_list, committed_read
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.v1 import committed_list, committed_read
 
     repo = Repo.find()
     with Objects(repo) as objects:
@@ -103,8 +103,8 @@ def _read(opts: Namespace) -> Iterator[tuple[Checkpoint, list[Content]]]:
 
 
 def _of_commit(repo: Repo, objects: Objects, spec: str) -> list[str]:
-    from gitcp.store.commit import need_commit
-    from gitcp.store.find import of_commit
+    from gitcp.store.git.commit import need_commit
+    from gitcp.store.link.find_commits import of_commit
 
     ids = of_commit(repo, objects, need_commit(objects, spec)["oid"])
     if not ids:

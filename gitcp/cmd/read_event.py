@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import agents, cli
-from gitcp.core import summary
+from gitcp import agents
+from gitcp.console import cli
+from gitcp.core.v1 import summary
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False

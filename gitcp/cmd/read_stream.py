@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import cli
+from gitcp.console import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ def parser() -> cli.Parser:
 def history(name: str) -> Iterator[Record]:
     """A record for each checkpoint of a stream, with its prompt and files (gitcp-record(5))."""
     from gitcp.repo import Repo
-    from gitcp.store import stream_history, stream_list
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.stream import stream_history, stream_list
 
     repo = Repo.here()
     with Objects(repo) as objects:

@@ -8,13 +8,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.cli import Parser
+    from gitcp.console.cli import Parser
     from gitcp.record import Record, Stage
 
 
 def parser() -> Parser:
     """Only people need the option; post-rewrite brings what was rewritten in its event."""
-    from gitcp import cli
+    from gitcp.console import cli
 
     p = cli.Parser("gitcp-relink", "Find the commits that lost their checkpoint id.")
     p.add_argument("-n", "--dry-run", action="store_true", help="write no notes")
@@ -32,8 +32,8 @@ def bind(argv: Sequence[str]) -> Stage:
 
 def _events(records: Iterable[Record]) -> Iterator[Record]:
     from gitcp.repo import Repo
-    from gitcp.store import relink
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.link import relink
 
     for record in records:
         yield record
@@ -46,8 +46,9 @@ def _events(records: Iterable[Record]) -> Iterator[Record]:
 
 def _all(dry_run: bool) -> Iterator[Record]:
     from gitcp.repo import Repo
-    from gitcp.store import notes, relink
-    from gitcp.store.objects import Objects
+    from gitcp.store.git import notes
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.link import relink
 
     repo = Repo.here()
     with Objects(repo) as objects:
@@ -58,7 +59,7 @@ def _all(dry_run: bool) -> Iterator[Record]:
 
 
 def main() -> int:
-    from gitcp import cli
+    from gitcp.console import cli
 
     argv = sys.argv[1:]
     if "--hook" in argv:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
-from gitcp import cli
 from gitcp.commands import TOOLS
+from gitcp.console import cli
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.core.render import Line
+    from gitcp.core.render.spans import Line
     from gitcp.record import Record
     from gitcp.repo import Repo
 
@@ -60,18 +60,19 @@ def run(argv: Sequence[str]) -> int:
 
 def gathered(repo: Repo, name: str) -> list[Record]:
     """The records that a name stands for; transcripts in them are bytes."""
-    from gitcp.store import session_list, session_read, shown, subject
-    from gitcp.store import state as states
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session import session_list, session_read
+    from gitcp.store.session import state as states
+    from gitcp.store.show import checkpoint_view, lookup
 
     with Objects(repo) as objects:
-        kind, key = subject.resolve(repo, objects, name)
+        kind, key = lookup.resolve(repo, objects, name)
         if kind == "commit":
-            return shown.of_commit(repo, objects, key)
+            return checkpoint_view.of_commit(repo, objects, key)
         if kind == "checkpoint":
-            return shown.committed(repo, objects, [key])
+            return checkpoint_view.committed(repo, objects, [key])
         if kind == "temporary":
-            return [shown.temporary(repo, objects, key)]
+            return [checkpoint_view.temporary(repo, objects, key)]
         temporaries = session_list.temporary(repo, objects)
     known = [session_read.read(repo, key)] if key in states.names(repo) else []
     found = session_list.with_states(known, temporaries)
@@ -100,16 +101,16 @@ def _plain(told: Record, full: bool) -> Record:
 
 def lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
     """The lines of the records, a line between them."""
-    from gitcp.core import render_session, render_show
+    from gitcp.core.render import session_lines, show_lines
 
     for n, told in enumerate(records):
         if n:
             yield []
         if told["type"] == "session":
-            yield from render_session.session(told, when)
+            yield from session_lines.session(told, when)
         else:
             known = "checkpoint_id" in told
-            draw = render_show.committed if known else render_session.temporary
+            draw = show_lines.committed if known else session_lines.temporary
             yield from draw(told, when, args.full, not args.no_transcript)
 
 
@@ -120,8 +121,8 @@ def when(seconds: float) -> str:
 
 def page(shown: Iterable[Line], paged: bool = True) -> None:
     """Print lines: what data has in them escaped, coloured and paged at a terminal."""
-    from gitcp.core import render
-    from gitcp.term import paint
+    from gitcp.console.term import paint
+    from gitcp.core.render import spans
 
     on = cli.colour(sys.stdout)
 
@@ -129,9 +130,9 @@ def page(shown: Iterable[Line], paged: bool = True) -> None:
         safe = cli.printable(told).replace("\n", "\\n")  # a line is a line, whatever a path holds
         return paint(safe, colour, on and bool(colour))
 
-    text = render.draw(shown, ink)
+    text = spans.draw(shown, ink)
     if paged and sys.stdout.isatty():
-        from gitcp import shell
+        from gitcp.console import shell
 
         shell.page(text)
     else:

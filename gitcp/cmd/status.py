@@ -6,8 +6,8 @@ import os
 import sys
 import time
 
-from gitcp import cli
 from gitcp.commands import TOOLS
+from gitcp.console import cli
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gitcp.record import Record
     from gitcp.repo import Repo
-    from gitcp.store.state import State
+    from gitcp.store.session.state import State
 
 _RECENT = 10  # settled sessions that are shown
 
@@ -34,7 +34,7 @@ def main() -> int:
 def run(argv: Sequence[str]) -> int:
     """Show what is going on here; nothing is changed."""
     from gitcp.cmd import show
-    from gitcp.core import render_status
+    from gitcp.core.render import status_lines
     from gitcp.repo import Repo
 
     args = parser().parse_args(argv)
@@ -44,21 +44,22 @@ def run(argv: Sequence[str]) -> int:
 
         record.write(sys.stdout.buffer, [about, *sessions, *streams])
         return OK
-    from gitcp.term import ago
+    from gitcp.console.term import ago
 
     now = time.time()
 
     def age(then: float) -> str:
         return ago(now - then) if then else "never"
 
-    show.page(render_status.status(about, sessions, streams, age), paged=False)
+    show.page(status_lines.status(about, sessions, streams, age), paged=False)
     return OK
 
 
 def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     """(a record of type status, sessions: open and recent ones, all streams)."""
-    from gitcp.store import session_list, session_read, stream_list
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session import session_list, session_read
+    from gitcp.store.stream import stream_list
 
     states, left = session_read.recent(repo, _RECENT)
     with Objects(repo) as objects:
@@ -77,7 +78,7 @@ def _shown(state: State) -> bool:
 
 
 def _last(state: State) -> float:
-    from gitcp.store.session_read import instant
+    from gitcp.store.session.session_read import instant
 
     return instant(state.get("last_interaction_time") or state.get("started_at"))
 
@@ -87,7 +88,8 @@ def _stream(state: State) -> str:
 
 
 def _about(repo: Repo, settled: int) -> Record:
-    from gitcp.store import account, refs
+    from gitcp.store.git import refs
+    from gitcp.store.link import session_metadata
 
     return {
         "type": "status",
@@ -96,7 +98,7 @@ def _about(repo: Repo, settled: int) -> Record:
         "worktree_path": repo.top or repo.git_dir,
         "worktree_id": repo.worktree_id,
         "worktree": repo.worktree_hash,
-        "branch": account.branch(repo) or "",
+        "branch": session_metadata.branch(repo) or "",
         "head": refs.head(repo) or "",
         "settled": settled,
         "unpushed": _unpushed(repo),
@@ -113,7 +115,7 @@ def _state(repo: Repo) -> str:
 
 def _unpushed(repo: Repo) -> int:
     """Commits of the permanent store that no remote is known to have."""
-    from gitcp.store.committed import REF
+    from gitcp.store.v1.committed_write import REF
 
     if not os.path.exists(repo.shared("unpushed")):
         return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import cli
+from gitcp.console import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def moved(repo: Repo, records: Iterable[Record], ref: str, old: str | None) -> I
     old: the oid it must be at, None for not there.  Raises Moved when it is elsewhere.
     """
     from gitcp.errors import InputError
-    from gitcp.store import refs
+    from gitcp.store.git import refs
 
     for record in records:
         if record.get("type") != "commit":
@@ -45,7 +45,7 @@ def moved(repo: Repo, records: Iterable[Record], ref: str, old: str | None) -> I
 
 def _old(repo: Repo, ref: str, given: str | None) -> str | None:
     from gitcp.errors import Error
-    from gitcp.store import refs
+    from gitcp.store.git import refs
 
     if given is None:
         return refs.read(repo, ref)

@@ -10,15 +10,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.cli import Parser
+    from gitcp.console.cli import Parser
     from gitcp.record import Record, Stage
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
 
 
 def parser() -> Parser:
     """No options: what happens is in the events."""
-    from gitcp import cli
+    from gitcp.console import cli
 
     return cli.Parser("gitcp-update-session", "Take an event into the state of its session.")
 
@@ -40,8 +40,8 @@ def _events(records: Iterable[Record]) -> Iterator[Record]:
 
 def _event(event: Record) -> Iterator[Record]:
     from gitcp.repo import Repo
-    from gitcp.store import state as states
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session import state as states
 
     repo = Repo.here()
     handler = _HANDLERS.get(event["event"])
@@ -53,101 +53,104 @@ def _event(event: Record) -> Iterator[Record]:
 
 def _turn_start(repo: Repo, objects: Objects, event: Record) -> list[Record]:
     from gitcp.agents import adapter
-    from gitcp.store import blobs, greet, opened, session, settle, shadow, snapshot
-    from gitcp.store import state as states
-    from gitcp.store.recall import recall
+    from gitcp.store.session import catch_up, events, greeting, markers
+    from gitcp.store.session import state as states
+    from gitcp.store.session.recall import recall
+    from gitcp.store.snapshot import blobs, snapshot
+    from gitcp.store.stream import shadow_refs
 
     began = time.time_ns()
     state = recall(repo, objects, event["session_id"])
     if state is None:
         agent_type = adapter(event["agent"]).AGENT_TYPE
-        state = states.new(repo, event["session_id"], agent_type, settle.head(repo))
-    if session.repeated(state, event):
+        state = states.new(repo, event["session_id"], agent_type, catch_up.head(repo))
+    if events.repeated(state, event):
         return []  # personal and shared settings both name us: the same prompt again
     try:
-        session.refuse_elsewhere(repo, state)
-    except session.SessionIDConflictError as e:
+        events.refuse_elsewhere(repo, state)
+    except events.SessionIDConflictError as e:
         return [{"type": "refuse", "message": str(e)}]
-    warning = greet.refusal(repo, objects, state, event, settle.head(repo))
+    warning = greeting.refusal(repo, objects, state, event, catch_up.head(repo))
     if warning:
         states.save(repo, state)  # only that it was told: nothing of the session begins
         return [{"type": "refuse", "message": warning}]
-    moved = session.home(repo, state)
+    moved = events.home(repo, state)
     scan = snapshot.scan(repo)
-    head = scan.head or shadow.zeros(repo)
-    settle.leftovers(repo, objects, state, event, head)
+    head = scan.head or shadow_refs.zeros(repo)
+    catch_up.leftovers(repo, objects, state, event, head)
     dirty = blobs.resolve(repo, objects, scan, write=False)
     if event.get("notification") and state.get("turn_id"):
-        session.go_on(repo, state, event)
+        events.go_on(repo, state, event)
     else:
-        session.begin_turn(repo, state, event, head, dirty, began)
+        events.begin_turn(repo, state, event, head, dirty, began)
         event["dirty"], event["head"] = list(dirty.items()), head
-    opened.save(repo, state)
+    markers.save(repo, state)
     return [{"type": "say", "message": moved}] if moved else []
 
 
 def _tool(repo: Repo, objects: Objects, event: Record) -> list[Record]:
-    from gitcp.store import opened, session, settle, tasks
-    from gitcp.store import state as states
+    from gitcp.store.session import catch_up, events, markers, tasks
+    from gitcp.store.session import state as states
 
     state = states.load(repo, event["session_id"])
     if state is None:
         return []  # unknown, or set aside: a tool call waits for no rebuilding
-    session.tool(repo, state, event)
+    events.tool(repo, state, event)
     changed = tasks.note(repo, state, event)
-    if event["event"] == "tool-end" and (head := settle.head(repo)) != state["base_commit"]:
-        settle.moved(repo, objects, state, head)
+    if event["event"] == "tool-end" and (head := catch_up.head(repo)) != state["base_commit"]:
+        catch_up.moved(repo, objects, state, head)
         changed = True
     if state.get("phase") != "active":
-        session.go_on(repo, state, event)
+        events.go_on(repo, state, event)
         changed = True
     if not state.get("tool_events"):
         state["tool_events"] = changed = True
     if changed:
-        opened.save(repo, state)
+        markers.save(repo, state)
     return []
 
 
 def _turn_end(repo: Repo, objects: Objects, event: Record) -> list[Record]:
-    from gitcp.store import opened, session
-    from gitcp.store.recall import recall
+    from gitcp.store.session import events, markers
+    from gitcp.store.session.recall import recall
 
     state = recall(repo, objects, event["session_id"])
     if state:
-        session.end_turn(repo, state, event)
-        opened.save(repo, state)
+        events.end_turn(repo, state, event)
+        markers.save(repo, state)
     return []
 
 
 def _session_end(repo: Repo, objects: Objects, event: Record) -> list[Record]:
-    from gitcp.store import opened, session, settle
-    from gitcp.store.recall import recall
+    from gitcp.store.session import catch_up, events, markers
+    from gitcp.store.session.recall import recall
 
     state = recall(repo, objects, event["session_id"])
     if state:
         if state.get("phase") == "active":
             # Interrupted, then left: who commits now shall find the work.  Killed in here,
             # the session stays active, and its next event or a commit settles it.
-            settle.checkpoint(repo, objects, state, event)
-        session.end(repo, state, event)
-        opened.save(repo, state)
+            catch_up.checkpoint(repo, objects, state, event)
+        events.end(repo, state, event)
+        markers.save(repo, state)
     return []
 
 
 def _session_start(repo: Repo, objects: Objects, event: Record) -> list[Record]:
-    from gitcp.store import greet, index, opened, session, settle
-    from gitcp.store import state as states
-    from gitcp.store.recall import recall
+    from gitcp.store.session import catch_up, events, greeting, markers
+    from gitcp.store.session import state as states
+    from gitcp.store.session.recall import recall
+    from gitcp.store.snapshot import index
 
     index.seed(repo)
-    head = settle.head(repo)
+    head = catch_up.head(repo)
     known = os.path.exists(states.path(repo, event["session_id"]))
     state = recall(repo, objects, event["session_id"]) if known else None
     if state:
-        settle.leftovers(repo, objects, state, event, head)
-        session.start(repo, state, event)
-        opened.save(repo, state)
-    return [{"type": "say", "message": greet.message(repo, objects, event["session_id"], head)}]
+        catch_up.leftovers(repo, objects, state, event, head)
+        events.start(repo, state, event)
+        markers.save(repo, state)
+    return [{"type": "say", "message": greeting.message(repo, objects, event["session_id"], head)}]
 
 
 _HANDLERS = {
@@ -164,6 +167,6 @@ _HANDLERS = {
 
 
 def main() -> int:
-    from gitcp import cli
+    from gitcp.console import cli
 
     return cli.filter_main(bind, sys.argv[1:])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import cli
+from gitcp.console import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,15 +24,15 @@ def stored(repo: Repo, records: Iterable[Record]) -> Iterator[Record]:
     Nothing comes out before all is stored: a failure must not look like a short list.  A
     path that is as in HEAD after all, or went away and is not in HEAD, is dropped.
     """
-    from gitcp.core import entries
-    from gitcp.core.ids import repo_path
-    from gitcp.core.status import GONE
-    from gitcp.store import blobs
-    from gitcp.store.objects import Objects
+    from gitcp.core.git import tree_entries
+    from gitcp.core.git.ids import repo_path
+    from gitcp.core.git.porcelain import GONE
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.snapshot import blobs
 
     records, width = list(records), len(repo.empty_tree)
     asked = {
-        repo_path(r.get("path")): entries.old(r, width)
+        repo_path(r.get("path")): tree_entries.old(r, width)
         for r in records
         if r.get("type") == "change" and r.get("mode") != GONE
     }
@@ -46,10 +46,10 @@ def stored(repo: Repo, records: Iterable[Record]) -> Iterator[Record]:
             continue
         was, entry = asked[path], found.get(path)
         if path in reasons:
-            yield dict(entries.left_out(path, reasons[path]))
+            yield dict(tree_entries.left_out(path, reasons[path]))
         if entry != was and (entry or path not in reasons):
             mode, oid = entry or (GONE, None)
-            yield {**record, **entries.changed(path, mode, oid, was)}
+            yield {**record, **tree_entries.changed(path, mode, oid, was)}
 
 
 def bind(argv: Sequence[str]) -> Stage:

@@ -8,14 +8,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.cli import Parser
+    from gitcp.console.cli import Parser
     from gitcp.record import Record, Stage
     from gitcp.repo import Repo
 
 
 def parser() -> Parser:
     """No options: whose checkpoint and why is in the event."""
-    from gitcp import cli
+    from gitcp.console import cli
 
     return cli.Parser("gitcp-write-checkpoint", "Write a temporary checkpoint onto its stream.")
 
@@ -38,10 +38,10 @@ def _checkpoints(records: Iterable[Record]) -> Iterator[Record]:
 
 def _write(event: Record) -> Iterator[Record]:
     from gitcp.repo import Repo
-    from gitcp.store import opened, session, settle
-    from gitcp.store import state as states
-    from gitcp.store.objects import Objects
-    from gitcp.store.recall import recall
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session import catch_up, events, markers
+    from gitcp.store.session import state as states
+    from gitcp.store.session.recall import recall
 
     repo = Repo.here()
     with states.held(repo, [event["session_id"]]), Objects.shared(repo) as objects:
@@ -49,16 +49,16 @@ def _write(event: Record) -> Iterator[Record]:
         if state is None:
             return
         if event["event"] != "compact":
-            session.keep_verdict(state)
+            events.keep_verdict(state)
         oid = None
         if event["event"] in ("turn-end", "subagent-end") and _commits(repo):
-            from gitcp.store import auto
+            from gitcp.store.link import auto_commit
 
-            settle.moved(repo, objects, state, settle.head(repo))
-            yield from auto.save(repo, objects, state, event)
+            catch_up.moved(repo, objects, state, catch_up.head(repo))
+            yield from auto_commit.save(repo, objects, state, event)
         else:
-            oid = settle.checkpoint(repo, objects, state, event)
-        opened.save(repo, state)
+            oid = catch_up.checkpoint(repo, objects, state, event)
+        markers.save(repo, state)
     if oid:
         yield {
             "type": "checkpoint",
@@ -72,12 +72,12 @@ def _commits(repo: Repo) -> bool:
     """Whether the strategy makes a real commit of a turn; asked without importing it."""
     if repo.config.get("gitcp.strategy", "manual-commit") == "manual-commit":
         return False
-    from gitcp.store import auto
+    from gitcp.store.link import auto_commit
 
-    return auto.strategy(repo) == auto.AUTO
+    return auto_commit.strategy(repo) == auto_commit.AUTO
 
 
 def main() -> int:
-    from gitcp import cli
+    from gitcp.console import cli
 
     return cli.filter_main(bind, sys.argv[1:])

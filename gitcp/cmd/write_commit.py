@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import cli
+from gitcp.console import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ def committed(
 ) -> Iterator[Record]:
     """A record of type commit for each tree; 'omitted' is carried on, other records pass."""
     from gitcp.errors import InputError
-    from gitcp.store.commit import need_commit, write_commit
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.commit import need_commit, write_commit
+    from gitcp.store.git.objects import Objects
 
     with Objects(repo) as objects:
         for record in records:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp import cli
+from gitcp.console import cli
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from gitcp.record import Record, Stage
     from gitcp.repo import Repo
-    from gitcp.store.committed import SessionData
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.v1.committed_write import SessionData
 
 _METADATA = """strategy branch created_at checkpoints_count files_touched agent turn_id is_task
 tool_use_id checkpoint_transcript_start transcript_identifier_at_start token_usage summary
@@ -37,8 +37,8 @@ def bind(argv: Sequence[str]) -> Stage:
 
 def _write(records: Iterable[Record], subject: str | None) -> Iterator[Record]:
     from gitcp.repo import Repo
-    from gitcp.store import committed
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.v1 import committed_write
 
     given = [r for r in records if r.get("type") == "session"]
     if not given:
@@ -47,15 +47,15 @@ def _write(records: Iterable[Record], subject: str | None) -> Iterator[Record]:
     with Objects(repo) as objects:
         fresh = os.urandom(6).hex()
         items = [(r.get("checkpoint_id", fresh), _data(repo, objects, r)) for r in given]
-        oid = committed.write(repo, objects, items, subject=subject)
+        oid = committed_write.write(repo, objects, items, subject=subject)
     ids = list(dict.fromkeys(checkpoint_id for checkpoint_id, _ in items))
-    yield {"type": "commit", "oid": oid, "ref": committed.REF, "checkpoint_ids": ids}
+    yield {"type": "commit", "oid": oid, "ref": committed_write.REF, "checkpoint_ids": ids}
 
 
 def _data(repo: Repo, objects: Objects, record: Record) -> SessionData:
     """A session record as the store takes it; its texts are redacted here."""
-    from gitcp.store import redaction
-    from gitcp.store.transcript import Given
+    from gitcp.store.v1 import redaction
+    from gitcp.store.v1.transcript import Given
 
     if not isinstance(record.get("session_id"), str):
         raise InputError("a record of type 'session' needs 'session_id'")
@@ -77,9 +77,9 @@ def _data(repo: Repo, objects: Objects, record: Record) -> SessionData:
 
 def _transcript(repo: Repo, record: Record) -> bytes | None:
     """The transcript a record has, or names as a file; redacted."""
-    from gitcp.core import chunks
+    from gitcp.core.transcript import chunks
     from gitcp.record import raw
-    from gitcp.store import redaction
+    from gitcp.store.v1 import redaction
 
     path = record.get("transcript_path", "")
     if isinstance(record.get("transcript"), str):

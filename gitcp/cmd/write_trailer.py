@@ -9,14 +9,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.cli import Parser
+    from gitcp.console.cli import Parser
     from gitcp.record import Record, Stage
     from gitcp.repo import Repo
 
 
 def parser() -> Parser:
     """No options: file and ids are in the match record."""
-    from gitcp import cli
+    from gitcp.console import cli
 
     return cli.Parser("gitcp-write-trailer", "Write the checkpoint id into a commit message.")
 
@@ -36,16 +36,16 @@ def _trailers(records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _write(match: Record) -> None:
-    from gitcp.core import message, trailers
+    from gitcp.core.message import message_file, trailers
     from gitcp.repo import Repo
-    from gitcp.store import verdicts
+    from gitcp.store.link import commit_verdict
 
     repo = Repo.here()
     path, source, ids = match["args"][0], (match["args"] + [""])[1], list(match["ids"])
     with open(path, "rb") as f:
         text = f.read()
     editor = os.environ.get("GIT_EDITOR") != ":"
-    comment = message.comment_char(text, repo.config.get("core.commentchar", "#"))
+    comment = message_file.comment_char(text, repo.config.get("core.commentchar", "#"))
     comment = comment if editor else b""
     _keep_template(repo, text if source == "template" else None)
     before = text
@@ -61,12 +61,12 @@ def _write(match: Record) -> None:
         with open(path, "wb") as f:
             f.write(text)
     if match["sessions"]:
-        verdicts.tell(repo)
+        commit_verdict.tell(repo)
 
 
 def _keep_template(repo: Repo, text: bytes | None) -> None:
     """Keep a template as git gave it: left so it is no message, which check-message tells."""
-    from gitcp.store import state as states
+    from gitcp.store.session import state as states
 
     path = repo.own("template")
     if text is not None:
@@ -84,9 +84,9 @@ def _told(repo: Repo, match: Record) -> list[str]:
 
 
 def _markers(repo: Repo, match: Record) -> list[Record]:
-    from gitcp.store import opened
+    from gitcp.store.session import markers
 
-    return [m for m in opened.read(repo) if m["session_id"] in match["sessions"]]
+    return [m for m in markers.read(repo) if m["session_id"] in match["sessions"]]
 
 
 def _agreed(repo: Repo, match: Record) -> bool:
@@ -106,6 +106,6 @@ def _agreed(repo: Repo, match: Record) -> bool:
 
 
 def main() -> int:
-    from gitcp import cli
+    from gitcp.console import cli
 
     return cli.filter_main(bind, sys.argv[1:])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import cli
+from gitcp.console import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from gitcp.record import Record, Stage
     from gitcp.repo import Repo
-    from gitcp.store.objects import Objects
-    from gitcp.store.tree import Entry
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import Entry
 
 
 def parser() -> cli.Parser:
@@ -29,10 +29,10 @@ def built(repo: Repo, records: Iterable[Record], base: str | None) -> Iterator[R
     Other records pass through.  No record at all, or no end where one is announced, is an
     error: the stage before has failed, and what came would make a stale or partial tree.
     """
-    from gitcp.core import entries
+    from gitcp.core.git import tree_entries
     from gitcp.errors import InputError
-    from gitcp.store import snapshot
-    from gitcp.store.objects import Objects
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.snapshot import snapshot
 
     against: Record = {}
     edits: dict[str, Entry | None] = {}
@@ -48,7 +48,7 @@ def built(repo: Repo, records: Iterable[Record], base: str | None) -> Iterator[R
         elif record.get("status") == "!":
             omitted.append({"path": record.get("path"), "reason": record.get("omitted")})
         else:
-            path, entry = entries.new(record, len(repo.empty_tree))
+            path, entry = tree_entries.new(record, len(repo.empty_tree))
             edits[path] = entry
     if not some:
         raise InputError("no records to build a tree from")
@@ -63,7 +63,7 @@ def built(repo: Repo, records: Iterable[Record], base: str | None) -> Iterator[R
 
 def _there(repo: Repo, edits: Mapping[str, Entry | None]) -> None:
     """Raise InputError where a tree would name an object that is not there, or is no blob."""
-    from gitcp.core.status import COMMIT
+    from gitcp.core.git.porcelain import COMMIT
     from gitcp.errors import InputError
 
     paths = {e[1]: path for path, e in edits.items() if e and e[0] != COMMIT}

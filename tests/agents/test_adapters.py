@@ -10,7 +10,7 @@ import pytest
 
 from gitcp import agents
 from gitcp.agents import claude_code, codex, gemini_cli
-from gitcp.core import transcript_claude, transcript_gemini
+from gitcp.core.transcript import claude, gemini
 from gitcp.errors import InputError
 
 COMMON = {"session_id": "s1", "cwd": "/repo"}
@@ -46,8 +46,8 @@ def test_each_hook_that_is_installed_is_understood_and_its_tools_known(name: str
 
 def test_the_tools_that_write_are_the_same_in_events_and_transcripts() -> None:
     for adapter, writes in (
-        (claude_code, transcript_claude.WRITES),
-        (gemini_cli, transcript_gemini.WRITES),
+        (claude_code, claude.WRITES),
+        (gemini_cli, gemini.WRITES),
     ):
         assert [name for name, kind in adapter.KINDS.items() if kind == "write"] == list(writes)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gitcp import agents
-from tests.agents import recording
+from tests.support import recording
 
 # b: the batch that ends a response; N: a prompt that is the client's own notification
 SIGNS = {

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import SEALED
-from tests.harness import World, enabled
-from tests.story import Story, contents, tell
+from tests.support.harness import World, enabled
+from tests.support.sealed import SEALED
+from tests.support.story import Story, contents, tell
 
 
 @pytest.fixture(scope="session")

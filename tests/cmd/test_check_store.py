@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from gitcp.cmd import check_store
-from tests.store import git, unbundle
+from tests.support.checkpoints import git, unbundle
+from tests.support.paths import TOP
 
-TOP = Path(__file__).parents[2]
 CHECKPOINT = "bad-number note bde5096363d6: its directories are 0 2\n"
 
 

@@ -18,9 +18,9 @@ from gitcp.cmd import (
     write_committed,
 )
 from gitcp.errors import Error, InputError, UsageError
-from tests.store import V1, blob, git, tree, unbundle
+from tests.support.checkpoints import V1, blob, git, tree, unbundle
+from tests.support.paths import BIN
 
-BIN = Path(__file__).parents[2] / "bin"
 A, B = "a1b2c3d4e5f6", "a1ffffffffff"
 
 

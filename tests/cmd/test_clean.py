@@ -12,9 +12,9 @@ import pytest
 
 from gitcp.cmd import clean, list_orphans
 from gitcp.errors import UsageError
-from tests.store import git, unbundle
+from tests.support.checkpoints import git, unbundle
+from tests.support.paths import TOP
 
-TOP = Path(__file__).parents[2]
 STREAM = "refs/heads/entire/fe63eef-e3b0c4"
 AGED = (1e9, 1e9)  # September 2001
 

@@ -22,7 +22,7 @@ from gitcp.cmd import (
     write_trailer,
 )
 from gitcp.errors import Error, UsageError
-from tests.store import git
+from tests.support.checkpoints import git
 
 Json = dict[str, Any]
 Stage = Callable[[Iterable[Json]], Iterable[Json]]

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from gitcp.cmd import disable, enable
-from gitcp.core import hook_scripts
+from gitcp.core.setup import hook_scripts
 from gitcp.errors import Error, UsageError
-from tests.cmd.installed import ENTIRE, commands, git, ours, snapshot, write
+from tests.support.installed import ENTIRE, commands, git, ours, snapshot, write
 
 ALL = ["--agent=claude-code", "--agent=gemini-cli", "--agent=codex"]
 MINE = '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"mine"}]}]},"z":1.50}'

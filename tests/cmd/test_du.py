@@ -12,20 +12,21 @@ from pathlib import Path
 import pytest
 
 from gitcp.cmd import du
-from gitcp.core import usage
+from gitcp.core.upkeep import space_sums
 from gitcp.repo import Repo
-from gitcp.store import committed, refs, space
-from gitcp.store.commit import write_commit
-from gitcp.store.objects import Objects
-from gitcp.store.transcript import Given
-from gitcp.store.tree import edit_tree
-from tests.store import V1, git, session, unbundle
-
-TOP = Path(__file__).parents[2]
+from gitcp.store.git import refs
+from gitcp.store.git.commit import write_commit
+from gitcp.store.git.objects import Objects
+from gitcp.store.git.tree import edit_tree
+from gitcp.store.upkeep import space
+from gitcp.store.v1 import committed_write
+from gitcp.store.v1.transcript import Given
+from tests.support.checkpoints import V1, git, session, unbundle
+from tests.support.paths import TOP
 
 
 def sums(repo: Repo, by: str = "kind") -> dict[str, int]:
-    return {name: size for name, size, _ in usage.totals(space.items(repo), by, 0)}
+    return {name: size for name, size, _ in space_sums.totals(space.items(repo), by, 0)}
 
 
 def noise(size: int) -> bytes:
@@ -67,7 +68,7 @@ def test_a_shared_piece_counts_once_and_for_the_permanent_store(repo: Path) -> N
         for n in range(3):
             data = session("s-one")
             data["transcript"] = Given(objects, said)
-            committed.write(here, objects, [(f"{n:012x}", data)])
+            committed_write.write(here, objects, [(f"{n:012x}", data)])
     once = sums(here)["transcripts"]
     assert 50_000 < once < 110_000
     held = {".entire/metadata/s-one/full.jsonl": said.removesuffix(b"\n"), "x": noise(3000)}
@@ -137,7 +138,7 @@ def test_what_is_missing_is_left_out(repo: Path) -> None:
     with Objects(here) as objects:
         data = session("s-one")
         data["transcript"] = given = Given(objects, noise(1000))
-        committed.write(here, objects, [("0123456789ab", data)])
+        committed_write.write(here, objects, [("0123456789ab", data)])
     before, (oid,) = sums(here), given.chunks
     os.unlink(Path(here.common, "objects", oid[:2], oid[2:]))
     del before["transcripts"]

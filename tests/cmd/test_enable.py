@@ -10,7 +10,7 @@ import pytest
 
 from gitcp.cmd import enable
 from gitcp.errors import Error, UsageError
-from tests.cmd.installed import HOOKS, commands, git, ours, snapshot, write
+from tests.support.installed import HOOKS, commands, git, ours, snapshot, write
 
 
 def test_hooks_of_git_and_of_claude_code_are_installed(repo: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gitcp.cmd import enable
-from gitcp.core import hook_scripts
-from tests.cmd.installed import HOOKS, git, ours, write
+from gitcp.core.setup import hook_scripts
+from tests.support.installed import HOOKS, git, ours, write
 
 
 def test_an_existing_hook_is_kept_and_still_runs(repo: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from gitcp.cmd import enable
 from gitcp.errors import Error
-from tests.cmd.installed import ENTIRE, git, write
+from tests.support.installed import ENTIRE, git, write
 
 
 @pytest.mark.parametrize("name", ["entire", "entire/checkpoints"])

@@ -10,9 +10,9 @@ import pytest
 
 from gitcp.cmd import list_sessions
 from gitcp.errors import Error
-from gitcp.store import session_read
-from tests.store import DATA, git, unbundle
-from tests.story import ALPHA, BETA, GAMMA, Story, contents, run
+from gitcp.store.session import session_read
+from tests.support.checkpoints import DATA, git, unbundle
+from tests.support.story import ALPHA, BETA, GAMMA, Story, contents, run
 
 Json = dict[str, Any]
 

@@ -12,8 +12,8 @@ import pytest
 from gitcp import record
 from gitcp.cmd import list_streams, read_stream
 from gitcp.errors import Error
-from tests.store import git, unbundle
-from tests.story import ALPHA, BETA, GAMMA, Story, run
+from tests.support.checkpoints import git, unbundle
+from tests.support.story import ALPHA, BETA, GAMMA, Story, run
 
 Json = dict[str, Any]
 
@@ -87,7 +87,7 @@ def test_an_ambiguous_session_lists_its_candidates(tmp_path: Path, repo: Path) -
     ],
 )
 def test_kind_and_worktree_are_told_by_the_ref(name: str, kind: str, worktree: str) -> None:
-    from gitcp.store import stream_list
+    from gitcp.store.stream import stream_list
 
     assert stream_list.place(name) == (kind, worktree)
 

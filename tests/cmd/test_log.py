@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store import notes
-from gitcp.store.objects import Objects
-from tests.store import git
-from tests.story import ALPHA, Story, run
+from gitcp.store.git import notes
+from gitcp.store.git.objects import Objects
+from tests.support.checkpoints import git
+from tests.support.story import ALPHA, Story, run
 
 
 def logged(*argv: str) -> list[dict[str, Any]]:

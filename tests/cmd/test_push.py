@@ -10,9 +10,9 @@ import pytest
 
 from gitcp.cmd import fetch_checkpoints, push_checkpoints, write_committed
 from gitcp.errors import Error
-from tests.store import V1, git
+from tests.support.checkpoints import V1, git
+from tests.support.paths import BIN
 
-BIN = Path(__file__).parents[2] / "bin"
 EVENT = {"type": "event", "event": "pre-push", "args": ["origin", "url"], "stdin": []}
 
 

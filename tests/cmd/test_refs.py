@@ -11,8 +11,7 @@ import pytest
 from gitcp.cmd import delete_refs, expire_refs, list_refs
 from gitcp.errors import Error, InputError, Moved, UsageError
 from gitcp.git import Git
-
-BIN = Path(__file__).parents[2] / "bin"
+from tests.support.paths import BIN
 
 
 @pytest.fixture

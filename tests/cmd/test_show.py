@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store import committed
-from gitcp.store.objects import Objects
-from tests.store import DATA, git, session, unbundle
-from tests.story import ALPHA, BETA, GAMMA, Story, run
+from gitcp.store.git.objects import Objects
+from gitcp.store.v1 import committed_write
+from tests.support.checkpoints import DATA, git, session, unbundle
+from tests.support.story import ALPHA, BETA, GAMMA, Story, run
 
 SAMPLE = [x.split("\t")[0] for x in (DATA / "v1-sample.tsv").read_text().splitlines()[1:]]
 
@@ -109,7 +109,7 @@ def test_a_commit_without_a_checkpoint_says_so(story: Story) -> None:
 def test_all_commits_that_carry_an_id_are_listed_the_one_that_was_named_first(repo: Path) -> None:
     at, name = Repo.here(), "0123456789ab"
     with Objects(at) as objects:
-        committed.write(at, objects, [(name, session("s1"))])
+        committed_write.write(at, objects, [(name, session("s1"))])
     oids = []
     for branch in ("one", "two"):
         git("switch", "-q", "-c", branch)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitcp.cmd import list_changes
-from tests.snapshots import footprint, git, listing, oracle, sh
+from tests.support.paths import BIN
+from tests.support.snapshots import footprint, git, listing, oracle, sh
 
 if TYPE_CHECKING:
     from gitcp.record import Record
 
-BIN = Path(__file__).parents[2] / "bin"
 PIPE = (
     "gitcp-list-changes | gitcp-write-blobs | gitcp-write-tree --base=HEAD"
     " | gitcp-write-commit -m snap | gitcp-update-ref refs/heads/snap"

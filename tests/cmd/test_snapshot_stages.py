@@ -9,7 +9,7 @@ import pytest
 
 from gitcp.cmd import list_changes, update_ref, write_blobs, write_commit, write_tree
 from gitcp.errors import Error, InputError, Moved, UsageError
-from tests.snapshots import git, listing, sh
+from tests.support.snapshots import git, listing, sh
 
 if TYPE_CHECKING:
     from gitcp.record import Record

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.store import git
-from tests.story import ALPHA, BETA, GAMMA, Story, run
+from tests.support.checkpoints import git
+from tests.support.story import ALPHA, BETA, GAMMA, Story, run
 
 
 def test_a_repository_without_gitcp_says_how_to_begin(repo: Path) -> None:

@@ -10,15 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitcp.repo import Repo
-from gitcp.store import merging
-from gitcp.store.committed_tree import Checkpoint
-from gitcp.store.objects import Objects
-from gitcp.store.tree import TREE, edit_tree, lookup
-from tests.store import git
+from gitcp.store.git.objects import Objects
+from gitcp.store.git.tree import TREE, edit_tree, lookup
+from gitcp.store.v1 import merge_histories
+from gitcp.store.v1.committed_tree import Checkpoint
+from tests.support.checkpoints import git
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.store.tree import Entry
+    from gitcp.store.git.tree import Entry
 
 LONG = bool(os.environ.get("LONG"))
 WRITE = st.tuples(
@@ -73,7 +73,7 @@ def test_any_order_of_merges_gives_the_same_tree(
 
         def merged(one: str, *others: str) -> str:
             for other in others:
-                one = merging.trees_of_checkpoints(objects, one, other)
+                one = merge_histories.trees_of_checkpoints(objects, one, other)
             return one
 
         trees = {merged(*order) for order in permutations((a, b, c))}
@@ -109,7 +109,7 @@ def test_any_order_of_merges_gives_the_same_notes(
                 notes[commit * 40] = ("100644", objects.write("blob", text.encode()))
             trees.append(edit_tree(objects, None, notes))
         a, b, c = trees
-        join = merging.note_trees
+        join = merge_histories.note_trees
         every = {join(objects, join(objects, x, y), z) for x, y, z in permutations((a, b, c))}
         every.add(join(objects, a, join(objects, b, c)))
         assert len(every) == 1

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from gitcp.repo import Repo
-from gitcp.store import blobs, snapshot
-from gitcp.store.objects import Objects
-from tests.conftest import SEALED
-from tests.snapshots import git, listing, oracle, seed, sh, take
+from gitcp.store.git.objects import Objects
+from gitcp.store.snapshot import blobs, snapshot
+from tests.support.sealed import SEALED
+from tests.support.snapshots import git, listing, oracle, seed, sh, take
 
 LONG = bool(os.environ.get("LONG"))
 RUNS = int(os.environ.get("GITCP_FUZZ", "400" if LONG else "8"))  # repositories

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.harness import REFUSED, Agent, World
+from tests.support.harness import REFUSED, Agent, World
 
 README = "line one\nline two\nline three\n"
 ONE = """\

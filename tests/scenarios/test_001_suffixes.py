@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.harness import Agent, World
+from tests.support.harness import Agent, World
 
 README = "line one\nline two\nline three\n"
 MORE = README + "line four of the agent\nline five of the agent\n"

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from gitcp.core import match, remaining
-from tests.harness import Agent, World
-from tests.linking import own, sessions, settled, sound, v1
-from tests.scenarios.test_attribution import usage
+from gitcp.core.decide import overlap, remaining
+from tests.link.test_attribution import usage
+from tests.support.harness import Agent, World
+from tests.support.linking import own, sessions, settled, sound, v1
 
 A, B = "def add(a, b):\n    return a + b\n", "def minus(a, b):\n    return a - b\n"
 
@@ -108,10 +108,15 @@ def test_caveat_7_the_two_checks_agree_on_every_content() -> None:
     for recorded in "123":
         for before in (None, "0"):
             for now in "123":
-                entry: match.Entry = {"path": "p", "oid": recorded, "mode": "100644", "live": True}
+                entry: overlap.Entry = {
+                    "path": "p",
+                    "oid": recorded,
+                    "mode": "100644",
+                    "live": True,
+                }
                 old = ("100644", before) if before else ("000000", None)
                 change = (*old, "100644", now)
-                linked, _ = match.overlap(entry, change, before is not None, texts.get)
+                linked, _ = overlap.overlap(entry, change, before is not None, texts.get)
                 head = ("100644", now)
                 told, _ = remaining.rest(entry, {"p": change}, head, head)
                 assert linked or told != remaining.SETTLED

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.harness import V1, Agent, World
-from tests.linking import (
+from tests.support.harness import V1, Agent, World
+from tests.support.linking import (
     answers,
     editor,
     ids,

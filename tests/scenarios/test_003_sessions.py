@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import REFUSED, Agent, World
+from tests.support.harness import REFUSED, Agent, World
 
 README = "line one\nline two\nline three\n"
 MORE = README + "line four of the agent\n"

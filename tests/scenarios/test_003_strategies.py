@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tests.harness import V1, World
+from tests.support.harness import V1, World
 
 
 @pytest.fixture

@@ -15,12 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import ENTRY, Agent, World
-from tests.scenarios.conftest import ground
 from tests.stress.test_sessions import content, told
+from tests.support.harness import ENTRY, Agent, World
 
 ROUNDS = 200 if os.environ.get("LONG") else 6
-__all__ = ["ground"]
 
 
 @pytest.fixture

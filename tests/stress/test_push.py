@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 from gitcp.repo import Repo
-from gitcp.store import committed
-from gitcp.store.objects import Objects
-from tests.store import V1, git, keep, session, size_of_objects, tree
+from gitcp.store.git.objects import Objects
+from gitcp.store.v1 import committed_write
+from tests.support.checkpoints import V1, git, keep, session, size_of_objects, tree
+from tests.support.paths import TOP
 
 LONG = bool(os.environ.get("LONG"))
 CLONES, EACH = (8, 25) if LONG else (4, 4)
@@ -20,8 +21,8 @@ CHECKPOINTS, RATIO = (100, 1.4) if LONG else (30, 1.7)
 CLIENT = """
 import sys
 from gitcp.repo import Repo
-from gitcp.store import committed, sync
-from gitcp.store.objects import Objects
+from gitcp.store.v1 import committed_write, sync
+from gitcp.store.git.objects import Objects
 
 clone, each = int(sys.argv[1]), int(sys.argv[2])
 repo = Repo.find()
@@ -29,9 +30,9 @@ with Objects(repo) as objects:
     for n in range(each):
         cid = "%02x%010x" % (n, clone)
         metadata = {"strategy": "manual-commit", "files_touched": ["f"]}
-        committed.write(repo, objects, [(cid, {"session_id": f"s{clone}", "metadata": metadata})])
+        committed_write.write(repo, objects, [(cid, {"session_id": f"s{clone}", "metadata": metadata})])
         # All clones extend this one: the same index is taken again and again.
-        committed.write(repo, objects, [("ff" * 6, {"session_id": f"s{clone}-{n}"})])
+        committed_write.write(repo, objects, [("ff" * 6, {"session_id": f"s{clone}-{n}"})])
         sync.push(repo, objects, "origin", 300)
 """
 
@@ -42,7 +43,7 @@ def test_every_checkpoint_of_every_clone_arrives(template: Path, tmp_path: Path)
     running = []
     for n in range(CLONES):
         git("clone", "-q", str(bare), str(tmp_path / f"c{n}"))
-        env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        env = {**os.environ, "PYTHONPATH": str(TOP)}
         argv = [sys.executable, "-c", CLIENT, str(n), str(EACH)]
         running.append(subprocess.Popen(argv, env=env, cwd=tmp_path / f"c{n}"))
     assert [p.wait() for p in running] == [0] * CLONES
@@ -61,6 +62,8 @@ def test_a_growing_session_costs_close_to_its_size(repo: Path, tmp_path: Path) -
             for _ in range(200 if LONG else 100):
                 f.write(b'{"x":"%s"}\n' % os.urandom(500).hex().encode())
             f.flush()
-            committed.write(r, objects, [(f"{n:012x}", session("s", keep(r, objects, "s", live)))])
+            committed_write.write(
+                r, objects, [(f"{n:012x}", session("s", keep(r, objects, "s", live)))]
+            )
     git("gc", "-q", "--prune=now")
     assert size_of_objects(r) < RATIO * live.stat().st_size / 2  # hex packs to a half

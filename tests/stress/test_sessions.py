@@ -12,11 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.harness import V1, Agent, World
-from tests.scenarios.conftest import ground
+from tests.support.harness import V1, Agent, World
 
 SESSIONS, TURNS = (16, 25) if os.environ.get("LONG") else (4, 3)
-__all__ = ["ground"]
 
 
 @pytest.fixture

@@ -1,0 +1,56 @@
+"""What no session and no commit needs any more, and when it may go."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from gitcp.core.upkeep.findings import Finding
+
+# kind -> the heading under which clean shows it, in its order
+KINDS = {
+    "orphan-stream": "Streams without a session",
+    "settled-stream": "Settled streams",
+    "expired-archive": "Archived streams",
+    "orphan-edits": "Edits of sessions",
+    "settled-state": "Session states",
+    "transcript-cache": "Transcript caches",
+    "turn-file": "Turn files",
+    "leftover": "Scratch files",
+}
+DAY = 86400
+ARCHIVE_DAYS, STATE_DAYS = 30, 7  # gitcp.archive-expire, gitcp.state-expire
+
+
+class Ages:
+    """The time now, and after how many seconds archives and settled things expire."""
+
+    def __init__(self, now: float, archive: float, state: float) -> None:
+        self.now, self.archive, self.state = now, archive, state
+
+
+def settled(state: Mapping[str, Any]) -> bool:
+    """Whether nothing of a session can matter to a commit or to its next event.
+
+    Not one that is active, cannot be read, has files that no commit settled, or checkpoints
+    that its turn's end has still to complete (behaviour.md §10).
+    """
+    if state.get("unreadable") or state.get("phase") not in ("idle", "ended"):
+        return False
+    if state.get("turn_checkpoint_ids"):
+        return False
+    return not any(stream["files"] for stream in state["streams"])
+
+
+def orphan(kind: str, subject: str, reason: str, **facts: object) -> Finding:
+    """A record of type finding; settled: whether it may go now."""
+    head = {"type": "finding", "kind": kind, "severity": "note", "subject": subject}
+    return {**head, "reason": reason, "settled": True, **facts}
+
+
+def days(seconds: float) -> str:
+    """An age in whole days."""
+    count = int(seconds // DAY)
+    return "1 day" if count == 1 else f"{count} days"

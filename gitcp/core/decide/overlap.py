@@ -1,0 +1,156 @@
+"""Does a commit hold work of a session: the overlap check (seed 002, behaviour §5.1).
+
+Side by side with `remaining` (caveat 7 of the seed).  Both compare what was recorded with what
+the commit has; they ask different questions:
+
+    match      before and at the commit   is any of it here?        in doubt: no, do not link
+    remaining  after a linked commit      is some of it not here?   in doubt: yes, keep it
+"""
+
+from __future__ import annotations
+
+from gitcp.core.decide import line_evidence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import NotRequired, TypedDict
+
+    Staged = tuple[str, str | None, str, str | None]  # old mode, old oid, new mode, new oid
+    Blob = Callable[[str], bytes | None]  # None: there is no such object
+
+    class Entry(TypedDict):
+        """What a session recorded of a path; keys that are not named here are ignored."""
+
+        path: str
+        oid: str | None  # None: the session deleted it, unless `deleted` says otherwise
+        mode: NotRequired[str]
+        live: bool  # the worktree's stream still has it; else it is away
+        deleted: NotRequired[bool]
+        stream: NotRequired[str]
+
+    class Matched(TypedDict):
+        paths: list[str]
+        reasons: dict[str, str]
+
+
+ABSENT = "000000"
+REGULAR = ("100644", "100755")
+
+
+def is_deletion(entry: Entry) -> bool:
+    """Tell whether the session deleted the path: an oid of None says so by default."""
+    return entry.get("deleted", entry.get("oid") is None)
+
+
+def overlap(entry: Entry, staged: Staged, parent: bool, blob: Blob) -> tuple[bool, str]:
+    """Tell whether what the commit does to a path is the session's work, and why.
+
+    `staged` is the change against the commit's parent, `parent` whether the parent has the path;
+    `blob` gives the content of an oid and is asked only where names and oids do not decide.
+    """
+    _, old, mode, new = staged
+    if mode == ABSENT:
+        return _deletion(entry)
+    if is_deletion(entry):
+        return _undoes_deletion(old, new, staged, blob)
+    if parent and entry["live"]:
+        return True, "the commit changes a file of the session"
+    return _evidence(entry, staged, blob)
+
+
+def match(entries: Iterable[Entry], staged: Mapping[str, Staged], blob: Blob) -> Matched:
+    """Name the paths of a commit that hold work of one session, each with the reason.
+
+    No path means: do not link.  `reasons` also tells of each shared path why it does not count.
+    A moved file, which git shows as a deletion and an addition, counts under its new path if its
+    content is the recorded one.
+    """
+    paths: set[str] = set()
+    reasons: dict[str, str] = {}
+    moved: list[Entry] = []
+    for entry in entries:
+        path = entry["path"]
+        change = staged.get(path)
+        if change is None or (change[2] == ABSENT and not is_deletion(entry)):
+            moved.append(entry)
+        if change is not None and path not in paths:
+            yes, reasons[path] = overlap(entry, change, change[0] != ABSENT, blob)
+            paths.update([path] if yes else [])
+    for old, new in _moves(moved, staged, blob):
+        if new not in paths:
+            paths.add(new)
+            reasons[new] = f"the recorded content of '{old}'"
+    return {"paths": sorted(paths), "reasons": reasons}
+
+
+def _deletion(entry: Entry) -> tuple[bool, str]:
+    if is_deletion(entry):
+        return True, "the session deleted it"
+    return False, "the commit deletes it, the session did not"
+
+
+def _undoes_deletion(
+    old: str | None, new: str | None, staged: Staged, blob: Blob
+) -> tuple[bool, str]:
+    """Part of a deletion may be staged: lines go and none comes; all else undoes it."""
+    if old and new and old != new and staged[0] in REGULAR and staged[2] in REGULAR:
+        before, now = blob(old), blob(new)
+        if before is not None and now is not None and not line_evidence.added(before, now):
+            return True, "part of what the session deleted"
+    return False, "the session deleted it, the commit does not"
+
+
+def _evidence(entry: Entry, staged: Staged, blob: Blob) -> tuple[bool, str]:
+    """Judge by content alone, as for a new file and for a path that is away."""
+    old_mode, old, mode, new = staged
+    recorded, recorded_mode = entry["oid"], entry.get("mode", mode)
+    if recorded is None or new is None:
+        return False, "no content was recorded"
+    if mode[:3] != recorded_mode[:3]:  # file, symlink, submodule
+        return False, "another type than recorded"
+    if old == new and old_mode != mode:
+        same = recorded_mode == mode
+        return same, "the recorded mode" if same else "another mode than recorded"
+    if new == recorded:
+        return True, "the recorded content"
+    if mode not in REGULAR:
+        return False, "another content than recorded"
+    parent = blob(old) if old and old_mode in REGULAR else b""
+    here, record = blob(new), blob(recorded)
+    if parent is None or here is None or record is None:
+        return False, "the recorded content cannot be read"
+    return _same_hand(parent, here, record)
+
+
+def _same_hand(parent: bytes, here: bytes, record: bytes) -> tuple[bool, str]:
+    if line_evidence.binary(parent) or line_evidence.binary(here) or line_evidence.binary(record):
+        return False, "another binary content than recorded"
+    mine = line_evidence.added(parent, here)
+    if line_evidence.contained(mine, record):
+        return True, "every line the commit adds was recorded"
+    if line_evidence.shared(mine, line_evidence.added(parent, record)):
+        return True, "significant lines in common with the record"
+    gone = line_evidence.added(here, parent)  # nothing is added: do the removed lines tell?
+    if not mine and gone and gone <= line_evidence.added(record, parent):
+        return True, "every line the commit removes was removed in the record"
+    return False, "other lines than recorded"
+
+
+def _moves(
+    entries: Iterable[Entry], staged: Mapping[str, Staged], blob: Blob
+) -> list[tuple[str, str]]:
+    """Pair recorded paths that the commit lacks with new files of the very same content."""
+    new = {c[3]: path for path, c in staged.items() if c[0] == ABSENT and c[2] in REGULAR}
+    pairs = []
+    for entry in entries:
+        path, oid = entry["path"], entry.get("oid")
+        unchanged = path in staged and staged[path][1] == oid  # the parent's content: no evidence
+        if oid is None or oid not in new or unchanged:
+            continue
+        data = blob(oid)
+        if data and (
+            line_evidence.binary(data) or line_evidence.significant(line_evidence.lines(data))
+        ):
+            pairs.append((path, new[oid]))
+    return pairs

@@ -1,0 +1,78 @@
+"""What of a session's work did a linked commit leave out (seed 002, behaviour §5.5).
+
+The other half of `match`, whose docstring sets the two side by side (caveat 7 of the seed):
+here doubt keeps the work.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.decide.overlap import ABSENT, is_deletion
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gitcp.core.decide.overlap import Entry, Staged
+
+    There = tuple[str, str] | None  # mode, oid; None: no such file
+
+CARRY, AWAY, SETTLED = "carry", "away", "settled"
+EMPTY = (
+    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+)  # the empty blob: SHA-1, SHA-256
+
+
+def rest(
+    entry: Entry, committed: Mapping[str, Staged], worktree: There, head: There
+) -> tuple[str, str]:
+    """Judge one recorded path after a commit that linked its session; give the reason too.
+
+    `carry`    goes onto the next stream as the worktree has it.
+    `away`     stays recorded where it is; links again by evidence only.
+    `settled`  is done.
+    `committed` is the change of the commit by path, as `match` takes it; `worktree` and `head`
+    what is at the path now and in the new HEAD.
+    """
+    change = committed.get(entry["path"])
+    recorded = None if is_deletion(entry) else (entry.get("mode", ""), entry["oid"] or "")
+    done = head is None if recorded is None else head is not None and head[1] == recorded[1]
+    if done:
+        if recorded and head != recorded and worktree == recorded and recorded[0]:
+            return CARRY, "only the recorded mode is left out"
+        return SETTLED, "HEAD has what was recorded"
+    if recorded and _moved(recorded[1], change, committed, worktree):
+        return SETTLED, "committed under another name"
+    if worktree == head:
+        return AWAY, "the worktree is as HEAD, without the recorded work"
+    if recorded and worktree is None:
+        return AWAY, "not in the worktree"
+    if not entry["live"] and worktree != recorded:
+        return AWAY, "the worktree has other work than was recorded"
+    return CARRY, "committed in part" if change else "not committed"
+
+
+def remaining(
+    entries: Iterable[Entry],
+    committed: Mapping[str, Staged],
+    worktree: Mapping[str, There],
+    head: Mapping[str, There],
+) -> dict[str, str]:
+    """Return `carry`, `away` or `settled` for each path of the entries; see `rest`.
+
+    The entries are of one stream, so a path comes once; a path missing in `worktree` or `head`
+    is not there.
+    """
+    return {
+        e["path"]: rest(e, committed, worktree.get(e["path"]), head.get(e["path"]))[0]
+        for e in entries
+    }
+
+
+def _moved(
+    oid: str, change: Staged | None, committed: Mapping[str, Staged], worktree: There
+) -> bool:
+    """The path is gone and the commit has its content as a new file."""
+    if worktree is not None or oid in EMPTY or (change and change[2] != ABSENT):
+        return False
+    return any(old == ABSENT and new == oid for old, _, _, new in committed.values())

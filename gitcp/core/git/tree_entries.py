@@ -1,0 +1,81 @@
+"""Entries of a tree as records carry them: checked before they become objects."""
+
+from __future__ import annotations
+
+from gitcp.core.git.ids import repo_path
+from gitcp.core.git.porcelain import COMMIT, EXECUTABLE, FILE, GONE, LINK
+from gitcp.errors import InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal, NotRequired, TypedDict
+
+    Entry = tuple[str, str]
+
+    class Changed(TypedDict):
+        """A path that differs: type 'change', or 'blob' once its content is stored.
+
+        status: 'A' added, 'M' modified, 'T' of another kind, 'D' deleted, '!' left out.
+        """
+
+        type: Literal["change", "blob"]
+        status: str
+        kind: Literal["tracked", "untracked"]  # by HEAD
+        path: str
+        mode: str
+        oid: str | None  # None: deleted, or not hashed yet
+        old_mode: str
+        old_oid: str | None
+        omitted: NotRequired[str]
+
+
+_HEX = frozenset("0123456789abcdef")
+
+
+def changed(path: str, mode: str, oid: str | None, was: Entry | None) -> Changed:
+    """The record of a path that was in HEAD as was and now is (mode, oid)."""
+    status = "A" if was is None else "D" if mode == GONE else "M"
+    if was and status == "M" and was[0][:2] != mode[:2]:
+        status = "T"
+    return {
+        "type": "blob" if oid else "change",
+        "status": status,
+        "kind": "tracked" if was else "untracked",
+        "path": path,
+        "mode": mode,
+        "oid": oid,
+        "old_mode": was[0] if was else GONE,
+        "old_oid": was[1] if was else None,
+    }
+
+
+def left_out(path: str, reason: str) -> Changed:
+    """The record of a path that a snapshot does not take."""
+    record = changed(path, GONE, None, None)
+    return {**record, "status": "!", "omitted": reason}
+
+
+def new(record: dict[str, Any], width: int) -> tuple[str, Entry | None]:
+    """(path, entry) that a change or blob record asks for; None: remove the path.
+
+    width: hex digits of an object name here.  InputError names what is wrong.
+    """
+    path = repo_path(record.get("path"))
+    mode = record.get("mode")
+    if mode == GONE:
+        return path, None
+    return path, _entry(path, mode, record.get("oid"), width)
+
+
+def old(record: dict[str, Any], width: int) -> Entry | None:
+    """HEAD's entry that a change record names, None for an added path."""
+    mode = record.get("old_mode", GONE)
+    return None if mode == GONE else _entry(record["path"], mode, record.get("old_oid"), width)
+
+
+def _entry(path: str, mode: object, oid: object, width: int) -> Entry:
+    if not isinstance(mode, str) or mode not in (FILE, EXECUTABLE, LINK, COMMIT):
+        raise InputError(f"'mode' of {path!a} is none of git's: {ascii(mode)[:40]}")
+    if not isinstance(oid, str) or len(oid) != width or not _HEX.issuperset(oid):
+        raise InputError(f"'oid' of {path!a} is no object name: {ascii(oid)[:80]}")
+    return mode, oid

@@ -1,0 +1,121 @@
+"""What is secret in a text: formats, values given to secret names, random runs."""
+
+from __future__ import annotations
+
+import re
+
+from gitcp.core.redact import entropy, rules, secret_values
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from gitcp.core.redact.rules import Found
+
+REDACTED = b"REDACTED"
+_COLOUR = re.compile(rb"(?:\x1b|\\u001[bB])\[[0-9;]{0,16}m")
+_UNICODE = re.compile(rb"\\u[0-9A-Fa-f]{4}")
+_ESCAPES = (
+    *((b"\\n", b"\n\n"), (b"\\r", b"\n\n"), (b"\\t", b"  ")),
+    *((b"\\f", b"  "), (b"\\b", b"  ")),
+)
+_BLANK = bytes(0 if byte == 0x5C else byte for byte in range(256))
+_PUBLIC = re.compile(rb"(?:h1:|data:image/[a-z0-9.+-]{1,40};base64,)$")
+_PASSES = 8
+_CACHE = 1 << 23  # bytes of runs
+
+
+def flatten(text: bytes) -> bytes:
+    """The view detectors work on, of the same length as text.
+
+    Escapes of JSON become what they mean or a separator, so that a token after `\\n` does not
+    begin with an n, at any depth of nesting; colours and REDACTED become separators too.
+    """
+    unicode = b"\\u" in text
+    if unicode or b"\x1b[" in text:
+        text = _COLOUR.sub(lambda match: b" " * len(match[0]), text)
+    if unicode:
+        text = _UNICODE.sub(b"      ", text)
+    if b"\\" in text:
+        for escape, separator in _ESCAPES:
+            text = text.replace(escape, separator)
+        text = text.translate(_BLANK)
+    return text.replace(REDACTED, b"\1" * len(REDACTED))
+
+
+def merged(found: Iterable[Found]) -> list[Found]:
+    """Sorted and disjoint: what overlaps or touches is one, under the name of the first."""
+    out: list[Found] = []
+    for rule, start, end in sorted(found, key=lambda item: item[1:]):
+        if out and start <= out[-1][2]:
+            out[-1] = (*out[-1][:2], max(end, out[-1][2]))
+        else:
+            out.append((rule, start, end))
+    return out
+
+
+def settled(data: bytes, find: Callable[[bytes], Iterable[Found]]) -> bytes:
+    """Replace what find finds until it finds nothing: then doing it again changes nothing."""
+    for _ in range(_PASSES):
+        pieces: list[bytes] = []
+        at = 0
+        for _, start, end in find(data):
+            pieces += (data[at:start], REDACTED)
+            at = end
+        if not pieces:
+            break
+        data = b"".join((*pieces, data[at:]))
+    return data
+
+
+class Detector:
+    """The built-in rules, with a memory of the runs already judged."""
+
+    def __init__(self) -> None:
+        self._formats = rules.Formats()
+        self._known: dict[bytes, list[Found]] = {}
+        self._size = 0
+
+    def find(self, flat: bytes) -> Iterator[Found]:
+        """Yield (rule, start, end) in a flattened text, in no order, in linear time.
+
+        Besides the rules of secrets.json: `assignment` and `entropy`.
+        """
+        spans = rules.runs(flat)
+        secrets = self._judged({flat[start:end] for start, end in spans})
+        for start, end in spans if secrets else ():
+            for rule, a, b in secrets.get(flat[start:end], ()):
+                # A go.sum digest and a picture in a data: URL are random, and no secret.
+                if rule != "entropy" or not _PUBLIC.search(flat, max(0, start - 64), start):
+                    yield rule, start + a, start + b
+        yield from self._formats.in_text(flat, spans)
+        for start, end in secret_values.assigned(flat):
+            yield "assignment", start, end
+
+    def formats(self, flat: bytes) -> Iterator[Found]:
+        """Yield (rule, start, end) of what the rules of secrets.json find, and nothing else."""
+        spans = rules.runs(flat)
+        of_word: dict[bytes, list[Found]] = {}
+        for word, item in self._formats.in_words({flat[start:end] for start, end in spans}):
+            of_word.setdefault(word, []).append(item)
+        for start, end in spans if of_word else ():
+            for rule, a, b in of_word.get(flat[start:end], ()):
+                yield rule, start + a, start + b
+        yield from self._formats.in_text(flat, spans)
+
+    def _judged(self, words: set[bytes]) -> dict[bytes, list[Found]]:
+        """The words with a secret in them, and where it is; each word is looked at once."""
+        if self._size > _CACHE:
+            self._known, self._size = {}, 0
+        new = words - self._known.keys()
+        for word in new:
+            self._known[word] = []
+            self._size += len(word)
+        for word, item in self._formats.in_words(new):
+            self._known[word].append(item)
+        for word in new:
+            # A format says more exactly what the secret is; the rest of the run is seen next time.
+            part = None if self._known[word] else entropy.random_part(word)
+            if part:
+                self._known[word] = [("entropy", *part)]
+        return {word: found for word in words if (found := self._known[word])}

@@ -1,0 +1,55 @@
+"""Which lines of a transcript may hold a secret, from a search of them as they are."""
+
+from __future__ import annotations
+
+import re
+
+from gitcp.core.redact.detect import Detector, flatten
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BLOCK = 1 << 19  # bytes searched at once: more is not faster, and costs memory
+# Escapes of letters a token may be made of, and a key that may span values: where the raw line
+# does not show everything its values say.
+_HIDING = [re.compile(shape) for shape in (rb"\\u00[2-7]", rb"\\/", rb"-----BEGIN")]
+# Long values that stay in any case; quotes within a string are escaped, so these are keys.
+_STAYING = [
+    re.compile(rb'(ignature"\s*:\s*")([^"\\]{64,}+)'),
+    re.compile(rb'(encrypted_content"\s*:\s*")([^"\\]{64,}+)'),
+    re.compile(
+        rb'("type"\s*:\s*"base64"\s*,\s*"media_type"\s*:\s*"[^"\\]*"\s*,\s*"data"\s*:\s*")'
+        rb'([^"\\]{64,}+)'
+    ),
+]
+_EXEMPT = re.compile(rb'(?i:ids?|signature|encrypted_content)"\s*:\s*"$')
+
+
+def places(block: bytes, detector: Detector) -> list[int]:
+    """Offsets, sorted, into every line of block that a redactor would change, and a few others.
+
+    Values of ids and signatures are passed over where that is cheap to see.
+    """
+    for staying in _STAYING:
+        block = staying.sub(lambda match: match[1] + b" " * len(match[2]), block)
+    found = [match.start() for hiding in _HIDING for match in hiding.finditer(block)]
+    for rule, start, _ in detector.find(flatten(block)):
+        if rule != "entropy" or not _EXEMPT.search(block, max(0, start - 64), start):
+            found.append(start)
+    return sorted(found)
+
+
+def starts(block: bytes) -> list[int]:
+    """Where the lines with something in them begin."""
+    return [match.start() for match in re.finditer(rb"[^\n]++", block)]
+
+
+def blocks(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the [start, end) of stretches of whole lines, without the last newline."""
+    at = 0
+    while at < len(data):
+        end = data.find(b"\n", at + BLOCK)
+        end = len(data) if end < 0 else end
+        yield at, end
+        at = end + 1

@@ -1,0 +1,138 @@
+"""Secrets are taken out of transcripts, prompts and subjects before git sees them.
+
+A line of a transcript is searched as it is, which is fast; only where that finds something, or
+an escape might hide something, its JSON is taken apart to place it, and what is exempt stays.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gitcp import errors
+from gitcp.core.redact import json_strings, line_search
+from gitcp.core.redact.detect import REDACTED, Detector, flatten, merged, settled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitcp.core.redact.rules import Found
+
+    Part = tuple[int, int, json_strings.Decoded]
+
+
+class Redactor:
+    """The rules in force: the built-in ones, the user's own, and what is allowed to stay."""
+
+    def __init__(self, rules: Sequence[str] = (), allow: Sequence[str] = ()) -> None:
+        """rules and allow are regular expressions (git config gitcp.redact, gitcp.redact-allow).
+
+        The first group of a rule, if it has one, is the secret.  A finding in which an allow
+        pattern matches stays.  Raises InputError naming a pattern that does not compile.
+        """
+        self._own = [_compiled(rule, "gitcp.redact") for rule in rules]
+        self._allow = [_compiled(rule, "gitcp.redact-allow") for rule in allow]
+        self._detector = Detector()
+
+    def text(self, data: bytes) -> bytes:
+        """Plain text, redacted: a prompt, a subject."""
+        return settled(data, self._in_text)
+
+    def line(self, data: bytes) -> bytes:
+        """One line of a transcript, redacted: string values only, the rest byte for byte."""
+        return self.jsonl(data)
+
+    def jsonl(self, data: bytes) -> bytes:
+        """A transcript, redacted line by line: a longer transcript has the same beginning."""
+        pieces: list[bytes] = []
+        at = 0
+        for start, end in self._suspects(data):
+            pieces += (data[at:start], self.document(data[start:end]))
+            at = end
+        return b"".join((*pieces, data[at:]))
+
+    def document(self, data: bytes) -> bytes:
+        """One JSON text of any number of lines, redacted; what is no JSON is plain text."""
+        return settled(data, self._in_json if json_strings.well_formed(data) else self._in_text)
+
+    def find(self, data: bytes, kind: str = "text") -> list[Found]:
+        """The (rule, start, end) of what would be redacted, sorted; kind: text, jsonl, document.
+
+        Rules are named as in secrets.json, or `assignment`, `entropy`, and `custom` for the
+        user's own.
+        """
+        if kind == "jsonl":
+            return [
+                (rule, start + a, start + b)
+                for start, end in self._suspects(data)
+                for rule, a, b in self.find(data[start:end], "document")
+            ]
+        if kind == "document" and json_strings.well_formed(data):
+            return self._in_json(data)
+        return self._in_text(data)
+
+    def _in_text(self, text: bytes) -> list[Found]:
+        return self._kept(text, (*self._detector.find(flatten(text)), *self._custom(text)))
+
+    def _in_names(self, text: bytes) -> list[Found]:
+        return self._kept(text, self._detector.formats(flatten(text)))
+
+    def _kept(self, text: bytes, found: Iterable[Found]) -> list[Found]:
+        return merged(
+            item
+            for item in found
+            if not any(pattern.search(text[item[1] : item[2]]) for pattern in self._allow)
+        )
+
+    def _in_json(self, data: bytes) -> list[Found]:
+        values, names = json_strings.values(data)
+        text, parts = json_strings.joined(data, values)
+        out = _placed(self._in_text(text), parts)
+        text, parts = json_strings.joined(data, names)
+        out += _placed(self._in_names(text), parts)
+        return sorted(out, key=lambda item: item[1:])
+
+    def _custom(self, text: bytes) -> Iterator[Found]:
+        done = [match.span() for match in re.finditer(REDACTED, text)] if self._own else []
+        for pattern in self._own:
+            group = min(1, pattern.groups)
+            for match in pattern.finditer(text):
+                start, end = match.span(group)
+                if start < end and not any(a <= start and end <= b for a, b in done):
+                    yield "custom", start, end
+
+    def _suspects(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """Yield the [start, end) of each line, its newline excluded, that is to be taken apart."""
+        for start, end in line_search.blocks(data):
+            block = data[start:end]
+            if self._own:
+                places = line_search.starts(block)
+            else:
+                places = line_search.places(block, self._detector)
+            done = -1
+            for place in places:
+                if place > done:
+                    done = block.find(b"\n", place)
+                    done = len(block) if done < 0 else done
+                    yield start + block.rfind(b"\n", 0, place) + 1, start + done
+
+
+def _placed(found: Sequence[Found], parts: Iterable[Part]) -> list[Found]:
+    """What was found in a joined text, as stretches of the values it was made of."""
+    out: list[Found] = []
+    first = 0
+    for start, end, value in parts if found else ():
+        while first < len(found) and found[first][2] <= start:
+            first += 1
+        for rule, a, b in found[first:]:
+            if a >= end:
+                break
+            out.append((rule, *value.span(max(a, start) - start, min(b, end) - start)))
+    return out
+
+
+def _compiled(pattern: str, option: str) -> re.Pattern[bytes]:
+    try:
+        return re.compile(pattern.encode(), re.MULTILINE)
+    except re.error as error:
+        raise errors.InputError(f"{option} '{pattern}': {error}") from None

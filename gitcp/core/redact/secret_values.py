@@ -1,0 +1,95 @@
+"""Which values given to names such as `password` or `api_key` are secrets."""
+
+from __future__ import annotations
+
+import re
+
+from gitcp.core.redact.entropy import natural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# One pattern for each ending of a name, on lower-case text: each begins with a literal.
+_SEPARATOR = (
+    rb"""["'`\0\])]{0,8}(?:[ \t]{0,4}"""
+    rb"""(?::[ \t]?[a-z&_.\[\]|]{1,24}[ \t]?=(?![=>])|:=|=>|[:=](?!=))[ \t]{0,4}| )"""
+)
+_VALUE = (
+    rb"""(?:\0{0,8}(["'`])([^\s"'`\0\1]{6,1024}+)(?=\0{0,8}["'`])"""
+    rb"""|([^\s"'`,;<>(){}\[\]&|\0\1]{6,1024}+)(?![(\[{]))"""
+)
+_ENDINGS = [
+    re.compile(b"(" + word + b")" + _SEPARATOR + _VALUE)
+    for word in (
+        *(b"pass(?:word|wd|phrase|wort)?", b"pwd", b"secret", b"token"),
+        *(b"key(?:_base)?", b"credentials?", b"_auth"),
+    )
+]
+_KEY = re.compile(
+    rb"(?:api|access|secret|private|auth|encryption|signing|account|master|shared|client|app|service|webhook|deploy)"
+    rb"[_.-]?key(?:_base)?$"
+)
+_PASS = re.compile(rb"(?:pass(?:word|wd|phrase|wort)?|pwd)$")
+_PLACEHOLDER = re.compile(
+    rb"[$%<{@*]|(?i:your|my[_-]|null|none|true|false|undefined|nil\b|string|optional|required|hidden|redacted"
+    rb"|change[_-]?me|placeholder|https?:|file:|[.~]{0,2}/|\\)|(.)\1*$"
+)
+_INSIDE = re.compile(
+    rb"(?i)[$]\{|\{\{|%\(|xxxx|\*\*\*|[.]{3}|_here$|[.](?:pem|key|crt|json|ya?ml|toml|txt|env|md|py|[jt]sx?|go|rs|rb)$"
+)
+_STEM = re.compile(rb"(?i)pass|pwd|token|secret|key|cred|auth|value|param|input|field")
+_CODE = re.compile(rb"[A-Za-z_][0-9A-Za-z_]*(?:(?:[.]|->|::)[A-Za-z_][0-9A-Za-z_]*)+[:]?$")
+_HEX = re.compile(rb"[0-9A-Fa-f-]+$")
+_IDENTIFIER = re.compile(rb"[A-Za-z_-]+[0-9]?[.:!?]?$")
+
+
+def assigned(flat: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the [start, end) of values that are given to names such as `password` in flat."""
+    low = flat.lower()
+    for pattern in _ENDINGS:
+        for match in pattern.finditer(low):
+            if _given(flat, low, match):
+                yield match.span(3 if match[3] else 4)
+
+
+def _given(flat: bytes, low: bytes, match: re.Match[bytes]) -> bool:
+    at, word = match.end(1), match[1]
+    head = low[max(0, at - 40) : at]
+    if word.startswith(b"key") and not _KEY.search(head):
+        return False
+    if re.search(rb"::\w*$", head) or (word == b"pass" and head[-5:-4].isalnum()):
+        return False
+    quoted = match[3] is not None
+    gap = low[at : match.start(3) - 1 if quoted else match.start(4)]
+    if gap == b" " and not re.search(rb"""(?:^|[\s"'`\0])--[a-z-]*$""", head):
+        return False
+    value = flat[slice(*match.span(3 if quoted else 4))]
+    # NAME=value without spaces is a shell's or a .env file's.
+    bare = gap == b"=" and re.search(
+        rb"(?:^|[^0-9A-Za-z_.])[A-Z][A-Z0-9_]*$", flat[at - len(head) : at]
+    )
+    return sensible(value, bool(_PASS.search(head)), quoted, bool(bare))
+
+
+def sensible(value: bytes, password: bool, quoted: bool, bare: bool) -> bool:
+    """Whether value may be a secret, not a placeholder, a type, a path or a piece of code.
+
+    password: the name asks for a password, which may be a word; quoted: it stood in quotes;
+    bare: it stood as in a .env file, NAME=value.
+    """
+    if _PLACEHOLDER.match(value) or _INSIDE.search(value):
+        return False
+    digit, stem = re.search(rb"[0-9]", value), _STEM.search(value)
+    said = quoted or bare
+    if not said and _CODE.match(value):
+        return False
+    if _IDENTIFIER.match(value) and (not digit if stem else not said and not (password and digit)):
+        return False
+    if password:
+        if stem and not said and _IDENTIFIER.match(value):
+            return False
+        return bool(said or digit or re.search(rb"[!#%^*?~@]", value))
+    if not said and not _HEX.match(value) and (b"$" in value or natural(value) > 0.6):
+        return False
+    return len(value) >= 8 and bool(digit and re.search(rb"[A-Za-z]", value))

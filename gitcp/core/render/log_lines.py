@@ -1,0 +1,44 @@
+"""The lines of `gitcp log`: a commit, and below it who was behind it."""
+
+from __future__ import annotations
+
+from gitcp.core.render.spans import many, short, spent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from gitcp.core.render.spans import Line
+
+    Record = dict[str, Any]
+
+SHORT = 7  # digits of a commit; whoever needs more has --json
+_PROMPT = 72
+
+
+def log(commits: Iterable[Record]) -> Iterator[Line]:
+    """A line for each commit, and two for each session behind it."""
+    for commit in commits:
+        yield [
+            (commit["oid"][:SHORT], "yellow"),
+            (f" {commit['day']} {commit['author']}  ", "dim"),
+            (commit["message"], "bold" if commit["checkpoints"] else ""),
+        ]
+        for checkpoint in commit["checkpoints"]:
+            yield from _checkpoint(checkpoint)
+
+
+def _checkpoint(checkpoint: Record) -> Iterator[Line]:
+    name = (f"    {checkpoint['checkpoint_id']}", "cyan")
+    if checkpoint.get("missing"):
+        yield [name, ("  is not in this repository; 'gitcp fetch' may bring it", "dim")]
+        return
+    for session in checkpoint["contents"]:
+        used = spent(session.get("token_usage_delta") or session.get("token_usage"))
+        facts = ", ".join(filter(None, [many(len(session["files"]), "file"), used]))
+        yield [name, (f"  {session['agent'] or 'Agent'}", "green"), (f"  {facts}", "")]
+        prompts = session["asked"]
+        if prompts:
+            more = f" (+{len(prompts) - 1} more)" if len(prompts) > 1 else ""
+            yield [("        ", ""), (short(prompts[0], _PROMPT), ""), (more, "dim")]

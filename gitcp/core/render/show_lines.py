@@ -1,0 +1,113 @@
+"""The lines of `gitcp show`: a committed checkpoint, with everything that was said."""
+
+from __future__ import annotations
+
+from gitcp.core.render.spans import many, mapping, short, spent
+from gitcp.core.transcript import conversation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from gitcp.core.render.spans import Line
+
+    Record = dict[str, Any]
+    When = Callable[[float], str]  # seconds since 1970 -> date and time
+
+_ROLES = {"User": "green", "Assistant": "", "Tool": "dim"}
+_LINES = 12  # of one thing said, unless all is asked for
+_PROMPT = 60
+
+
+def committed(told: Record, when: When, full: bool, transcript: bool) -> Iterator[Line]:
+    """A committed checkpoint as shown.committed() gives it."""
+    yield [("checkpoint ", ""), (told["checkpoint_id"], "cyan")]
+    if told.get("missing"):
+        yield [("  is not in this repository; 'gitcp fetch' may bring it", "dim")]
+        return
+    for commit in told["commits"]:
+        yield [
+            ("  commit ", ""),
+            (commit["oid"][:12], "yellow"),
+            (f"  {when(commit['time'])}  {commit['author']}  {commit['message']}", ""),
+        ]
+    if not told["commits"]:
+        yield [("  no commit carries it", "dim")]
+    branch = f"branch {told['branch']}" if told["branch"] else ""
+    files = many(len(told["files_touched"]), "file")
+    facts = [told["strategy"], branch, files, told["created_at"]]
+    yield [("  " + ", ".join(filter(None, facts)), "")]
+    for session in told["contents"]:
+        yield []
+        yield from _session(session)
+        if transcript:
+            start = session.get("checkpoint_transcript_start")
+            yield from said(session["transcript"], start if isinstance(start, int) else 0, full)
+
+
+def _session(told: Record) -> Iterator[Line]:
+    agent = told["agent"] or "Agent"
+    yield [("session ", ""), (told["session_id"], "yellow"), (f"  {agent}", "green")]
+    turn = f"turn {told['turn_id']}" if told.get("turn_id") else ""
+    branch = f"branch {told['branch']}" if told.get("branch") else ""
+    facts = [told.get("created_at", ""), branch, turn]
+    yield [("  " + ", ".join(filter(None, facts)), "")]
+    for key, name in (("token_usage_delta", "this commit"), ("token_usage", "whole session")):
+        if used := spent(told.get(key)):
+            yield [(f"  tokens, {name}: {used}", "")]
+    yield from _attribution(mapping(told.get("initial_attribution")))
+    if told.get("commit"):
+        yield [(f"  linked by a note to commit {told['commit']}", "")]
+    if intent := mapping(told.get("summary")).get("intent"):
+        yield [(f"  {intent}", "")]
+    if told["hash"] == "differs":
+        yield [("  the transcript is not the one its content hash was made of", "red")]
+    yield from prompts(told["prompts"])
+    yield from _files(told["files"])
+    if told["tasks"]:
+        yield [("  Tasks:", "bold")]
+        yield from ([(f"    {path}", "")] for path in told["tasks"])
+
+
+def _attribution(told: Record) -> Iterator[Line]:
+    if told:
+        counts = {k: told.get(k) or 0 for k in ("agent_lines", "total_committed")}
+        of = f"{counts['agent_lines']} of {counts['total_committed']} lines"
+        people = [told.get(f"human_{k}") or 0 for k in ("added", "modified", "removed")]
+        share = told.get("agent_percentage")
+        percent = f"{share:.0f} %" if isinstance(share, (int, float)) else "?"
+        person = "+{} ~{} -{}".format(*people)
+        yield [(f"  attribution: agent {percent} ({of}), person {person}", "")]
+
+
+def prompts(given: Sequence[str]) -> Iterator[Line]:
+    """What was asked, numbered; a line for each."""
+    if given:
+        yield [("  Prompts:", "bold")]
+    for number, prompt in enumerate(given, 1):
+        yield [(f"    {number:2}  {short(prompt, 100)}", "")]
+
+
+def _files(files: dict[str, Record]) -> Iterator[Line]:
+    if files:
+        yield [("  Files:", "bold")]
+    for path, by in files.items():
+        turn = f"  {by['turn_id']}" if by["turn_id"] else ""
+        prompt = f"  {short(by['prompt'], _PROMPT)}" if by["prompt"] else ""
+        yield [(f"    {path}", ""), (turn + prompt, "dim")]
+
+
+def said(transcript: bytes, start: int, full: bool) -> Iterator[Line]:
+    """The conversation of a transcript: from item start on and shortened, or in full."""
+    found = list(conversation.entries(transcript, 0 if full else start))
+    if not found:
+        return
+    yield [("  Transcript:", "bold")]
+    for role, text in found:
+        lines = text.split("\n")
+        more = len(lines) - _LINES
+        if more > 1 and not full:
+            lines = [*lines[:_LINES], f"… {many(more, 'more line')}"]
+        yield [(f"    [{role}] ", _ROLES[role]), (lines[0], "dim" if role == "Tool" else "")]
+        yield from ([(f"      {line}", "")] for line in lines[1:])

@@ -1,0 +1,71 @@
+"""Lines for eyes: spans of text with a colour, and the small texts that they are made of.
+
+What comes from data is only ever a span's text, so that drawing can escape all of it.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.transcript import tokens
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+    from typing import Any
+
+    Line = list[tuple[str, str]]  # text, colour ('' for none) as term.paint knows it
+    Ink = Callable[[str, str], str]
+    Ago = Callable[[float], str]  # seconds since 1970 -> `5m ago`
+
+SHORTEST = 8  # characters of a session id
+_UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1000, "k"))
+
+
+def draw(lines: Iterable[Line], ink: Ink) -> str:
+    """The text of lines; ink(text, colour) escapes what a terminal obeys, and paints."""
+    return "".join("".join(ink(text, colour) for text, colour in line) + "\n" for line in lines)
+
+
+def short(text: str, size: int) -> str:
+    """text on one line of at most size characters, `…` for what is left out."""
+    told = " ".join(text.split())
+    return told if len(told) <= size else told[: size - 1].rstrip() + "…"
+
+
+def many(count: int, word: str) -> str:
+    """A count with its noun: `1 file`, `2 files`."""
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+def number(count: int) -> str:
+    """A count in at most four characters and a unit: 950, 1.2k, 34k, 5.6M."""
+    for size, unit in _UNITS:
+        if count >= size:
+            value = count / size
+            return f"{value:.1f}{unit}" if value < 9.95 else f"{value:.0f}{unit}"
+    return str(count)
+
+
+def spent(usage: Any) -> str:
+    """A token usage in words, what its subagents used included; '' when nothing was used."""
+    given = mapping(usage)
+    whole: Any = {**given, "subagent_tokens": mapping(given.get("subagent_tokens"))}
+    fresh, creation, read, output, calls = tokens.counts(tokens.flat(whole))
+    if not any((fresh, creation, read, output, calls)):
+        return ""
+    cached = f", {number(creation + read)} cached" if creation + read else ""
+    made = f", {many(calls, 'call')}" if calls else ""
+    return f"{number(fresh)} in, {number(output)} out{cached}{made}"
+
+
+def shortened(names: Collection[str]) -> dict[str, str]:
+    """Each session id -> its shortest beginning, of SHORTEST characters or more, that no other
+    of names has."""
+    size, longest = SHORTEST, max(map(len, names), default=0)
+    while size < longest and len({name[:size] for name in names}) < len(set(names)):
+        size += 1
+    return {name: name[:size] for name in names}
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """value where it is an object; stored data may have anything in its place."""
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,115 @@
+"""The lines of `gitcp status`: whether it records, who works here, on which streams, and why."""
+
+from __future__ import annotations
+
+from gitcp.core.render.spans import many, short, shortened
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from gitcp.core.render.spans import Ago, Line
+
+    Record = dict[str, Any]
+
+_HOW = {
+    "enabled": ("enabled", "green"),
+    "disabled": ("disabled: 'gitcp enable' wakes it", "yellow"),
+    "not set up": ("not set up: 'gitcp enable' installs the hooks", "yellow"),
+}
+_PHASES = {"active": "green", "idle": "cyan", "ended": "dim"}
+_PROMPT = 60
+
+
+def status(
+    about: Record, sessions: Sequence[Record], streams: Sequence[Record], ago: Ago
+) -> Iterator[Line]:
+    """about: the record of type status; sessions, streams: as the listings give them, and of
+    a session also prompt, last (seconds since 1970) and stream (its ref, or '')."""
+    where = f"{about['branch'] or 'detached HEAD'} at {about['head'][:7] or 'no commit yet'}"
+    yield [_HOW[about["state"]], (f", {about['strategy']}, on {where}", "")]
+    names = shortened([s["session_id"] for s in sessions])
+    here = [s for s in sessions if (s.get("worktree_id") or "") == about["worktree_id"]]
+    if here:
+        yield []
+        yield [("Sessions:", "bold")]
+        for session in here:
+            yield from _session(session, names[session["session_id"]], ago)
+    elif about["state"] != "not set up":
+        yield [("no session here has anything unsettled", "dim")]
+    if about["settled"]:
+        yield [(f"  and {many(about['settled'], 'older session')} (gitcp list-sessions)", "dim")]
+    yield from _elsewhere([s for s in sessions if s not in here])
+    if streams:
+        yield []
+        yield [("Streams:", "bold")]
+        for stream in streams:
+            yield _stream(stream, names, about["worktree"], ago)
+    yield from _store(about)
+
+
+def _session(session: Record, name: str, ago: Ago) -> Iterator[Line]:
+    if "unreadable" in session:
+        yield [(f"  {name}  ", "yellow"), (f"cannot be read: {session['unreadable']}", "red")]
+        return
+    phase = session["phase"]
+    yield [
+        (f"  {name}  ", "yellow"),
+        (f"{session.get('agent_type') or 'Agent'}  ", ""),
+        (phase, _PHASES.get(phase, "")),
+        (f"  {ago(session['last'])}  {_work(session)}", ""),
+    ]
+    if session["prompt"]:
+        yield [("      ", ""), (short(session["prompt"], _PROMPT), "")]
+    told = session.get("last_verdict")
+    if isinstance(told, dict) and told.get("reason"):
+        yield [(f"      {told.get('verdict', '')}: {told['reason']}", "dim")]
+
+
+def _work(session: Record) -> str:
+    """The files that no commit has settled: those on the session's stream, and others."""
+    files = len(session.get("files_touched") or ())
+    if not files or not session["stream"]:
+        return many(files, "file") if files else "nothing unsettled"
+    here = len(session["streams"][-1]["files"])
+    away = f", {files - here} away" if files > here else ""
+    return f"{many(here, 'file')} on {_ref(session['stream'])}{away}"
+
+
+def _elsewhere(sessions: Sequence[Record]) -> Iterator[Line]:
+    places: dict[str, list[Record]] = {}
+    for session in sessions:
+        places.setdefault(session["worktree_path"], []).append(session)
+    if places:
+        yield []
+        yield [("Other worktrees:", "bold")]
+    for place, there in sorted(places.items()):
+        active = sum(s["phase"] == "active" for s in there)
+        more = f", {active} active" if active else ""
+        yield [(f"  {place}  {many(len(there), 'session')}{more}", "")]
+
+
+def _stream(stream: Record, names: dict[str, str], worktree: str, ago: Ago) -> Line:
+    who = " ".join(names.get(s) or short(s, 13) for s in stream["sessions"])
+    other = "" if stream["worktree"] in ("", worktree) else "  (another worktree)"
+    held = f"{many(stream['checkpoints'], 'checkpoint')}, {many(len(stream['files']), 'file')}"
+    kind = stream["kind"]
+    colour = {"live": "green", "suffix": "cyan"}.get(kind, "dim")
+    return [
+        (f"  {kind:8}  ", colour),
+        (f"{_ref(stream['ref'])}  {held}, {ago(stream['time'])}  ", ""),
+        (who, "yellow"),
+        (other, "dim"),
+    ]
+
+
+def _store(about: Record) -> Iterator[Line]:
+    if about["unpushed"]:
+        commits = many(about["unpushed"], "commit")
+        yield []
+        yield [(f"{commits} of entire/checkpoints/v1 not pushed yet ('gitcp push')", "yellow")]
+
+
+def _ref(ref: str) -> str:
+    return ref.removeprefix("refs/heads/")

@@ -1,0 +1,76 @@
+"""Read a git hook that is there already: whose it is, what it calls, what of it is ours."""
+
+from __future__ import annotations
+
+import re
+
+from gitcp.core.setup.hook_scripts import BACKUP, END, MARKER, script
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.setup.hook_scripts import Chain
+
+ENTIRE_BACKUP = ".pre-entire"
+_ENTIRE_MARKER = "# Entire CLI hooks"
+_QUOTED = r"'((?:[^']|'\\'')*)'"
+_BAKED = re.compile(rf"^py={_QUOTED} entry={_QUOTED}$", re.M)
+_NEXT = re.compile(r" next=\$\{0%/\*\}/[a-z-]+?(\.[a-z-]+)$", re.M)
+_CALL = re.compile(r"\|\| (\w+) -c '\. ")
+_SHELL = re.compile(r"#! ?/(?:usr/)?bin/(?:env )?(\w*sh)\b")
+
+
+def chain_of(hook: str) -> Chain:
+    """How to call a hook that is moved aside, by its text.
+
+    A shell script that looks at its own name (husky) is sourced, so that it still finds it.
+    """
+    shell = _SHELL.match(hook)
+    named = "$0" in hook and any(sign in hook for sign in ("basename", "##*/", "husky", ")/h"))
+    return {"suffix": BACKUP, "shell": shell[1] if shell and named else ""}
+
+
+def is_ours(text: str) -> bool:
+    """Whether a hook file has our part in it."""
+    return any(line == MARKER for line in text.splitlines())
+
+
+def is_entires(text: str) -> bool:
+    """Whether a hook file is the original program's (E§4.1)."""
+    return _ENTIRE_MARKER in text.splitlines()
+
+
+def read_chain(text: str) -> Chain | None:
+    """What one of our scripts chains; None when it is not as we write it."""
+    found, call = _NEXT.search(text), _CALL.search(text)
+    return {"suffix": found[1], "shell": call[1] if call else ""} if found else None
+
+
+def untouched(hook: str, text: str) -> bool:
+    """Whether one of our scripts is as this version writes it, whatever paths are baked in."""
+    baked, chain = _BAKED.search(text), read_chain(text)
+    if not baked or not chain:
+        return False
+    return text == script(hook, _unquote(baked[1]), _unquote(baked[2]), chain)
+
+
+def without_ours(hook: str, text: str, chained: bool) -> str | None:
+    """A hook that somebody wrote into, without our lines; None when nothing else is in it.
+
+    chained: what stood there before is still beside it, and goes on being called.
+    """
+    before, start, rest = text.partition(MARKER + "\n")
+    _, end, after = rest.partition(END + "\n")
+    if not start or not end:
+        return text
+    chain = read_chain(text)
+    if not (before + after).replace("#!/bin/sh", "").strip():
+        return None
+    line = ""
+    if chained and chain:
+        path = '"${0%/*}"/' + hook + chain["suffix"]
+        line = f'[ ! -x {path} ] || {path} "$@" || exit $?\n'
+    return before + line + after
+
+
+def _unquote(inner: str) -> str:
+    return inner.replace("'\\''", "'")

@@ -1,0 +1,169 @@
+"""Reading a transcript of Claude Code: JSON lines, a message often spread over several."""
+
+from __future__ import annotations
+
+from gitcp.core.message import prompts
+from gitcp.core.transcript import tokens, transcript_scan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.core.transcript.transcript_scan import Scan
+
+WRITES = ("Write", "Edit", "MultiEdit", "NotebookEdit", "mcp__acp__Write", "mcp__acp__Edit")
+TASKS = ("Task", "Agent")
+# A text inside a line has its quotes escaped, so these can only be the line's own structure.
+_COMPACT = (b'"type":"user"', b'"type":"assistant"', b',{"type":"text"', b'[{"type":"text"')
+_SPACED = tuple(m.replace(b":", b": ").replace(b",", b", ") for m in _COMPACT)
+_NOT_TYPED = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSidechain")
+_RECENT = 8  # lines of one message stand close together
+
+
+def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+    """Read data (what follows previous["bytes"] when previous is given); see Scan."""
+    lines, used = transcript_scan.split(data)
+    reader = _Reader(transcript_scan.begin(previous), start)
+    for line in lines:
+        if line and not line.isspace():
+            reader.line(line)
+            reader.found["items"] += 1
+    found = reader.end()
+    found["bytes"] += used
+    found["last_identifier"] = transcript_scan.last(lines, "uuid") or found["last_identifier"]
+    found["last_timestamp"] = transcript_scan.last(lines, "timestamp") or found["last_timestamp"]
+    return found
+
+
+def written_path(name: str, given: dict[str, Any]) -> str | None:
+    """The path that a call of the tool name with this input writes, as it was named."""
+    path = given.get("file_path") or given.get("notebook_path") if name in WRITES else None
+    return path if isinstance(path, str) else None
+
+
+class _Reader:
+    """The state of one scan: calls that have no result yet, and messages already counted."""
+
+    def __init__(self, found: Scan, start: int) -> None:
+        self.found, self.start = found, start
+        # call id -> path to be written, or "" for the call of a subagent
+        self.pending: dict[str, str] = dict(found["carry"].get("pending", {}))
+        self.written = [p for p in found["written"] if p not in self.pending.values()]
+        recent: dict[str, list[int]] = found["carry"].get("recent", {})
+        self.messages = {key: tuple(spent) for key, spent in recent.items()}
+        self.spent = found["usage"]
+
+    def line(self, line: bytes) -> None:
+        user, assistant, *texts = _SPACED if b'": ' in line[:32] else _COMPACT
+        if user in line:
+            if b'"tool_result"' not in line or self.awaited(line) or any(t in line for t in texts):
+                self.user(line)
+        elif assistant in line:
+            self.assistant(line)
+        elif b'"queued_command"' in line:
+            self.queued(line)
+
+    def awaited(self, line: bytes) -> bool:
+        """Is it the result of a call whose outcome matters?"""
+        return any(b'"%s"' % key.encode() in line for key in self.pending)
+
+    def load(self, line: bytes) -> dict[str, Any]:
+        entry = transcript_scan.load(line)
+        self.found["skipped"] += entry is None
+        return entry or {}
+
+    def user(self, line: bytes) -> None:
+        """A prompt, results of calls, or both: what is typed meanwhile comes with a result."""
+        entry = self.load(line)
+        if entry.get("type") != "user":
+            return
+        blocks = _blocks(entry)
+        for block in blocks:
+            if block.get("type") == "tool_result" and block.get("tool_use_id") in self.pending:
+                self.result(entry, block)
+        if not any(entry.get(key) for key in _NOT_TYPED):
+            texts = (str(b.get("text", "")) for b in blocks if b.get("type") == "text")
+            self.prompt("\n\n".join(texts))
+
+    def queued(self, line: bytes) -> None:
+        """A prompt typed while the agent worked is kept as an attachment only."""
+        given = self.load(line).get("attachment")
+        if isinstance(given, dict) and given.get("type") == "queued_command":
+            prompt = given.get("prompt")
+            self.prompt(prompt if isinstance(prompt, str) else "")
+
+    def prompt(self, text: str) -> None:
+        text = prompts.clean(text)
+        if self.found["items"] < self.start or not text or prompts.is_notification(text):
+            return
+        if not text.startswith("[Request interrupted by user"):
+            self.found["prompts"].append(text)
+
+    def assistant(self, line: bytes) -> None:
+        entry = self.load(line)
+        message = entry.get("message")
+        if entry.get("type") != "assistant" or not isinstance(message, dict):
+            return
+        for block in _blocks(entry):
+            if block.get("type") == "tool_use":
+                self.call(block)
+        if isinstance(message.get("usage"), dict) and message.get("model") != "<synthetic>":
+            self.usage(str(message.get("id") or entry.get("uuid")), message["usage"])
+
+    def call(self, block: dict[str, Any]) -> None:
+        name, key, given = block.get("name"), block.get("id"), block.get("input")
+        if not isinstance(name, str) or not isinstance(key, str) or not isinstance(given, dict):
+            return
+        path = written_path(name, given)
+        if name in TASKS:
+            self.pending[key] = ""
+        elif path and path not in self.written and self.found["items"] >= self.start:
+            self.pending[key] = path
+
+    def usage(self, message: str, given: dict[str, Any]) -> None:
+        """Count a message once, by its line with the most output (E§4.6)."""
+        before = self.messages.pop(message, None)
+        names = "input_tokens cache_creation_input_tokens cache_read_input_tokens output_tokens"
+        now = tuple(tokens.count(given.get(name)) for name in names.split())
+        self.messages[message] = now = now if before is None or now[3] > before[3] else before
+        old = (*before, 1) if before else (0,) * 5
+        pairs = zip(tokens.counts(self.spent), (*now, 1), old, strict=True)
+        self.spent = tokens.usage(*(total + new - less for total, new, less in pairs))
+
+    def result(self, entry: dict[str, Any], block: dict[str, Any]) -> None:
+        path = self.pending.pop(block["tool_use_id"])
+        if not path:
+            self.subagent(entry, block)
+        elif not block.get("is_error") and path not in self.written:
+            self.written.append(path)
+            self.pending = {k: p for k, p in self.pending.items() if p != path}
+
+    def subagent(self, entry: dict[str, Any], block: dict[str, Any]) -> None:
+        result = entry.get("toolUseResult")
+        agent = result.get("agentId") if isinstance(result, dict) else None
+        if not isinstance(agent, str):  # older clients say it in the text alone
+            import re
+
+            text = re.search(r"agentId: ([A-Za-z0-9_-]+)", str(block.get("content")))
+            agent = text[1] if text else None
+        if agent and agent not in self.found["subagents"]:
+            self.found["subagents"].append(agent)
+
+    def end(self) -> Scan:
+        """A write without a result yet counts: the client may be dead, the file written."""
+        paths = [path for path in self.pending.values() if path]
+        self.found["written"] = transcript_scan.unique(self.written, paths)
+        self.found["usage"] = self.spent
+        recent = list(self.messages.items())[-_RECENT:]
+        carry = {"pending": self.pending, "recent": {key: list(used) for key, used in recent}}
+        self.found["carry"] = carry
+        return self.found
+
+
+def _blocks(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    """The content of a message as blocks; a bare text is one."""
+    message = entry.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []

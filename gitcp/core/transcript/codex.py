@@ -1,0 +1,156 @@
+"""Reading a transcript of Codex: JSON lines that say at their start what they hold."""
+
+from __future__ import annotations
+
+from gitcp.core.message import prompts
+from gitcp.core.transcript import apply_patch, tokens, transcript_scan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.core.transcript.transcript_scan import Scan
+
+_HEAD = 600  # bytes within which the kind of a line stands, before anything long
+_KINDS = (
+    b'"token_count"',
+    b'"UserMessage"',
+    b'"user_message"',
+    b'"FileChange"',
+    b'"patch_apply_end"',
+    b'"CollabAgentToolCall"',
+    b'"custom_tool_call"',
+    b'"session_meta"',
+    b'"turn_context"',
+)
+
+
+def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+    """Read data (what follows previous["bytes"] when previous is given); see Scan.
+
+    Paths are absolute: as the client settled them, or the patch's against its directory.
+    """
+    lines, used = transcript_scan.split(data)
+    reader = _Reader(transcript_scan.begin(previous), start)
+    for line in lines:
+        if line and not line.isspace():
+            reader.line(line)
+            reader.found["items"] += 1
+    found = reader.end()
+    found["bytes"] += used
+    found["last_identifier"] = _last_identifier(lines) or found["last_identifier"]
+    found["last_timestamp"] = transcript_scan.last(lines, "timestamp") or found["last_timestamp"]
+    return found
+
+
+class _Reader:
+    """The state of one scan: the directory, patches not yet applied, the last token total."""
+
+    def __init__(self, found: Scan, start: int) -> None:
+        self.found, self.start = found, start
+        carry = found["carry"]
+        self.cwd = str(carry.get("cwd", ""))
+        self.total: list[int] = list(carry.get("total", [0] * 4))
+        self.pending: dict[str, list[str]] = dict(carry.get("pending", {}))
+        waiting = {path for paths in self.pending.values() for path in paths}
+        self.written = [p for p in found["written"] if p not in waiting]
+
+    def line(self, line: bytes) -> None:
+        head = line[:_HEAD]
+        if self.pending and b'"custom_tool_call_output"' in head:
+            self.output(self.payload(line))
+        elif any(kind in head for kind in _KINDS):
+            payload = self.payload(line)
+            item = payload.get("item")
+            self.take(item if isinstance(item, dict) else payload)
+
+    def payload(self, line: bytes) -> dict[str, Any]:
+        entry = transcript_scan.load(line)
+        self.found["skipped"] += entry is None
+        payload = (entry or {}).get("payload")
+        return payload if isinstance(payload, dict) else {}
+
+    def take(self, item: dict[str, Any]) -> None:
+        kind = item.get("type")
+        if kind == "token_count":
+            self.usage(item.get("info"))
+        elif kind in ("UserMessage", "user_message"):
+            self.prompt(item)
+        elif kind == "CollabAgentToolCall" and item.get("tool") == "spawn_agent":
+            self.subagents(item.get("receiver_thread_ids"))
+        elif kind in ("FileChange", "patch_apply_end"):
+            if item.get("status") == "completed" or item.get("success") is True:
+                self.changes(item.get("changes"))
+        elif kind == "custom_tool_call":
+            self.call(item)
+        elif isinstance(item.get("cwd"), str):
+            self.cwd = item["cwd"]
+
+    def usage(self, info: object) -> None:
+        """The client's total grows, is repeated, or starts again from nothing."""
+        given = info.get("total_token_usage") if isinstance(info, dict) else None
+        if not isinstance(given, dict):
+            return
+        names = "input_tokens cached_input_tokens cache_write_input_tokens output_tokens"
+        now = [tokens.count(given.get(name)) for name in names.split()]
+        if now == self.total:
+            return
+        old = self.total if sum(now) >= sum(self.total) else [0] * 4
+        new, read, write, output = (max(0, n - o) for n, o in zip(now, old, strict=True))
+        self.total = now
+        spent = tokens.usage(max(0, new - read - write), write, read, output, 1)
+        self.found["usage"] = tokens.add(self.found["usage"], spent)
+
+    def prompt(self, item: dict[str, Any]) -> None:
+        blocks = item.get("content") or [{"text": item.get("message")}]
+        texts = [b.get("text") for b in blocks if isinstance(b, dict)]
+        text = prompts.clean("\n\n".join(t for t in texts if isinstance(t, str)))
+        if text and self.found["items"] >= self.start:
+            self.found["prompts"].append(text)
+
+    def subagents(self, ids: object) -> None:
+        for agent in ids if isinstance(ids, list) else []:
+            if isinstance(agent, str) and agent not in self.found["subagents"]:
+                self.found["subagents"].append(agent)
+
+    def changes(self, changes: object) -> None:
+        for path, change in changes.items() if isinstance(changes, dict) else ():
+            moved = change.get("move_path") if isinstance(change, dict) else None
+            self.wrote([path, moved] if isinstance(moved, str) else [path])
+
+    def wrote(self, paths: list[str]) -> None:
+        if self.found["items"] >= self.start:
+            self.written = transcript_scan.unique(self.written, paths)
+
+    def call(self, item: dict[str, Any]) -> None:
+        """Older clients keep the patch and its outcome, but not what it changed."""
+        key, text = item.get("call_id"), item.get("input")
+        if item.get("name") == "apply_patch" and isinstance(key, str) and isinstance(text, str):
+            self.pending[key] = [_absolute(self.cwd, path) for path in apply_patch.paths(text)]
+
+    def output(self, item: dict[str, Any]) -> None:
+        paths = self.pending.pop(str(item.get("call_id")), [])
+        if "Success. Updated the following files" in str(item.get("output")):
+            self.wrote(paths)
+
+    def end(self) -> Scan:
+        """A patch without an outcome yet counts: the client may be dead, the file written."""
+        waiting = [path for paths in self.pending.values() for path in paths]
+        self.found["written"] = transcript_scan.unique(self.written, waiting)
+        self.found["carry"] = {"cwd": self.cwd, "total": self.total, "pending": self.pending}
+        return self.found
+
+
+def _absolute(cwd: str, path: str) -> str:
+    return path if path.startswith("/") or not cwd else f"{cwd.rstrip('/')}/{path}"
+
+
+def _last_identifier(lines: list[bytes]) -> str | None:
+    """The id of the newest message or call of the conversation."""
+    for line in reversed(lines):
+        if b'"response_item"' in line[:_HEAD]:
+            payload = (transcript_scan.load(line) or {}).get("payload")
+            found = payload.get("id") if isinstance(payload, dict) else None
+            if isinstance(found, str) and found:
+                return found
+    return None

@@ -1,0 +1,131 @@
+"""What was said in a transcript, for eyes: whichever agent wrote it, told by its shape.
+
+Stored data names agents wrongly or not at all, so the name is not asked.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.message import prompts
+from gitcp.core.transcript import apply_patch, transcript_scan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    Entry = tuple[str, str]  # "User", "Assistant" or "Tool", and the text
+
+_NOT_SAID = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSidechain")
+_MARKS = (b'"user"', b'"assistant"', b'"response_item"', b'"queued_command"')
+# What clients say in the person's place, so that the model knows where it is.
+_CONTEXT = (
+    "<environment_context>",
+    "<user_instructions>",
+    "<session_context>",
+    "<state_snapshot>",
+    "<subagent_notification>",
+    "<turn_aborted>",
+    "[Request interrupted",
+)
+# The first of these that a call's input has tells best what it did.
+_TELLING = """file_path notebook_path path absolute_path command cmd pattern query url description
+prompt message subject name""".split()
+_ROLES = {"user": "User", "assistant": "Assistant", "gemini": "Assistant"}
+
+
+def entries(data: bytes, start: int = 0) -> Iterator[Entry]:
+    """(role, text) of what was said from item `start` on, in order (Scan's items).
+
+    A call of a tool is `Name: detail` on one line.  Lines that are not JSON are passed over.
+    """
+    lines = [line for line in data.split(b"\n") if line.strip()]
+    first = transcript_scan.load(lines[0]) if lines else None
+    if first is None and (whole := transcript_scan.load(data)) is not None:
+        yield from _document([whole], start)
+    elif first is not None and "projectHash" in first:
+        yield from _document(filter(None, map(transcript_scan.load, lines)), start)
+    else:
+        for line in lines[start:]:
+            if any(mark in line for mark in _MARKS):
+                yield from _line(transcript_scan.load(line) or {})
+
+
+def _line(entry: dict[str, Any]) -> Iterator[Entry]:
+    payload, message = entry.get("payload"), entry.get("message")
+    if isinstance(payload, dict):
+        if entry.get("type") == "response_item":
+            yield from _codex(payload)
+    elif entry.get("type") == "attachment":
+        told = entry.get("attachment")
+        if isinstance(told, dict) and told.get("type") == "queued_command":
+            yield from _said("user", told.get("prompt"))
+    elif isinstance(message, dict) and not any(entry.get(key) for key in _NOT_SAID):
+        yield from _said(str(entry.get("type")), message.get("content"))
+
+
+def _codex(payload: dict[str, Any]) -> Iterator[Entry]:
+    kind = payload.get("type")
+    if kind == "message":
+        yield from _said(str(payload.get("role")), payload.get("content"))
+    elif kind == "function_call":
+        given = payload.get("arguments")
+        loaded = transcript_scan.load(given.encode()) if isinstance(given, str) else None
+        yield _call(payload, loaded or given)
+    elif kind == "custom_tool_call":
+        yield _call(payload, payload.get("input"))
+    elif kind == "local_shell_call":
+        yield _call({"name": "shell"}, payload.get("action"))
+
+
+def _document(parts: Iterable[dict[str, Any]], start: int) -> Iterator[Entry]:
+    """Gemini's messages: a later one of the same id stands in the place of the earlier."""
+    found: dict[str, dict[str, Any]] = {}
+    for part in parts:
+        given = part.get("$set")
+        given = given if isinstance(given, dict) else part
+        messages = given.get("messages", [given])
+        for message in messages if isinstance(messages, list) else ():
+            if isinstance(message, dict) and message.get("type"):
+                found[str(message.get("id") or len(found))] = message
+    for message in list(found.values())[start:]:
+        yield from _said(str(message["type"]), message.get("content"))
+        calls = message.get("toolCalls")
+        for call in calls if isinstance(calls, list) else ():
+            if isinstance(call, dict):
+                yield _call(call, call.get("args"))
+
+
+def _said(kind: str, content: object) -> Iterator[Entry]:
+    role = _ROLES.get(kind)
+    blocks = content if isinstance(content, list) else [{"text": content}]
+    for block in blocks if role else ():
+        if not isinstance(block, dict):
+            continue
+        if block.get("type") == "tool_use":
+            yield _call(block, block.get("input"))
+        else:
+            told = block.get("text")
+            if isinstance(told, str) and (text := _text(kind, told)):
+                yield role or "", text
+
+
+def _text(kind: str, text: str) -> str:
+    if kind != "user":
+        return prompts.utf8(text).strip()
+    text = prompts.clean(text)
+    typed = not prompts.is_notification(text) and not text.startswith(_CONTEXT)
+    return text if typed else ""
+
+
+def _call(call: dict[str, Any], given: object) -> Entry:
+    name = str(call.get("name") or "?")
+    detail = ""
+    if isinstance(given, str):
+        paths = apply_patch.paths(given)
+        detail = " ".join(paths) if paths else given
+    elif isinstance(given, dict):
+        values = (given.get(key) for key in _TELLING)
+        told = next((v for v in values if v), "")
+        detail = " ".join(map(str, told)) if isinstance(told, list) else str(told)
+    detail = prompts.utf8(" ".join(detail.split()))
+    return "Tool", f"{name}: {detail}" if detail else name

@@ -1,0 +1,141 @@
+"""Reading a transcript of Gemini CLI: one JSON document, or lines that build it up.
+
+Lines hold a message each, a later one of the same id replacing it, or {"$set": {…}} with keys of
+the document; a resumed session sets all its messages anew, without their tokens.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.message import prompts
+from gitcp.core.transcript import tokens, transcript_scan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.core.transcript.transcript_scan import Scan
+
+WRITES = ("write_file", "replace", "edit", "edit_file", "save_file")
+_CONTEXT = ("<session_context>", "<state_snapshot>")  # said by the client in the person's place
+_HEAD = 300
+
+
+def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+    """Read data, always the whole (its bytes is 0, previous is not needed); see Scan.
+
+    items counts messages in the order in which their ids first appear.
+    """
+    reader = _Reader(start)
+    lines, _ = transcript_scan.split(data)
+    whole = (
+        transcript_scan.load(data)
+        if transcript_scan.load(data.partition(b"\n")[0]) is None
+        else None
+    )
+    if whole is not None:  # a document over many lines
+        reader.document(whole)
+    else:
+        for line in lines:
+            if line and not line.isspace():
+                reader.line(line)
+    return reader.found
+
+
+def written_path(name: str, given: dict[str, Any]) -> str | None:
+    """The path that a call of the tool name with this input writes, as it was named."""
+    if name not in WRITES:
+        return None
+    paths = (given.get(key) for key in ("file_path", "path", "filename"))
+    return next((path for path in paths if isinstance(path, str)), None)
+
+
+class _Reader:
+    """The state of one scan: each message's place, and the tokens last given for it."""
+
+    def __init__(self, start: int) -> None:
+        self.found, self.start = transcript_scan.begin(), start
+        self.places: dict[str, int] = {}
+        self.spent: dict[str, dict[str, Any]] = {}
+
+    def line(self, line: bytes) -> None:
+        if b'"functionResponse"' in line[:_HEAD] and b'"id"' in line[:8]:
+            self.result(line)
+        else:
+            self.document(transcript_scan.load(line))
+
+    def result(self, line: bytes) -> None:
+        """A message that only gives a tool's output back: long, and all we need is its id."""
+        import re
+
+        key = re.match(rb'\{"id": ?"([^"\\]+)"', line)
+        if key and b'"text"' not in line:
+            self.place(key[1].decode(errors="replace"))
+        else:
+            self.document(transcript_scan.load(line))
+
+    def document(self, given: dict[str, Any] | None) -> None:
+        if given is None:
+            self.found["skipped"] += 1
+            return
+        part = given.get("$set")
+        part = part if isinstance(part, dict) else given
+        messages = part.get("messages")
+        if isinstance(messages, list):
+            for message in messages:
+                self.message(message)
+        elif "type" in part:
+            self.message(part)
+        elif isinstance(part.get("lastUpdated"), str):
+            self.found["last_timestamp"] = part["lastUpdated"]
+
+    def place(self, key: str) -> int:
+        place = self.places.setdefault(key, len(self.places))
+        self.found["items"] = len(self.places)
+        if not key.startswith("#"):
+            self.found["last_identifier"] = key
+        return place
+
+    def message(self, message: object) -> None:
+        if not isinstance(message, dict):
+            return
+        key = message.get("id")
+        key = key if isinstance(key, str) and key else f"#{len(self.places)}"  # ours: it has none
+        new = key not in self.places
+        place = self.place(key)
+        if isinstance(message.get("timestamp"), str):
+            self.found["last_timestamp"] = message["timestamp"]
+        if message.get("type") == "user" and new and place >= self.start:
+            self.prompt(message.get("content"))
+        if isinstance(message.get("tokens"), dict):
+            self.usage(key, message["tokens"])
+        if place >= self.start:
+            self.calls(message.get("toolCalls"))
+
+    def prompt(self, content: object) -> None:
+        blocks = [{"text": content}] if isinstance(content, str) else content
+        blocks = blocks if isinstance(blocks, list) else []
+        texts = [b.get("text") for b in blocks if isinstance(b, dict)]
+        text = prompts.clean("\n\n".join(t for t in texts if isinstance(t, str)))
+        if text and not text.startswith(_CONTEXT):
+            self.found["prompts"].append(text)
+
+    def usage(self, key: str, given: dict[str, Any]) -> None:
+        """Upstream's reading: input holds the cached part too, thoughts are left out (E§4.7)."""
+        before = self.spent.get(key)
+        self.spent[key] = given
+        total = list(tokens.counts(self.found["usage"]))
+        for sign, spent in ((1, given), (-1, before)):
+            if spent is not None:
+                names = ("input", "", "cached", "output")
+                now = (*(tokens.count(spent.get(name)) for name in names), 1)
+                total = [have + sign * more for have, more in zip(total, now, strict=True)]
+        self.found["usage"] = tokens.usage(*total)
+
+    def calls(self, calls: object) -> None:
+        for call in calls if isinstance(calls, list) else []:
+            if not isinstance(call, dict) or call.get("status", "success") != "success":
+                continue
+            args = call.get("args")
+            path = written_path(str(call.get("name")), args if isinstance(args, dict) else {})
+            if path and path not in self.found["written"]:
+                self.found["written"].append(path)

@@ -1,0 +1,156 @@
+"""The union of two directories of one checkpoint.  Pure: any order of merges gives the same.
+
+Each part of a session has a join that is commutative, associative and repeatable: what is on
+one side is kept, of two versions the greater in a fixed order wins.  Sessions are the same where
+their ids are, and are numbered by when they were first written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from gitcp.core.transcript import chunks
+from gitcp.core.v1 import summary
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypedDict
+
+    Files = dict[str, tuple[str, str]]  # name or path -> mode, oid
+    Size = Callable[[str], int]  # the bytes of a blob, asked only where two differ
+
+    class Session(TypedDict):
+        """A session directory: its metadata taken apart, all other files by name."""
+
+        metadata: dict[str, Any] | None
+        files: Files
+
+    class Directory(TypedDict):
+        """A checkpoint: summary, sessions in their order, all other files by path."""
+
+        root: dict[str, Any] | None
+        sessions: list[Session]
+        files: Files
+
+
+def merge(a: Directory, b: Directory, size: Size) -> Directory:
+    """Everything that a or b has.  The caller renews the root by summarize()."""
+    mine, theirs = _keyed(a["sessions"]), _keyed(b["sessions"])
+    sessions = [
+        _session(mine[key], theirs[key], size)
+        if key in mine and key in theirs
+        else mine.get(key) or theirs[key]
+        for key in {**mine, **theirs}
+    ]
+    root = _both(a["root"], b["root"])
+    files = unite(a["files"], b["files"], size)
+    return {"root": root, "sessions": sorted(sessions, key=_place), "files": files}
+
+
+def _keyed(sessions: list[Session]) -> dict[tuple[str, int, str], Session]:
+    """Sessions by (id, its how-manieth directory); one without an id by what it holds."""
+    found: dict[tuple[str, int, str], Session] = {}
+    for session in sessions:
+        sid = (session["metadata"] or {}).get("session_id")
+        if not isinstance(sid, str) or not sid:
+            found["", 0, _canonical([session["metadata"], sorted(session["files"].items())])] = (
+                session
+            )
+            continue
+        count = sum(key[0] == sid for key in found)
+        found[sid, count, ""] = session
+    return found
+
+
+def _place(session: Session) -> tuple[tuple[int, str], str, str]:
+    metadata = session["metadata"] or {}
+    created = metadata.get("created_at")
+    rest = _canonical([metadata, sorted(session["files"].items())])
+    return (
+        instant(created if isinstance(created, str) else ""),
+        str(metadata.get("session_id")),
+        rest,
+    )
+
+
+def _session(a: Session, b: Session, size: Size) -> Session:
+    metadata = _both(a["metadata"], b["metadata"])
+    mine, my_rest = _transcript(a["files"])
+    theirs, their_rest = _transcript(b["files"])
+    if mine != theirs:
+        mine = max(mine, theirs, key=lambda t: (_bytes(t, size), sorted(t.items())))
+    return {"metadata": metadata, "files": unite(my_rest, their_rest, size) | mine}
+
+
+def _transcript(files: Files) -> tuple[Files, Files]:
+    """(the chunks and the hash over them, which belong together; all other files)."""
+    own = {n for n in files if chunks.number(n) is not None or n == summary.HASH}
+    return {n: files[n] for n in own}, {n: e for n, e in files.items() if n not in own}
+
+
+def _bytes(files: Files, size: Size) -> int:
+    return sum(size(oid) for name, (_, oid) in files.items() if chunks.number(name) is not None)
+
+
+def unite(a: Files, b: Files, size: Size) -> Files:
+    """Files of both sides; of two under one path the larger, then the one with the greater oid."""
+    found = {**a, **b}
+    for path in a.keys() & b.keys():
+        if a[path] != b[path]:
+            found[path] = max(a[path], b[path], key=lambda e: (size(e[1]), e))
+    return found
+
+
+def _both(a: dict[str, Any] | None, b: dict[str, Any] | None) -> dict[str, Any] | None:
+    if a is None or b is None or json.dumps(a) == json.dumps(b):
+        return b if a is None else a
+    return join(a, b)
+
+
+def join(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
+    """Two JSON objects key by key; created_at is the earlier, as first written."""
+    found = {**a, **b}
+    for key in a.keys() & b.keys():
+        mine, theirs = a[key], b[key]
+        if json.dumps(mine) == json.dumps(theirs):
+            continue
+        if key == "created_at" and isinstance(mine, str) and isinstance(theirs, str):
+            found[key] = min(mine, theirs, key=lambda t: (instant(t), t))
+        elif key == "files_touched":
+            found[key] = sorted({*summary.strings(mine), *summary.strings(theirs)})
+        elif isinstance(mine, dict) and isinstance(theirs, dict):
+            found[key] = join(mine, theirs)
+        else:
+            found[key] = max(mine, theirs, key=_rank)
+    return {k: found[k] for k in sorted(found)}
+
+
+def _rank(value: Any) -> tuple[int, float, str, str]:
+    """A fixed order of all values: by kind, then by number or length, then by text."""
+    kind = _KINDS[type(value)]
+    weight = 0 if value is None else value if isinstance(value, (int, float)) else len(value)
+    return kind, weight, _canonical(value), json.dumps(value)
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+_KINDS = {type(None): 0, bool: 1, int: 2, float: 2, str: 3, list: 4, dict: 5}
+_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
+
+
+def instant(created: str) -> tuple[int, str]:
+    """A time of E§2.6, with an offset or Z: seconds in UTC since some day, digits after them."""
+    found = _TIME.fullmatch(created)
+    if not found:
+        return 0, ""
+    year, month, day, hour, minute, second = map(int, found.groups()[:6])
+    zone = found[8]
+    shift = 0 if zone == "Z" else int(zone[:3]) * 60 + int(zone[0] + zone[4:])
+    years = year - (month < 3)  # a year begins in March: leap days come last
+    days = 365 * years + years // 4 - years // 100 + years // 400
+    days += (153 * ((month + 9) % 12) + 2) // 5 + day
+    return ((days * 24 + hour) * 60 + minute - shift) * 60 + second, (found[7] or "").rstrip("0")

@@ -1,0 +1,48 @@
+"""What one session did for one commit, told from its metadata and prompts in a checkpoint."""
+
+from __future__ import annotations
+
+from gitcp.core.render.spans import mapping
+from gitcp.core.v1 import summary
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    Record = dict[str, Any]
+
+_TOLD = """token_usage token_usage_delta initial_attribution branch created_at turn_id strategy
+summary checkpoint_transcript_start transcript_path is_task tool_use_id commit omitted""".split()
+_INTERRUPTED = "[Request interrupted"
+
+
+def session(metadata: Record, said: Sequence[str]) -> Record:
+    """A session's part: session_id, agent, asked, files and what its metadata tells besides.
+
+    said: its prompts up to then (prompt.txt).  asked: those that made the commit's files; where
+    nothing tells (data of the original program), the last one.  files: path -> {turn_id, prompt}.
+    """
+    given = {path: mapping(f) for path, f in mapping(metadata.get("files")).items()}
+    touched = summary.strings(metadata.get("files_touched"))
+    files = {
+        path: {key: str(given.get(path, {}).get(key) or "") for key in ("turn_id", "prompt")}
+        for path in sorted({*touched, *given})
+    }
+    return {
+        "session_id": metadata.get("session_id", ""),
+        "agent": metadata.get("agent", ""),
+        "asked": asked([f["prompt"] for f in files.values()], said),
+        "files": files,
+        **{key: metadata[key] for key in _TOLD if metadata.get(key) is not None},
+    }
+
+
+def asked(made: Sequence[str], said: Sequence[str]) -> list[str]:
+    """The prompts that made something, each once, in the order in which they were said."""
+    order = {prompt.strip(): n for n, prompt in enumerate(said)}
+    found = sorted({p for p in made if p}, key=lambda p: order.get(p.strip(), len(order)))
+    if found:
+        return found
+    typed = [p for p in said if p.strip() and not p.startswith(_INTERRUPTED)]
+    return typed[-1:]

@@ -1,0 +1,97 @@
+"""Commit objects: who makes one, writing one, taking one apart."""
+
+from __future__ import annotations
+
+import time
+
+from gitcp.errors import Error
+from gitcp.record import raw, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TypedDict
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+    class Commit(TypedDict):
+        """A commit taken apart; message is what follows the header's empty line."""
+
+        oid: str
+        tree: str
+        parents: list[str]
+        author: str
+        committer: str
+        message: str
+
+
+NOBODY = ("Unknown", "unknown@local")  # E§2.4: without an identity nothing may be lost
+
+
+def ident(repo: Repo, role: str = "COMMITTER") -> str:
+    """`Name <mail> seconds zone` of the person, as git would write it for role now.
+
+    role: AUTHOR or COMMITTER.  Environment, then configuration, then NOBODY.
+    """
+    env, config = repo.git.env, repo.config
+    low = role.lower()
+    name = env.get(f"GIT_{role}_NAME") or config.get(f"{low}.name") or config.get("user.name")
+    mail = env.get(f"GIT_{role}_EMAIL") or config.get(f"{low}.email") or config.get("user.email")
+    clean = str.maketrans("", "", "<>\n\0")
+    name = (name or NOBODY[0]).translate(clean).strip() or NOBODY[0]
+    mail = (mail or env.get("EMAIL") or NOBODY[1]).translate(clean).strip()
+    return f"{name} <{mail}> {now()}"
+
+
+def now() -> str:
+    """The time as a commit carries it: seconds and the local zone."""
+    seconds = int(time.time())
+    return f"{seconds} {time.strftime('%z', time.localtime(seconds))}"
+
+
+def write_commit(
+    objects: Objects, repo: Repo, tree: str, parents: Sequence[str], message: str
+) -> str:
+    """Store a commit by the person, now; return its oid."""
+    head = [f"tree {tree}", *(f"parent {p}" for p in parents)]
+    head += [f"author {ident(repo, 'AUTHOR')}", f"committer {ident(repo)}"]
+    return objects.write("commit", raw("\n".join([*head, "", message.rstrip("\n")]) + "\n"))
+
+
+def read_commit(objects: Objects, spec: str) -> Commit | None:
+    """The commit spec names, through tags; None when there is none."""
+    found = objects.read(f"{spec}^{{commit}}")
+    return parse_commit(found[0], found[2]) if found else None
+
+
+def need_commit(objects: Objects, spec: str) -> Commit:
+    """read_commit, where its absence is an error."""
+    commit = read_commit(objects, spec)
+    if commit is None:
+        raise Error(f"not a commit: '{spec}'")
+    return commit
+
+
+def parse_commit(oid: str, data: bytes) -> Commit:
+    """Take the bytes of a commit object apart."""
+    head, _, message = data.partition(b"\n\n")
+    commit: Commit = {
+        "oid": oid,
+        "tree": "",
+        "parents": [],
+        "author": "",
+        "committer": "",
+        "message": text(message),
+    }
+    for line in text(head).split("\n"):
+        key, _, value = line.partition(" ")
+        if key == "parent":
+            commit["parents"].append(value)
+        elif key == "tree":
+            commit["tree"] = value
+        elif key == "author" and not commit["author"]:
+            commit["author"] = value
+        elif key == "committer" and not commit["committer"]:
+            commit["committer"] = value
+    return commit

@@ -1,0 +1,99 @@
+"""Links without a trailer: notes on commits under refs/notes/gitcp (behaviour.md §5.8)."""
+
+from __future__ import annotations
+
+from gitcp.core.git import ids
+from gitcp.errors import Moved
+from gitcp.lock import exclusive
+from gitcp.store.git import refs
+from gitcp.store.git.commit import read_commit, write_commit
+from gitcp.store.git.tree import TREE, edit_tree, read_tree, walk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import Entry
+
+REF = "refs/notes/gitcp"
+KEY = "Entire-Checkpoint"
+_TRIES = 20
+
+
+def add(repo: Repo, objects: Objects, commit: str, checkpoint_id: str) -> None:
+    """Note on commit (full oid) that it belongs to checkpoint_id; known already: nothing.
+
+    `git notes append` has no compare and swap (git.md §6), so this goes by our own lock.
+    """
+    line = f"{KEY}: {ids.checkpoint_id(checkpoint_id)}"
+    for left in reversed(range(_TRIES)):
+        with exclusive(repo, "notes"):
+            tip = read_commit(objects, REF)
+            tree = tip["tree"] if tip else None
+            path, entry = _find(objects, tree, commit)
+            old = objects.need(entry[1], "blob") if entry else b""
+            if line.encode() in old.split(b"\n"):
+                return
+            text = old.rstrip(b"\n") + b"\n\n" if old.strip() and KEY.encode() not in old else old
+            if text and not text.endswith(b"\n"):
+                text += b"\n"
+            blob = objects.write("blob", text + line.encode() + b"\n")
+            made = edit_tree(objects, tree, {path: ("100644", blob)})
+            parents = [tip["oid"]] if tip else []
+            oid = write_commit(objects, repo, made, parents, "Notes added by gitcp")
+            from gitcp.store.v1.committed_write import announce
+
+            announce(repo)
+            try:
+                refs.update(repo, [(REF, oid, tip["oid"] if tip else None)], "gitcp: note")
+            except Moved:  # by a stranger: ours wait for the lock
+                if not left:
+                    raise
+            else:
+                return
+
+
+def read(repo: Repo, objects: Objects, commit: str) -> list[str]:
+    """The checkpoint ids that commit (full oid) is noted with, in the order they were added."""
+    tip = read_commit(objects, REF)
+    _, entry = _find(objects, tip["tree"] if tip else None, commit)
+    return parse(objects.need(entry[1], "blob")) if entry else []
+
+
+def every(objects: Objects) -> Iterator[tuple[str, list[str]]]:
+    """(commit, ids) of every note, whatever its fan-out."""
+    tip = read_commit(objects, REF)
+    for path, (_, oid) in walk(objects, tip["tree"]) if tip else ():
+        found = parse(objects.need(oid, "blob"))
+        if found:
+            yield path.replace("/", ""), found
+
+
+def parse(note: bytes) -> list[str]:
+    """The checkpoint ids of a note's text."""
+    found = []
+    for line in note.decode(errors="replace").splitlines():
+        key, _, value = line.partition(":")
+        if key == KEY and ids.is_checkpoint_id(value.strip()):
+            found.append(value.strip())
+    return list(dict.fromkeys(found))
+
+
+def _find(objects: Objects, tree: str | None, commit: str) -> tuple[str, Entry | None]:
+    """(path, entry) of the note on commit; where a new one goes when there is none.
+
+    git reads any mixture of fan-outs; ours is one level, so that a note costs little however
+    many there are.
+    """
+    path, rest, here = "", commit, tree
+    while here:
+        entries = read_tree(objects, here)
+        if rest in entries:
+            return path + rest, entries[rest]
+        below = entries.get(rest[:2])
+        if below is None or below[0] != TREE:
+            break
+        path, rest, here = path + rest[:2] + "/", rest[2:], below[1]
+    return path + rest if path else f"{commit[:2]}/{commit[2:]}", None

@@ -1,0 +1,113 @@
+"""Refs move here and only here: one transaction, every old value checked."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from gitcp.errors import Error, GitError, Moved
+from gitcp.record import raw, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.repo import Repo
+
+    Edit = tuple[str, str | None, str | None]  # ref, new oid or None, old oid or None
+
+# The person's reference-transaction hook is not for our plumbing; time-outs: git.md §2.
+_WAYS = (
+    "-c core.hooksPath=/dev/null -c core.fsync=reference"
+    " -c core.filesRefLockTimeout=2000 -c core.packedRefsTimeout=5000"
+)
+_MOVED = r"cannot lock ref '(.*?)': (?:is at (\w+) but expected (\w+))?"
+_RETRY = ("but expected", "reference already exists", "unable to resolve reference")
+
+
+def update(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
+    """Apply edits in their order, all or none; reason goes into the reflog.
+
+    (ref, new, old) moves, (ref, new, None) creates, (ref, None, old) deletes.  Raises Moved
+    when a ref is not at its old value, GitError for everything else.
+    """
+    if not edits:
+        return
+    orders = []
+    for ref, new, old in edits:
+        orders.append("option no-deref")  # a symbolic entire/x would move its target
+        if new and old:
+            orders += [f"update {ref}", new, old]
+        elif new:
+            orders += [f"create {ref}", new]
+        elif old:
+            orders += [f"delete {ref}", old]
+        else:
+            raise Error(f"'{ref}': neither an old nor a new value")
+    data = raw("\0".join(orders) + "\0")
+    args = (*_WAYS.split(), "update-ref", "-m", reason, "-z", "--stdin")
+    for left in range(len(edits), -1, -1):  # each ref's lock may be one that a kill left
+        try:
+            repo.git.run(*args, stdin=data)
+            return
+        except GitError as e:
+            if not (left and _healed(repo, e)):
+                raise _explain(repo, e, edits) from None
+
+
+def _healed(repo: Repo, e: GitError) -> bool:
+    if ".lock': File exists" not in e.said:
+        return False
+    from gitcp.store.git import stale_locks
+
+    return stale_locks.heal(repo, e.said)
+
+
+def _explain(repo: Repo, e: GitError, edits: Sequence[Edit]) -> Error:
+    message = e.said
+    found = re.search(_MOVED, message)
+    if found and any(sign in message for sign in _RETRY):
+        ref = found[1]
+        old = next((old for name, _, old in edits if name == ref), None)
+        return Moved(ref, old, found[2] or read(repo, ref))
+    return e
+
+
+def read(repo: Repo, ref: str) -> str | None:
+    """The oid of a full ref name, None when there is no such ref."""
+    status, out = repo.git.run("rev-parse", "-q", "--verify", ref, ok=(0, 1, 128))
+    return out.decode().strip() if status == 0 else None
+
+
+def head(repo: Repo) -> str | None:
+    """The oid of HEAD, None when unborn; read from the files where they tell it plainly."""
+    told = _content(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
+    if told.startswith(b"ref: refs/heads/") and not told.endswith(b"/.invalid"):
+        common, name = os.fsencode(repo.common), told[5:]
+        told = _content(os.path.join(common, name))
+        if not told:
+            before, found, _ = _content(os.path.join(common, b"packed-refs")).partition(
+                b" " + name + b"\n"
+            )
+            told = before.rpartition(b"\n")[2] if found else b""
+    if len(told) == len(repo.empty_tree) and not told.strip(b"0123456789abcdef"):
+        return told.decode()
+    return read(repo, "HEAD")  # unborn, or another ref storage
+
+
+def _content(path: bytes) -> bytes:
+    try:
+        with open(path, "rb") as f:
+            data = f.read()
+    except OSError:
+        return b""
+    return data.removesuffix(b"\n") if data.count(b"\n") == 1 else data
+
+
+def listing(repo: Repo, *patterns: str) -> dict[str, str]:
+    """ref -> oid of every ref below the patterns."""
+    form = "--format=%(refname)%00%(objectname)"
+    pairs = (
+        line.split(b"\0") for line in repo.git.lines("for-each-ref", form, *patterns, sep=b"\n")
+    )
+    return {text(ref): oid.decode() for ref, oid in pairs}

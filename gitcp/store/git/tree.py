@@ -1,0 +1,142 @@
+"""Trees: read one, look a path up, edit a few paths, compare two.
+
+Everything here reads and writes only the directories on the paths in question.
+"""
+
+from __future__ import annotations
+
+from gitcp.record import raw, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gitcp.store.git.objects import Objects
+
+    Entry = tuple[str, str]  # mode as git prints it ("100644"), oid
+    Tree = dict[str, Entry]
+
+TREE = "040000"
+
+
+def read_tree(objects: Objects, oid: str) -> Tree:
+    """The entries of one tree by name; raise Error when it is missing."""
+    data, width = objects.need(oid, "tree"), len(oid) // 2
+    entries: Tree = {}
+    at = 0
+    while at < len(data):
+        nul = data.index(b"\0", at)
+        mode, _, name = data[at:nul].partition(b" ")
+        at = nul + 1 + width
+        entries[text(name)] = (mode.decode().zfill(6), data[nul + 1 : at].hex())
+    return entries
+
+
+def write_tree(objects: Objects, entries: Tree) -> str:
+    """Store one tree; return its oid."""
+    # git sorts a directory as if its name ended in a slash
+    keyed = sorted((raw(n) + b"/" * (e[0] == TREE), raw(n), e) for n, e in entries.items())
+    data = [
+        b"%s %s\0%s" % (mode.lstrip("0").encode(), name, bytes.fromhex(oid))
+        for _, name, (mode, oid) in keyed
+    ]
+    return objects.write("tree", b"".join(data))
+
+
+def edit_tree(objects: Objects, base: str | None, edits: Mapping[str, Entry | None]) -> str:
+    """The tree base (None: the empty one) with edits applied; return its oid.
+
+    edits: path -> entry to set, or None to remove (a directory: all of it).  A path set
+    below a file replaces the file; a file set over a directory replaces the directory.
+    Directories that become empty go.
+    """
+    return _edit(objects, base, edits) or objects.write("tree", b"")
+
+
+def _edit(objects: Objects, base: str | None, edits: Mapping[str, Entry | None]) -> str | None:
+    tree = read_tree(objects, base) if base else {}
+    before = dict(tree)
+    below: dict[str, dict[str, Entry | None]] = {}
+    for path, entry in edits.items():
+        name, slash, rest = path.partition("/")
+        if slash:
+            below.setdefault(name, {})[rest] = entry
+        elif entry is None:
+            tree.pop(name, None)
+    for name, inner in below.items():
+        mode, oid = tree.get(name, ("", ""))
+        is_tree = mode == TREE
+        if not is_tree and not any(inner.values()):
+            continue  # nothing below a file to remove
+        made = _edit(objects, oid if is_tree else None, inner)
+        if made:
+            tree[name] = (TREE, made)
+        else:
+            tree.pop(name, None)
+    for path, entry in edits.items():
+        if entry is not None and "/" not in path:
+            tree[path] = entry
+    if base and tree == before:
+        return base
+    return write_tree(objects, tree) if tree else None
+
+
+def lookup(objects: Objects, tree: str, path: str) -> Entry | None:
+    """The entry at path below tree, None when there is none."""
+    entry: Entry | None = (TREE, tree)
+    for name in path.split("/"):
+        if entry is None or entry[0] != TREE:
+            return None
+        entry = read_tree(objects, entry[1]).get(name)
+    return entry
+
+
+class Lookup:
+    """lookup() in one tree for many paths, each directory read once."""
+
+    def __init__(self, objects: Objects, tree: str | None) -> None:
+        self._objects = objects
+        self._seen: dict[str, Tree] = {"": read_tree(objects, tree) if tree else {}}
+
+    def __call__(self, path: str) -> Entry | None:
+        folder, _, name = path.rpartition("/")
+        return self.folder(folder).get(name)
+
+    def folder(self, path: str) -> Tree:
+        """The entries of a directory, {} when it is none."""
+        if path not in self._seen:
+            entry = self(path)
+            is_tree = entry is not None and entry[0] == TREE
+            self._seen[path] = read_tree(self._objects, entry[1]) if is_tree and entry else {}
+        return self._seen[path]
+
+
+def walk(objects: Objects, tree: str, prefix: str = "") -> Iterator[tuple[str, Entry]]:
+    """Every path below tree that is not a directory, with prefix before it."""
+    for name, (mode, oid) in read_tree(objects, tree).items():
+        if mode == TREE:
+            yield from walk(objects, oid, f"{prefix}{name}/")
+        else:
+            yield prefix + name, (mode, oid)
+
+
+def diff_trees(
+    objects: Objects, old: str | None, new: str | None, prefix: str = ""
+) -> Iterator[tuple[str, Entry | None, Entry | None]]:
+    """(path, old entry, new entry) for every file that differs; equal subtrees are not read."""
+    if old == new:
+        return
+    a = read_tree(objects, old) if old else {}
+    b = read_tree(objects, new) if new else {}
+    for name in sorted({*a, *b}):
+        was, now = a.get(name), b.get(name)
+        if was == now:
+            continue
+        old_dir = was[1] if was and was[0] == TREE else None
+        new_dir = now[1] if now and now[0] == TREE else None
+        if old_dir or new_dir:
+            yield from diff_trees(objects, old_dir, new_dir, f"{prefix}{name}/")
+        was_file = None if old_dir else was
+        now_file = None if new_dir else now
+        if was_file != now_file:
+            yield prefix + name, was_file, now_file

@@ -1,0 +1,228 @@
+"""Which sessions a commit belongs to: what match() needs, gathered, without a worktree scan.
+
+Reads the staged changes, the markers of open sessions and what they recorded; an active
+session also has what its running turn wrote (behaviour.md §5.1).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gitcp import trace
+from gitcp.core.decide import overlap
+from gitcp.record import text
+from gitcp.store.git.tree import diff_trees
+from gitcp.store.session import markers, other_sessions, process, turn_log
+from gitcp.store.stream.live import Live
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container
+    from typing import TypedDict
+
+    from gitcp.core.decide.overlap import Staged
+    from gitcp.git import Git
+    from gitcp.repo import Repo
+    from gitcp.store.git.commit import Commit
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session.markers import Open
+
+    Changes = dict[str, Staged]
+
+    class Linked(TypedDict):
+        """Why a session belongs to a commit.  how: content, environment or process."""
+
+        how: str
+        paths: list[str]
+        reasons: dict[str, str]
+
+    Recorded = overlap.Entry
+
+
+GONE = (overlap.ABSENT, "")
+
+
+def staged(git: Git, parent: str) -> Changes:
+    """What the index of this commit changes against the tree-ish parent."""
+    args = "diff-index --cached --raw -z --no-renames --no-abbrev --ignore-submodules=none"
+    out = git.lines(*args.split(), parent)
+    changes: Changes = {}
+    for head, path in zip(out[::2], out[1::2], strict=True):
+        old_mode, mode, old, new, _ = head.decode().lstrip(":").split(" ")
+        changes[text(path)] = (old_mode, _oid(old), mode, _oid(new))
+    return changes
+
+
+def committed(objects: Objects, old: str | None, new: str) -> Changes:
+    """The same for a commit that is made: tree new against tree old (None: no parent)."""
+    none = (overlap.ABSENT, None)
+    return {
+        path: (*(was or none), *(now or none))
+        for path, was, now in diff_trees(objects, old, new)
+        if not path.startswith(".entire/")
+    }
+
+
+def of_commit(objects: Objects, commit: Commit) -> tuple[str, Changes]:
+    """(the first parent of a commit that is made, zeros without one; what the commit changes).
+
+    A merge changes what it has from neither side.
+    """
+    parents = commit["parents"] or ["0" * len(commit["oid"])]
+    trees = [found[0] if (found := objects.read(f"{p}^{{tree}}")) else None for p in parents]
+    first, *others = [committed(objects, tree, commit["tree"]) for tree in trees]
+    return parents[0], {p: c for p, c in first.items() if all(p in other for other in others)}
+
+
+def _oid(name: str) -> str | None:
+    return name if name.strip("0") else None
+
+
+def sessions(
+    repo: Repo,
+    objects: Objects,
+    changes: Changes,
+    parent: str,
+    open_markers: list[Open] | None = None,
+    agent: bool = True,
+    replay: bool = False,
+) -> dict[str, Linked]:
+    """The sessions a commit with these changes on parent belongs to, each with its reasons.
+
+    open_markers: those to ask, default all of the repository.  agent: the commit is being made
+    now, so the environment and the processes above may name the session that makes it.
+    replay: the commit was rewritten from another one; only evidence counts.
+    """
+    live = Live(repo, objects, parent)
+    found: dict[str, Linked] = {}
+    records: dict[str, list[Recorded]] = {}
+    every = markers.read(repo) if open_markers is None else open_markers
+    named = _named(every) if agent else {}
+    for marker in every:
+        session_id, how = marker["session_id"], named.get(marker["session_id"])
+        if how is None and not markers.is_home(repo, marker):
+            continue
+        entries = records[session_id] = recorded(live, marker, changes)
+        if marker["phase"] == "active" and markers.is_home(repo, marker):
+            entries = running(repo, objects, marker, changes) + entries
+        if replay:
+            entries = [{**entry, "live": False} for entry in entries]
+        told = overlap.match(entries, changes, _blob(objects))
+        trace.note("match", f"'{session_id}': {told['paths']} {told['reasons']}")
+        if told["paths"]:
+            found[session_id] = {"how": how or "content", **told}
+        elif how:
+            found[session_id] = {"how": how, "paths": [], "reasons": {}}
+    _give_way(found, records, changes)
+    _fill(found, changes)
+    return found
+
+
+def _give_way(
+    found: dict[str, Linked], records: dict[str, list[Recorded]], changes: Changes
+) -> None:
+    # A live path links by overlap.  Where the commit has the very content of another stream
+    # (work that was stashed and came back), it is not the live one's (001, harder scenario).
+    for path in {p for linked in found.values() for p in linked["paths"]}:
+        told = [(sid, e) for sid, entries in records.items() for e in entries if e["path"] == path]
+        exact = {e["stream"] for _, e in told if (e["mode"], e["oid"]) == changes[path][2:]}
+        for sid, linked in list(found.items()):
+            mine = {e["stream"] for owner, e in told if owner == sid}
+            if exact and mine and mine.isdisjoint(exact) and path in linked["paths"]:
+                linked["paths"].remove(path)
+                linked["reasons"][path] = "the very content of another stream"
+                if not linked["paths"] and linked["how"] == "content":
+                    del found[sid]
+
+
+def recorded(live: Live, marker: Open, among: Container[str]) -> list[Recorded]:
+    """What a session has not settled, as match() takes it; a live path as the tip has it.
+
+    Only the paths among the given ones are looked up in the live streams.
+    """
+    entries: list[Recorded] = []
+    for stream in reversed(marker["streams"]):
+        for path, (mode, oid) in stream["files"].items():
+            is_live, entry = False, (mode, oid)
+            if path in among:
+                is_live, tip = live.entry(stream["id"], stream["ref"], path)
+                entry = (tip or GONE) if is_live else entry
+            entries.append({**_entry(path, entry, is_live), "stream": stream["id"]})
+    return entries
+
+
+def running(repo: Repo, objects: Objects, marker: Open, changes: Changes) -> list[Recorded]:
+    """What an active session wrote in the turn that runs, of the paths that changes has."""
+    session_id = marker["session_id"]
+    base = turn_log.baseline(repo, session_id)
+    if base is None:
+        return []
+    from gitcp.store.snapshot import blobs  # only where a turn runs
+
+    lines = turn_log.logged(repo, session_id)
+    now = blobs.at(repo, objects, list(changes), write=True)
+    if lines or marker.get("tool_events"):
+        told, spans = turn_log.told(lines), turn_log.windows(lines, time.time_ns())
+        mine = {p for p in changes if p in told or turn_log.inside(repo, p, spans)}
+    else:
+        mine = {p for p in changes if _since(p, base, now.get(p), changes[p])}
+        mine -= other_sessions.explained(repo, session_id, now)
+    return [_entry(path, now.get(path) or GONE, True) for path in sorted(mine)]
+
+
+def _entry(path: str, entry: tuple[str, str], live: bool) -> Recorded:
+    return {"path": path, "mode": entry[0], "oid": entry[1] or None, "live": live}
+
+
+def _since(path: str, base: turn_log.Baseline, now: tuple[str, str] | None, change: Staged) -> bool:
+    """Whether a path is other now than at the turn's start, where only dirty ones are known."""
+    if path in base["dirty"]:
+        return bool(base["dirty"][path] != now)
+    old_mode, old = change[0], change[1]
+    return now != ((old_mode, old) if old else None)
+
+
+def _named(open_markers: list[Open]) -> dict[str, str]:
+    """The active sessions that the environment or a process above us names: id -> how."""
+    active = [m for m in open_markers if m["phase"] == "active"]
+    if not active:
+        return {}
+    said = _environment()
+    found = {m["session_id"]: "environment" for m in active if m["session_id"] in said}
+    if found or not any(m["agent_process"] for m in active):
+        return found
+    above = set(process.ancestors())
+    for marker in active:
+        known = marker["agent_process"]
+        if known and known["pid"] in above and process.alive(known):
+            found[marker["session_id"]] = "process"
+    return found
+
+
+def _environment() -> set[str]:
+    if not any(name.endswith("SESSION_ID") for name in os.environ):
+        return set()
+    from gitcp.agents import NAMES, adapter
+
+    names = [name for agent in NAMES for name in adapter(agent).SESSION_ENV]
+    return {os.environ[name] for name in names if name in os.environ}
+
+
+def _fill(found: dict[str, Linked], changes: Changes) -> None:
+    # The agent's own commit needs no evidence: what no other session explains is its work.
+    others = {p for linked in found.values() for p in linked["paths"]}
+    for linked in found.values():
+        if linked["how"] != "content" and not linked["paths"]:
+            linked["paths"] = sorted(set(changes) - others)
+            linked["reasons"] = dict.fromkeys(linked["paths"], "the agent's own commit")
+
+
+def content(objects: Objects, oid: str | None) -> bytes | None:
+    """The bytes of a blob; None when there is none, as of a submodule."""
+    found = objects.read(oid) if oid else None
+    return found[2] if found and found[1] == "blob" else None
+
+
+def _blob(objects: Objects) -> overlap.Blob:
+    return lambda oid: content(objects, oid)

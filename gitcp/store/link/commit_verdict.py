@@ -1,0 +1,60 @@
+"""The stored verdict of a commit: what prepare-commit-msg decided, for post-commit to obey.
+
+One file a worktree, replaced by the next commit's: a commit may still fail after the hook.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from gitcp.store.session import state as states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NotRequired, TypedDict
+
+    from gitcp.repo import Repo
+    from gitcp.store.link.commit_match import Linked
+
+    class Verdict(TypedDict):
+        """id: '' when nothing is linked; head: HEAD when it was taken; parent: the first
+        parent the commit will have (zeros: none); told: its id was put into the message, or
+        the person would not have it there."""
+
+        id: str
+        head: str
+        parent: str
+        sessions: dict[str, Linked]
+        told: NotRequired[bool]
+
+
+def save(repo: Repo, verdict: Verdict) -> None:
+    """Replace the worktree's stored verdict."""
+    states.write_file(repo, repo.own("verdict"), json.dumps(verdict).encode())
+
+
+def tell(repo: Repo) -> None:
+    """Note that the message has had the verdict's id: if it lacks it later, that was the
+    person.  Killed before this, nobody took anything out."""
+    verdict = load(repo)
+    if verdict and verdict["sessions"]:
+        save(repo, {**verdict, "told": True})
+
+
+def load(repo: Repo) -> Verdict | None:
+    """The worktree's stored verdict; None when there is none that can be read."""
+    try:
+        with open(repo.own("verdict"), "rb") as f:
+            found: Verdict = json.loads(f.read())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and "parent" in found else None
+
+
+def forget(repo: Repo) -> None:
+    """Remove the stored verdict: nothing is decided about the commit that comes."""
+    try:
+        os.unlink(repo.own("verdict"))
+    except FileNotFoundError:
+        pass

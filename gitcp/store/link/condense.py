@@ -1,0 +1,166 @@
+"""Condensing: a commit's sessions onto the permanent store, all in one commit on it.
+
+Write order: objects, v1, states.  Killed in between, the next event of a session finds the
+checkpoint on v1 and settles its state (unhooked.py).
+"""
+
+from __future__ import annotations
+
+from gitcp.core.decide import remaining
+from gitcp.store.git.tree import Lookup
+from gitcp.store.link import commit_match, line_credit, session_metadata
+from gitcp.store.session import markers, turn_work
+from gitcp.store.session import state as states
+from gitcp.store.session.recall import recall
+from gitcp.store.snapshot import blobs
+from gitcp.store.stream import checkpoint
+from gitcp.store.stream.live import Live
+from gitcp.store.v1 import committed_write
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from gitcp.core.decide.overlap import Staged
+    from gitcp.repo import Repo
+    from gitcp.store.git.commit import Commit
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.link.commit_match import Linked
+    from gitcp.store.session.state import State
+    from gitcp.store.v1.committed_write import SessionData
+    from gitcp.store.v1.transcript import Stored
+
+
+def commit(
+    repo: Repo,
+    objects: Objects,
+    made: Commit,
+    checkpoint_id: str,
+    sessions: dict[str, Linked],
+    old: str,
+    noted: bool = False,
+) -> list[str]:
+    """Condense every session of a commit under checkpoint_id; return those that were there.
+
+    old: what HEAD was before.  noted: the commit does not carry the id; metadata names it, the
+    caller writes the note.
+    """
+    with states.held(repo, list(sessions)):
+        found = {sid: state for sid in sessions if (state := recall(repo, objects, sid))}
+        for state in found.values():
+            _catch_up(repo, objects, state, made, old)
+        together(
+            repo, objects, made, checkpoint_id, [(found[s], sessions[s]) for s in found], noted
+        )
+        for state in found.values():
+            markers.save(repo, state)
+    return list(found)
+
+
+def _catch_up(repo: Repo, objects: Objects, state: State, made: Commit, old: str) -> None:
+    # A commit before this one that was killed, or had no hooks: it would be out of sight.
+    if state["base_commit"] not in ("", old, made["oid"]):
+        from gitcp.store.link import unhooked_commits
+
+        unhooked_commits.link_all(repo, objects, state, state["base_commit"], old)
+
+
+def together(
+    repo: Repo,
+    objects: Objects,
+    made: Commit,
+    checkpoint_id: str,
+    sessions: list[tuple[State, Linked]],
+    noted: bool = False,
+    extra: Mapping[str, Any] | None = None,
+    files: Mapping[str, bytes] | None = None,
+) -> None:
+    """commit() for a caller that holds the locks of the sessions and saves their states.
+
+    extra: further keys of the sessions' metadata; files: further ones below tasks/.
+    """
+    parent, changes = commit_match.of_commit(objects, made)
+    live = Live(repo, objects, parent)
+    every = {state["session_id"]: state for state, _ in sessions}
+    items: list[tuple[str, SessionData]] = []
+    storeds = []
+    for state, linked in sessions:
+        stored = turn_work.said(repo, objects, state)
+        storeds.append(stored)
+        data = session_metadata.data(repo, state, linked, changes, stored)
+        data["tasks"] = {**session_metadata.task_files(objects, live, state), **(files or {})}
+        data["metadata"] |= extra or {}
+        others = {sid: other for sid, other in every.items() if other is not state}
+        data["metadata"]["initial_attribution"] = line_credit.attribution(
+            objects, live, state, changes, linked["paths"], others
+        )
+        if noted:
+            data["metadata"]["commit"] = made["oid"]
+        items.append((checkpoint_id, data))
+    committed_write.write(repo, objects, items)
+    for (state, _), stored in zip(sessions, storeds, strict=True):
+        settle(repo, objects, state, made, changes, parent)
+        _moved_on(state, checkpoint_id, stored, made["oid"])
+
+
+def settle(
+    repo: Repo,
+    objects: Objects,
+    state: State,
+    made: Commit,
+    changes: dict[str, Staged],
+    parent: str,
+) -> None:
+    """Take what the commit settles out of a state; the rest is carried forward or away."""
+    live = Live(repo, objects, parent)
+    paths = {p for stream in state["streams"] for p in stream["files"]}
+    worktree = blobs.at(repo, objects, sorted(paths), write=True)
+    look = Lookup(objects, made["tree"])
+    head = {path: look(path) for path in paths}
+    carried = False
+    for stream in state["streams"]:
+        marker = markers.marker({**state, "streams": [stream]})
+        told = remaining.remaining(
+            commit_match.recorded(live, marker, stream["files"]),
+            changes,
+            worktree,
+            head,
+        )
+        for path, what in told.items():
+            if what == remaining.SETTLED:
+                del stream["files"][path]
+        carried = carried or remaining.CARRY in told.values()
+    state["streams"] = [s for s in state["streams"] if s["files"]]
+    state["checkpoint_count"] = int(carried)
+    checkpoint.clear_verdict(state)
+
+
+def dismiss(repo: Repo, objects: Objects, made: Commit, session_ids: list[str], old: str) -> None:
+    """The person took the line out: nothing is linked, what is fully committed is settled."""
+    parent, changes = commit_match.of_commit(objects, made)
+    with states.held(repo, session_ids):
+        for session_id in session_ids:
+            state = recall(repo, objects, session_id)
+            if state:
+                _catch_up(repo, objects, state, made, old)
+                settle(repo, objects, state, made, changes, parent)
+                state["base_commit"] = made["oid"]
+                markers.save(repo, state)
+
+
+def _moved_on(state: State, checkpoint_id: str, stored: Stored | None, head: str) -> None:
+    state["base_commit"] = state["attribution_base_commit"] = head
+    state["last_checkpoint_id"] = checkpoint_id
+    carried = state["checkpoint_count"] > 0  # 002 caveat 5: such a one starts at 0
+    state["checkpoint_transcript_start"] = 0 if carried or not stored else stored.items
+    if stored and stored.scan and stored.scan["last_identifier"]:
+        state["transcript_identifier_at_start"] = stored.scan["last_identifier"]
+    if state.get("phase") == "active":
+        mine = state.setdefault("turn_checkpoint_ids", [])
+        if checkpoint_id not in mine:
+            mine.append(checkpoint_id)
+    elif stored:
+        late = state.setdefault("pending_finalize", {"ids": []})
+        late["ids"] = [*late["ids"], checkpoint_id]
+        late["size"] = stored.size

@@ -1,0 +1,54 @@
+"""The committed checkpoints of a turn get its complete transcript (behaviour.md §5.6)."""
+
+from __future__ import annotations
+
+from gitcp.store.session import markers, process, turn_work
+from gitcp.store.v1 import committed_write
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session.state import State
+    from gitcp.store.v1.committed_write import SessionData
+
+
+def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
+    """Give the turn's checkpoints the complete transcript, in one v1 commit; return their ids.
+
+    What a turn's end finalized stays noted with its size: a transcript that was flushed late
+    completes it once more, at the next event.  The caller saves the state.
+    """
+    late = state.get("pending_finalize") or {"ids": [], "size": -1}
+    mine = [*late["ids"], *state.get("turn_checkpoint_ids", ())]
+    ids = list(dict.fromkeys(mine))
+    if not ids:
+        return []
+    stored = turn_work.said(repo, objects, state, whole=True)
+    fresh = bool(state.pop("turn_checkpoint_ids", None))
+    if stored is None or (not fresh and stored.size == late["size"]):
+        return []
+    data: SessionData = {
+        "session_id": state["session_id"],
+        "transcript": stored,
+        "prompts": turn_work.spoken(repo, state, stored),
+        "metadata": {"agent": state.get("agent_type")},
+    }
+    subject = f"Finalize transcript for Checkpoint: {ids[0]}"
+    committed_write.write(repo, objects, [(one, data) for one in ids], subject=subject)
+    state.pop("pending_finalize", None)
+    if fresh:
+        state["pending_finalize"] = {"ids": ids, "size": stored.size}
+    return ids
+
+
+def abandoned(repo: Repo, session_id: str) -> list[str]:
+    """The other sessions here that are in a turn although their agent's process is gone."""
+    return [
+        marker["session_id"]
+        for marker in markers.here(repo)
+        if marker["session_id"] != session_id
+        and marker["phase"] == "active"
+        and marker["agent_process"]
+        and not process.alive(marker["agent_process"])
+    ]

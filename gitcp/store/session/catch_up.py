@@ -1,0 +1,118 @@
+"""What the last event left over, put in order before the next one counts (behaviour.md §1).
+
+In this order: HEAD that moved without us, so that the stream is where the turn goes on; an
+interrupted turn; transcripts that were provisional or flushed late.
+"""
+
+from __future__ import annotations
+
+from gitcp import trace
+from gitcp.core.decide import phases
+from gitcp.errors import Busy, Error, Moved
+from gitcp.lock import exclusive
+from gitcp.store.git import refs
+from gitcp.store.session import markers, turn_work
+from gitcp.store.stream import branches, place, shadow_refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session.state import State
+    from gitcp.store.stream.shadow_refs import Tip
+
+
+_TRIES = 5
+
+
+def head(repo: Repo) -> str:
+    """The oid of HEAD; zeros when unborn."""
+    return refs.head(repo) or shadow_refs.zeros(repo)
+
+
+def leftovers(repo: Repo, objects: Objects, state: State, event: dict[str, Any], now: str) -> None:
+    """Settle what the session's last event left over; now is HEAD."""
+    interrupted = state.get("phase") == phases.ACTIVE and event["event"] == "turn-start"
+    if interrupted and not event.get("notification"):
+        trace.note("settle", f"the turn of '{state['session_id']}' was interrupted")
+        checkpoint(repo, objects, state, event)
+    moved(repo, objects, state, now)
+    if interrupted or state.get("pending_finalize"):
+        from gitcp.store.link import finalize
+
+        finalize.finalize(repo, objects, state)
+
+
+def checkpoint(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> str | None:
+    """The checkpoint of a turn, on the streams where HEAD is; its oid, None without a change.
+
+    A commit made while the worktree is scanned moves the streams: then both are done again.
+    """
+    for _ in range(_TRIES):
+        moved(repo, objects, state, head(repo))
+        try:
+            return turn_work.checkpoint_turn(repo, objects, state, event)
+        except Moved as e:
+            trace.note("settle", f"again: {e}")
+    raise Busy(f"'{state['session_id']}': HEAD moves faster than the worktree is read")
+
+
+def moved(repo: Repo, objects: Objects, state: State, now: str) -> None:
+    """HEAD is not where the session last saw it: link what was committed without our hooks,
+    then let the session's streams follow, or stay (§4 "Base moved", §5.8)."""
+    old = state.get("base_commit") or ""
+    if old == now:
+        return
+    from gitcp.store.link import unhooked_commits
+
+    unhooked_commits.link_all(repo, objects, state, old, now)
+    with exclusive(repo, f"stream-{repo.worktree_hash}"):
+        for tip in _own(repo, objects, state, old):
+            _follow(repo, objects, state, tip, now)
+    state["base_commit"] = now
+
+
+def _own(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]:
+    ids = {s["id"] for s in state["streams"]}
+    found = []
+    for ref in branches.names(repo, old):
+        try:
+            tip = shadow_refs.read(objects, ref)
+        except Error:
+            continue
+        if tip and tip["stream"] in ids:
+            found.append(tip)
+    return found
+
+
+def _follow(repo: Repo, objects: Objects, state: State, tip: Tip, now: str) -> None:
+    """Rename a stream to the new base while some of its files are still changes here."""
+    own = [s["files"] for s in state["streams"] if s["id"] == tip["stream"]]
+    files = markers.paths(repo, tip["stream"]).union(*own)
+    if not turn_work.dirty_among(repo, objects, files, now):
+        trace.note("stream", f"'{tip['ref']}' stays: none of its files is changed here")
+        return
+    edits = rename(repo, objects, tip, now)
+    refs.update(repo, edits, "gitcp: base moved")
+    for stream in state["streams"]:
+        if stream["id"] == tip["stream"]:
+            stream["ref"], stream["base_commit"] = edits[0][0], now
+    trace.note("stream", f"'{tip['ref']}' -> '{edits[0][0]}': base moved")
+
+
+def rename(repo: Repo, objects: Objects, tip: Tip, now: str) -> list[refs.Edit]:
+    """The ref edits that give a stream the new base's name, or archive it if that is taken."""
+    from gitcp.core.git.ids import parse_shadow
+
+    parsed = parse_shadow(tip["ref"])
+    number = parsed["suffix"] if parsed else None
+    ref = shadow_refs.branch(repo, now, number)
+    if number is not None and objects.read(ref):
+        number = max(branches.suffixes(repo, now)) + 1
+        ref = shadow_refs.branch(repo, now, number)
+    if ref == tip["ref"]:
+        return [(ref, tip["oid"], tip["oid"])]
+    kept = place.archive(repo, tip) if objects.read(ref) else (ref, tip["oid"], None)
+    return [kept, (tip["ref"], None, tip["oid"])]

@@ -1,0 +1,160 @@
+"""What an agent's events do to the state of their session.
+
+Every function here runs under the session's lock, changes the state in memory and leaves
+saving it, marker first, to its caller (update-session, write-checkpoint).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gitcp.core.decide import phases
+from gitcp.core.message import prompts
+from gitcp.errors import Error
+from gitcp.store.session import markers, process, turn_log
+from gitcp.store.session import state as states
+from gitcp.store.stream import checkpoint, place
+from gitcp.store.v1 import redaction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.tree import Entry
+    from gitcp.store.session.state import State
+
+    Event = dict[str, Any]
+    Dirty = dict[str, Entry | None]
+
+_PROMPT = 4000  # characters of a prompt that a state keeps: the transcript has the rest
+
+
+class SessionIDConflictError(Error):
+    """The session is active in another worktree (seed 003, "Conflict Handling")."""
+
+    def __init__(self, session_id: str, there: str, here: str) -> None:
+        super().__init__(
+            f"SessionIDConflictError: session '{session_id}' is active in worktree '{there}';"
+            f" it cannot also work in '{here}'"
+        )
+
+
+def begin_turn(
+    repo: Repo, state: State, event: Event, head: str, dirty: Dirty, time_ns: int
+) -> None:
+    """TurnStart: a new turn id, its prompt, its baseline (behaviour.md §3)."""
+    phase, actions = phases.transition(state.get("phase"), phases.TURN_START)
+    state["phase"] = phase
+    if phases.CLEAR_ENDED_AT in actions:
+        state.pop("ended_at", None)
+    state["turn_id"] = place.fresh_id()
+    state["base_commit"] = head
+    for key in ("last_checkpoint_id", "turn_checkpoint_ids", "pending_finalize"):
+        state.pop(key, None)
+    if event.get("turn"):
+        state["prompt_id"] = event["turn"]
+    told = redaction.text(repo, prompts.clean(event.get("prompt") or ""))
+    if told and not state.get("first_prompt"):
+        state["first_prompt"] = prompts.first_prompt(told)
+    turns = state.setdefault("turns", {})
+    turns[state["turn_id"]] = {"number": len(turns) + 1, "prompt": told[:_PROMPT]}
+    touch(repo, state, event)
+    turn_log.begin(repo, state["session_id"], head, dirty, time_ns)
+
+
+def touch(repo: Repo, state: State, event: Event) -> None:
+    """What every event tells: when, from which process, with which transcript."""
+    state["last_interaction_time"] = states.timestamp()
+    if event.get("transcript_path") and not event.get("agent_id"):
+        state["transcript_path"] = event["transcript_path"]
+    found = process.agent(repo.git.env)
+    if found:
+        state["agent_process"] = found
+
+
+def refuse_elsewhere(repo: Repo, state: State) -> None:
+    """Raise SessionIDConflictError when the session is active in another worktree, in a
+    process that lives and is not the one that speaks now (behaviour.md §4)."""
+    there, here = state.get("worktree_path", ""), repo.worktree
+    if markers.is_home(repo, state) or state.get("phase") != phases.ACTIVE:
+        return
+    if not os.path.isdir(there):
+        return
+    known = state.get("agent_process")
+    if process.alive(known) and known != process.agent(repo.git.env):
+        raise SessionIDConflictError(state["session_id"], there, here)
+
+
+def home(repo: Repo, state: State) -> str | None:
+    """Move the session to this worktree if it came from another; what to tell the person."""
+    there, here = state.get("worktree_path", ""), repo.worktree
+    stays = markers.is_home(repo, state)
+    state["worktree_path"] = here
+    if stays:
+        return None
+    state.pop("worktree_id", None)
+    if repo.worktree_id:
+        state["worktree_id"] = repo.worktree_id
+    return f"session '{state['session_id']}' moves from worktree '{there}' to '{here}'"
+
+
+def repeated(state: State, event: Event) -> bool:
+    """Whether this prompt was already taken: two settings files may both name our hook."""
+    turn_id = event.get("turn")
+    known = bool(turn_id) and turn_id == state.get("prompt_id")
+    return known and not event.get("notification") and state.get("phase") == phases.ACTIVE
+
+
+def go_on(repo: Repo, state: State, event: Event) -> None:
+    """The same turn continues: active again, with its baseline and verdict (behaviour.md §1)."""
+    keep_verdict(state)
+    state["phase"] = phases.ACTIVE
+    state.pop("ended_at", None)
+    touch(repo, state, event)
+
+
+def keep_verdict(state: State) -> None:
+    """After the turn's end: a verdict that its Stop cleared unused counts again; one that was
+    used is void by now, for the tip it speaks of has moved."""
+    if state.get("phase") != phases.ACTIVE and state.get("last_verdict"):
+        verdict = state["verdict"] = dict(state["last_verdict"])
+        state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
+
+
+def end_turn(repo: Repo, state: State, event: Event) -> None:
+    """TurnEnd: idle, the flag of seed 000 cleared whether it was used or not."""
+    state["phase"] = phases.transition(state.get("phase"), phases.TURN_END)[0]
+    checkpoint.clear_verdict(state)
+    touch(repo, state, event)
+
+
+def end(repo: Repo, state: State, event: Event) -> None:
+    """SessionStop: ended, with the time."""
+    state["phase"] = phases.transition(state.get("phase"), phases.SESSION_END)[0]
+    state["ended_at"] = states.timestamp()
+    touch(repo, state, event)
+
+
+def start(repo: Repo, state: State, event: Event) -> None:
+    """SessionStart of a session that is known: resumed, or its transcript replaced."""
+    phase, actions = phases.transition(state.get("phase"), phases.SESSION_START)
+    state["phase"] = phase
+    if phases.CLEAR_ENDED_AT in actions:
+        state.pop("ended_at", None)
+    touch(repo, state, event)
+
+
+def tool(repo: Repo, state: State, event: Event) -> None:
+    """Log what a tool call names to write, or the window of a shell call; no state changes
+    but the first such event's flag: this agent tells what it writes."""
+    told, session_id = event.get("tool") or {}, state["session_id"]
+    if event["event"] == "tool-start" or told.get("kind") == "write":
+        for path in told.get("input_paths") or ():
+            inside = turn_log.relative(repo, path)
+            if inside:
+                turn_log.log(repo, session_id, {"id": told.get("id"), "path": inside})
+    if told.get("kind") == "shell":
+        at = "begin" if event["event"] == "tool-start" else "end"
+        turn_log.log(repo, session_id, {"id": told.get("id"), at: time.time_ns()})

@@ -1,0 +1,116 @@
+"""What a session is told when it starts: that it is recorded, and who else works here."""
+
+from __future__ import annotations
+
+import json
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session.markers import Open
+    from gitcp.store.session.state import State
+
+_OLD, _NEW = "disable-multisession-warning", "enable-multisession-warning"
+
+
+def message(repo: Repo, objects: Objects, session_id: str, head: str) -> str:
+    """One line, and one more where other sessions of this base and worktree have checkpoints."""
+    lines = ["gitcp: this conversation will be linked to your next commit."]
+    found = others(repo, objects, session_id, head)
+    if len(found) == 1:
+        lines.append("1 other conversation has uncommitted work here; see 'gitcp status'.")
+    elif found:
+        lines.append(
+            f"{len(found)} other conversations have uncommitted work here; see 'gitcp status'."
+        )
+    return "\n".join(lines)
+
+
+def others(repo: Repo, objects: Objects, session_id: str, head: str) -> list[Open]:
+    """The markers of other sessions of this base and worktree that have checkpoints.
+
+    A session whose stream a commit carried to this base has not heard of that yet.
+    """
+    from gitcp.store.session import markers
+    from gitcp.store.stream.live import Live
+
+    live = Live(repo, objects, head)
+    return [
+        m
+        for m in markers.here(repo)
+        if m["session_id"] != session_id
+        and m["count"] > 0
+        and (m["base_commit"] == head or any(live.tip(s["id"], "") for s in m["streams"]))
+    ]
+
+
+def refusal(
+    repo: Repo, objects: Objects, state: State, event: dict[str, Any], head: str
+) -> str | None:
+    """The warning of seed 000 when it is asked for and other sessions have uncommitted work
+    here; noted in the state, for it refuses one prompt for each set of them."""
+    if not wants_warning(repo):
+        return None
+    found = others(repo, objects, state["session_id"], head)
+    told = {"sessions": sorted(m["session_id"] for m in found), "prompt": event.get("turn")}
+    before = state.get("multisession_warned") or {}
+    again = told["prompt"] and told["prompt"] == before.get("prompt")  # two settings name us
+    if not found or (told["sessions"] == before.get("sessions") and not again):
+        return None
+    state["multisession_warned"] = told
+    return warning(found)
+
+
+def wants_warning(repo: Repo) -> bool:
+    """gitcp.enable-multisession-warning; the old, inverted setting where it is silent.
+
+    The old one is read from git config and from .entire/settings.json (seed 000 "Migration").
+    """
+    if repo.config.all(f"gitcp.{_NEW}"):
+        return repo.config.flag(f"gitcp.{_NEW}")
+    if repo.config.all(f"gitcp.{_OLD}"):
+        return not repo.config.flag(f"gitcp.{_OLD}")
+    found: dict[str, Any] = {}
+    for name in ("settings.json", "settings.local.json"):
+        try:
+            with open(os.path.join(repo.worktree, ".entire", name), "rb") as f:
+                read = json.loads(f.read())
+        except (OSError, ValueError):
+            continue
+        if isinstance(read, dict):
+            options = read.get("strategy_options")
+            found |= {**(options if isinstance(options, dict) else {}), **read}
+    if isinstance(found.get(_NEW), bool):
+        return bool(found[_NEW])
+    return found.get(_OLD) is False
+
+
+def warning(sessions: list[Open]) -> str:
+    """The text of seed 000, three lines for each session."""
+    one = len(sessions) == 1
+    parts = [
+        "Warning: An existing session has uncommitted work on this branch.\n"
+        if one
+        else "Warning: Existing session(s) with uncommitted work:\n"
+    ]
+    for session in sessions:
+        files = sorted({path for stream in session["streams"] for path in stream["files"]})
+        parts.append(f"Session ID: {session['session_id']}")
+        parts.append(f"Checkpoints: {session['count']} uncommitted")
+        if files:
+            parts.append(f"Files touched: {', '.join(files)}")
+        parts.append("")
+    parts += [
+        "Starting a new session will merge with the existing session.",
+        "- If files overlap: Continue on same shadow branch",
+        "- If no overlap: Reset shadow branch (old session data will be archived)",
+        "",
+        "Options:",
+        "1. Cancel and commit existing work first",
+        "2. Continue (merge sessions): submit the prompt again",
+    ]
+    return "\n".join(parts)

@@ -1,0 +1,125 @@
+"""Markers of open sessions: what a commit could match, told without loading a state.
+
+<common>/gitcp/open/<sid> exists while a session is active or has work that is not settled.
+The sh guard of the hooks tests for it, commit hooks read it; it is renamed into place under
+the session's lock, before what it announces (git.md §5).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from gitcp.store.session import state as states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from gitcp.repo import Repo
+    from gitcp.store.session.state import State
+
+    Open = dict[str, Any]
+
+
+def marker(state: State) -> Open:
+    """What a commit hook needs of a state: its home, phase, process and unsettled paths."""
+    return {
+        "session_id": state["session_id"],
+        "agent_type": state.get("agent_type", ""),
+        "worktree_path": state.get("worktree_path", ""),
+        "worktree_id": state.get("worktree_id", ""),
+        "phase": state.get("phase", "idle"),
+        "base_commit": state.get("base_commit", ""),
+        "agent_process": state.get("agent_process"),
+        "prompt": state.get("first_prompt", ""),
+        "count": state.get("checkpoint_count", 0),
+        "tool_events": bool(state.get("tool_events")),
+        "streams": [
+            {
+                "id": s["id"],
+                "ref": s["ref"],
+                "files": {p: [f["mode"], f["oid"]] for p, f in s["files"].items()},
+            }
+            for s in state["streams"]
+            if s["files"]
+        ],
+    }
+
+
+def unsettled(state: State) -> bool:
+    """Whether anything about the session can still matter to a commit."""
+    return state.get("phase") == "active" or any(s["files"] for s in state["streams"])
+
+
+def write(repo: Repo, state: State) -> None:
+    """Make the marker tell what state says; without anything unsettled it goes."""
+    path = repo.shared("open", state["session_id"])
+    if unsettled(state):
+        data = json.dumps(marker(state), separators=(",", ":")).encode()
+        try:
+            with open(path, "rb") as f:
+                if f.read() == data:
+                    return
+        except FileNotFoundError:
+            pass
+        states.write_file(repo, path, data)
+        return
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+
+
+def save(repo: Repo, state: State) -> None:
+    """Save a state with its marker: the marker first where it appears, last where it goes."""
+    if unsettled(state):
+        write(repo, state)
+        states.save(repo, state)
+    else:
+        states.save(repo, state)
+        write(repo, state)
+
+
+def read(repo: Repo) -> list[Open]:
+    """Every marker of the repository, by session id; one cut short counts as absent."""
+    try:
+        names = sorted(os.listdir(repo.shared("open")))
+    except FileNotFoundError:
+        return []
+    return [marker for name in names if (marker := of(repo, name))]
+
+
+def of(repo: Repo, session_id: str) -> Open | None:
+    """The marker of one session; None when there is none, or one cut short."""
+    try:
+        with open(repo.shared("open", session_id), "rb") as f:
+            found: Open = json.loads(f.read())
+    except (OSError, ValueError):
+        return None
+    return found
+
+
+def paths(repo: Repo, stream_id: str) -> set[str]:
+    """The unsettled paths of a stream, whichever session of this worktree names them."""
+    return {
+        path
+        for marker in here(repo)
+        for stream in marker["streams"]
+        if stream["id"] == stream_id
+        for path in stream["files"]
+    }
+
+
+def is_home(repo: Repo, told: Mapping[str, Any]) -> bool:
+    """Whether a session, by its state or marker, has its home in this worktree.
+
+    git's name of the worktree tells, not its path: that changes when it is moved.
+    """
+    return (told.get("worktree_id") or "") == repo.worktree_id
+
+
+def here(repo: Repo) -> list[Open]:
+    """The markers of sessions whose home is this worktree."""
+    return [m for m in read(repo) if is_home(repo, m)]

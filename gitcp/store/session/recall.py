@@ -1,0 +1,156 @@
+"""The state of a session, whatever became of its file: behind its stream, lost or corrupted.
+
+Every checkpoint carries a copy of the state, and the marker tells what is unsettled; between
+them nothing that was recorded is lost (behaviour.md §1, §3).
+"""
+
+from __future__ import annotations
+
+from gitcp import trace
+from gitcp.core.git import ids
+from gitcp.errors import Error, InputError
+from gitcp.store.git import refs
+from gitcp.store.session import markers
+from gitcp.store.session import state as states
+from gitcp.store.stream import branches, checkpoint, shadow_refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session.markers import Open
+    from gitcp.store.session.state import State
+    from gitcp.store.stream.shadow_refs import Tip
+
+
+def recall(repo: Repo, objects: Objects, session_id: str) -> State | None:
+    """The state of a session; None for one that is not known.
+
+    A copy on its stream that is newer wins: we were killed between the ref and the state.
+    A file that is lost or corrupted is rebuilt from the copies and the marker.  The caller
+    holds the session's lock.
+    """
+    state = states.load(repo, session_id)
+    if state is None:
+        return _rebuilt(repo, objects, session_id)
+    copy = _newest(objects, session_id, _near(repo, objects, state))
+    if copy and copy.get("revision", 0) > state.get("revision", 0):
+        trace.note("state", f"'{session_id}' is behind its stream: taking the copy there")
+        return states.modern(copy)
+    return state
+
+
+def orphaned(repo: Repo, objects: Objects, tip: Tip) -> bool:
+    """Whether no state names a stream (003 "Conflict Handling").
+
+    A state that is merely behind it, or cannot be read, still counts: its session will settle
+    that.  So does one of the original program, which names only a base.
+    """
+    if any(s["id"] == tip["stream"] for m in markers.read(repo) for s in m["streams"]):
+        return False
+    folders = shadow_refs.metadata(objects, tip["tree"])
+    owners = {tip["session_id"], *(path.rpartition("/")[2] for path in folders)}
+    return not any(_names(repo, objects, tip, session_id) for session_id in owners)
+
+
+def forsaken(repo: Repo, objects: Objects, tip: Tip) -> bool:
+    """Whether a stream holds work that no state has taken in: lost, or killed before."""
+    try:
+        folders = shadow_refs.metadata(objects, tip["tree"])
+        for session_id in {tip["session_id"], *(path.rpartition("/")[2] for path in folders)}:
+            state = states.peek(repo, ids.session_id(session_id))
+            copy = checkpoint.read_state_copy(objects, tip, session_id)
+            if state is None or (copy and copy.get("revision", 0) > state.get("revision", 0)):
+                return True
+    except Error:
+        return True  # what cannot be read is not known to be settled
+    return False
+
+
+def _names(repo: Repo, objects: Objects, tip: Tip, session_id: str) -> bool:
+    try:
+        state = states.peek(repo, ids.session_id(session_id))
+    except InputError:
+        return False
+    if state is None:
+        return False
+    if any(stream["id"] == tip["stream"] for stream in state["streams"]):
+        return True
+    copy = checkpoint.read_state_copy(objects, tip, session_id)
+    if copy is None:
+        return bool(state["base_commit"]) and tip["base"].startswith(state["base_commit"][:7])
+    return bool(copy.get("revision", 0) > state.get("revision", 0))
+
+
+def _near(repo: Repo, objects: Objects, state: State) -> list[Tip]:
+    """The streams a checkpoint of the session could have gone to since its state was saved."""
+    home = ids.worktree_hash(str(state.get("worktree_id") or ""))
+    found = []
+    for base in dict.fromkeys((state["base_commit"], refs.head(repo) or shadow_refs.zeros(repo))):
+        if not base:
+            continue
+        plain = "refs/heads/" + ids.shadow_branch(base, home)
+        names = [plain]
+        if branches.mode(repo) == "suffix":
+            names += refs.listing(repo, f"{plain}-*")
+        for ref in names:
+            try:
+                tip = shadow_refs.read(objects, ref)
+            except Error:
+                continue
+            found += [tip] if tip else []
+    return found
+
+
+def _newest(objects: Objects, session_id: str, tips: Iterable[Tip]) -> State | None:
+    copies = []
+    for tip in tips:
+        try:
+            copy = checkpoint.read_state_copy(objects, tip, session_id)
+        except Error as e:
+            trace.note("state", f"'{tip['ref']}': {e}")
+            continue
+        copies += [copy] if copy else []
+    return max(copies, key=lambda c: int(c.get("revision", 0)), default=None)
+
+
+def _rebuilt(repo: Repo, objects: Objects, session_id: str) -> State | None:
+    marker = markers.of(repo, session_id)
+    copy = _newest(objects, session_id, shadow_refs.listing(repo, objects))
+    if copy is None and marker is None:
+        return None
+    trace.note("state", f"'{session_id}' has no state: rebuilt from its stream and marker")
+    state = states.modern(copy or states.new(repo, session_id, "", ""))
+    if marker:
+        _follow(state, marker)
+    return state
+
+
+def _follow(state: State, marker: Open) -> None:
+    """Take what the marker knows: it is written with every state, checkpoint or not."""
+    known = {stream["id"]: stream for stream in state["streams"]}
+    turns = {
+        (stream["id"], path): file["turn_id"]
+        for stream in state["streams"]
+        for path, file in stream["files"].items()
+    }
+    for key in ("agent_type", "worktree_path", "phase", "base_commit", "agent_process"):
+        state[key] = marker[key]
+    state.pop("worktree_id", None)
+    if marker.get("worktree_id"):
+        state["worktree_id"] = marker["worktree_id"]
+    state["checkpoint_count"] = marker["count"]
+    state["streams"] = [
+        {
+            "id": stream["id"],
+            "ref": stream["ref"],
+            "base_commit": known.get(stream["id"], marker)["base_commit"],
+            "files": {
+                path: {"oid": oid, "mode": mode, "turn_id": turns.get((stream["id"], path), "")}
+                for path, (mode, oid) in stream["files"].items()
+            },
+        }
+        for stream in marker["streams"]
+    ]

@@ -1,0 +1,150 @@
+"""All sessions as records: seed 003's ListSessions and GetSession."""
+
+from __future__ import annotations
+
+from gitcp.core.v1 import summary
+from gitcp.record import text
+from gitcp.store.git.prefetch import Ahead
+from gitcp.store.git.tree import read_tree
+from gitcp.store.session import session_read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from gitcp.record import Record
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session.state import State
+    from gitcp.store.v1.committed_read import SessionEntry
+
+STRATEGY = "manual-commit"
+_WINDOW = 128  # session directories whose prompts are asked for at once
+_INTERRUPTED = "[Request interrupted"  # written by the client in the person's place
+
+
+def temporary(repo: Repo, objects: Objects) -> list[Record]:
+    """A checkpoint record for each commit of every stream: 003's SessionSource."""
+    from gitcp.store.stream import shadow_refs, stream_history
+
+    chains = stream_history.chains(repo, shadow_refs.listing(repo, objects))
+    return [checkpoint for chain in chains.values() for checkpoint in chain]
+
+
+def with_states(states: Iterable[State], temporaries: Iterable[Record]) -> list[Record]:
+    """A session record for each state, its keys as they stand (gitcp-formats(5)), and
+    description, strategy, started_at and checkpoints of 003's Session."""
+    of: dict[str, list[Record]] = {}
+    for found in temporaries:
+        of.setdefault(found["session_id"], []).append(_temporary(found))
+    return [_of_state(state, of.get(state["session_id"], [])) for state in states]
+
+
+def _of_state(state: State, checkpoints: list[Record]) -> Record:
+    return {
+        "type": "session",
+        "session_id": state["session_id"],
+        "description": state.get("first_prompt") or f"{state.get('agent_type') or 'Agent'} session",
+        "strategy": state.get("strategy") or STRATEGY,
+        "started_at": state.get("started_at") or "",
+        **{k: v for k, v in state.items() if k not in ("session_id", "started_at")},
+        "checkpoints": sorted(checkpoints, key=lambda c: float(c["time"])),
+    }
+
+
+def _temporary(found: Record) -> Record:
+    keys = "oid ref message time is_task_checkpoint tool_use_id".split()
+    return {"checkpoint_id": "", **{key: found[key] for key in keys}}
+
+
+def with_stored(repo: Repo, records: list[Record], only: str = "") -> list[Record]:
+    """records, with what the permanent store has of their sessions, and its other sessions.
+
+    only: the id of the one session that is wanted.  One that has no state has no phase either.
+    """
+    from gitcp.store.v1 import committed_list
+
+    known = {r["session_id"]: r for r in records}
+    first: dict[str, tuple[float, SessionEntry]] = {}
+    for checkpoint in committed_list.listing(repo):
+        for entry in checkpoint["sessions"]:
+            name = entry["session_id"]
+            if only and name != only:
+                continue
+            made = _stored(checkpoint["checkpoint_id"], entry)
+            if name not in known:
+                known[name] = _unknown(entry)
+            if name not in first or made["time"] < first[name][0]:
+                first[name] = (made["time"], entry)
+            _add(known[name]["checkpoints"], made)
+    _tell(repo, known, first)
+    for found in known.values():
+        found["checkpoints"].sort(key=lambda c: float(c["time"]))
+    return list(known.values())
+
+
+def _add(checkpoints: list[Record], made: Record) -> None:
+    # Real data has a session twice in one checkpoint: the later one is the fuller.
+    if checkpoints and checkpoints[-1]["checkpoint_id"] == made["checkpoint_id"]:
+        checkpoints[-1] = made
+    else:
+        checkpoints.append(made)
+
+
+def _unknown(entry: SessionEntry) -> Record:
+    metadata = entry["metadata"]
+    return {
+        "type": "session",
+        "session_id": entry["session_id"],
+        "description": "",
+        "strategy": metadata.get("strategy", ""),
+        "started_at": "",
+        "agent_type": metadata.get("agent", ""),
+        "checkpoints": [],
+    }
+
+
+def _stored(checkpoint_id: str, entry: SessionEntry) -> Record:
+    metadata = entry["metadata"]
+    return {
+        "checkpoint_id": checkpoint_id,
+        "message": _intent(metadata) or f"Checkpoint: {checkpoint_id}",
+        "time": session_read.instant(metadata.get("created_at")),
+        "is_task_checkpoint": metadata.get("is_task") is True,
+        "tool_use_id": metadata.get("tool_use_id") or "",
+    }
+
+
+def _intent(metadata: dict[str, Any]) -> str:
+    told = metadata.get("summary")
+    intent = told.get("intent") if isinstance(told, dict) else None
+    return intent if isinstance(intent, str) else ""
+
+
+def _tell(
+    repo: Repo, known: dict[str, Record], first: dict[str, tuple[float, SessionEntry]]
+) -> None:
+    """Start and description of sessions without a state: from their first checkpoint."""
+    names = [name for name in first if not known[name]["description"]]
+    prompts = _prompts(repo, [first[name][1]["tree"] for name in names])
+    for name, prompt in zip(names, prompts, strict=True):
+        found, metadata = known[name], first[name][1]["metadata"]
+        found["description"] = prompt or f"{found['agent_type'] or 'Agent'} session"
+        found["started_at"] = metadata.get("created_at", "")
+
+
+def _prompts(repo: Repo, trees: list[str]) -> Iterator[str]:
+    """The first prompt of each session directory, '' where it has none."""
+    with Ahead(repo) as objects:
+        for at in range(0, len(trees), _WINDOW):
+            part = trees[at : at + _WINDOW]
+            objects.fetch(part)
+            entries = [read_tree(objects, tree) for tree in part]
+            objects.fetch(e[summary.PROMPT][1] for e in entries if summary.PROMPT in e)
+            for entry in entries:
+                blob = entry.get(summary.PROMPT)
+                said = text(objects.need(blob[1], "blob")) if blob else ""
+                typed = (p.strip() for p in said.split(summary.SEPARATOR))
+                yield next((p for p in typed if p and not p.startswith(_INTERRUPTED)), "")
+            objects.forget()

@@ -1,0 +1,112 @@
+"""Sessions as they stand, from their states: read without a change to anything.
+
+`state.load` sets a damaged file aside; a listing leaves it where it is and says what it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from gitcp.errors import Error
+from gitcp.store.session import state as states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gitcp.repo import Repo
+    from gitcp.store.session.state import State
+
+_SHOWN = 10
+
+
+def every(repo: Repo) -> list[State]:
+    """The states of all sessions; see read()."""
+    return [read(repo, name) for name in states.names(repo)]
+
+
+def read(repo: Repo, name: str) -> State:
+    """The state in a file of that name, fields and phases of today.
+
+    Of one that cannot be read only session_id, and unreadable, which says why.
+    """
+    path = os.path.join(states.folder(repo), f"{name}.json")
+    bare: State = {"session_id": name, "phase": "", "streams": [], "checkpoint_count": 0}
+    try:
+        with open(path, "rb") as f:
+            found = json.loads(f.read())
+        if not isinstance(found, dict) or not isinstance(found.get("session_id"), str):
+            raise ValueError("not the state of a session")
+    except (OSError, ValueError, RecursionError) as e:
+        return {**bare, "unreadable": str(e)}
+    found = states.modern(found)
+    found["streams"] = [s for s in found["streams"] if _is_stream(s)]
+    return found
+
+
+def _is_stream(value: object) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("files"), dict):
+        return False
+    return all(isinstance(value.get(key), str) for key in ("id", "ref"))
+
+
+def prompt(state: State) -> str:
+    """What the session was asked last, as far as its state knows it."""
+    turns = state.get("turns")
+    last = turns.get(state.get("turn_id")) if isinstance(turns, dict) else None
+    told = last.get("prompt") if isinstance(last, dict) else None
+    return str(told or state.get("first_prompt") or "")
+
+
+def pick(prefix: str, names: Iterable[str]) -> str:
+    """The session id that is prefix, or the only one that begins so.
+
+    Raises Error when there is none, or when there are several: it lists them.
+    """
+    known = sorted(set(names))
+    if prefix in known:
+        return prefix
+    found = [name for name in known if prefix and name.startswith(prefix)]
+    if not found:
+        raise Error(f"no such session: '{prefix}'")
+    if len(found) > 1:
+        shown = " ".join(found[:_SHOWN]) + (" ..." if len(found) > _SHOWN else "")
+        raise Error(f"ambiguous session id '{prefix}': {shown}")
+    return found[0]
+
+
+def instant(told: object) -> float:
+    """Seconds since 1970 of an RFC 3339 time, however many digits it has; 0 for none."""
+    from datetime import datetime
+
+    try:
+        return datetime.fromisoformat(str(told)).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def recent(repo: Repo, count: int) -> tuple[list[State], int]:
+    """The states of open sessions and the count newest others; how many are left out.
+
+    What a person looks at costs the same however many sessions there ever were.
+    """
+    opened = set(_names(repo.shared("open")))
+    others = [name for name in states.names(repo) if name not in opened]
+    others.sort(key=lambda name: _age(states.folder(repo), name))
+    shown = [name for name in states.names(repo) if name in opened] + others[:count]
+    return [read(repo, name) for name in shown], len(others[count:])
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except FileNotFoundError:
+        return []
+
+
+def _age(folder: str, name: str) -> float:
+    try:
+        return -os.stat(os.path.join(folder, f"{name}.json")).st_mtime
+    except OSError:
+        return 0

@@ -1,0 +1,196 @@
+"""The state of a session: one JSON file, changed under its lock, never half written."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+from gitcp import trace
+from gitcp.core.git import ids
+from gitcp.errors import Error
+from gitcp.lock import exclusive
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from gitcp.repo import Repo
+
+    State = dict[str, Any]  # keys: gitcp-formats(5); unknown ones are kept
+
+
+def folder(repo: Repo) -> str:
+    """Where the states of this repository are, for all of its worktrees."""
+    return os.path.join(repo.common, "entire-sessions")
+
+
+def names(repo: Repo) -> list[str]:
+    """The ids of all sessions that have a state file, sorted."""
+    try:
+        found = os.listdir(folder(repo))
+    except FileNotFoundError:
+        return []
+    return sorted(n.removesuffix(".json") for n in found if n.endswith(".json"))
+
+
+def load(repo: Repo, session_id: str) -> State | None:
+    """The state of a session, legacy fields and phases brought up to date; None without one.
+
+    A file that cannot be read as a state is set aside under <common>/gitcp/corrupt and
+    reported on standard error; the caller rebuilds what the stream still knows.
+    """
+    file = path(repo, session_id)
+    try:
+        with open(file, "rb") as f:
+            state = json.loads(f.read())
+        if not isinstance(state, dict) or state.get("session_id") != session_id:
+            raise ValueError("not the state of this session")
+    except FileNotFoundError:
+        return None
+    except ValueError as e:
+        _set_aside(repo, file, str(e))
+        return None
+    return modern(state)
+
+
+def peek(repo: Repo, session_id: str) -> State | None:
+    """What the state file says, for who does not hold its lock: nothing is set aside.
+
+    None when there is none; one that cannot be read is a state that says nothing.
+    """
+    try:
+        with open(path(repo, session_id), "rb") as f:
+            state = json.loads(f.read())
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        state = None
+    return modern(state if isinstance(state, dict) else {"session_id": session_id})
+
+
+def modern(state: State) -> State:
+    """Legacy fields of E§2.2 under their present names; unknown keys stay."""
+    for old in ("condensed_transcript_lines", "transcript_lines_at_start"):
+        lines = state.pop(old, 0)
+        if lines and not state.get("checkpoint_transcript_start"):
+            state["checkpoint_transcript_start"] = lines
+    phase = state.get("phase")
+    if phase == "active_committed":
+        state["phase"] = "active"
+    elif phase not in ("active", "idle", "ended"):
+        state["phase"] = "idle"
+    if not isinstance(state.get("streams"), list):
+        state["streams"] = []
+    state.setdefault("checkpoint_count", 0)
+    state.setdefault("base_commit", "")
+    return state
+
+
+def new(repo: Repo, session_id: str, agent_type: str, head: str) -> State:
+    """The state of a session that begins here and now, on base commit head."""
+    from gitcp.version import VERSION
+
+    state: State = {
+        "session_id": session_id,
+        "cli_version": VERSION,
+        "base_commit": head,
+        "attribution_base_commit": head,
+        "worktree_path": repo.worktree,
+        "started_at": timestamp(),
+        "phase": "idle",
+        "checkpoint_count": 0,
+        "agent_type": agent_type,
+        "streams": [],
+        "turns": {},
+    }
+    if repo.worktree_id:
+        state["worktree_id"] = repo.worktree_id
+    return state
+
+
+def save(repo: Repo, state: State) -> None:
+    """Write the state: unique temporary name, fsync, rename; files_touched follows streams."""
+    state["revision"] = state.get("revision", 0) + 1
+    touched = {name for stream in state["streams"] for name in stream["files"]}
+    state["files_touched"] = sorted(touched)
+    if not touched:
+        del state["files_touched"]
+    file = path(repo, state["session_id"])
+    write_file(repo, file, json.dumps(state, indent=2).encode() + b"\n", durable=True)
+
+
+def write_file(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:
+    """Replace a file of ours by data: whoever reads sees the old bytes or the new ones.
+
+    durable: it has to outlive a power cut, as a state does; what is told anew need not.
+    """
+    tmp = repo.shared("tmp", f"{os.getpid()}-{time.monotonic_ns()}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        fd = os.open(tmp, flags, 0o600)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(tmp), exist_ok=True)
+        fd = os.open(tmp, flags, 0o600)
+    with open(fd, "wb", buffering=0) as f:
+        f.write(data)
+        if durable:
+            os.fsync(fd)
+    try:
+        os.rename(tmp, path)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), 0o750, exist_ok=True)
+        os.rename(tmp, path)
+
+
+class held:
+    """Hold the locks of several sessions, taken in the order of their ids (git.md §2)."""
+
+    __slots__ = ("_all", "_taken")
+
+    def __init__(self, repo: Repo, session_ids: Iterable[str]) -> None:
+        self._all = [exclusive(repo, f"session-{one}") for one in sorted(set(session_ids))]
+        self._taken: list[exclusive] = []
+
+    def __enter__(self) -> None:
+        try:
+            for lock in self._all:
+                lock.__enter__()
+                self._taken.append(lock)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        while self._taken:
+            self._taken.pop().__exit__()
+
+
+def forget(repo: Repo, session_id: str) -> None:
+    """Remove a state file; the caller holds its lock and knows it is settled."""
+    os.unlink(path(repo, session_id))
+
+
+def timestamp() -> str:
+    """Now as RFC 3339 with microseconds, in UTC."""
+    seconds, micro = divmod(time.time_ns() // 1000, 1_000_000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{micro:06d}Z"
+
+
+def path(repo: Repo, session_id: str) -> str:
+    """The state file of a session; InputError for an id that cannot name a file."""
+    return os.path.join(folder(repo), ids.session_id(session_id) + ".json")
+
+
+def _set_aside(repo: Repo, path: str, why: str) -> None:
+    import sys
+
+    place = repo.shared("corrupt", f"{os.path.basename(path)}.{time.time_ns()}")
+    try:
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        os.rename(path, place)
+    except OSError as e:
+        raise Error(f"cannot set aside '{path}': {e.strerror}") from None
+    trace.note("state", f"'{path}' is not a state: {why}")
+    print(f"warning: '{path}' cannot be read ({why}); kept as '{place}'", file=sys.stderr)

@@ -1,0 +1,209 @@
+"""The work of a turn, put into a checkpoint: what changed, who wrote it, what was said."""
+
+from __future__ import annotations
+
+import time
+
+from gitcp.core.decide import stream_rules
+from gitcp.core.message import prompts
+from gitcp.errors import Error, InputError, Moved
+from gitcp.store.git.tree import Lookup, diff_trees
+from gitcp.store.session import other_sessions, tasks, turn_log
+from gitcp.store.snapshot import blobs, snapshot
+from gitcp.store.stream import branches, checkpoint, shadow_refs
+from gitcp.store.v1 import redaction, transcript
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import Entry
+    from gitcp.store.session.state import State
+    from gitcp.store.v1.transcript import Stored
+
+# Events in the middle of a turn that get a checkpoint of what it did so far.
+MIDDLE = ("subagent-end", "todo", "compact")
+# Events that find an interrupted turn: the person may have been at work since.
+LATE = ("turn-start", "session-end")
+
+
+def base_tree(objects: Objects, head: str | None) -> str | None:
+    """The tree of a commit; None for one that does not exist yet."""
+    found = objects.read(head + "^{tree}") if head and head.strip("0") else None
+    return found[0] if found else None
+
+
+class Turn:
+    """What a session's turn did so far: one scan of the worktree, and whose work it is."""
+
+    def __init__(self, repo: Repo, objects: Objects, state: State) -> None:
+        self.began = time.time_ns()
+        self.base = turn_log.baseline(repo, state["session_id"])
+        self.scan = snapshot.scan(repo)
+        self.head = self.scan.head or shadow_refs.zeros(repo)
+        self.tip = branches.current(repo, objects, state, self.head)
+        known = _known(objects, self.tip["tree"]) if self.tip else None
+        self.entries = blobs.resolve(repo, objects, self.scan, write=True, known=known)
+        self.stored = said(repo, objects, state)
+        self.changed, self.mine = _whose(repo, objects, state, self)
+
+    def end(self, repo: Repo, state: State) -> None:
+        """The turn is over: what is dirty now is what a later one, or its rest, begins with."""
+        checkpoint.clear_verdict(state)
+        turn_log.begin(repo, state["session_id"], self.head, self.entries, self.began, anew=False)
+
+
+def _known(objects: Objects, tree: str) -> Callable[[str], Entry | None] | None:
+    try:
+        return Lookup(objects, tree)
+    except Error:
+        return None  # an unreadable stream, about to be reset, keeps no blob for us
+
+
+def checkpoint_turn(
+    repo: Repo, objects: Objects, state: State, event: dict[str, Any]
+) -> str | None:
+    """Write the checkpoint of the turn so far, if some path changed in it; return its oid.
+
+    Without a change the flag is cleared: the next checkpoint or condensation takes the
+    transcript.  At the turn's end its baseline becomes what is dirty then, so that a turn
+    that goes on after its Stop is measured from there; the end of a task, and compaction,
+    come in the middle and write nothing where nothing is new since the last of them.
+    """
+    session_id, middle = state["session_id"], event["event"] in MIDDLE
+    now, step, oid = Turn(repo, objects, state), None, None
+    if now.head != state["base_commit"]:
+        # What came into HEAD since the caller looked is neither dirty nor linked yet.
+        raise Moved("HEAD", state["base_commit"], now.head)
+    new = bool(now.changed)
+    if middle and turn_log.middle(repo, session_id) == now.entries:
+        new = False
+    if event["event"] in ("subagent-end", "todo"):
+        step = tasks.step(repo, objects, state, event, now.tip)
+        if step and not new:
+            tasks.commit(repo, objects, state, step)
+        new = new and step is not None
+    if new:
+        content = _content(repo, objects, state, now, step)
+        if event["event"] in LATE:
+            content["undone"] = set()  # by the person (a stash), for all that is known
+        oid = checkpoint.write(repo, objects, state, content)
+        if middle:
+            turn_log.reach_middle(repo, session_id, now.entries)
+    if not middle:
+        now.end(repo, state)
+    return oid
+
+
+def _content(
+    repo: Repo, objects: Objects, state: State, now: Turn, step: tasks.Step | None
+) -> checkpoint.Content:
+    return {
+        "head": now.head,
+        "head_tree": base_tree(objects, now.head),
+        "entries": now.entries,
+        "seen": now.tip["oid"] if now.tip else None,
+        "mine": {path: now.entries[path] for path in now.mine if path in now.entries},
+        "undone": now.mine - set(now.entries),
+        "start": now.base["dirty"] if now.base else {},
+        "metadata": metadata(repo, objects, state, now, step),
+        "subject": step["subject"] if step else subject(state),
+        "trailers": _task_trailers(state["session_id"], step),
+    }
+
+
+def _task_trailers(session_id: str, step: tasks.Step | None) -> list[str]:
+    if step is None:
+        return []
+    return [f"Entire-Metadata-Task: {shadow_refs.METADATA}{session_id}/tasks/{step['tool_use_id']}"]
+
+
+def dirty_among(
+    repo: Repo, objects: Objects, paths: Iterable[str], head: str
+) -> dict[str, Entry | None]:
+    """Those of paths that differ from the commit head in the worktree; O(paths), no scan."""
+    before = Lookup(objects, base_tree(objects, head))
+    now = blobs.at(repo, objects, list(paths), write=True)
+    return {path: entry for path, entry in now.items() if entry != before(path)}
+
+
+def subject(state: State) -> str:
+    """The subject of a turn's commit, from its prompt, which is redacted."""
+    told = state.get("turns", {}).get(state.get("turn_id"), {}).get("prompt", "")
+    return prompts.subject(told, state.get("agent_type") or "Claude Code")
+
+
+def _whose(repo: Repo, objects: Objects, state: State, now: Turn) -> tuple[set[str], set[str]]:
+    base, stored = now.base, now.stored
+    lines = turn_log.logged(repo, state["session_id"])
+    tools: stream_rules.Tools | None = None
+    if lines or state.get("tool_events"):
+        windows = turn_log.windows(lines, time.time_ns())
+        tools = {
+            "paths": turn_log.told(lines),
+            "inside": lambda path: turn_log.inside(repo, path, windows),
+        }
+    words = stored.scan["written"] if stored and stored.scan and tools is None else []
+    return stream_rules.written(
+        base["dirty"] if base else {},
+        now.entries,
+        committed=_committed(objects, base["head"] if base else now.head, now.head),
+        foreign=other_sessions.explained(repo, state["session_id"], now.entries),
+        said=[inside for path in words if (inside := turn_log.relative(repo, path))],
+        tools=tools,
+    )
+
+
+def _committed(objects: Objects, old: str, new: str) -> set[str]:
+    if old == new:
+        return set()
+    trees = base_tree(objects, old), base_tree(objects, new)
+    return {path for path, _, _ in diff_trees(objects, *trees)}
+
+
+def said(repo: Repo, objects: Objects, state: State, whole: bool = False) -> Stored | None:
+    """The session's transcript as far as it is on disk, redacted and stored; None without."""
+    from gitcp.agents import adapter
+
+    try:
+        scan = adapter(state.get("agent_type", "")).scan
+    except InputError:
+        scan = None  # a session of an agent we do not know: kept, not understood
+    path, redactor = state.get("transcript_path"), redaction.Lazy(repo)
+    return transcript.stored(repo, objects, state["session_id"], path, redactor, scan, whole=whole)
+
+
+def spoken(repo: Repo, state: State, stored: Stored | None) -> list[str]:
+    """The session's prompts, redacted: of its transcript, and those the turns have that are
+    not in it yet."""
+    told: list[str] = []
+    if stored and stored.scan:
+        told = list(stored.scan["prompts"])
+    for one in state.get("turns", {}).values():
+        prompt = one["prompt"]
+        if prompt and not any(p[: len(prompt)] == prompt for p in told):
+            told.append(prompt)
+    return told
+
+
+def metadata(
+    repo: Repo, objects: Objects, state: State, now: Turn, step: tasks.Step | None
+) -> dict[str, Entry]:
+    """The files of the session's metadata directory on its stream: path -> entry."""
+    told = spoken(repo, state, now.stored)
+    files = {
+        "prompt.txt": prompts.prompt_txt(told).encode("utf-8", "surrogateescape"),
+        "context.md": prompts.context_md(told).encode("utf-8", "surrogateescape"),
+    }
+    files |= step["files"] if step else {}
+    if now.scan.omitted:
+        import json
+
+        files["omitted.json"] = json.dumps(now.scan.omitted, indent=2).encode() + b"\n"
+    found = {path: ("100644", objects.write("blob", data)) for path, data in files.items() if data}
+    for number, oid in enumerate(now.stored.chunks if now.stored else ()):
+        found["full.jsonl" + (f".{number:03d}" if number else "")] = ("100644", oid)
+    return found

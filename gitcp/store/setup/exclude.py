@@ -1,0 +1,55 @@
+"""Which files are git's to carry, and lines in <common>/info/exclude for those that are not."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.setup import installation
+from gitcp.record import raw, text
+from gitcp.store.git import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gitcp.core.setup.installation import Write
+    from gitcp.repo import Repo
+
+
+def tracked(repo: Repo, paths: Iterable[str]) -> list[str]:
+    """Those of paths (absolute) that are in git's index."""
+    top = os.path.realpath(repo.worktree)
+    asked = [os.path.relpath(os.path.realpath(p), top) for p in paths if inside(p, top)]
+    found = repo.git.lines("ls-files", "-z", "--", *map(raw, asked)) if asked else []
+    return [os.path.join(top, text(path)) for path in found]
+
+
+def carried(repo: Repo, paths: Iterable[str]) -> list[str]:
+    """Those of paths (absolute) that `git add -A` would take up, relative to the top."""
+    top = os.path.realpath(repo.worktree)
+    asked = [os.path.relpath(os.path.realpath(p), top) for p in paths if inside(p, top)]
+    asked = [path for path in asked if path.partition("/")[0] != ".git"]
+    tied = {os.path.relpath(path, top) for path in tracked(repo, paths)}
+    return [path for path in asked if path not in tied and not _ignored(repo, path)]
+
+
+def plan(repo: Repo, names: list[str]) -> Write:
+    """What keeps names, relative to the top, out of commits of this clone."""
+    path = os.path.join(repo.common, "info", "exclude")
+    after, lines = installation.exclude(text(files.read(path) or b""), names)
+    note = f"wrote '{path}', to keep {', '.join(names)} out of commits"
+    return {"path": path, "kind": "exclude", "data": raw(after), "note": note, "lines": lines}
+
+
+def inside(path: str, folder: str) -> bool:
+    """Whether a path, links followed, is below a directory."""
+    real = os.path.realpath(folder)
+    return os.path.realpath(path).startswith(real + os.sep)
+
+
+def _ignored(repo: Repo, path: str) -> bool:
+    # check-ignore does not work at all with literal pathspecs.
+    env = {"GIT_LITERAL_PATHSPECS": "0"}
+    asked = b"./" + raw(path) + b"\0"
+    status, _ = repo.git.run("check-ignore", "-z", "--stdin", stdin=asked, ok=(0, 1), env=env)
+    return status == 0

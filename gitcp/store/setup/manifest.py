@@ -1,0 +1,151 @@
+"""What was installed, and what stood there before: so that all of it can be taken out again.
+
+<common>/gitcp/installed/manifest.json names each file with the hash we left it at; the bytes
+before are kept beside it.  An entry is written before the file it announces.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from gitcp.errors import Error
+from gitcp.store.git import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from gitcp.core.setup.installation import Write
+
+    Entry = dict[str, Any]  # path, kind, before, after, mode, dirs and facts of the kind
+    Strip = Callable[[Entry, bytes], bytes | None]
+
+
+class Manifest:
+    """The record of one installation.  folder: where it is kept; home: paths in there are
+    stored relative to it, so that a repository can be moved."""
+
+    def __init__(self, folder: str, home: str) -> None:
+        self._folder, self._home = folder, home
+        data = files.read(os.path.join(folder, "manifest.json"))
+        try:
+            self.entries: list[Entry] = json.loads(data)["files"] if data else []
+        except (ValueError, KeyError, TypeError):
+            raise Error(f"'{folder}/manifest.json' is damaged") from None
+
+    def find(self, path: str) -> Entry | None:
+        """What is known of a file, None when we did not write it."""
+        return next((e for e in self.entries if self.path(e) == path), None)
+
+    def path(self, entry: Entry) -> str:
+        """Where the file of an entry is, absolute."""
+        return os.path.normpath(os.path.join(self._home, entry["path"]))
+
+    def intact(self, entry: Entry) -> bool:
+        """Whether nobody has touched the file since we wrote it."""
+        return bool(files.digest(files.read(self.path(entry)) or b"") == entry["after"])
+
+    def put(self, write: Write, strip: Strip) -> None:
+        """Write one file.  What it was before our first touch is what will be restored.
+
+        strip tells what a file that was touched since would be without us.
+        """
+        path, entry = write["path"], self.find(write["path"]) or {}
+        old = files.read(path)
+        before = old
+        if entry and old is not None:
+            before = self._before(entry) if self.intact(entry) else strip(entry, old)
+        aside = write.get("aside") or entry.get("aside")
+        made = [self._stored(folder) for folder in files.missing(os.path.dirname(path))]
+        new: Entry = {
+            "path": self._stored(path),
+            "kind": write["kind"],
+            "before": None if before is None or aside else self._keep(before),
+            "mode": None if old is None else os.stat(path).st_mode & 0o7777,
+            "after": files.digest(write["data"]),
+            "dirs": [*entry.get("dirs", ()), *made],
+            "aside": aside,
+            "agent": write.get("agent"),
+            "lines": [*entry.get("lines", ()), *write.get("lines", ())],
+        }
+        self.entries = [*(e for e in self.entries if e is not entry), new]
+        self.save()
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if write.get("aside"):
+            files.set_aside(path, path + write["aside"])
+        _replace(new, path, write["data"])
+
+    def restore(self, entry: Entry, strip: Strip) -> str:
+        """Take one file out; return what was done: restored, removed, edited, kept or gone.
+
+        strip gives the bytes without what is ours, None when nothing else is left.
+        """
+        path, done = self.path(entry), "gone"
+        old = files.read(path)
+        if old is not None:
+            touched = files.digest(old) != entry["after"]
+            left = strip(entry, old) if touched else None
+            done = self._back(entry, path) if left is None else _leave(entry, path, old, left)
+        elif entry["aside"] and os.path.lexists(path + entry["aside"]):
+            done = self._back(entry, path)  # our hook is gone, theirs still waits
+        for folder in reversed(entry["dirs"]):
+            files.remove_if_empty(os.path.join(self._home, folder))
+        self.entries.remove(entry)
+        self.save()
+        return done
+
+    def save(self) -> None:
+        """Write the record; without entries it goes, and with it the bytes that were kept."""
+        if self.entries:
+            os.makedirs(self._folder, 0o700, exist_ok=True)
+            data = json.dumps({"version": 1, "files": self.entries}, indent=1).encode()
+            files.replace(os.path.join(self._folder, "manifest.json"), data + b"\n", 0o600)
+        elif os.path.isdir(self._folder):
+            for name in os.listdir(self._folder):
+                os.unlink(os.path.join(self._folder, name))
+            files.remove_if_empty(self._folder)
+
+    def _back(self, entry: Entry, path: str) -> str:
+        aside = path + (entry["aside"] or "")
+        if aside != path and os.path.lexists(aside):
+            os.replace(aside, path)
+            return "restored"
+        before = self._before(entry)
+        if before is None:
+            os.unlink(path)
+            return "removed"
+        _replace(entry, path, before, entry["mode"])
+        return "restored"
+
+    def _before(self, entry: Entry) -> bytes | None:
+        name = entry["before"]
+        data = files.read(os.path.join(self._folder, name)) if name else None
+        if name and data is None:
+            raise Error(f"'{self._folder}/{name}', the bytes of '{entry['path']}', is missing")
+        return data
+
+    def _keep(self, data: bytes) -> str:
+        name = files.digest(data)
+        os.makedirs(self._folder, 0o700, exist_ok=True)
+        files.replace(os.path.join(self._folder, name), data, 0o600)
+        return name
+
+    def _stored(self, path: str) -> str:
+        around = os.path.dirname(self._home) + os.sep
+        return os.path.relpath(path, self._home) if path.startswith(around) else path
+
+
+def _replace(entry: Entry, path: str, data: bytes, mode: int | None = None) -> None:
+    if mode is None and entry["kind"] == "hook":
+        mode = files.executable()
+    # The configuration is replaced in git's own way, which excludes others.
+    files.replace(path, data, mode, tmp=path + ".lock" if entry["kind"] == "config" else None)
+
+
+def _leave(entry: Entry, path: str, old: bytes, left: bytes) -> str:
+    if left == old:
+        return "kept"
+    _replace(entry, path, left, os.stat(path).st_mode & 0o7777)
+    return "edited"

@@ -1,0 +1,155 @@
+"""Take over from the original program: its settings, its states, its data (E§1, E§14)."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from gitcp.core.git import ids
+from gitcp.core.setup import entire_settings
+from gitcp.errors import Error
+from gitcp.store.git import files, refs
+from gitcp.store.session import markers
+from gitcp.store.session import state as states
+from gitcp.store.stream import shadow_refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.core.setup.installation import Write
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session.state import State
+    from gitcp.store.setup.manifest import Entry
+
+_STORED = "refs/heads/entire/checkpoints/v1"
+_OTHERS = "refs/remotes/*/entire/checkpoints/v1 refs/notes/gitcp"
+_LEGACY = "refs/heads/entire/sessions refs/remotes/*/entire/sessions"
+
+
+def settings(repo: Repo) -> tuple[dict[str, str], list[str]]:
+    """git config key -> value from Entire's settings and old names, where git's is silent."""
+    found: list[dict[str, Any]] = []
+    notes = []
+    for name in ("settings.json", "settings.local.json"):
+        path = os.path.join(repo.worktree, ".entire", name)
+        data = files.read(path)
+        try:
+            given = json.loads(data) if data else {}
+            found.append(given if isinstance(given, dict) else {})
+        except ValueError as e:
+            found.append({})
+            notes.append(f"'{path}' is not JSON and is ignored: {e}")
+    values, more = entire_settings.translate(entire_settings.merge(*found))
+    for section in ("entire", "gitcp"):
+        old = f"{section}.{entire_settings.OLD_WARNING}"
+        if repo.config.all(old):
+            values[entire_settings.WARNING] = "false" if repo.config.flag(old) else "true"
+    silent = {key: value for key, value in values.items() if not repo.config.all(key)}
+    return silent, notes + more
+
+
+def plan_config(repo: Repo, values: dict[str, str]) -> Write | None:
+    """The repository's configuration with values set; None when it says so already."""
+    new = {key: v for key, v in values.items() if repo.config.get(key, "\0") != v}
+    old = f"gitcp.{entire_settings.OLD_WARNING}"
+    if not new and not repo.config.all(old):
+        return None
+    path = os.path.realpath(os.path.join(repo.common, "config"))
+    data = files.read(path) or b""
+    for key, value in new.items():
+        data = _config(repo, data, key, value)
+    before, data = data, _config(repo, data, "--unset-all", old)
+    if not new and data == before:
+        return None  # the old name is in a file that is not the repository's
+    lines = [f"{key}={value}" for key, value in new.items()]
+    said = ", ".join(lines)
+    return {
+        "path": path,
+        "kind": "config",
+        "data": data,
+        "lines": lines,
+        "note": f"set {said or f'no more {old}'}",
+    }
+
+
+def without_values(repo: Repo, entry: Entry, data: bytes) -> bytes:
+    """A configuration without those of our values that still are what we set."""
+    for line in entry["lines"]:
+        key, _, value = line.partition("=")
+        data = _config(repo, data, "--fixed-value", "--unset-all", key, value)
+    return data
+
+
+def _config(repo: Repo, data: bytes, *args: str) -> bytes:
+    """The bytes of a configuration file after `git config` was told args; 5: nothing to unset."""
+    path = repo.shared("tmp", f"config-{os.getpid()}")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    try:
+        files.replace(path, data, 0o600)
+        repo.git.run("config", "--file", path, *args, ok=(0, 5))
+        return files.read(path) or b""
+    finally:
+        os.unlink(path)
+
+
+def refuse_branches(repo: Repo) -> None:
+    """Raise Error when a branch of the person's stands where ours have to go."""
+    for name in ("entire", "entire/checkpoints"):
+        if refs.read(repo, f"refs/heads/{name}"):
+            way = f"git branch -m {name} <another name>"
+            raise Error(f"branch '{name}' is in the way of gitcp's 'entire/…': rename it ({way})")
+
+
+def mark(repo: Repo) -> None:
+    """Make the markers of the sh guard for data that is there already (git.md §5)."""
+    found = refs.listing(repo, _STORED, *_OTHERS.split(), *_LEGACY.split())
+    for name, wanted in (("linked", bool(found)), ("unpushed", _STORED in found)):
+        path = repo.shared(name)
+        if wanted and not os.path.exists(path):
+            files.replace(path, b"")
+
+
+def adopt(repo: Repo, objects: Objects) -> list[str]:
+    """Let commits see the sessions the original program left unsettled; return their ids.
+
+    Its states name no streams: the files a session touched are looked up on its branch.
+    """
+    taken = []
+    for name in states.names(repo):
+        try:
+            ids.session_id(name)
+        except Error:
+            continue
+        with states.held(repo, [name]):
+            state = states.load(repo, name)
+            if state and not state["streams"] and _give_stream(objects, state):
+                markers.save(repo, state)
+                taken.append(name)
+            elif state and markers.unsettled(state):
+                markers.write(repo, state)
+    return taken
+
+
+def _give_stream(objects: Objects, state: State) -> bool:
+    touched, base = set(state.get("files_touched") or ()), str(state["base_commit"])
+    home = ids.worktree_hash(str(state.get("worktree_id") or ""))
+    names = (f"{shadow_refs.BRANCHES}{base[:7]}-{home}", shadow_refs.BRANCHES + base[:7])
+    for ref in names if touched and len(base) >= 7 else ():
+        try:
+            tip = shadow_refs.read(objects, ref)
+        except Error:
+            continue
+        if tip is not None:
+            recorded = shadow_refs.recorded(objects, {**tip, "base": base})
+            held = {path: e for path, e in recorded.items() if path in touched}
+            files_ = {
+                path: {"oid": e[1] if e else "", "mode": e[0] if e else "000000", "turn_id": ""}
+                for path, e in held.items()
+            }
+            if files_:
+                stream = {"id": tip["stream"], "ref": ref, "base_commit": base, "files": files_}
+                state["streams"] = [stream]
+            return bool(files_)
+    return False

@@ -1,0 +1,130 @@
+"""Commits with the sessions behind them: one pass of `git log`, one `cat-file --batch`."""
+
+from __future__ import annotations
+
+from gitcp.core.message import trailers
+from gitcp.core.v1 import session_part, summary
+from gitcp.errors import Error, GitError
+from gitcp.record import text
+from gitcp.store.git import notes
+from gitcp.store.git.prefetch import Ahead
+from gitcp.store.git.tree import read_tree
+from gitcp.store.v1 import committed_read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitcp.record import Record
+    from gitcp.repo import Repo
+    from gitcp.store.git.tree import Tree
+    from gitcp.store.v1.committed_read import Checkpoint
+
+_KEYS = "oid tree parents author email date day time message".split()
+_FORMAT = "%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%as%x00%ct%x00%s%x00%B%x00%N%x00%x00"
+_LOG = f"log --no-color --no-show-signature --no-notes --notes={notes.REF} --format={_FORMAT}"
+# All branches and tags, without the histories that nobody's commits are on.
+ALL = (
+    "--exclude=refs/heads/entire/*",
+    "--exclude=refs/remotes/*/entire/*",
+    "--exclude=refs/notes/*",
+    "--exclude=refs/gitcp/*",
+    "--all",
+)
+_WINDOW = 128  # commits whose checkpoints are read at once
+
+
+def listing(repo: Repo, revisions: Sequence[str], options: Sequence[str] = ()) -> Iterator[Record]:
+    """A commit record for each commit of the revisions (none: HEAD), as git log has them.
+
+    options: of git log that choose commits, such as ALL.  checkpoints: the ids of its last
+    trailer block, then of its note, each with its sessions; missing where the store here has
+    none.  Raises Error for what git takes for no revision.
+    """
+    window = []
+    with Ahead(repo) as objects:
+        store = _Store(repo, objects)
+        for commit in commits(repo, revisions, options):
+            window.append(commit)
+            if len(window) == _WINDOW:
+                yield from store.behind(window)
+                window = []
+        yield from store.behind(window)
+
+
+def commits(repo: Repo, revisions: Sequence[str], options: Sequence[str] = ()) -> list[Record]:
+    """The commits of listing() with the ids they carry, nothing looked up."""
+    chosen = [*options, "--end-of-options", *revisions, "--"]
+    try:
+        _, out = repo.git.run(*_LOG.split(), *chosen)
+    except GitError as e:
+        # Without a command whose format nobody wants to see.
+        raise Error(e.said.removeprefix("fatal: ").partition("\n")[0]) from None
+    return [_commit(item) for item in out.split(b"\0\0\n") if item]
+
+
+def _commit(item: bytes) -> Record:
+    *fields, message, note = item.split(b"\0", len(_KEYS) + 1)
+    found: Record = {"type": "commit", **dict(zip(_KEYS, map(text, fields), strict=True))}
+    found["parents"] = found["parents"].split()
+    found["time"] = int(found["time"] or 0)
+    linked = dict.fromkeys(trailers.read(message), "trailer")
+    for name in notes.parse(note):
+        linked.setdefault(name, "note")
+    found["checkpoints"] = [{"checkpoint_id": i, "linked": how} for i, how in linked.items()]
+    return found
+
+
+class _Store:
+    """The permanent store, asked for many checkpoints at a time."""
+
+    def __init__(self, repo: Repo, objects: Ahead) -> None:
+        self._repo, self._objects = repo, objects
+        self._refs: list[str] | None = None
+
+    def behind(self, window: Iterable[Record]) -> Iterator[Record]:
+        """The commits of window with the sessions behind them."""
+        wanted = list(window)
+        names = [c["checkpoint_id"] for commit in wanted for c in commit["checkpoints"]]
+        found = self._load(list(dict.fromkeys(names)))
+        for commit in wanted:
+            for told in commit["checkpoints"]:
+                checkpoint = found.get(told["checkpoint_id"])
+                told.update(self._told(checkpoint) if checkpoint else {"missing": True})
+            yield commit
+        self._objects.forget()
+
+    def _load(self, names: list[str]) -> dict[str, Checkpoint]:
+        found: dict[str, Checkpoint] = {}
+        if names and self._refs is None:
+            self._refs = committed_read.everywhere(self._repo)
+        for ref in self._refs or ():
+            left = {f"{ref}:{n[:2]}/{n[2:]}": n for n in names if n not in found}
+            self._objects.fetch(left)
+            trees = {name: got[0] for at, name in left.items() if (got := self._objects.read(at))}
+            self._prepare(list(trees.values()))
+            for name, tree in trees.items():
+                found[name] = committed_read.load(self._objects, name, ref, tree)
+        return found
+
+    def _prepare(self, trees: list[str]) -> None:
+        """Have at hand what load() and _told() will read of the checkpoints."""
+        entries = self._trees(trees)
+        below = [e[n][1] for e in entries for n in committed_read.directories(e, {}) if n]
+        inner = self._trees(below)
+        names = (summary.METADATA, summary.PROMPT)
+        self._objects.fetch(e[n][1] for e in [*entries, *inner] for n in names if n in e)
+
+    def _trees(self, oids: list[str]) -> list[Tree]:
+        self._objects.fetch(oids)
+        return [read_tree(self._objects, oid) for oid in oids]
+
+    def _told(self, checkpoint: Checkpoint) -> Record:
+        contents = []
+        for entry in checkpoint["sessions"]:
+            blob = read_tree(self._objects, entry["tree"]).get(summary.PROMPT)
+            said = text(self._objects.need(blob[1], "blob")) if blob else ""
+            contents.append(session_part.session(entry["metadata"], said.split(summary.SEPARATOR)))
+        root = checkpoint["summary"]
+        names = [part["session_id"] for part in contents]
+        return {"strategy": root.get("strategy") or "", "sessions": names, "contents": contents}

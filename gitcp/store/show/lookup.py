@@ -1,0 +1,97 @@
+"""What a person means by a name: a commit, a checkpoint or a session."""
+
+from __future__ import annotations
+
+from gitcp.core.git import ids
+from gitcp.errors import Error, InputError
+from gitcp.record import raw
+from gitcp.store.git.tree import read_tree
+from gitcp.store.session import session_read
+from gitcp.store.session import state as states
+from gitcp.store.stream import shadow_refs
+from gitcp.store.v1 import committed_list, committed_read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+    Subject = tuple[str, str]  # "commit", "temporary", "checkpoint" or "session"; oid or id
+
+_HEX = frozenset("0123456789abcdef")
+_STORED = ("Checkpoint: ", "Finalize transcript for Checkpoint: ")
+
+
+def resolve(repo: Repo, objects: Objects, name: str) -> Subject:
+    """What name stands for: a revision of git, else a checkpoint or session id or its beginning.
+
+    A whole checkpoint id goes before a commit that begins so.  Raises Error when nothing is
+    meant, or several things are: it lists them.
+    """
+    if not name or any(c < " " for c in name):
+        raise InputError(f"not a name: {name!a}")
+    if ids.is_checkpoint_id(name) and committed_read.find(repo, objects, name):
+        return "checkpoint", name
+    commit = _revision(repo, name)
+    if commit:
+        return _of_commit(objects, commit)
+    checkpoints = list(_beginning(repo, objects, name))
+    sessions = [n for n in states.names(repo) if n.startswith(name)]
+    if name not in sessions and len(checkpoints) + len(sessions) > 1:
+        raise Error(f"ambiguous name '{name}': {' '.join([*checkpoints, *sessions][:20])}")
+    if sessions:
+        return "session", name if name in sessions else sessions[0]
+    if checkpoints:
+        return "checkpoint", checkpoints[0]
+    return "session", _stored(repo, name)
+
+
+def _revision(repo: Repo, name: str) -> str | None:
+    """The oid of the commit that git understands by name."""
+    args = ("rev-parse", "-q", "--verify", "--end-of-options", raw(name) + b"^{commit}")
+    status, out = repo.git.run(*args, ok=(0, 1, 128))
+    if status == 0:
+        return out.decode().strip()
+    if len(name) < 4 or not _HEX.issuperset(name):
+        return None
+    begin = repo.git.lines("rev-parse", f"--disambiguate={name}", sep=b"\n")
+    if len(begin) > 1:
+        kinds = repo.git.run("cat-file", "--batch-check", stdin=b"\n".join(begin) + b"\n")[1]
+        found = [line.split()[0].decode() for line in kinds.splitlines() if b" commit " in line]
+        if len(found) > 1:
+            raise Error(f"ambiguous commit '{name}': {' '.join(found)}")
+    return None
+
+
+def _of_commit(objects: Objects, oid: str) -> Subject:
+    message = objects.need(oid, "commit").partition(b"\n\n")[2].decode(errors="replace")
+    subject = message.partition("\n")[0]
+    if shadow_refs.trailer(message, "Entire-Session"):
+        last = subject.rpartition(" ")[2]
+        if subject.startswith(_STORED) and ids.is_checkpoint_id(last):
+            return "checkpoint", last
+        return "temporary", oid
+    return "commit", oid
+
+
+def _beginning(repo: Repo, objects: Objects, prefix: str) -> Iterator[str]:
+    """The ids of committed checkpoints that begin with prefix."""
+    if len(prefix) > 12 or not _HEX.issuperset(prefix):
+        return
+    found = set()
+    for ref in committed_read.everywhere(repo):
+        tip = objects.read(f"{ref}^{{tree}}")
+        for shard, (_, oid) in (read_tree(objects, tip[0]) if tip else {}).items():
+            if len(shard) == 2 and shard.startswith(prefix[:2]):
+                found |= {shard + rest for rest in read_tree(objects, oid)}
+    yield from sorted(i for i in found if i.startswith(prefix) and ids.is_checkpoint_id(i))
+
+
+def _stored(repo: Repo, name: str) -> str:
+    every = (s["session_id"] for c in committed_list.listing(repo) for s in c["sessions"])
+    names = [n for n in every if n.startswith(name)]
+    if not names:
+        raise Error(f"no such commit, checkpoint or session: '{name}'")
+    return session_read.pick(name, names)

@@ -1,0 +1,104 @@
+"""Files of the worktree as entries of a tree: hashed, and stored where asked for."""
+
+from __future__ import annotations
+
+import stat
+
+from gitcp.core.decide import omission
+from gitcp.core.git.porcelain import COMMIT, GONE, Status
+from gitcp.store.git.tree import TREE, Lookup
+from gitcp.store.snapshot.changes import Scan
+from gitcp.store.snapshot.hashing import Hasher
+from gitcp.store.snapshot.worktree import Worktree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import Entry
+
+    Known = Callable[[str], Entry | None]
+    Entries = dict[str, Entry | None]
+
+
+def resolve(
+    repo: Repo, objects: Objects, scan: Scan, *, write: bool, known: Known | None = None
+) -> Entries:
+    """Every change of scan as an entry (None: gone); write: its blob is stored.
+
+    What turns out to be as in HEAD is dropped, and so is what cannot be read and is not
+    tracked, which joins scan.omitted.  known(path) is an entry that some ref holds: a cached
+    oid equal to it is not written again.  Raises Error naming a tracked file it cannot read.
+    """
+    if not scan.changes:
+        return {}
+    found = Hasher(objects, scan, _head(objects, scan.head), write, known).entries(whole=True)
+    return {path: e for path, e in found.items() if e != scan.changes[path].was}
+
+
+def confirm(objects: Objects, scan: Scan) -> None:
+    """Take out of scan.changes what only hashing shows to be as in HEAD (Change.sure)."""
+    doubtful = {path: c for path, c in scan.changes.items() if not c.sure and c.mode != GONE}
+    if doubtful:
+        part = Scan(scan.worktree, Status())
+        part.changes = doubtful
+        found = Hasher(objects, part, _head(objects, scan.head), False, None).entries(whole=False)
+        for path, change in doubtful.items():
+            if found.get(path) == change.was:
+                del scan.changes[path]
+
+
+def at(repo: Repo, objects: Objects, paths: Iterable[str], *, write: bool) -> Entries:
+    """What stands at these paths of the worktree now, changed or not; O(paths), no scan.
+
+    None where nothing of this repository stands: absent, a directory, behind a symbolic link
+    or in a nested repository.  What a snapshot leaves out (untracked and too large or
+    unreadable, a fifo, …) is not in the answer.  Raises Error as resolve() does.
+    """
+    return looked(repo, objects, paths, write=write)[0]
+
+
+def looked(
+    repo: Repo, objects: Objects, paths: Iterable[str], *, write: bool, capped: bool = True
+) -> tuple[Entries, list[dict[str, str]]]:
+    """at(), and what it leaves out with the reasons, as in Scan.omitted.
+
+    capped: gitcp.max-file-size counts.
+    """
+    head = _head(objects, "HEAD")
+    scan = Scan(Worktree(repo), Status())
+    most = repo.config.size("gitcp.max-file-size", omission.FILE_SIZE)
+    found: Entries = {}
+    for path in paths:
+        st = None if _elsewhere(scan.worktree, path, head) else scan.look(path)
+        was = head(path) if st else None
+        if capped and st and not was and stat.S_ISREG(st.st_mode) and st.st_size > most:
+            scan.omit(path, "too-large")
+        elif st:
+            scan.present(path, was, st)
+        # A submodule that has not moved is no change.
+        found[path] = was if st and was and was[0] == COMMIT else None
+    found |= Hasher(objects, scan, head, write, None).entries(whole=False)
+    for item in scan.omitted:
+        found.pop(item["path"], None)
+    return found, scan.omitted
+
+
+def _elsewhere(work: Worktree, path: str, head: Known) -> bool:
+    """Whether path is in a nested repository: one begins above it, and HEAD has no tree there."""
+    return any((head(folder) or GONE)[0] != TREE for folder in work.repositories(path))
+
+
+def _head(objects: Objects, commit: str | None) -> Known:
+    """HEAD's entry of a path; HEAD is read when it is first asked for."""
+    lookups: list[Lookup] = []
+
+    def entry(path: str) -> Entry | None:
+        if not lookups:
+            found = objects.read(f"{commit}^{{tree}}") if commit else None
+            lookups.append(Lookup(objects, found[0] if found else None))
+        return lookups[0](path)
+
+    return entry

@@ -1,0 +1,132 @@
+"""From what git status says to what a snapshot must know of each path."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.git.porcelain import COMMIT, GONE
+from gitcp.errors import Error
+from gitcp.record import text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gitcp.core.git.porcelain import Row, Status
+    from gitcp.store.git.tree import Entry
+    from gitcp.store.snapshot.worktree import Worktree
+
+
+class Change:
+    """A path whose state in the worktree is not HEAD's, or may not be.
+
+    mode: GONE when nothing is there.  oid: None until hashed.  kind: 'tracked' (by HEAD) or
+    'untracked'.  was: HEAD's entry.  sure: git compared contents; else only hashing tells.
+    """
+
+    __slots__ = ("kind", "mode", "oid", "st", "sure", "was")
+
+    def __init__(self, mode: str, was: Entry | None, st: os.stat_result | None = None) -> None:
+        self.mode, self.was, self.st = mode, was, st
+        self.oid: str | None = None
+        self.kind = "tracked" if was else "untracked"
+        self.sure = True
+
+
+class Scan:
+    """head: commit or None when unborn; branch: its name or None when detached.
+
+    changes: path -> Change, in no order; omitted: [{'path', 'reason'}], what a snapshot
+    leaves out (reasons: behaviour.md §3).
+    """
+
+    __slots__ = ("branch", "changes", "head", "omitted", "worktree")
+
+    def __init__(self, worktree: Worktree, seen: Status) -> None:
+        self.worktree, self.head, self.branch = worktree, seen.head, seen.branch
+        self.changes: dict[str, Change] = {}
+        self.omitted: list[dict[str, str]] = []
+
+    def omit(self, path: str, reason: str) -> None:
+        self.omitted.append({"path": path, "reason": reason})
+
+    def rows(self, rows: Iterable[Row]) -> list[str]:
+        """Take in what our index knows; return the paths that only it knows.
+
+        Those were in a HEAD of the past: they are untracked now, or ignored.
+        """
+        alone = []
+        for row in rows:
+            st = None if row.y == "D" else self.look(row.path)
+            if row.head is None:
+                if st:
+                    alone.append(row.path)
+            elif st is None:
+                self.changes[row.path] = Change(GONE, row.head)
+            else:
+                self.present(row.path, row.head, st, sure=row.x == ".")
+        return alone
+
+    def look(self, path: str) -> os.stat_result | None:
+        """lstat of a path that must not be missed; raise Error where it cannot be seen."""
+        try:
+            return self.worktree.look(path)
+        except PermissionError:
+            raise Error(f"cannot read '{path}': Permission denied") from None
+
+    def untracked(self, path: str) -> None:
+        """Take in a path that our index does not know; a nested repository ends in '/'."""
+        name = path.rstrip("/")
+        before = self.changes.get(name)
+        if before is None or before.mode == GONE:
+            st = self.look(name)
+            if st:
+                self.present(name, before.was if before else None, st)
+
+    def present(self, path: str, was: Entry | None, st: os.stat_result, sure: bool = True) -> None:
+        """Take in a path where something stands; was is HEAD's entry."""
+        mode = self.worktree.mode(st, was)
+        if mode == COMMIT:
+            self._folder(path, was)
+            return
+        if mode is None:
+            self.omit(path, self.worktree.special(st))
+            if was:
+                self.changes[path] = Change(GONE, was)
+            return
+        self.changes[path] = change = Change(mode, was, st)
+        change.sure = sure
+
+    def _folder(self, path: str, was: Entry | None) -> None:
+        if not self.worktree.has_git(path):
+            if was and was[0] != COMMIT:  # a file gave way to a directory
+                self.changes[path] = Change(GONE, was)
+            return  # a submodule that is not checked out has not changed
+        oid, why = self.worktree.nested(path)
+        if oid and (COMMIT, oid) != was:
+            self.changes[path] = change = Change(COMMIT, was)
+            change.oid = oid
+        elif not oid:
+            self.omit(path, why)
+
+    def specials(self, folders: Iterable[str]) -> list[tuple[str, str]]:
+        """(path, reason) of the fifos, sockets and devices in these directories."""
+        found = []
+        for folder in folders:
+            try:
+                with os.scandir(self.worktree.full(folder)) as entries:
+                    odd = [e for e in entries if not _plain(e)]
+            except OSError:
+                continue
+            for entry in odd:
+                path = os.path.join(folder, text(entry.name))
+                found.append((path, self.worktree.special(entry.stat(follow_symlinks=False))))
+        return found
+
+
+def _plain(entry: os.DirEntry[bytes]) -> bool:
+    return (
+        entry.is_file(follow_symlinks=False)
+        or entry.is_dir(follow_symlinks=False)
+        or entry.is_symlink()
+    )

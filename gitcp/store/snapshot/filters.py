@@ -1,0 +1,97 @@
+"""Which files git converts on their way into a blob, told without asking git.
+
+A file is plain when nothing could apply to it: no core.autocrlf and no attributes file on
+its way.  All else is left to git; what the attributes say is git's business.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from gitcp.record import raw
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import Entry
+    from gitcp.store.snapshot.worktree import Worktree
+
+_SYSTEM = ("/etc/gitattributes", "/usr/local/etc/gitattributes")
+_FALSE = ("false", "no", "off", "0", "")
+_KEYS = ("core.autocrlf", "core.eol", "core.checkroundtripencoding")
+_FILTER = re.compile(rb"filter=([^\s]+)")
+
+
+class Filters:
+    """way(path) is '' for a plain file, else a name for all that decides its conversion."""
+
+    def __init__(
+        self, worktree: Worktree, objects: Objects, head: Callable[[str], Entry | None]
+    ) -> None:
+        self._work, self._objects, self._head = worktree, objects, head
+        config = worktree.repo.config
+        self._converts = config.get("core.autocrlf", "no").lower() not in _FALSE
+        self._sparse = config.flag("core.sparsecheckout")
+        self._everywhere = b"\0".join(filter(None, map(_content, self._global())))
+        self._absent: set[str] = set()
+        self._folders: dict[str, bytes] = {}
+        self._ways: dict[bytes, str] = {}
+
+    def way(self, path: str) -> str:
+        attributes = self._at(path.rpartition("/")[0])
+        if not attributes and not self._converts:
+            return ""
+        if attributes not in self._ways:
+            self._ways[attributes] = self._objects.hash("blob", self._settings(attributes))
+        return self._ways[attributes]
+
+    def from_head(self, path: str) -> list[str]:
+        """The .gitattributes over path that sparse checkout left in HEAD alone."""
+        folders = path.split("/")[:-1]
+        names = ["/".join([*folders[:n], ".gitattributes"]) for n in range(len(folders) + 1)]
+        return [name for name in names if name in self._absent]
+
+    def _at(self, folder: str) -> bytes:
+        """All attributes in force in a folder, one after another; b'' for none."""
+        if folder not in self._folders:
+            above = self._at(folder.rpartition("/")[0]) if folder else self._everywhere
+            name = f"{folder}/.gitattributes".lstrip("/")
+            here = _content(self._work.full(name))
+            if here is None and self._sparse:  # git reads it from the index then
+                entry = self._head(name)
+                here = self._objects.need(entry[1], "blob") if entry else None
+                self._absent.update([name] if here else [])
+            # The folder's name keeps equal rules of different folders apart.
+            own = b"%s\0%s\0" % (raw(folder), here) if here else b""
+            self._folders[folder] = above + own
+        return self._folders[folder]
+
+    def _settings(self, attributes: bytes) -> bytes:
+        config = self._work.repo.config
+        parts = [config.get(key) for key in _KEYS]
+        for found in sorted(set(_FILTER.findall(attributes))):
+            name = found.decode("utf-8", "surrogateescape")
+            parts += [config.get(f"filter.{name}.{key}") for key in ("clean", "process")]
+        return b"\0".join([*map(raw, parts), attributes])
+
+    def _global(self) -> list[bytes]:
+        repo = self._work.repo
+        env = repo.git.env
+        base = env.get("XDG_CONFIG_HOME") or os.path.join(env.get("HOME", ""), ".config")
+        named = repo.config.get("core.attributesfile")
+        if named and not os.path.isfile(os.path.join(repo.worktree, os.path.expanduser(named))):
+            self._converts = True  # git may know better where it is
+        named = os.path.expanduser(named) or os.path.join(base, "git", "attributes")
+        inside = os.path.join(repo.common, "info", "attributes")
+        return [raw(os.path.join(repo.worktree, p)) for p in (*_SYSTEM, named, inside)]
+
+
+def _content(path: bytes) -> bytes | None:
+    try:
+        with open(path, "rb") as f:
+            return f.read() or None
+    except OSError:
+        return None

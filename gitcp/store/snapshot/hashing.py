@@ -1,0 +1,159 @@
+"""The oids of what a scan found: from the cache, by ourselves, or through git."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from gitcp.core.git.porcelain import GONE
+from gitcp.errors import Error
+from gitcp.store.snapshot.filters import Filters
+from gitcp.store.snapshot.stat_cache import StatCache
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import Entry
+    from gitcp.store.snapshot.changes import Change, Scan
+
+    Head = Callable[[str], Entry | None]
+
+_PIECE = 1 << 20
+
+
+class Hasher:
+    """Hashes the changes of one scan; head and known give an entry for a path."""
+
+    def __init__(
+        self, objects: Objects, scan: Scan, head: Head, write: bool, known: Head | None
+    ) -> None:
+        self._objects, self._scan, self._work = objects, scan, scan.worktree
+        self._head, self._write, self._known = head, write, known
+        self._filters = Filters(scan.worktree, objects, head)
+        self._cache = StatCache(scan.worktree.repo)
+        self._left: dict[str, str] = {}  # path -> way: what git has to convert
+        self._found: dict[str, Entry | None] = {}
+
+    def entries(self, whole: bool) -> dict[str, Entry | None]:
+        """path -> entry of every change, None where nothing is there (any more).
+
+        Left out: what is not tracked and went away or cannot be read.  whole: the scan saw
+        all there is, and the cache may forget the rest.
+        """
+        for path, change in self._scan.changes.items():
+            if change.mode == GONE:
+                self._found[path] = None
+            elif change.oid:
+                self._found[path] = (change.mode, change.oid)
+            else:
+                self._file(path, change)
+        self._convert()
+        self._cache.save(whole)
+        return self._found
+
+    def _file(self, path: str, change: Change) -> None:
+        if change.st is None or not stat.S_ISREG(change.st.st_mode):
+            self._keep(path, change, self._plain(path, change))
+            return
+        way = self._filters.way(path)
+        oid = self._remembered(path, change.st, way)
+        if oid is None and way:
+            self._left[path] = way
+        else:
+            self._keep(path, change, oid or self._plain(path, change), way)
+
+    def _remembered(self, path: str, st: os.stat_result, way: str) -> str | None:
+        oid = self._cache.get(path, st, way)
+        if oid is None or not self._write:
+            return oid
+        held = self._known(path) if self._known else None
+        # Neither in a tree that a ref holds nor loose: it may have been pruned.
+        return oid if (held and held[1] == oid) or self._objects.has_loose(oid) else None
+
+    def _keep(self, path: str, change: Change, oid: str | None, way: str = "") -> None:
+        if oid:
+            self._found[path] = (change.mode, oid)
+            if change.st and stat.S_ISREG(change.st.st_mode):
+                self._cache.put(path, change.st, way, oid)
+        elif change.was:
+            self._found[path] = None
+
+    def _plain(self, path: str, change: Change) -> str | None:
+        """The oid of a link or of a file as it is; None when it went away or is omitted."""
+        full = self._work.full(path)
+        for _ in range(3):
+            try:
+                if change.st is None or stat.S_ISREG(change.st.st_mode):
+                    return self._bytes(full)
+                data = os.readlink(full)
+                write = self._objects.write if self._write else self._objects.hash
+                return write("blob", data)
+            except PermissionError:
+                self._closed(path, change)
+                return None
+            except OSError:  # gone, or another kind of thing by now
+                st = self._scan.look(path)
+                mode = self._work.mode(st, change.was) if st else None
+                if st is None or mode is None or stat.S_ISDIR(st.st_mode):
+                    return None
+                change.mode, change.st = mode, st
+        raise Error(f"'{path}' changes while it is read")
+
+    def _closed(self, path: str, change: Change) -> None:
+        if change.was:
+            raise Error(f"cannot read '{path}': Permission denied")
+        self._scan.omit(path, "unreadable")
+
+    def _bytes(self, full: bytes) -> str:
+        if self._write:
+            return self._objects.write_file(full)
+        fd = os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(fd, "rb", buffering=0) as f:
+            size = os.fstat(fd).st_size
+            return (
+                self._objects.hash("blob", f.read(size))
+                if size <= _PIECE
+                else _long(f, size, self._work.repo.algo)
+            )
+
+    def _convert(self) -> None:
+        from gitcp.store.snapshot import through_git  # only where filters or attributes apply
+
+        changes, work = self._scan.changes, self._work
+        for path in list(self._left):
+            if os.path.lexists(work.full(path)) and not os.access(work.full(path), os.R_OK):
+                self._closed(path, changes[path])
+                del self._left[path]
+        aside = [path for path in self._left if self._needs_index(path)]
+        easy = [path for path in self._left if path not in set(aside)]
+        oids = through_git.hash_files(work, self._objects, easy, self._write)
+        if aside:
+            index = {path: entry for path in aside if (entry := changes[path].was)}
+            for name in {name for path in aside for name in self._filters.from_head(path)}:
+                index[name] = self._head(name) or index[name]
+            oids |= through_git.add_files(work, self._objects, aside, self._write, index)
+        for path, way in self._left.items():
+            self._keep(path, changes[path], oids.get(path), way)
+
+    def _needs_index(self, path: str) -> bool:
+        if self._filters.from_head(path):
+            return True
+        from gitcp.store.snapshot import through_git
+
+        was = self._scan.changes[path].was
+        return was is not None and through_git.has_crlf(self._work, self._objects, path, was[1])
+
+
+def _long(f: Any, size: int, algo: str) -> str:
+    import hashlib
+
+    digest, left = hashlib.new(algo, b"blob %d\0" % size), size
+    while left and (data := f.read(min(left, _PIECE))):
+        digest.update(data)
+        left -= len(data)
+    if left:
+        raise OSError("shrank")
+    return digest.hexdigest()

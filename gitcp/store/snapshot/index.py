@@ -1,0 +1,151 @@
+"""Our own index: what the scan compares the worktree with (git.md §1).
+
+It stands in the git directory of the worktree and belongs to nobody else: no flag of the
+person hides a file in it, and git never locks it.  A stale one is still right, only slow.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp import trace
+from gitcp.errors import Error
+from gitcp.git import Running
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+
+# What could make git believe the index instead of the file.
+_HONEST = (
+    "-c core.untrackedCache=false -c status.showUntrackedFiles=all -c core.fsmonitor=false"
+    " -c core.splitIndex=false -c index.sparse=false -c core.trustctime=true"
+    " -c core.checkStat=default -c core.ignoreStat=false -c core.hooksPath=/dev/null"
+    " -c sparse.expectFilesOutsideOfPatterns=false"
+).split()
+_STATUS = (
+    "status --porcelain=v2 -z --branch --no-ahead-behind -uall --no-renames"
+    " --ignore-submodules=dirty"
+).split()
+_STALE = 200  # so many paths where the index is not HEAD's: time to seed anew
+
+
+class Heard(Running):
+    """A git whose warnings matter: after hear(), heard is its output and said its warnings."""
+
+    __slots__ = ("heard", "said")
+
+    def hear(self) -> None:
+        """Finish it; raise GitError when it failed."""
+        self.heard = self.finish()[1]
+
+    def _communicate(self, stdin: bytes) -> tuple[bytes, bytes]:
+        out, self.said = super()._communicate(stdin)
+        return out, self.said
+
+
+def status(repo: Repo) -> Heard:
+    """Start the scan of the worktree against our index, seeded where there is none."""
+    if not os.path.exists(place(repo)):
+        seed(repo)
+    argv = ("git", "-C", repo.worktree, *_HONEST, *_STATUS)
+    return Heard(argv, {**repo.git.env, "GIT_INDEX_FILE": place(repo)}, False)
+
+
+def place(repo: Repo) -> str:
+    return repo.own("index")
+
+
+def fits(repo: Repo) -> bool:
+    """Whether sparse checkout is what it was when the index was seeded.
+
+    git would obey the skip-worktree bits in it, and miss what happens to those files.
+    """
+    return _read(_sparse(repo)) == _patterns(repo)
+
+
+def note_stale(repo: Repo, count: int) -> None:
+    """Ask the next seed() to work when count paths are not HEAD's in our index."""
+    if count > _STALE:
+        trace.note("index", f"{count} stale entries")
+        _mark(repo.own("index-stale"), b"1")
+
+
+def seed(repo: Repo, force: bool = False) -> bool:
+    """Make our index of the person's and HEAD; return whether there was a need to.
+
+    Needed when there is none, when a scan found it stale, when sparse checkout was switched
+    or when the person's index is younger.  Never called in a turn (performance.md).
+    """
+    from gitcp.store.git.leftovers import sweep
+    from gitcp.store.snapshot.index_seed import (
+        fill,  # a hook that does not seed has no use for these
+    )
+
+    theirs, ours = os.path.join(repo.git_dir, "index"), place(repo)
+    if not (force or os.path.exists(repo.own("index-stale"))) and fits(repo):
+        made, used = _changed(ours), _changed(theirs)
+        if made and made > used:
+            return False
+    sweep(repo)
+    scratch = f"{ours}.{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(ours), exist_ok=True)
+        patterns = _patterns(repo)
+        young = fill(repo, theirs, scratch)
+        os.rename(scratch, ours)
+        _mark(_sparse(repo), patterns)  # after it: an old mark only makes work
+        _mark(repo.own("index-stale"), b"")
+        note_stale(repo, young)
+    except OSError as e:
+        raise Error(f"cannot write '{ours}': {e.strerror}") from None
+    finally:
+        for name in (scratch, scratch + ".lock"):
+            _mark(name, b"")
+    return True
+
+
+def honest(
+    repo: Repo, index: str, *args: str, stdin: bytes = b"", ok: tuple[int, ...] = (0,)
+) -> bytes:
+    """What git prints when it works on this index file and believes no flag."""
+    return repo.git.run(*_HONEST, *args, stdin=stdin, ok=ok, env={"GIT_INDEX_FILE": index})[1]
+
+
+def _changed(path: str) -> int:
+    try:
+        return os.stat(path).st_ctime_ns
+    except FileNotFoundError:
+        return 0
+
+
+def _patterns(repo: Repo) -> bytes:
+    """What decides about sparse checkout; b'' without it."""
+    if not repo.config.flag("core.sparsecheckout"):
+        return b""
+    cone = repo.config.get("core.sparsecheckoutcone").encode()
+    return b"%s\n%s" % (cone, _read(os.path.join(repo.git_dir, "info", "sparse-checkout")))
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as f:
+            return f.read()
+    except FileNotFoundError:
+        return b""
+
+
+def _mark(path: str, content: bytes) -> None:
+    """Let path have this content; without any there is no file."""
+    if content:
+        with open(path, "wb") as f:
+            f.write(content)
+        return
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+
+
+def _sparse(repo: Repo) -> str:
+    return repo.own("index-sparse")

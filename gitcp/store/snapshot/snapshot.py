@@ -1,0 +1,163 @@
+"""The worktree as it stands, against HEAD: one scan, and the tree of it (behaviour.md §3)."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from gitcp.core.decide import omission
+from gitcp.core.git import porcelain
+from gitcp.core.git.porcelain import GONE
+from gitcp.errors import Error, GitError
+from gitcp.record import raw, text
+from gitcp.store.git.tree import edit_tree
+from gitcp.store.snapshot import index
+from gitcp.store.snapshot.changes import Change, Scan
+from gitcp.store.snapshot.worktree import Worktree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gitcp.core.git.porcelain import Row, Status
+    from gitcp.git import Running
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import Entry
+
+__all__ = ["Change", "Scan", "refuse_root", "scan", "tree"]
+_OURS = ".entire/"  # in the worktree: tracked files as in HEAD, the rest left out
+
+
+def tree(
+    objects: Objects, repo: Repo, head_tree: str | None, entries: Mapping[str, Entry | None]
+) -> str:
+    """HEAD's tree (None when unborn) with entries applied, `.entire/` as in HEAD; its oid."""
+    theirs = {path: e for path, e in entries.items() if not path.startswith(_OURS)}
+    return edit_tree(objects, head_tree, theirs)
+
+
+def scan(repo: Repo) -> Scan:
+    """What differs in the worktree now, at the cost of a `git status`; nothing is hashed.
+
+    Writes nothing but our own index where it has to be seeded.  Raises Error for a worktree
+    that is the home directory or the root, and for a tracked path that cannot be read.
+    """
+    refuse_root(repo.worktree)
+    running, staged = index.status(repo), _staged(repo, "HEAD")
+    work = Worktree(repo)  # reads the configuration while git scans
+    if not index.fits(repo):
+        running.finish(ok=range(256))
+        index.seed(repo, force=True)
+        running = index.status(repo)
+    seen, said = _sound(repo, running, work)
+    found = Scan(work, seen)
+    _blind(found, said)
+    theirs = _theirs(repo, staged, unborn=seen.head is None)
+    alone = found.rows(seen.rows)
+    index.note_stale(repo, sum(row.x != "." for row in seen.rows))
+    _drop_sparse(repo, found)
+    hidden = _ignored(repo, [path for path in alone if path not in theirs])
+    for path in (*seen.untracked, *theirs, *alone):
+        if path not in hidden:
+            found.untracked(path)
+    _specials(repo, found)
+    _limit(repo, found, theirs)
+    return found
+
+
+def refuse_root(top: str) -> None:
+    """Raise Error when top is a directory whose snapshot nobody can want."""
+    home = os.environ.get("HOME")
+    if top == "/" or os.path.dirname(top) == top:
+        raise Error(f"refusing to snapshot the root directory '{top}'")
+    if home and os.path.realpath(home) == os.path.realpath(top):
+        raise Error(f"refusing to snapshot the home directory '{top}'")
+
+
+def _sound(repo: Repo, running: index.Heard, work: Worktree) -> tuple[Status, bytes]:
+    """(status, warnings) of an index that can be read and knows submodules as HEAD does."""
+    try:
+        running.hear()
+        seen = porcelain.parse(running.heard)
+        if not any(_misled(row, work) for row in seen.rows):
+            return seen, running.said
+    except GitError:
+        pass  # ours may be broken, and is not needed to make another
+    index.seed(repo, force=True)
+    running = index.status(repo)
+    running.hear()
+    return porcelain.parse(running.heard), running.said
+
+
+def _misled(row: Row, work: Worktree) -> bool:
+    """Whether a stale index makes git look into a nested repository, or not into a directory."""
+    return row.moved or (row.x in "AD" and bool(work.repositories(row.path)))
+
+
+def _blind(found: Scan, said: bytes) -> None:
+    for tracked, path in porcelain.unreadable(said):
+        if tracked:
+            raise Error(f"cannot read '{path}': Permission denied")
+        found.omit(path, "unreadable")
+
+
+def _staged(repo: Repo, base: str) -> Running:
+    """Start listing what the person staged that base lacks: it may be ignored (git.md §1)."""
+    ways = "-c core.fsmonitor=false diff-index --cached --ita-visible-in-index"
+    return repo.git.start(*ways.split(), "--diff-filter=A", "--name-only", "-z", base)
+
+
+def _theirs(repo: Repo, staged: Running, unborn: bool) -> dict[str, None]:
+    state, out = staged.finish(ok=(0, 128) if unborn else (0,))
+    if state:
+        out = _staged(repo, repo.empty_tree).finish()[1]
+    return dict.fromkeys(text(path) for path in out.split(b"\0")[:-1])
+
+
+def _ignored(repo: Repo, paths: Iterable[str]) -> set[str]:
+    # check-ignore knows no literal pathspecs; "./" keeps a name from being a magic one.
+    ask = b"".join(b"./%s\0" % raw(path) for path in paths)
+    if not ask:
+        return set()
+    args, env = ("check-ignore", "-z", "--stdin", "--no-index"), {"GIT_LITERAL_PATHSPECS": "0"}
+    _, out = repo.git.run(*args, stdin=ask, ok=(0, 1), env=env)
+    return {text(path[2:]) for path in out.split(b"\0")[:-1]}
+
+
+def _drop_sparse(repo: Repo, found: Scan) -> None:
+    """What the person's index says is not checked out has not been deleted."""
+    gone = [path for path, change in found.changes.items() if change.mode == GONE]
+    if gone and repo.config.flag("core.sparsecheckout"):
+        listed = repo.git.lines("-c", "index.sparse=false", "ls-files", "-t", "-z")
+        skipped = {text(line[2:]) for line in listed if line.startswith(b"S ")}
+        for path in gone:
+            if path in skipped:
+                del found.changes[path]
+
+
+def _specials(repo: Repo, found: Scan) -> None:
+    """List fifos and their like where something changed; git itself never mentions them."""
+    folders = {"", *(path.rpartition("/")[0] for path in found.changes)}
+    odd = dict(found.specials(folders))
+    known = {item["path"] for item in found.omitted}
+    hidden = _ignored(repo, odd)
+    for path, reason in odd.items():
+        if path not in hidden and path not in known:
+            found.omit(path, reason)
+
+
+def _limit(repo: Repo, found: Scan, theirs: Mapping[str, None]) -> None:
+    """Leave out what is ours for being big, and `.entire/`, whatever the size."""
+    for path in [path for path in found.changes if path.startswith(_OURS)]:
+        del found.changes[path]
+    sizes = [
+        (path, change.st.st_size)
+        for path, change in found.changes.items()
+        if change.st and not change.was and path not in theirs and stat.S_ISREG(change.st.st_mode)
+    ]
+    most = repo.config.size("gitcp.max-file-size", omission.FILE_SIZE)
+    total = repo.config.size("gitcp.max-untracked-size", omission.TOTAL_SIZE)
+    for path, reason in omission.excess(sizes, most, total):
+        del found.changes[path]
+        found.omit(path, reason)

@@ -1,0 +1,131 @@
+"""Hash and store files as `git add` would: by git, into a quarantine.
+
+git writes below <common>/gitcp/tmp; only when it has succeeded are the objects moved into
+the object database.  Killed at any instant, no tmp_obj_* is left there.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import contextmanager
+
+from gitcp.errors import Error, GitError
+from gitcp.record import raw, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import Entry
+    from gitcp.store.snapshot.worktree import Worktree
+
+# A large file is to become a loose object: a pack could not be moved file by file.
+_WAYS = (
+    "-c core.bigFileThreshold=1024g -c core.safecrlf=false"
+    " -c core.hooksPath=/dev/null -c core.splitIndex=false -c core.fsmonitor=false"
+).split()
+
+
+@contextmanager
+def quarantine(repo: Repo, objects: Objects, keep: bool) -> Iterator[dict[str, str]]:
+    """The environment in which git writes objects aside; keep: they move in at the end."""
+    place = repo.shared("tmp", f"git-{os.getpid()}-{os.urandom(4).hex()}")
+    main = repo.git.env.get("GIT_OBJECT_DIRECTORY") or os.path.join(repo.common, "objects")
+    more = repo.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
+    quoted = text(quote(raw(main))) if ":" in main or '"' in main else main
+    both = f"{quoted}:{more}" if more else quoted
+    os.makedirs(place)
+    try:
+        yield {"GIT_OBJECT_DIRECTORY": place, "GIT_ALTERNATE_OBJECT_DIRECTORIES": both}
+        if keep:
+            objects.adopt(place)
+    finally:
+        _remove(place)
+
+
+def hash_files(
+    work: Worktree, objects: Objects, paths: Sequence[str], write: bool
+) -> dict[str, str]:
+    """path -> oid of regular files, converted as their attributes say; write: stored.
+
+    A path that is no regular file any more is not in the answer.  Raises GitError with what
+    git says of a file that it cannot convert.
+    """
+    args = (*_WAYS, "hash-object", *(["-w"] if write else []), "--stdin-paths")
+    for _ in range(3):
+        there = [path for path in paths if _regular(work, path)]
+        if not there:
+            return {}
+        ask = b"".join(quote(raw(path)) + b"\n" for path in there)
+        try:
+            with quarantine(work.repo, objects, write) as env:
+                _, out = work.repo.git.run(*args, stdin=ask, env=env)
+        except GitError:
+            if all(_regular(work, path) for path in there):
+                raise
+            continue  # one went away under git's eyes
+        return dict(zip(there, out.decode().split("\n")[:-1], strict=True))
+    raise Error(f"'{there[0]}' changes while it is read")
+
+
+def add_files(
+    work: Worktree,
+    objects: Objects,
+    paths: Sequence[str],
+    write: bool,
+    index: dict[str, Entry],
+) -> dict[str, str]:
+    """As hash_files(), where the blob in the index has a say: files with CRLF in HEAD.
+
+    index: path -> entry that git shall find in the index, .gitattributes among them.
+    """
+    repo = work.repo
+    lines = [b"%s %s\t%s\0" % (m.encode(), o.encode(), raw(p)) for p, (m, o) in index.items()]
+    wanted = set(paths)
+    with quarantine(repo, objects, write) as env:
+        env["GIT_INDEX_FILE"] = os.path.join(env["GIT_OBJECT_DIRECTORY"], "index")
+        repo.git.run(*_WAYS, "update-index", "-z", "--index-info", stdin=b"".join(lines), env=env)
+        names = b"".join(raw(path) + b"\0" for path in paths)
+        add = (*_WAYS, "update-index", "--add", "--remove", "-z", "--stdin")
+        repo.git.run(*add, stdin=names, env=env)
+        _, out = repo.git.run("ls-files", "-s", "-z", env=env)
+    found = {}
+    for line in out.split(b"\0")[:-1]:
+        head, _, path = line.partition(b"\t")
+        if text(path) in wanted:
+            found[text(path)] = head.split(b" ")[1].decode()
+    return found
+
+
+def has_crlf(work: Worktree, objects: Objects, path: str, was: str) -> bool:
+    """Whether both the file and the blob was have CRLF line ends: git may then keep them."""
+    try:
+        with open(work.full(path), "rb") as f:
+            if not any(line.endswith(b"\r\n") for line in f):
+                return False
+    except OSError:
+        return False
+    return b"\r\n" in objects.need(was, "blob")
+
+
+def quote(path: bytes) -> bytes:
+    """A name as git reads it from a line, in quotes where it needs them."""
+    if path[:1] != b'"' and path.isascii() and path.decode().isprintable():
+        return path
+    safe = bytes(c for c in range(32, 127) if c not in b'"\\')
+    return b'"' + b"".join(b"%c" % c if c in safe else b"\\%03o" % c for c in path) + b'"'
+
+
+def _regular(work: Worktree, path: str) -> bool:
+    st = work.look(path)
+    return st is not None and stat.S_ISREG(st.st_mode)
+
+
+def _remove(place: str) -> None:
+    for folder, _, files in os.walk(place, topdown=False):
+        for name in files:
+            os.unlink(os.path.join(folder, name))
+        os.rmdir(folder)

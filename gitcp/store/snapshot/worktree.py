@@ -1,0 +1,112 @@
+"""What stands at a path of the worktree: looked at, never followed."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from gitcp.core.git.porcelain import COMMIT, EXECUTABLE, FILE, LINK
+from gitcp.errors import GitError
+from gitcp.record import raw
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+
+    Entry = tuple[str, str]
+
+_SPECIAL = {stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket"}
+
+
+class Worktree:
+    """The files of one worktree.  Paths are relative to its root, as git gives them."""
+
+    __slots__ = ("_exec_bit", "_folders", "_links", "repo", "top")
+
+    def __init__(self, repo: Repo) -> None:
+        self.repo, self.top = repo, os.fsencode(repo.worktree)
+        self._exec_bit = repo.config.flag("core.filemode", True)
+        self._links = repo.config.flag("core.symlinks", True)
+        self._folders: dict[str, bool] = {"": True}
+
+    def full(self, path: str) -> bytes:
+        return os.path.join(self.top, raw(path))
+
+    def look(self, path: str) -> os.stat_result | None:
+        """lstat of path; None when nothing stands there, or only behind a symbolic link.
+
+        Raises PermissionError where a directory on the way cannot be searched.
+        """
+        if not self._inside(path.rpartition("/")[0]):
+            return None
+        try:
+            return os.lstat(self.full(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def _inside(self, folder: str) -> bool:
+        if folder not in self._folders:
+            self._folders[folder] = self._inside(folder.rpartition("/")[0]) and self._real(folder)
+        return self._folders[folder]
+
+    def _real(self, folder: str) -> bool:
+        try:
+            return stat.S_ISDIR(os.lstat(self.full(folder)).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+
+    def repositories(self, path: str) -> list[str]:
+        """The directories above path, below the root, where another repository begins."""
+        folders = path.split("/")[:-1]
+        above = ["/".join(folders[: n + 1]) for n in range(len(folders))]
+        return [folder for folder in above if self.has_git(folder)]
+
+    def has_git(self, folder: str) -> bool:
+        """Whether another repository's worktree begins at folder."""
+        return os.path.lexists(self.full(folder) + b"/.git")
+
+    def mode(self, st: os.stat_result, was: Entry | None) -> str | None:
+        """git's mode for what was looked at, where HEAD has was; None: git stores no such thing.
+
+        Without core.fileMode or core.symlinks the worktree cannot say, and HEAD does.
+        """
+        kind = stat.S_IFMT(st.st_mode)
+        if kind == stat.S_IFLNK:
+            return LINK
+        if kind == stat.S_IFDIR:
+            return COMMIT
+        if kind != stat.S_IFREG:
+            return None
+        if was and was[0] == LINK and not self._links:
+            return LINK
+        if not self._exec_bit:
+            return was[0] if was and was[0] in (FILE, EXECUTABLE) else FILE
+        return EXECUTABLE if st.st_mode & stat.S_IXUSR else FILE
+
+    def special(self, st: os.stat_result) -> str:
+        """The reason why a thing without a git mode is left out."""
+        return _SPECIAL.get(stat.S_IFMT(st.st_mode), "device")
+
+    def nested(self, folder: str) -> tuple[str | None, str]:
+        """(HEAD's commit of the repository at folder, '') or (None, why it is left out)."""
+        gitfile = self.full(folder) + b"/.git"
+        try:
+            with open(gitfile, "rb") as f:
+                target = f.read(8192).removeprefix(b"gitdir: ").strip()
+            linked = os.path.join(self.full(folder), target)
+            common = os.fsencode(os.path.realpath(self.repo.common))
+            if os.path.dirname(os.path.realpath(linked)) == common + b"/worktrees":
+                return None, "worktree"
+        except OSError:
+            pass  # a directory: a repository of its own
+        # Named outright: a broken one must not make git look in ours instead.
+        env = {"GIT_DIR": os.fsdecode(gitfile), "GIT_WORK_TREE": None}
+        alone = {"GIT_OBJECT_DIRECTORY": None, "GIT_ALTERNATE_OBJECT_DIRECTORIES": None}
+        git = self.repo.git.bound(None, {**env, **alone})
+        try:
+            status, out = git.run("rev-parse", "-q", "--verify", "HEAD", ok=(0, 1, 128))
+        except GitError:
+            status, out = 128, b""
+        oid = out.decode().strip()
+        width = len(self.repo.empty_tree)
+        return (oid, "") if status == 0 and len(oid) == width else (None, "nested-repository")

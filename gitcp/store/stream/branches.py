@@ -1,0 +1,69 @@
+"""The shadow branches of a base in this worktree, and which of them a session is on."""
+
+from __future__ import annotations
+
+from gitcp.core.git import ids
+from gitcp.errors import Error
+from gitcp.store.git import refs
+from gitcp.store.stream import shadow_refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session.state import State
+    from gitcp.store.stream.shadow_refs import Tip
+
+
+def mode(repo: Repo) -> str:
+    """gitcp.streams: 'overlap' (default) or 'suffix'."""
+    value = repo.config.get("gitcp.streams", "overlap")
+    if value not in ("overlap", "suffix"):
+        raise Error(f"bad config value '{value}' for 'gitcp.streams'")
+    return value
+
+
+def suffixes(repo: Repo, base: str) -> dict[int, str]:
+    """The numbers of the suffix branches of base in this worktree -> their refs."""
+    found = {}
+    # Names from before worktrees had their own come first: ours replace them.
+    for ref in sorted(names(repo, base), key=len):
+        parsed = ids.parse_shadow(ref)
+        if parsed and parsed["suffix"] is not None:
+            found[parsed["suffix"]] = ref
+    return found
+
+
+def names(repo: Repo, base: str, among: Iterable[str] | None = None) -> list[str]:
+    """The shadow branches of base in this worktree, whichever mode and program named them.
+
+    among: the refs to choose from, where the caller has listed them.
+    """
+    plain, old = shadow_refs.branch(repo, base), shadow_refs.BRANCHES + base[:7]
+    found = []
+    for ref in refs.listing(repo, old, f"{old}-*") if among is None else among:
+        if ref != old and not ref.startswith(f"{old}-"):
+            continue
+        parsed = ids.parse_shadow(ref)
+        if parsed and (parsed["worktree"] is None or ref == plain or ref.startswith(plain + "-")):
+            found.append(ref)
+    return found
+
+
+def current(repo: Repo, objects: Objects, state: State, base: str) -> Tip | None:
+    """The stream a session is on at base: its own last one, else the newest one there."""
+    if mode(repo) == "overlap":
+        here = shadow_refs.read(objects, shadow_refs.branch(repo, base))
+        return here or shadow_refs.read(objects, shadow_refs.BRANCHES + base[:7])
+    tips = {}
+    for number, ref in suffixes(repo, base).items():
+        tip = shadow_refs.read(objects, ref)
+        if tip:
+            tips[number] = tip
+    own = [s["id"] for s in state["streams"]]
+    mine = [(own.index(t["stream"]), t) for t in tips.values() if t["stream"] in own]
+    if mine:
+        return max(mine, key=lambda m: m[0])[1]
+    return tips[max(tips)] if tips else None

@@ -1,0 +1,111 @@
+"""Streams move on to a new commit: carried forward after a linked one, renamed after others.
+
+A bystander's state is never written here: it finds its stream by id at its own next event
+(behaviour.md §4 "After a linked commit").
+"""
+
+from __future__ import annotations
+
+from gitcp import trace
+from gitcp.core.git import ids
+from gitcp.errors import Error
+from gitcp.lock import exclusive
+from gitcp.store.git import refs
+from gitcp.store.git.commit import write_commit
+from gitcp.store.git.tree import edit_tree
+from gitcp.store.session import catch_up, markers, recall, turn_work
+from gitcp.store.stream import branches, live, place, shadow_refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+    from gitcp.store.git.commit import Commit
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.stream.shadow_refs import Tip
+
+SUBJECT = "carry forward: uncommitted session files"
+
+
+def forward(repo: Repo, objects: Objects, old: str, made: Commit, linked: bool) -> list[refs.Edit]:
+    """Move the streams of base old to the commit made on it; return the ref edits done."""
+    done: list[refs.Edit] = []
+    with exclusive(repo, f"stream-{repo.worktree_hash}"):
+        for tip in streams(repo, objects, old, made["oid"]):
+            edits = _settled(repo, objects, tip, made) if linked else None
+            edits = edits or catch_up.rename(repo, objects, tip, made["oid"])
+            refs.update(repo, edits, "gitcp: carry forward")
+            done += edits
+    return done
+
+
+def streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
+    """The tips of the streams that a commit new on base moves, whichever mode made them.
+
+    Those of base; those whose base moved unseen (a pull, a cherry-pick) and whose work is
+    here, or was and is settled now.  Others stay where coming back finds them.
+    """
+    listed = list(refs.listing(repo, shadow_refs.BRANCHES))
+    parsed = {ref: ids.parse_shadow(ref) for ref in listed}
+    here = [ref for ref, told in parsed.items() if told and told["worktree"] == repo.worktree_hash]
+    found, own = [], branches.names(repo, base, listed)
+    moved = branches.names(repo, new, listed)
+    for ref in dict.fromkeys([*own, *here]):
+        if ref in moved:
+            continue  # by a session's event, between the commit and this hook
+        try:
+            tip = shadow_refs.read(objects, ref)
+        except Error as e:
+            trace.note("stream", str(e))  # a branch of the person's: never touched
+            continue
+        if tip and (ref in own or _here(repo, objects, tip, new)):
+            found.append(tip)
+    return found
+
+
+def _here(repo: Repo, objects: Objects, tip: Tip, new: str) -> bool:
+    if markers.paths(repo, tip["stream"]):
+        return live.follows(repo, objects, tip, new)
+    return not recall.forsaken(repo, objects, tip)
+
+
+def _settled(repo: Repo, objects: Objects, tip: Tip, made: Commit) -> list[refs.Edit]:
+    """What a linked commit leaves of a stream starts the next one, under the same id."""
+    named: dict[str, set[str]] = {}
+    for marker in markers.here(repo):
+        for stream in marker["streams"]:
+            if stream["id"] == tip["stream"]:
+                named[marker["session_id"]] = set(stream["files"])
+    unsettled = set().union(*named.values())
+    present = turn_work.dirty_among(repo, objects, unsettled, made["oid"])
+    edits: list[refs.Edit] = []
+    if present:
+        spot = catch_up.rename(repo, objects, tip, made["oid"])[0]
+        metadata = {
+            path: entry
+            for path, entry in shadow_refs.metadata(objects, tip["tree"]).items()
+            if path.rpartition("/")[2] in named
+        }
+        tree = edit_tree(objects, made["tree"], {**present, **metadata})
+        message = _message(tip, made["oid"], sorted(named))
+        oid = write_commit(objects, repo, tree, [], message)
+        if not spot[0].startswith(shadow_refs.ARCHIVE):
+            edits.append((spot[0], oid, None))
+        else:
+            present = {}  # the name is taken: all of it stays in the archive
+    if unsettled - set(present) or recall.forsaken(repo, objects, tip):
+        edits.insert(0, place.archive(repo, tip))
+    return [*edits, (tip["ref"], None, tip["oid"])]
+
+
+def _message(tip: Tip, base: str, sessions: list[str]) -> str:
+    last = tip["session_id"] if tip["session_id"] in sessions else sessions[0]
+    lines = [
+        SUBJECT,
+        "",
+        f"Entire-Metadata: {shadow_refs.METADATA}{last}",
+        f"Entire-Session: {last}",
+        "Entire-Strategy: manual-commit",
+        f"Base-Commit: {base}",
+        f"Gitcp-Stream: {tip['stream']}",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,181 @@
+"""Temporary checkpoints: one commit onto a stream, where the turn's verdict says.
+
+Blobs come first, outside the stream's lock; inside it the tip is read, trees and commit are
+written, the refs move in one transaction; the state follows (objects, refs, state).
+"""
+
+from __future__ import annotations
+
+import json
+
+from gitcp.errors import Moved
+from gitcp.lock import exclusive
+from gitcp.store.git import refs
+from gitcp.store.git.commit import write_commit
+from gitcp.store.git.tree import Lookup, diff_trees, edit_tree
+from gitcp.store.snapshot import blobs
+from gitcp.store.stream import shadow_refs
+from gitcp.store.stream.place import place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypedDict
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import Entry
+    from gitcp.store.session.state import State
+    from gitcp.store.stream.place import Place
+    from gitcp.store.stream.shadow_refs import Tip
+
+    class Content(TypedDict):
+        """What a checkpoint holds.
+
+        head, head_tree: the commit it is based on ('' tree when unborn).  entries: every path
+        that differs from it in the worktree.  seen: the tip when the worktree was scanned.
+        mine: what this session wrote in the turn; undone: paths it put back as HEAD has them;
+        start: what was dirty at the turn's start.
+        metadata: path below the session's metadata directory -> entry.
+        """
+
+        head: str
+        head_tree: str | None
+        entries: dict[str, Entry | None]
+        seen: str | None
+        mine: dict[str, Entry | None]
+        undone: set[str]
+        start: dict[str, Entry | None]
+        metadata: dict[str, Entry]
+        subject: str
+        trailers: list[str]
+
+
+def write(repo: Repo, objects: Objects, state: State, content: Content) -> str:
+    """Write one checkpoint, update state in memory, return the checkpoint's oid.
+
+    The caller holds the session's lock and saves the state afterwards.  Raises Moved, with
+    nothing changed, when HEAD is no longer where content was read.
+    """
+    with exclusive(repo, f"stream-{repo.worktree_hash}"):
+        head = refs.head(repo) or shadow_refs.zeros(repo)
+        if head != content["head"]:
+            raise Moved("HEAD", content["head"], head)
+        spot = place(repo, objects, state, content["head"])
+        _refresh(repo, objects, spot, content)
+        _record(state, spot, content)
+        copy = ("100644", objects.write("blob", state_copy(state)))
+        tree = _tree(objects, state["session_id"], spot, content, copy)
+        parent = spot["parent"]
+        message = _message(content, state["session_id"], spot["stream"])
+        oid = write_commit(objects, repo, tree, [parent["oid"]] if parent else [], message)
+        move: refs.Edit = (spot["ref"], oid, spot["old"])
+        refs.update(repo, [*spot["before"], move, *spot["after"]], "gitcp: checkpoint")
+    return oid
+
+
+def _refresh(repo: Repo, objects: Objects, spot: Place, content: Content) -> None:
+    # Another session wrote a checkpoint after our scan: what it has and we lack is read
+    # again, just those paths, so that the tip never goes back to an older worktree.
+    tip = spot["parent"]
+    if tip is None or tip["oid"] == content["seen"]:
+        return
+    ours = edit_tree(objects, content["head_tree"], content["entries"])
+    stale = [
+        path
+        for path, _, _ in diff_trees(objects, tip["tree"], ours)
+        if not path.startswith(".entire/")
+    ]
+    head = Lookup(objects, content["head_tree"])
+    for path, entry in blobs.at(repo, objects, stale, write=True).items():
+        if entry == head(path):
+            content["entries"].pop(path, None)
+        else:
+            content["entries"][path] = entry
+
+
+def _tree(objects: Objects, session_id: str, spot: Place, content: Content, copy: Entry) -> str:
+    edits: dict[str, Entry | None] = dict(content["entries"])
+    if spot["parent"]:
+        edits |= shadow_refs.metadata(objects, spot["parent"]["tree"])
+    own = shadow_refs.METADATA + session_id
+    # Of our own metadata only the tasks accumulate; the rest is written anew.
+    if spot["parent"] and edits.pop(own, None):
+        edits[f"{own}/tasks"] = Lookup(objects, spot["parent"]["tree"])(f"{own}/tasks")
+    before = edit_tree(objects, content["head_tree"], edits)
+    files = {**content["metadata"], "state.json": copy}
+    return edit_tree(objects, before, {f"{own}/{p}": e for p, e in files.items()})
+
+
+def _message(content: Content, session_id: str, stream: str) -> str:
+    lines = [
+        content["subject"],
+        "",
+        *(content["trailers"] or [f"Entire-Metadata: {shadow_refs.METADATA}{session_id}"]),
+        f"Entire-Session: {session_id}",
+        "Entire-Strategy: manual-commit",
+        f"Base-Commit: {content['head']}",
+        f"Gitcp-Stream: {stream}",
+    ]
+    return "\n".join(lines)
+
+
+def _record(state: State, spot: Place, content: Content) -> None:
+    streams = state["streams"]
+    found = next((s for s in streams if s["id"] == spot["stream"]), None)
+    if found is None:
+        found = {"id": spot["stream"], "files": {}}
+    else:
+        streams.remove(found)
+    streams.append(found)  # the last one is where the session is
+    _supersede(streams[:-1], content)
+    streams[:-1] = [s for s in streams[:-1] if s["files"]]
+    found["ref"], found["base_commit"] = spot["ref"], content["head"]
+    turn = state.get("turn_id", "")
+    for path, entry in content["mine"].items():
+        mode_, oid = entry or ("000000", "")
+        found["files"][path] = {"oid": oid, "mode": mode_, "turn_id": turn}
+    for path in content["undone"]:
+        found["files"].pop(path, None)
+    if spot["reset"]:
+        state["checkpoint_count"] = 0
+    state["checkpoint_count"] = state.get("checkpoint_count", 0) + 1
+    state["shadow_ref"] = spot["ref"]
+    state["shadow_branch_suffix"] = spot["suffix"]
+    if spot["suffix"] is None:
+        del state["shadow_branch_suffix"]
+    state["revision"] = state.get("revision", 0) + 1  # newer than what is on disk
+    clear_verdict(state)
+
+
+def _supersede(others: list[dict[str, Any]], content: Content) -> None:
+    """What the turn found in the worktree and worked on is recorded by its result."""
+    for path in content["mine"].keys() & content["start"].keys():
+        entry = content["start"][path]
+        mode, oid = entry or ("000000", "")
+        for stream in others:
+            known = stream["files"].get(path)
+            if known and (known["mode"], known["oid"]) == (mode, oid):
+                del stream["files"][path]
+
+
+def clear_verdict(state: State) -> None:
+    """The flag of seed 000 holds for one prompt: used, or not needed, it goes."""
+    state["should_reset_shadow_branch"] = False
+    state.pop("verdict", None)
+
+
+def state_copy(state: State) -> bytes:
+    """The copy of a state that every checkpoint carries, to rebuild it from."""
+    return json.dumps(state, indent=2).encode() + b"\n"
+
+
+def read_state_copy(objects: Objects, tip: Tip, session_id: str) -> State | None:
+    """The state a stream's tip carries for a session; None when it has none."""
+    entry = Lookup(objects, tip["tree"])(f"{shadow_refs.METADATA}{session_id}/state.json")
+    if entry is None:
+        return None
+    try:
+        found = json.loads(objects.need(entry[1], "blob"))
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None

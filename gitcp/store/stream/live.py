@@ -1,0 +1,86 @@
+"""Which streams are live: where a recorded path still stands at a branch's tip.
+
+A stream that another base names may follow to this one (003 "Migration"): told here too.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.git import ids
+from gitcp.errors import Error
+from gitcp.store.git.tree import Lookup
+from gitcp.store.session import markers
+from gitcp.store.stream.shadow_refs import BRANCHES, branch, read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import Entry
+    from gitcp.store.stream.shadow_refs import Tip
+
+
+def follows(repo: Repo, objects: Objects, tip: Tip, base: str) -> bool:
+    """Whether a stream that another base names is to move to base (003 "Migration").
+
+    Some of its files are changes there, and a session of it still believes in the old base:
+    one that has seen another let the stream stay behind.
+    """
+    parsed = ids.parse_shadow(tip["ref"])
+    old = parsed["base7"] if parsed else ""
+    named = [m for m in markers.here(repo) if any(s["id"] == tip["stream"] for s in m["streams"])]
+    if not old or not any(m["base_commit"].startswith(old) for m in named):
+        return False
+    from gitcp.store.session import turn_work  # seldom needed: a base that moved unseen
+
+    return bool(turn_work.dirty_among(repo, objects, markers.paths(repo, tip["stream"]), base))
+
+
+class Live:
+    """The live streams of a worktree at a base, to ask whether a recorded path is live.
+
+    A path is live when its stream stands at a branch's tip and the tip still records it;
+    what a live path holds is what the tip holds (behaviour.md §4).  A stream that an older
+    base names is live where its work is in the worktree: no event has moved it yet.
+    """
+
+    def __init__(self, repo: Repo, objects: Objects, base: str) -> None:
+        self._repo, self._objects = repo, objects
+        self._at: dict[str, Tip | None] = {}
+        self._looks: dict[str, tuple[Lookup, Lookup]] = {}
+        self._base, self._branch = base, branch(repo, base)
+        self._here: dict[str, bool] = {}
+
+    def tip(self, stream_id: str, ref: str) -> Tip | None:
+        """The tip of a stream that is live here: under the base's branch or its own ref."""
+        for name in dict.fromkeys((self._branch, ref)):
+            if not name.startswith(BRANCHES):
+                continue
+            if name not in self._at:
+                try:
+                    self._at[name] = read(self._objects, name)
+                except Error:
+                    self._at[name] = None
+            tip = self._at[name]
+            if tip and tip["stream"] == stream_id and self._follows(tip):
+                return tip
+        return None
+
+    def _follows(self, tip: Tip) -> bool:
+        if tip["ref"] == self._branch or tip["ref"].startswith(self._branch + "-"):
+            return True
+        if tip["ref"] not in self._here:
+            self._here[tip["ref"]] = follows(self._repo, self._objects, tip, self._base)
+        return self._here[tip["ref"]]
+
+    def entry(self, stream_id: str, ref: str, path: str) -> tuple[bool, Entry | None]:
+        """(live, what the tip records at path)."""
+        tip = self.tip(stream_id, ref)
+        if tip is None:
+            return False, None
+        if tip["oid"] not in self._looks:
+            base = self._objects.read(tip["base"] + "^{tree}") if tip["base"].strip("0") else None
+            looks = (Lookup(self._objects, base[0] if base else None),)
+            self._looks[tip["oid"]] = (*looks, Lookup(self._objects, tip["tree"]))
+        before, now = self._looks[tip["oid"]]
+        was, entry = before(path), now(path)
+        return was != entry, entry

@@ -1,0 +1,136 @@
+"""Where the next checkpoint of a session goes: its verdict obeyed, or found void.
+
+Everything here reads; the ref edits it returns are made by who writes the checkpoint.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp import trace
+from gitcp.core.git import ids
+from gitcp.store.git import refs
+from gitcp.store.session import markers, process
+from gitcp.store.stream import branches, shadow_refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session.state import State
+    from gitcp.store.stream.shadow_refs import Tip
+
+    class Place(TypedDict):
+        """Where a checkpoint goes.  parent: the tip it continues; edits: ref edits that come
+        before the branch's own (the archive of what it replaces), after: those that follow."""
+
+        ref: str
+        old: str | None
+        parent: Tip | None
+        stream: str
+        suffix: int | None
+        reset: bool
+        before: list[refs.Edit]
+        after: list[refs.Edit]
+
+
+def place(repo: Repo, objects: Objects, state: State, base: str) -> Place:
+    """Obey the verdict the turn began with; a verdict that is void means continue (§4)."""
+    tip = branches.current(repo, objects, state, base)
+    verdict = state.get("verdict") or {}
+    word = verdict.get("verdict", "none")
+    suffix = branches.mode(repo) == "suffix"
+    if word in ("reset", "restore") and tip and not suffix and _busy(repo, state, tip["stream"]):
+        trace.note("stream", f"'{tip['ref']}' stays: another session is active on it")
+        word = "continue"
+    if word == "restore":
+        back = shadow_refs.read(objects, verdict["ref"])
+        if back and back["oid"] == verdict["tip"]:
+            return _restore(repo, base, tip, back, suffix)
+        word = "continue"
+    if word in ("reset", "new") and tip and tip["oid"] != verdict["tip"]:
+        trace.note("stream", f"verdict '{word}' is void: '{tip['ref']}' moved on")
+        word = "continue"
+    if tip and word not in ("reset", "new"):
+        old = not suffix and tip["ref"] != shadow_refs.branch(repo, base)  # takes its present name
+        return _restore(repo, base, None, tip, suffix) if old else _on(tip, base=tip["ref"])
+    if suffix:
+        number = max([0, *branches.suffixes(repo, base)]) + 1
+        return _start(shadow_refs.branch(repo, base, number), None, number, [])
+    ref = shadow_refs.branch(repo, base)
+    keep = [archive(repo, tip)] if tip else []
+    if tip and tip["ref"] != ref:
+        return {**_start(ref, None, None, keep), "after": [(tip["ref"], None, tip["oid"])]}
+    # A branch whose commit is missing cannot be read, nor archived.
+    return _start(ref, tip["oid"] if tip else refs.read(repo, ref), None, keep)
+
+
+def _on(tip: Tip, base: str) -> Place:
+    parsed = ids.parse_shadow(base)
+    return {
+        "ref": base,
+        "old": tip["oid"],
+        "parent": tip,
+        "stream": tip["stream"],
+        "suffix": parsed["suffix"] if parsed else None,
+        "reset": False,
+        "before": [],
+        "after": [],
+    }
+
+
+def _start(ref: str, old: str | None, suffix: int | None, before: list[refs.Edit]) -> Place:
+    return {
+        "ref": ref,
+        "old": old,
+        "parent": None,
+        "stream": fresh_id(),
+        "suffix": suffix,
+        "reset": True,
+        "before": before,
+        "after": [],
+    }
+
+
+def _restore(repo: Repo, base: str, tip: Tip | None, back: Tip, suffix: bool) -> Place:
+    found = _on(back, base=back["ref"])
+    if suffix and back["ref"].startswith(shadow_refs.branch(repo, base) + "-"):
+        return found  # its branch is still there: go back to it
+    if suffix:
+        found["suffix"] = max([0, *branches.suffixes(repo, base)]) + 1
+        found["ref"], found["old"] = shadow_refs.branch(repo, base, found["suffix"]), None
+    else:
+        found["ref"], found["old"] = shadow_refs.branch(repo, base), tip["oid"] if tip else None
+        found["suffix"] = None
+        found["before"] = [archive(repo, tip)] if tip else []
+    found["after"] = [(back["ref"], None, back["oid"])]
+    return found
+
+
+def archive(repo: Repo, tip: Tip) -> refs.Edit:
+    """The ref edit that keeps a stream when its branch goes on without it."""
+    name = tip["ref"].removeprefix(shadow_refs.BRANCHES)
+    taken = refs.listing(repo, f"{shadow_refs.ARCHIVE}{name}/")
+    for ref, oid in taken.items():
+        if oid == tip["oid"]:  # a kill came between the archive and the branch
+            return (ref, tip["oid"], oid)
+    numbers = [int(ref.rpartition("/")[2]) for ref in taken if ref.rpartition("/")[2].isdecimal()]
+    return (f"{shadow_refs.ARCHIVE}{name}/{max([0, *numbers]) + 1}", tip["oid"], None)
+
+
+def fresh_id() -> str:
+    """A new id of a stream, a turn or a checkpoint: 12 hex digits."""
+    return os.urandom(6).hex()
+
+
+def _busy(repo: Repo, state: State, stream: str) -> bool:
+    """Whether another live session has work on the stream in the middle of a turn."""
+    return any(
+        m["phase"] == "active"
+        and m["session_id"] != state["session_id"]
+        and any(s["id"] == stream for s in m["streams"])
+        and (m["agent_process"] is None or process.alive(m["agent_process"]))
+        for m in markers.here(repo)
+    )

@@ -1,0 +1,119 @@
+"""Streams: the shadow branches and their archives, found and told apart.
+
+A stream is named by its id (trailer Gitcp-Stream); its ref moves, the id stays.  Data of
+the original program has no id: the first 12 digits of the tip stand for it.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.git import ids
+from gitcp.errors import Error
+from gitcp.record import text
+from gitcp.store.git.commit import parse_commit
+from gitcp.store.git.tree import TREE, Lookup
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import Entry
+
+    class Tip(TypedDict):
+        """The newest commit of a stream.  base: full oid, or as far as the name tells it."""
+
+        ref: str
+        oid: str
+        tree: str
+        stream: str
+        base: str
+        session_id: str
+        time: int
+
+
+BRANCHES = "refs/heads/entire/"
+ARCHIVE = "refs/gitcp/archive/"
+METADATA = ".entire/metadata/"
+
+
+def zeros(repo: Repo) -> str:
+    """The oid that stands for 'no commit yet'."""
+    return "0" * (64 if repo.algo == "sha256" else 40)
+
+
+def branch(repo: Repo, base: str, suffix: int | None = None) -> str:
+    """The full ref of the stream of base in this worktree."""
+    return "refs/heads/" + ids.shadow_branch(base, repo.worktree_hash, suffix)
+
+
+def trailer(message: str, key: str) -> str:
+    """The last value of key in a message of ours, '' without one."""
+    _, found, rest = message.rpartition(f"\n{key}: ")
+    return rest.partition("\n")[0].strip() if found else ""
+
+
+def read(objects: Objects, ref: str) -> Tip | None:
+    """The tip of ref; None when there is no such ref.
+
+    Raises Error when the branch is not a stream: it is the person's, and never touched.
+    """
+    found = objects.read(ref)
+    if found is None:
+        return None
+    oid, kind, data = found
+    message = text(data) if kind == "commit" else ""
+    session = trailer(message, "Entire-Session")
+    if not session:
+        raise Error(f"'{ref}' is not a stream of checkpoints")
+    commit = parse_commit(oid, data)
+    return {
+        "ref": ref,
+        "oid": oid,
+        "tree": commit["tree"],
+        "stream": trailer(message, "Gitcp-Stream") or oid[:12],
+        "base": trailer(message, "Base-Commit") or _base_in(ref),
+        "session_id": session,
+        "time": int(commit["committer"].split(" ")[-2] or 0),
+    }
+
+
+def _base_in(ref: str) -> str:
+    return ref.removeprefix(BRANCHES).removeprefix(ARCHIVE).partition("-")[0]
+
+
+def listing(repo: Repo, objects: Objects, *patterns: str) -> list[Tip]:
+    """Every stream below the patterns (default: all branches and archives), newest first.
+
+    One for-each-ref; refs that are not streams are left out.
+    """
+    where = patterns or (BRANCHES, ARCHIVE)
+    tips = []
+    for name in repo.git.lines("for-each-ref", "--format=%(refname)", *where, sep=b"\n"):
+        ref = text(name)
+        if ref.startswith(ARCHIVE) or ids.parse_shadow(ref) is not None:
+            try:
+                tip = read(objects, ref)
+            except Error:
+                continue
+            if tip:
+                tips.append(tip)
+    return sorted(tips, key=lambda t: (t["time"], t["ref"]), reverse=True)
+
+
+def recorded(objects: Objects, tip: Tip) -> dict[str, Entry | None]:
+    """What a stream's tip records: path -> entry, None for a path it deletes.
+
+    The difference of the tip's tree to its base, without `.entire/` (000's touched files).
+    """
+    from gitcp.store.git.tree import diff_trees
+
+    base = objects.read(tip["base"] + "^{tree}") if tip["base"].strip("0") else None
+    changes = diff_trees(objects, base[0] if base else None, tip["tree"])
+    return {path: now for path, _, now in changes if not path.startswith(".entire/")}
+
+
+def metadata(objects: Objects, tree: str) -> dict[str, Entry]:
+    """The metadata directory of every session on a stream: path -> tree entry."""
+    folder = Lookup(objects, tree).folder(METADATA.rstrip("/"))
+    return {METADATA + name: e for name, e in folder.items() if e[0] == TREE}

@@ -1,0 +1,101 @@
+"""The streams there are: live, suffix and archived, who is on each, and why."""
+
+from __future__ import annotations
+
+from gitcp.core.git import ids
+from gitcp.errors import Error
+from gitcp.store.stream import shadow_refs, stream_history
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gitcp.record import Record
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session.state import State
+    from gitcp.store.stream.shadow_refs import Tip
+
+
+def listing(repo: Repo, objects: Objects, states: Iterable[State]) -> list[Record]:
+    """A record of type stream for every stream, newest first.
+
+    states: of all sessions; what they name of a stream are its files and decisions.  Three
+    processes of git, however many streams there are.
+    """
+    tips, known = shadow_refs.listing(repo, objects), list(states)
+    chains = stream_history.chains(repo, tips)
+    return [_record(objects, tip, len(chains[tip["ref"]]), known) for tip in tips]
+
+
+def _record(objects: Objects, tip: Tip, count: int, states: list[State]) -> Record:
+    kind, worktree = place(tip["ref"])
+    on = [s for s in states if any(x["id"] == tip["stream"] for x in s["streams"])]
+    sessions = [
+        p.removeprefix(shadow_refs.METADATA) for p in shadow_refs.metadata(objects, tip["tree"])
+    ]
+    return {
+        "type": "stream",
+        "id": tip["stream"],
+        "ref": tip["ref"],
+        "oid": tip["oid"],
+        "base_commit": tip["base"],
+        "worktree": worktree,
+        "kind": kind,
+        "sessions": sorted({*sessions, *(s["session_id"] for s in on)}),
+        "checkpoints": count,
+        "time": tip["time"],
+        "files": _files(objects, tip, on),
+        "decisions": [_decision(s) for s in on if current(s) == tip["stream"] and _decision(s)],
+    }
+
+
+def place(ref: str) -> tuple[str, str]:
+    """(kind, worktree hash) that a stream's ref tells: live, suffix or archived; '' for a
+    name from before worktrees had their own."""
+    archived = ref.startswith(shadow_refs.ARCHIVE)
+    name = ref.removeprefix(shadow_refs.ARCHIVE).rpartition("/")[0] if archived else ""
+    parsed = ids.parse_shadow(f"entire/{name}" if archived else ref)
+    suffix = parsed and parsed["suffix"] is not None
+    kind = "archived" if archived else "suffix" if suffix else "live"
+    return kind, (parsed["worktree"] or "") if parsed else ""
+
+
+def current(state: State) -> str:
+    """The id of the stream a session is on, '' when it is on none."""
+    return str(state["streams"][-1]["id"]) if state["streams"] else ""
+
+
+def _files(objects: Objects, tip: Tip, on: list[State]) -> list[str]:
+    """What is unsettled of a stream; of one that no state names, all it records."""
+    named = [x["files"] for s in on for x in s["streams"] if x["id"] == tip["stream"]]
+    if named:
+        return sorted({path for files in named for path in files})
+    try:
+        return sorted(shadow_refs.recorded(objects, tip))
+    except Error:  # its base is not in this repository any more
+        return []
+
+
+def _decision(state: State) -> Record:
+    told = state.get("last_verdict")
+    if not isinstance(told, dict):
+        return {}
+    said = {key: str(told.get(key, "")) for key in ("verdict", "reason")}
+    return {"session_id": state["session_id"], **said}
+
+
+def find(repo: Repo, objects: Objects, name: str) -> Tip:
+    """The stream of a ref, full or short, or of an id or its beginning.
+
+    Raises Error when there is none, or when several ids begin so: it lists them.
+    """
+    tips = shadow_refs.listing(repo, objects)
+    full = {name, *(f"{start}{name}" for start in ("refs/", "refs/heads/", shadow_refs.BRANCHES))}
+    exact = [t for t in tips if t["ref"] in full or t["stream"] == name]
+    found = exact or [t for t in tips if name and t["stream"].startswith(name)]
+    if not found:
+        raise Error(f"no such stream: '{name}'")
+    if len({t["ref"] for t in found}) > 1:
+        raise Error(f"ambiguous stream '{name}': {' '.join(t['ref'] for t in found)}")
+    return found[0]

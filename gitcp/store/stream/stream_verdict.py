@@ -1,0 +1,163 @@
+"""The stream verdict of a turn's start: what decide() needs, gathered; what it says, kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gitcp import trace
+from gitcp.core.decide import line_evidence, stream_rules
+from gitcp.errors import Error
+from gitcp.record import raw
+from gitcp.store.git.tree import Lookup
+from gitcp.store.session import markers, recall
+from gitcp.store.stream import branches, shadow_refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.decide.stream_rules import Verdict, View
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import Entry
+    from gitcp.store.session.state import State
+    from gitcp.store.stream.shadow_refs import Tip
+
+    Files = dict[str, Entry | None]
+
+
+def decide(
+    repo: Repo, objects: Objects, state: State, head: str, dirty: dict[str, Entry | None]
+) -> Verdict:
+    """Take the verdict of behaviour.md §4 for a turn that starts with dirty; keep it in state."""
+    named = _named(repo, state)
+    current = _current(repo, objects, state, head, named)
+    others = [
+        view
+        for stream, (ref, files) in named.items()
+        if (current is None or stream != current["id"]) and not dirty.keys().isdisjoint(files)
+        if (view := _resolve(repo, objects, stream, ref, files))
+    ]
+    mode = branches.mode(repo)
+
+    def survives(view: View) -> bool:
+        return _survives(repo, objects, view, dirty)
+
+    verdict = stream_rules.decide(mode, current, others, dirty, survives)
+    if verdict["reason"] == stream_rules.UNREADABLE:
+        print(f"warning: '{verdict['ref']}': {stream_rules.UNREADABLE}", file=sys.stderr)
+    state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
+    state["verdict"] = verdict
+    state["last_verdict"] = dict(verdict)
+    trace.note("stream", f"{verdict['verdict']} {verdict['ref']}: {verdict['reason']}")
+    return verdict
+
+
+def _named(repo: Repo, state: State) -> dict[str, tuple[str, Files]]:
+    """The streams that unsettled states of this worktree name: id -> (ref, their files)."""
+    found: dict[str, tuple[str, Files]] = {}
+    own = markers.marker(state)
+    others = [m for m in markers.here(repo) if m["session_id"] != state["session_id"]]
+    for marker in [*others, own]:
+        for stream in marker["streams"]:
+            _, files = found.setdefault(stream["id"], (stream["ref"], {}))
+            for path, (mode, oid) in stream["files"].items():
+                files[path] = (mode, oid) if oid else None
+    return found
+
+
+def _current(
+    repo: Repo, objects: Objects, state: State, head: str, named: dict[str, tuple[str, Files]]
+) -> View | None:
+    tip = branches.current(repo, objects, state, head)
+    if tip is None:
+        return None
+    orphan = False
+    files: Files | None
+    try:
+        files = _files(objects, tip, named)
+        orphan = tip["stream"] not in named and recall.orphaned(repo, objects, tip)
+    except Error as e:
+        trace.note("stream", f"'{tip['ref']}': {e}")
+        files = None
+    return _view(tip, files, orphan)
+
+
+def _files(objects: Objects, tip: Tip, named: dict[str, tuple[str, Files]]) -> Files:
+    """Whose work it is, the states tell; what of it the tip still has, the tip does."""
+    files = shadow_refs.recorded(objects, tip)
+    if tip["stream"] not in named:
+        return files
+    ours = named[tip["stream"]][1]
+    return {path: files.get(path, ours[path]) for path in ours}
+
+
+def _view(tip: Tip, files: Files | None, orphan: bool = False) -> View:
+    return {
+        "id": tip["stream"],
+        "ref": tip["ref"],
+        "tip": tip["oid"],
+        "time": tip["time"],
+        "files": files,
+        "orphan": orphan,
+    }
+
+
+def _resolve(repo: Repo, objects: Objects, stream: str, ref: str, files: Files) -> View | None:
+    tip = find(repo, objects, stream, ref)
+    if tip is None:
+        return None
+    try:
+        return _view(tip, _files(objects, tip, {stream: (ref, files)}))
+    except Error as e:
+        trace.note("stream", f"'{tip['ref']}': {e}")
+        return None
+
+
+def find(repo: Repo, objects: Objects, stream: str, ref: str) -> Tip | None:
+    """The tip of a stream by its id: where its state last saw it, else wherever it is now."""
+    try:
+        tip = shadow_refs.read(objects, ref)
+    except Error:
+        tip = None
+    if tip and tip["stream"] == stream:
+        return tip
+    return next((t for t in shadow_refs.listing(repo, objects) if t["stream"] == stream), None)
+
+
+def _survives(repo: Repo, objects: Objects, view: View, dirty: dict[str, Entry | None]) -> bool:
+    """Step 3 of 001 over the files that the stream and the worktree share."""
+    rule = repo.config.get("gitcp.suffix-match", "fuzzy")
+    if rule not in ("fuzzy", "exact"):
+        raise Error(f"bad config value '{rule}' for 'gitcp.suffix-match'")
+    tip = shadow_refs.read(objects, view["ref"])
+    base = tip["base"] + "^{tree}" if tip and tip["base"].strip("0") else ""
+    found = objects.read(base) if base else None
+    before = Lookup(objects, found[0] if found else None)
+    for path, entry in (view["files"] or {}).items():
+        if path in dirty:
+            was, now = before(path), dirty[path]
+            if line_evidence.survives(
+                _blob(objects, was),
+                _blob(objects, entry),
+                _worktree(repo, objects, path, now),
+                rule,
+            ):
+                return True
+    return False
+
+
+def _worktree(repo: Repo, objects: Objects, path: str, entry: Entry | None) -> bytes | None:
+    # What was hashed at the turn's start is not stored: then the file itself has to tell.
+    stored = _blob(objects, entry)
+    if stored is not None or entry is None:
+        return stored
+    try:
+        with open(os.path.join(os.fsencode(repo.worktree), raw(path)), "rb") as f:
+            return f.read()
+    except OSError:
+        return None
+
+
+def _blob(objects: Objects, entry: Entry | None) -> bytes | None:
+    found = objects.read(entry[1]) if entry and entry[0] != "160000" else None
+    return found[2] if found else None

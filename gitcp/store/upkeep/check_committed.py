@@ -1,0 +1,145 @@
+"""The permanent store: the layout, the JSON, the paths and the hashes of every checkpoint."""
+
+from __future__ import annotations
+
+from gitcp.core.git import ids
+from gitcp.core.upkeep.findings import finding
+from gitcp.core.v1 import schema, summary
+from gitcp.errors import Error
+from gitcp.store.git.tree import TREE, read_tree
+from gitcp.store.upkeep import check_transcript
+from gitcp.store.v1.committed_tree import numbers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from gitcp.core.upkeep.findings import Finding
+    from gitcp.store.git.prefetch import Ahead
+    from gitcp.store.git.tree import Tree
+
+_KEYS = ("metadata", "transcript", "context", "content_hash", "prompt")
+_HEX = frozenset("0123456789abcdef")
+_WINDOW = 64  # checkpoints whose objects are asked for at once
+
+
+def check(objects: Ahead, refs: Iterable[str]) -> Iterator[Finding]:
+    """Every checkpoint of the refs, of the layout of today, transcripts included.
+
+    A promise that was not kept before programs named themselves in their data (cli_version)
+    is told as a note: readers take all of that (E§2.6).
+    """
+    hashes = check_transcript.Hashes()
+    for ref in refs:
+        window: list[tuple[str, str]] = []
+        for found in _checkpoints(objects, ref):
+            if isinstance(found, dict):
+                yield found
+                continue
+            window.append(found)
+            if len(window) == _WINDOW:
+                yield from _several(objects, hashes, window)
+                window = []
+        yield from _several(objects, hashes, window)
+
+
+def _checkpoints(objects: Ahead, ref: str) -> Iterator[tuple[str, str] | Finding]:
+    """(id, tree) of each checkpoint; a finding for all else that is there."""
+    tip = objects.read(f"{ref}^{{tree}}")
+    for shard, (mode, oid) in (read_tree(objects, tip[0]) if tip else {}).items():
+        if mode != TREE or len(shard) != 2 or not _HEX.issuperset(shard):
+            yield finding("stray", f"{ref}:{shard}", "part of no checkpoint")
+            continue
+        try:
+            below = read_tree(objects, oid)
+        except Error as e:
+            yield finding("missing-object", f"{ref}:{shard}", str(e))
+            continue
+        for name, (kind, tree) in below.items():
+            if kind == TREE and ids.is_checkpoint_id(shard + name):
+                yield shard + name, tree
+            else:
+                yield finding("stray", f"{ref}:{shard}/{name}", "part of no checkpoint")
+
+
+def _several(
+    objects: Ahead, hashes: check_transcript.Hashes, window: list[tuple[str, str]]
+) -> Iterator[Finding]:
+    objects.fetch(tree for _, tree in window)
+    for checkpoint_id, tree in window:
+        try:
+            yield from _one(objects, hashes, checkpoint_id, read_tree(objects, tree))
+        except Error as e:  # what is missing does not hide the rest
+            yield finding("missing-object", checkpoint_id, str(e))
+    objects.forget()
+
+
+def _one(
+    objects: Ahead, hashes: check_transcript.Hashes, cid: str, entries: Tree
+) -> Iterator[Finding]:
+    objects.fetch(entries[n][1] for n in (summary.METADATA, *numbers(entries)) if n in entries)
+    folders = {name: read_tree(objects, entries[name][1]) for name in numbers(entries)}
+    objects.fetch(f[summary.METADATA][1] for f in folders.values() if summary.METADATA in f)
+    root = _json(objects, entries)
+    told = {name: _json(objects, files) for name, files in folders.items()}
+    old = not any((found or {}).get("cli_version") for found in (root, *told.values()))
+    if root is None:
+        yield finding("bad-summary", cid, "metadata.json is missing or no JSON object")
+    else:
+        yield from _wrong("bad-summary", cid, schema.root(root, cid), old)
+        yield from _paths(cid, root, folders, old)
+    for name, files in folders.items():
+        where, metadata = f"{cid}/{name}", told[name]
+        if metadata is None:
+            yield finding("bad-metadata", where, "metadata.json is missing or no JSON object")
+        else:
+            yield from _wrong("bad-metadata", where, schema.session(metadata, cid), old)
+        yield from check_transcript.check(objects, hashes, where, metadata or {}, files, old)
+
+
+def _wrong(code: str, where: str, told: schema.Told, old: bool) -> Iterator[Finding]:
+    """One finding for what is wrong, and one for what is a variation."""
+    for known in (False, True):
+        said = [what for what, variation in told if variation is known]
+        if said:
+            yield finding(code, where, "; ".join(said), old=known or old)
+
+
+def _paths(
+    cid: str, root: dict[str, Any], folders: dict[str, Tree], old: bool
+) -> Iterator[Finding]:
+    entries = root.get("sessions")
+    listed = [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
+    at = f"/{cid[:2]}/{cid[2:]}/"
+    for number, entry in enumerate(listed):
+        for key in _KEYS:
+            path = entry.get(key)
+            if not isinstance(path, str) or not path:
+                continue
+            folder, _, name = path.removeprefix(at).partition("/")
+            if not path.startswith(at) or folder not in folders:
+                yield finding("bad-path", cid, f"sessions[{number}] names '{path}'", old)
+                break
+            if name not in folders[folder]:
+                # The original lists a transcript and a hash even where it wrote none (E§2.5).
+                gone = f"sessions[{number}] names '{path}', which is not there"
+                yield finding("bad-path", cid, gone, old or key != "metadata")
+    if len(listed) != len(folders):
+        more = f"it lists {len(listed)} sessions and has {len(folders)}"
+        yield finding("bad-path", cid, more, old)
+    gaps = [name for n, name in enumerate(folders) if name != str(n)]
+    if gaps:
+        yield finding("bad-number", cid, f"its directories are {' '.join(folders)}", old)
+
+
+def _json(objects: Ahead, entries: Tree) -> dict[str, Any] | None:
+    entry = entries.get(summary.METADATA)
+    return summary.load(objects.need(entry[1], "blob")) if entry else None
+
+
+def ids_of(objects: Ahead, refs: Iterable[str]) -> set[str]:
+    """The ids of all checkpoints of the refs."""
+    return {
+        found[0] for ref in refs for found in _checkpoints(objects, ref) if isinstance(found, tuple)
+    }

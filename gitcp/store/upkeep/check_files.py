@@ -1,0 +1,83 @@
+"""Files beside the objects: broken refs, locks and scratch files left behind, hooks."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.upkeep.findings import finding
+from gitcp.errors import Error
+from gitcp.store.git import files
+from gitcp.store.session import markers
+from gitcp.store.setup import manifest
+from gitcp.store.upkeep.survey import listed, older
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.core.upkeep.findings import Finding
+    from gitcp.store.upkeep.survey import Survey
+
+_OURS = ("refs/heads/entire", "refs/gitcp", "refs/notes/gitcp")
+LOCK_AGE = 60  # seconds: no transaction of git takes so long
+SCRATCH_AGE = 3600
+
+
+def check(survey: Survey) -> Iterator[Finding]:
+    """Refs that git cannot read, their locks, scratch files, what enable installed."""
+    yield from _refs(survey)
+    for path in leftovers(survey):
+        yield finding("leftover", path, "nothing has touched it for an hour")
+    yield from _installed(survey)
+
+
+def leftovers(survey: Survey) -> Iterator[str]:
+    """Scratch files, and directories of such, that no process can still be writing."""
+    folder = survey.repo.shared("tmp")
+    for name in listed(folder):
+        path = os.path.join(folder, name)
+        if older(path, SCRATCH_AGE):
+            yield path
+
+
+def _refs(survey: Survey) -> Iterator[Finding]:
+    common = survey.repo.common
+    for start in _OURS:
+        for path in _below(os.path.join(common, start)):
+            ref = os.path.relpath(path, common)
+            if not path.endswith(".lock"):
+                if ref not in survey.refs:
+                    yield finding("bad-ref", ref, "git cannot read it")
+            elif older(path, LOCK_AGE):
+                yield finding("lock", path, "nobody has let go of it for a minute")
+
+
+def _below(path: str) -> Iterator[str]:
+    """Every file at path or below it, and path's own lock."""
+    yield from (p for p in (path, f"{path}.lock") if os.path.isfile(p))
+    for folder, _, names in os.walk(path):
+        yield from (os.path.join(folder, name) for name in sorted(names))
+
+
+def _installed(survey: Survey) -> Iterator[Finding]:
+    repo = survey.repo
+    try:
+        known = manifest.Manifest(repo.shared("installed"), repo.common)
+    except Error as e:
+        yield finding("changed-hook", repo.shared("installed"), str(e))
+        return
+    if not known.entries:
+        if any(markers.unsettled(state) for state in survey.states):
+            yield finding(
+                "no-hook", repo.common, "sessions are open; 'gitcp enable' installs hooks"
+            )
+        return
+    for entry in known.entries:
+        path = known.path(entry)
+        data = files.read(path)
+        if data is None:
+            yield finding("no-hook", path, "it is gone; 'gitcp enable' writes it again")
+        elif entry["kind"] == "hook" and not os.access(path, os.X_OK):
+            yield finding("changed-hook", path, "git cannot run it; 'gitcp enable' mends that")
+        elif entry["kind"] == "hook" and files.digest(data) != entry["after"]:
+            yield finding("changed-hook", path, "it was changed since 'gitcp enable' wrote it")

@@ -1,0 +1,55 @@
+"""Links: what commits and notes name is stored, and what notes are on is there."""
+
+from __future__ import annotations
+
+from gitcp.core.upkeep.findings import finding
+from gitcp.errors import Error
+from gitcp.store.git import notes
+from gitcp.store.show import commit_list
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.core.upkeep.findings import Finding
+    from gitcp.store.upkeep.survey import Survey
+
+_TRAILERS = ("-E", "--regexp-ignore-case", "--grep=^Entire-Checkpoint:", *commit_list.ALL)
+
+
+def check(survey: Survey, stored: set[str]) -> Iterator[Finding]:
+    """Every trailer of a commit on any branch, then every note; stored: the ids there are."""
+    named = [
+        (commit["oid"], told["checkpoint_id"])
+        for commit in commit_list.commits(survey.repo, (), _TRAILERS)
+        for told in commit["checkpoints"]
+        if told["linked"] == "trailer"
+    ]
+    lost = [(oid, name) for oid, name in named if name not in stored]
+    if lost and not stored:
+        reason = f"{len(lost)} commits name checkpoints; 'gitcp fetch' brings them"
+        yield finding("no-store", "refs/heads/entire/checkpoints/v1", reason)
+    else:
+        for oid, name in lost:
+            reason = f"names '{name}', which is not stored"
+            yield finding("dangling-trailer", oid, reason, checkpoint_id=name)
+    yield from _notes(survey, stored)
+
+
+def _notes(survey: Survey, stored: set[str]) -> Iterator[Finding]:
+    if notes.REF not in survey.refs:
+        return
+    try:
+        every = list(notes.every(survey.objects))
+    except Error as e:
+        yield finding("missing-object", notes.REF, str(e))
+        return
+    survey.objects.fetch(oid for oid, _ in every)
+    for oid, names in every:
+        if survey.objects.read(oid) is None:
+            yield finding("dangling-note", oid, "there is a note on it, and no such commit")
+        for name in names:
+            if name not in stored:
+                reason = f"its note names '{name}', which is not stored"
+                yield finding("dangling-note", oid, reason, checkpoint_id=name)
+    survey.objects.forget()

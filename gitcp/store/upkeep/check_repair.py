@@ -1,0 +1,103 @@
+"""Repairs that lose nothing: each looks again under its lock, and says what it did."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.upkeep.findings import CODES
+from gitcp.errors import Busy, Error, Moved
+from gitcp.store.session import markers, recall
+from gitcp.store.session import state as states
+from gitcp.store.stream import checkpoint, shadow_refs
+from gitcp.store.upkeep import check_files
+from gitcp.store.upkeep.survey import older
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.upkeep.findings import Finding
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+
+def repaired(repo: Repo, objects: Objects, found: Finding) -> Finding:
+    """found, with `repaired` saying what was done where its code is one of those mended.
+
+    What is not as it was found any more, or is locked, is left as it is.
+    """
+    if not CODES[found["kind"]][1]:
+        return found
+    try:
+        done = _repair(repo, objects, found)
+    except (Busy, Moved, OSError, Error) as e:
+        return {**found, "reason": f"{found['reason']}; not repaired: {e}"}
+    return {**found, "repaired": done} if done else found
+
+
+def _repair(repo: Repo, objects: Objects, found: Finding) -> str:
+    subject = found["subject"]
+    if found["kind"] == "lock":
+        return remove(repo, subject, check_files.LOCK_AGE)
+    if found["kind"] == "leftover":
+        return remove(repo, subject, check_files.SCRATCH_AGE)
+    with states.held(repo, [subject]):
+        if found["kind"] == "old-state":
+            return _newer(repo, objects, subject, found["ref"])
+        state = recall.recall(repo, objects, subject)
+        if state is None:
+            return _forgotten(repo, subject)
+        markers.save(repo, state)
+    return f"wrote the state, revision {state['revision']}, and its marker"
+
+
+def _newer(repo: Repo, objects: Objects, session_id: str, ref: str) -> str:
+    tip = shadow_refs.read(objects, ref)
+    copy = checkpoint.read_state_copy(objects, tip, session_id) if tip else None
+    state = states.load(repo, session_id)
+    if not state or not copy or copy.get("revision", 0) <= state.get("revision", 0):
+        return ""
+    before, copy = state.get("revision", 0), states.modern(copy)
+    markers.save(repo, copy)
+    return f"took the copy: revision {before} became {copy['revision']}"
+
+
+def _forgotten(repo: Repo, session_id: str) -> str:
+    """Nothing is known of a session: what could not be read is set aside by now."""
+    marker = repo.shared("open", session_id)
+    if os.path.lexists(marker):
+        place = repo.shared("corrupt", f"{session_id}.marker.{os.stat(marker).st_mtime_ns}")
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        os.rename(marker, place)
+        return f"moved the marker to '{place}'"
+    return f"moved what could not be read to '{repo.shared('corrupt')}'"
+
+
+def remove(repo: Repo, path: str, seconds: int) -> str:
+    """Move a file that is still old out of its place, then remove it; say what was removed.
+
+    What somebody put there meanwhile is put back, and '' returned.
+    """
+    if not older(path, seconds):
+        return ""
+    if os.path.isdir(path):
+        _empty(path)
+        return "removed the directory"
+    before = os.lstat(path)
+    aside = repo.shared("tmp", f"aside-{os.getpid()}-{before.st_ino}")
+    os.makedirs(os.path.dirname(aside), exist_ok=True)
+    os.rename(path, aside)
+    after = os.lstat(aside)
+    if (before.st_ino, before.st_mtime_ns) != (after.st_ino, after.st_mtime_ns):
+        os.link(aside, path)
+        os.unlink(aside)
+        return ""
+    os.unlink(aside)
+    return f"removed it, {before.st_size} bytes"
+
+
+def _empty(path: str) -> None:
+    for folder, folders, names in os.walk(path, topdown=False):
+        for name in names:
+            os.unlink(os.path.join(folder, name))
+        for name in folders:
+            os.rmdir(os.path.join(folder, name))
+    os.rmdir(path)

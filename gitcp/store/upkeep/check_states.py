@@ -1,0 +1,104 @@
+"""States against refs and markers: nobody's work may be out of a commit's sight."""
+
+from __future__ import annotations
+
+from gitcp.core.git import ids
+from gitcp.core.upkeep.findings import finding
+from gitcp.errors import Error
+from gitcp.store.session import markers
+from gitcp.store.stream import shadow_refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.core.upkeep.findings import Finding
+    from gitcp.store.session.state import State
+    from gitcp.store.stream.shadow_refs import Tip
+    from gitcp.store.upkeep.survey import Survey
+
+
+def check(survey: Survey) -> Iterator[Finding]:
+    """Every state on its own, with its streams and with its marker; then the streams."""
+    known = {tip["stream"] for tip in survey.tips}
+    for state in survey.states:
+        if told := _wrong(state):
+            yield finding("bad-state", state["session_id"], told)
+            continue
+        yield from _streams(state, known)
+        if tip := newer(survey, state):
+            reason = f"the copy on '{tip['ref']}' is newer"
+            yield finding("old-state", state["session_id"], reason, ref=tip["ref"])
+        yield from _marker(survey, state)
+    names = {state["session_id"] for state in survey.states}
+    for name in survey.markers:
+        if name not in names:
+            yield finding("lost-state", name, "a marker says it is open, and it has no state")
+    yield from _orphans(survey)
+
+
+def _wrong(state: State) -> str:
+    if state.get("unreadable"):
+        return str(state["unreadable"])
+    try:
+        ids.session_id(state["session_id"])
+    except Error as e:
+        return str(e)
+    for key in ("base_commit", "worktree_path", "transcript_path", "agent_type"):
+        if not isinstance(state.get(key, ""), str):
+            return f"'{key}' is not a text"
+    count = state.get("checkpoint_count")
+    if not isinstance(count, int) or count < 0:
+        return "'checkpoint_count' is not a number"
+    for stream in state["streams"]:
+        for path, entry in stream["files"].items():
+            if not isinstance(entry, dict) or {"oid", "mode"} - set(entry):
+                return f"stream '{stream['id']}' does not say what '{path}' is"
+    return ""
+
+
+def _streams(state: State, known: set[str]) -> Iterator[Finding]:
+    for stream in state["streams"]:
+        if stream["files"] and stream["id"] not in known:
+            what = f"stream '{stream['id']}' of {len(stream['files'])} files, which no ref has"
+            yield finding("lost-stream", state["session_id"], f"names {what}")
+
+
+def newer(survey: Survey, state: State) -> Tip | None:
+    """A stream the session could be on that carries a newer copy of its state.
+
+    We were killed between the ref and the state.  An archive, or the stream of another base,
+    may carry what is left of an earlier session of that name.
+    """
+    base, own = state.get("base_commit"), {s["ref"] for s in state["streams"]}
+    for tip in survey.tips:
+        near = tip["base"] == base or tip["ref"] in own or tip["ref"] == state.get("shadow_ref")
+        if tip["ref"].startswith(shadow_refs.ARCHIVE) or not near:
+            continue
+        copy = survey.copy(tip, state["session_id"])
+        same = copy is not None and copy.get("started_at") == state.get("started_at")
+        if copy and same and copy.get("revision", 0) > state.get("revision", 0):
+            return tip
+    return None
+
+
+def _marker(survey: Survey, state: State) -> Iterator[Finding]:
+    name = state["session_id"]
+    if name in survey.markers:
+        if not markers.unsettled(state):
+            yield finding("bad-marker", name, "all of it is settled, and its marker is there")
+        elif survey.markers[name] != markers.marker(state):
+            yield finding("bad-marker", name, "its marker does not tell what its state does")
+    elif markers.unsettled(state):
+        yield finding("no-marker", name, "not all of it is settled, and it has no marker")
+
+
+def _orphans(survey: Survey) -> Iterator[Finding]:
+    for tip in survey.tips:
+        if survey.orphaned(tip):
+            settled = survey.settled(tip)
+            why = "commits have settled it" if settled else "it may be all that is left of it"
+            reason = f"no state names it; session '{tip['session_id']}' wrote it last: {why}"
+            yield finding("orphan-stream", tip["ref"], reason, settled, oid=tip["oid"])
+    for ref in survey.strangers:
+        yield finding("not-a-stream", ref, "it is not a stream of checkpoints: never touched")

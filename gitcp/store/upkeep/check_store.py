@@ -1,0 +1,46 @@
+"""Every promise of the stored data, looked at in one pass (behaviour.md §10)."""
+
+from __future__ import annotations
+
+from gitcp.store.git.prefetch import Ahead
+from gitcp.store.upkeep import (
+    check_committed,
+    check_files,
+    check_links,
+    check_objects,
+    check_repair,
+    check_states,
+)
+from gitcp.store.upkeep.survey import Survey
+from gitcp.store.v1 import committed_read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.core.upkeep.findings import Finding
+    from gitcp.repo import Repo
+
+
+def check(repo: Repo, *, secrets: bool = False, repair: bool = False) -> Iterator[Finding]:
+    """Findings of everything of ours in the repository, as they come.
+
+    A constant number of git processes, memory for the names of objects, never their bytes.
+    secrets: search what is stored as well.  repair: mend what can be mended without loss.
+    """
+    with Ahead(repo) as objects:
+        survey = Survey(repo, objects)
+        for found in _all(survey, secrets):
+            yield check_repair.repaired(repo, objects, found) if repair else found
+
+
+def _all(survey: Survey, secrets: bool) -> Iterator[Finding]:
+    sources = committed_read.sources(survey.repo)
+    refs = [ref for ref in sources if ref.endswith("/checkpoints/v1")]
+    extra = [ref for ref in sources if ref not in survey.refs]
+    yield from check_objects.check(survey, extra, secrets)
+    yield from check_states.check(survey)
+    yield from check_files.check(survey)
+    yield from check_committed.check(survey.objects, refs)
+    every = [ref for ref in committed_read.everywhere(survey.repo) if "entire" in ref]
+    yield from check_links.check(survey, check_committed.ids_of(survey.objects, every))

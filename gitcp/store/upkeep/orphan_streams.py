@@ -1,0 +1,99 @@
+"""Streams that no session needs: those no state names, and archives that have expired."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.decide.orphan_rules import days, orphan
+from gitcp.errors import Error
+from gitcp.store.stream import shadow_refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.core.decide.orphan_rules import Ages
+    from gitcp.core.upkeep.findings import Finding
+    from gitcp.repo import Repo
+    from gitcp.store.stream.shadow_refs import Tip
+    from gitcp.store.upkeep.survey import Survey
+
+
+def find(survey: Survey, ages: Ages) -> Iterator[Finding]:
+    """The streams that no state names, and archives that are old.
+
+    An archive that a state names goes with what that has in it alone (`alone`: session ->
+    paths), never while the session is active.
+    """
+    doomed: list[tuple[str, Tip, str]] = []
+    for tip in survey.tips:
+        age = ages.now - _since(survey.repo, tip)
+        kind, keep, why = _judge(survey, tip, ages)
+        if kind and age >= keep and tip["ref"] not in survey.held:
+            doomed.append((kind, tip, f"{why}; {days(age)} old"))
+        elif kind != "expired-archive" and kind:
+            reason = f"{why}; {days(age)} old"
+            yield orphan(kind, tip["ref"], reason, settled=False, **_facts(tip))
+    without = {tip["ref"] for _, tip, _ in doomed}
+    for kind, tip, reason in doomed:
+        alone = _alone(survey, tip, without)
+        told = f"{reason}; settles {_told(alone)}" if alone else reason
+        yield orphan(kind, tip["ref"], told, alone=alone, **_facts(tip))
+
+
+def _judge(survey: Survey, tip: Tip, ages: Ages) -> tuple[str, float, str]:
+    """(kind, seconds it is kept, why) of a stream that goes some day; kind '' for another."""
+    archived = tip["ref"].startswith(shadow_refs.ARCHIVE)
+    if survey.orphaned(tip):
+        if survey.settled(tip):
+            return "settled-stream", ages.state, "commits have settled it"
+        return "orphan-stream", ages.archive, "no state names it"
+    # Of a state that cannot be read nobody knows what it names.
+    on = survey.on(tip)
+    if archived and on and all(state["phase"] in ("idle", "ended") for state in on):
+        return "expired-archive", ages.archive, "archived"
+    return "", 0, ""
+
+
+def _facts(tip: Tip) -> dict[str, object]:
+    return {"ref": tip["ref"], "oid": tip["oid"], "time": tip["time"], "stream": tip["stream"]}
+
+
+def _alone(survey: Survey, tip: Tip, without: set[str]) -> dict[str, list[str]]:
+    """session -> the paths its state names that no ref of the stream records once the refs
+    without are gone."""
+    on = survey.on(tip)
+    stay = _kept(survey, tip["stream"], without) if on else set()
+    found = {
+        state["session_id"]: sorted(
+            {p for s in state["streams"] if s["id"] == tip["stream"] for p in s["files"]} - stay
+        )
+        for state in on
+    }
+    return {name: paths for name, paths in found.items() if paths}
+
+
+def _told(alone: dict[str, list[str]]) -> str:
+    return "; ".join(f"{' '.join(paths)} of '{name}'" for name, paths in alone.items())
+
+
+def _since(repo: Repo, tip: Tip) -> float:
+    """When a stream came to be what it is: an old one may have been archived just now."""
+    try:
+        return max(tip["time"], os.stat(os.path.join(repo.common, tip["ref"])).st_mtime)
+    except OSError:
+        return tip["time"]  # packed long ago
+
+
+def _kept(survey: Survey, stream: str, without: set[str]) -> set[str]:
+    """The paths that refs of a stream record, those refs left out that are without."""
+    found: set[str] = set()
+    for tip in survey.tips:
+        if tip["stream"] == stream and tip["ref"] not in without:
+            try:
+                found.update(shadow_refs.recorded(survey.objects, tip))
+            except Error:  # not everything of it is there: nothing is known to be away
+                found.update(
+                    path for s in survey.on(tip) for x in s["streams"] for path in x["files"]
+                )
+    return found

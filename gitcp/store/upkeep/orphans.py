@@ -1,0 +1,94 @@
+"""Finding what no session and no commit needs: looked up, and nothing is changed."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gitcp.core.decide import orphan_rules
+from gitcp.core.decide.orphan_rules import days, orphan
+from gitcp.store.session import session_read
+from gitcp.store.session.process import alive
+from gitcp.store.upkeep import check_files, orphan_streams
+from gitcp.store.upkeep.survey import listed, older
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.core.upkeep.findings import Finding
+    from gitcp.repo import Repo
+    from gitcp.store.session.state import State
+    from gitcp.store.upkeep.survey import Survey
+
+EDITS = "refs/gitcp/edits/"
+
+
+def ages(repo: Repo, given: int | None = None) -> orphan_rules.Ages:
+    """The ages of this repository, or given days for all (gitcp.archive-expire,
+    gitcp.state-expire)."""
+    archive = repo.config.size("gitcp.archive-expire", orphan_rules.ARCHIVE_DAYS)
+    state = repo.config.size("gitcp.state-expire", orphan_rules.STATE_DAYS)
+    if given is not None:
+        archive = state = given
+    return orphan_rules.Ages(time.time(), archive * orphan_rules.DAY, state * orphan_rules.DAY)
+
+
+def find(survey: Survey, ages: orphan_rules.Ages) -> Iterator[Finding]:
+    """Findings of each kind of core.orphans, in its order.  `settled` tells what may go now: a
+    stream that lost its state is told at once, and kept as long as an archive."""
+    yield from orphan_streams.find(survey, ages)
+    known = {state["session_id"] for state in survey.states} | set(survey.markers)
+    for ref, oid in survey.refs.items():
+        if ref.startswith(EDITS) and ref.removeprefix(EDITS) not in known:
+            yield orphan("orphan-edits", ref, "its session has no state", oid=oid, ref=ref)
+    gone = {state["session_id"]: state for state in survey.states if expired(state, ages)}
+    for name, state in gone.items():
+        last = last_seen(state)
+        reason = f"{state['phase']} and settled, not used for {days(ages.now - last)}"
+        revision = state.get("revision", 0)
+        yield orphan("settled-state", name, reason, time=int(last), revision=revision)
+    yield from _files(survey, known - set(gone), set(gone))
+
+
+def expired(state: State, ages: orphan_rules.Ages) -> bool:
+    """Whether a state is settled, and so old that nobody takes the session up again."""
+    if not orphan_rules.settled(state) or alive(state.get("agent_process")):
+        return False
+    return ages.now - last_seen(state) >= ages.state
+
+
+def last_seen(state: State) -> float:
+    """When a session last did something, in seconds since 1970; 0 where it does not say."""
+    keys = ("last_interaction_time", "ended_at", "started_at")
+    return max(session_read.instant(state.get(key)) for key in keys)
+
+
+def _files(survey: Survey, needed: set[str], gone: set[str]) -> Iterator[Finding]:
+    repo = survey.repo
+    for name in listed(repo.shared("transcript")):
+        path = repo.shared("transcript", name)
+        if _unneeded(path, needed, gone):
+            yield orphan("transcript-cache", path, "its session has no state that lasts")
+    for folder in survey.folders():
+        for name in listed(os.path.join(folder, "turn")):
+            path = os.path.join(folder, "turn", name)
+            if _unneeded(path, needed, gone):
+                yield orphan("turn-file", path, "its session has no state that lasts")
+    for path in check_files.leftovers(survey):
+        yield orphan("leftover", path, "nothing has touched it for an hour")
+
+
+def owners(name: str) -> set[str]:
+    """The sessions whose file this could be: <sid>, <sid>.<kind> or, of a process that was
+    killed, <sid>.<kind>.<pid>.  Ids may hold dots themselves."""
+    ends = (".redacted", ".json", ".log", ".middle")
+    return {name, *(name.rpartition(end)[0] for end in ends)} - {""}
+
+
+def _unneeded(path: str, needed: set[str], gone: set[str]) -> bool:
+    named = owners(os.path.basename(path))
+    if named & needed:
+        return False
+    # Of a session that begins now the files may come before the state.
+    return bool(named & gone) or older(path, check_files.SCRATCH_AGE)

@@ -1,0 +1,138 @@
+"""The space that data of ours takes: each object once, in the commit that first had it."""
+
+from __future__ import annotations
+
+from gitcp.core.transcript import chunks
+from gitcp.record import text
+from gitcp.store.git import notes
+from gitcp.store.session.session_read import instant
+from gitcp.store.stream import shadow_refs
+from gitcp.store.upkeep import orphans, space_files
+from gitcp.store.v1 import committed_list, committed_read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.core.upkeep.space_sums import Item
+    from gitcp.repo import Repo
+
+    Made = tuple[str, str, float]  # kind, session id or '', time
+    Place = dict[str, tuple[str, float]]  # <xx>/<rest>/<n> -> session id, time
+
+_OURS = ("refs/heads/entire", "refs/gitcp", "refs/notes/gitcp")
+_SHARED = ("/entire/checkpoints/v1", "/entire/sessions")
+# What a stream has of the person's own commits is not ours to count: their trees are marked
+# as seen, those of the tips and of every base.
+_WALK = ("rev-list", "--objects-edge-aggressive", "--in-commit-order", "--reverse", "--stdin")
+_LOG = (
+    "log",
+    "--no-show-signature",
+    "--no-notes",
+    "--format=%H%x00%S%x00%ct%x00%(trailers:key=Entire-Session,valueonly,separator=%x2C)"
+    "%x00%(trailers:key=Base-Commit,valueonly,separator=%x2C)",
+    "--stdin",
+)
+
+
+def items(repo: Repo) -> list[Item]:
+    """Every object that only data of ours has, then every file of ours.
+
+    An object counts as large as it lies on the disk, packed or not; one that is missing is
+    not counted.  A constant number of git processes, however much there is.
+    """
+    return [*_objects(repo), *space_files.items(repo)]
+
+
+def _objects(repo: Repo) -> Iterator[Item]:
+    lines = repo.git.lines("for-each-ref", "--format=%(refname) %(objectname)", sep=b"\n")
+    refs = dict(text(line).split(" ") for line in lines)
+    there = _sizes(repo, list(refs.values()))
+    refs = {ref: oid for ref, oid in refs.items() if oid in there}
+    sources = [ref for ref in committed_read.sources(repo) if ref in refs]
+    ours = [ref for ref in refs if ref.startswith(_OURS) or ref in sources]
+    if not ours:
+        return
+    made, bases = _commits(repo, ours)
+    theirs = [ref for ref in refs if ref not in ours and not ref.endswith(_SHARED)]
+    found: dict[str, Made] = {}
+    lasting = [ref for ref in ours if ref in sources or ref == notes.REF]
+    places, without = _places(repo), ["HEAD", *theirs, *bases]
+    # What a checkpoint has for good does not count among what will go.
+    for group in (lasting, [ref for ref in ours if ref not in lasting]):
+        at: Made = ("", "", 0.0)
+        for oid, path in _walk(repo, group, without):
+            at = made.get(oid, at)
+            found.setdefault(oid, _of(at, path, places))
+    sizes = _sizes(repo, list(found))
+    for oid, (kind, session_id, time) in found.items():
+        if oid in sizes:
+            yield {"kind": kind, "session_id": session_id, "time": time, "bytes": sizes[oid]}
+
+
+def _commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Made], list[str]]:
+    """Our commits, what each is; and the person's commits that streams are based on."""
+    _, out = repo.git.run(*_LOG, stdin="".join(f"{ref}\n" for ref in refs).encode())
+    found, bases = {}, set()
+    for line in text(out).splitlines():
+        oid, ref, time, sessions, base = line.split("\0")
+        session = "" if "," in sessions else sessions
+        found[oid] = (_kind(ref), session, float(time or 0))
+        if base.strip("0"):
+            bases.add(base)
+    return found, sorted(bases)
+
+
+def _kind(ref: str) -> str:
+    if ref == notes.REF:
+        return "notes"
+    if ref.startswith(orphans.EDITS):
+        return "edits"
+    if ref.startswith(shadow_refs.ARCHIVE):
+        return "archives"
+    return "checkpoints" if ref.endswith(_SHARED) else "streams"
+
+
+def _walk(repo: Repo, ours: list[str], without: list[str]) -> Iterator[tuple[str, str]]:
+    """(oid, path) of each object of ours, behind the oldest commit that has it."""
+    if not ours:
+        return
+    present = _sizes(repo, without)
+    names = [*ours, *(f"^{name}" for name in without if name in present)]
+    stdin = "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
+    _, out = repo.git.run(*_WALK, "--missing=allow-any", stdin=stdin)
+    for line in text(out).splitlines():
+        oid, _, path = line.partition(" ")
+        yield oid, path
+
+
+def _of(at: Made, path: str, places: Place) -> Made:
+    kind, session_id, time = at
+    if kind != "checkpoints":
+        return at
+    parts = path.split("/")
+    if len(parts) > 2 and chunks.number(parts[-1]) is not None:
+        kind = "transcripts"
+    known = places.get("/".join(parts[:3])) or places.get("/".join(parts[:2]))
+    return (kind, *known) if known else (kind, session_id, time)
+
+
+def _places(repo: Repo) -> Place:
+    found: Place = {}
+    for checkpoint in committed_list.listing(repo):
+        cid = checkpoint["checkpoint_id"]
+        for entry in checkpoint["sessions"]:
+            at = f"{cid[:2]}/{cid[2:]}/{entry['directory']}".rstrip("/")
+            found[at] = entry["session_id"], instant(entry["metadata"].get("created_at"))
+    return found
+
+
+def _sizes(repo: Repo, names: list[str]) -> dict[str, int]:
+    """name -> bytes on the disk of each object that is there."""
+    if not names:
+        return {}
+    form = "--batch-check=%(objectsize:disk)"
+    stdin = "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
+    _, out = repo.git.run("cat-file", form, stdin=stdin)
+    pairs = zip(names, out.splitlines(), strict=True)
+    return {name: int(size) for name, size in pairs if size.isdigit()}

@@ -1,0 +1,153 @@
+"""All that is ours in a repository, read once: refs, streams, states, markers, directories."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.git import ids
+from gitcp.errors import Error
+from gitcp.record import text
+from gitcp.store.session import markers, session_read
+from gitcp.store.session import state as states
+from gitcp.store.stream import checkpoint, shadow_refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.prefetch import Ahead
+    from gitcp.store.session.markers import Open
+    from gitcp.store.session.state import State
+    from gitcp.store.stream.shadow_refs import Tip
+
+_OURS = ("refs/heads/entire", "refs/gitcp", "refs/notes/gitcp")
+_FORMAT = "--format=%(refname)%00%(objectname)%00%(worktreepath)"
+
+
+class Survey:
+    """refs: ref -> oid.  held: those that a worktree has checked out.  tips: the streams, newest
+    first.  strangers: branches with a stream's name that are none.  states: every state, as
+    session_read has them.  markers: session id -> marker, None for one that cannot be read.
+    """
+
+    def __init__(self, repo: Repo, objects: Ahead) -> None:
+        self.repo, self.objects = repo, objects
+        self.refs: dict[str, str] = {}
+        self.held: set[str] = set()
+        for line in repo.git.lines("for-each-ref", _FORMAT, *_OURS, sep=b"\n"):
+            ref, oid, place = text(line).split("\0")
+            self.refs[ref] = oid
+            if place:
+                self.held.add(ref)
+        self.tips: list[Tip] = []
+        self._metadata: dict[str, set[str]] = {}
+        self.strangers: list[str] = []
+        self._read_tips()
+        self.states = [_state(repo, name) for name in states.names(repo)]
+        names = listed(repo.shared("open"))
+        self.markers: dict[str, Open | None] = {name: markers.of(repo, name) for name in names}
+
+    def missing(self) -> list[str]:
+        """The refs whose object is not there."""
+        return [ref for ref, oid in self.refs.items() if self.objects.read(oid) is None]
+
+    def on(self, tip: Tip) -> list[State]:
+        """The states that name a stream, or whose session will do so at its next event."""
+        return [state for state in self.states if self._names(state, tip)]
+
+    def orphaned(self, tip: Tip) -> bool:
+        """Whether neither a state nor a marker names a stream (recall.orphaned, for all)."""
+        named = (s["id"] for marker in self.markers.values() if marker for s in marker["streams"])
+        return not self.on(tip) and tip["stream"] not in named
+
+    def settled(self, tip: Tip) -> bool:
+        """Whether an orphaned stream is one that commits have settled: all of its sessions go
+        on without it.  A state that began later than its copy there knows nothing of it."""
+        of = {state["session_id"]: state for state in self.states if not state.get("unreadable")}
+        self.copy(tip, tip["session_id"])
+        for name in self._metadata[tip["oid"]] | {tip["session_id"]}:
+            copy, state = self.copy(tip, name), of.get(name)
+            if not copy or not state or copy.get("started_at") != state.get("started_at"):
+                return False
+        return True
+
+    def _names(self, state: State, tip: Tip) -> bool:
+        if any(stream["id"] == tip["stream"] for stream in state["streams"]):
+            return True
+        if state.get("unreadable"):
+            return bool(state["session_id"] == tip["session_id"])  # who knows: it counts
+        copy = self.copy(tip, state["session_id"])
+        if copy is not None:
+            return bool(copy.get("revision", 0) > state.get("revision", 0))
+        # The original program's states name a base alone.
+        base = str(state.get("base_commit") or "")
+        home = ids.worktree_hash(str(state.get("worktree_id") or ""))
+        plain = (f"{shadow_refs.BRANCHES}{base[:7]}-{home}", shadow_refs.BRANCHES + base[:7])
+        return len(base) >= 7 and "revision" not in state and tip["ref"] in plain
+
+    def copy(self, tip: Tip, session_id: str) -> State | None:
+        """The copy of a session's state on a stream; None also where objects are missing."""
+        try:
+            if tip["oid"] not in self._metadata:
+                self._metadata[tip["oid"]] = set()
+                found = shadow_refs.metadata(self.objects, tip["tree"])
+                self._metadata[tip["oid"]] = {path.rpartition("/")[2] for path in found}
+            if session_id not in self._metadata[tip["oid"]]:
+                return None
+            return checkpoint.read_state_copy(self.objects, tip, session_id)
+        except Error:
+            return None
+
+    def folders(self) -> Iterator[str]:
+        """The directory of each worktree's own files of ours."""
+        yield os.path.join(self.repo.common, "gitcp")
+        worktrees = os.path.join(self.repo.common, "worktrees")
+        for name in listed(worktrees):
+            yield os.path.join(worktrees, name, "gitcp")
+
+    def _read_tips(self) -> None:
+        self.objects.fetch(self.refs.values())
+        for ref in self.refs:
+            branch = ids.parse_shadow(ref) is not None
+            if not branch and not ref.startswith(shadow_refs.ARCHIVE):
+                continue
+            try:
+                tip = self._tip(ref)
+            except Error:
+                self.strangers.append(ref)
+                continue
+            if tip:
+                self.tips.append(tip)
+        self.tips.sort(key=lambda t: (t["time"], t["ref"]), reverse=True)
+
+    def _tip(self, ref: str) -> Tip | None:
+        if self.objects.read(self.refs[ref]) is None:
+            return None
+        return shadow_refs.read(self.objects, ref)
+
+
+def _state(repo: Repo, name: str) -> State:
+    found = session_read.read(repo, name)
+    if found["session_id"] == name:
+        return found
+    other = f"it is the state of '{found['session_id'][:60]}'"
+    return {"session_id": name, "phase": "", "streams": [], "unreadable": other}
+
+
+def listed(folder: str) -> list[str]:
+    """The names in a directory, sorted; none where there is no such directory."""
+    try:
+        return sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def older(path: str, seconds: float) -> bool:
+    """Whether nothing has changed a file for so long; of one that is gone: no."""
+    import time
+
+    try:
+        return time.time() - os.lstat(path).st_mtime > seconds
+    except OSError:
+        return False

@@ -1,0 +1,90 @@
+"""One checkpoint's directory while it is written: its sessions, numbered without gaps."""
+
+from __future__ import annotations
+
+from gitcp.core.transcript import chunks
+from gitcp.core.v1 import summary
+from gitcp.store.git.tree import TREE, edit_tree, lookup, read_tree
+from gitcp.store.session.state import timestamp
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import Entry
+
+BLOB = "100644"
+
+
+class Checkpoint:
+    """The directory of checkpoint_id: what tree (None: nothing) has, and what is put in."""
+
+    def __init__(self, objects: Objects, checkpoint_id: str, tree: str | None) -> None:
+        self._objects, self._id = objects, checkpoint_id
+        self._old = tree
+        entries = read_tree(objects, tree) if tree else {}
+        self._numbers = numbers(entries)
+        self._dirs: list[str] = [entries[n][1] for n in self._numbers]
+        self._edits: dict[str, Entry | None] = {}
+
+    def put(
+        self,
+        session_id: str,
+        metadata: Mapping[str, Any],
+        files: Mapping[str, Entry],
+        tasks: Mapping[str, Entry],
+    ) -> None:
+        """Take one session in: at its index, or behind the others.
+
+        files: by name in its directory; a transcript replaces the one before, whole.
+        tasks: by path in the checkpoint.
+        """
+        index = self._index(session_id)
+        base = self._dirs[index] if index < len(self._dirs) else None
+        old = self._metadata(base) if base else None
+        new = {**metadata, "checkpoint_id": self._id, "session_id": session_id}
+        if old is None:
+            from gitcp.version import VERSION
+
+            new = {"cli_version": VERSION, "created_at": timestamp(), **new}
+        edits: dict[str, Entry | None] = {}
+        if base and chunks.NAME in files:
+            names = read_tree(self._objects, base)
+            edits = {name: None for name in names if chunks.number(name) is not None}
+        edits.update(files)
+        blob = self._objects.write("blob", summary.dump(summary.merged(old, new)))
+        edits[summary.METADATA] = (BLOB, blob)
+        self._dirs[index:] = [edit_tree(self._objects, base, edits), *self._dirs[index + 1 :]]
+        self._edits.update(tasks)
+
+    def write(self) -> str:
+        """The tree of the checkpoint, directories numbered without gaps."""
+        old = lookup(self._objects, self._old, summary.METADATA) if self._old else None
+        root = summary.load(self._objects.need(old[1], "blob")) if old else None
+        sessions = [(self._metadata(d), read_tree(self._objects, d).keys()) for d in self._dirs]
+        made = summary.dump(summary.summarize(self._id, root, sessions))
+        gone: dict[str, Entry | None] = dict.fromkeys(self._numbers)
+        kept: dict[str, Entry | None] = {str(n): (TREE, d) for n, d in enumerate(self._dirs)}
+        top = {summary.METADATA: (BLOB, self._objects.write("blob", made))}
+        return edit_tree(self._objects, self._old, {**gone, **kept, **top, **self._edits})
+
+    def session_ids(self) -> list[str]:
+        """The ids of the sessions in their order, "" where there is none."""
+        return [str((self._metadata(tree) or {}).get("session_id", "")) for tree in self._dirs]
+
+    def _index(self, session_id: str) -> int:
+        found = self.session_ids()
+        last = [index for index, sid in enumerate(found) if sid == session_id][-1:]
+        return last[0] if last else len(found)
+
+    def _metadata(self, tree: str) -> summary.Metadata | None:
+        entry = read_tree(self._objects, tree).get(summary.METADATA)
+        return summary.load(self._objects.need(entry[1], "blob")) if entry else None
+
+
+def numbers(entries: Mapping[str, Entry]) -> list[str]:
+    """The names of the session directories among entries, in their order."""
+    found = (n for n, (mode, _) in entries.items() if mode == TREE and n.isascii() and n.isdigit())
+    return sorted(found, key=int)

@@ -1,0 +1,171 @@
+"""Writing committed checkpoints: one commit on entire/checkpoints/v1 (formats.md, E§2.5).
+
+All blobs are written before the lock; under it only the trees on the path are read and
+written, whatever the branch holds.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.git import ids
+from gitcp.core.transcript import chunks
+from gitcp.core.v1 import summary
+from gitcp.errors import Moved
+from gitcp.lock import exclusive
+from gitcp.record import raw
+from gitcp.store.git import refs
+from gitcp.store.git.commit import read_commit, write_commit
+from gitcp.store.git.tree import TREE, edit_tree, lookup
+from gitcp.store.v1.committed_tree import BLOB, Checkpoint
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, TypedDict
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.commit import Commit
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import Entry
+    from gitcp.store.v1.transcript import Given, Stored
+
+    class SessionData(TypedDict, total=False):
+        """What one session has to say in one checkpoint; only session_id is needed.
+
+        transcript: None leaves what is stored.  prompts: redacted; absent leaves what is stored.
+        metadata: keys of CommittedMetadata (E§2.5) and ours (formats.md).  tasks: path below
+        tasks/ -> bytes, redacted.
+        """
+
+        session_id: str
+        transcript: Stored | Given | None
+        prompts: list[str]
+        metadata: dict[str, Any]
+        tasks: dict[str, bytes]
+        ephemeral_branch: str
+
+    Prepared = tuple[str, SessionData, dict[str, Entry], dict[str, Entry]]
+
+REF = "refs/heads/entire/checkpoints/v1"
+_TRIES = 20
+
+
+def write(
+    repo: Repo,
+    objects: Objects,
+    items: Sequence[tuple[str, SessionData]],
+    *,
+    subject: str | None = None,
+) -> str:
+    """Store sessions under checkpoint ids, all in one commit; return the branch's tip.
+
+    A session the checkpoint has already keeps its index, a new one takes the next.  Nothing is
+    committed when nothing changes.  Raises InputError for ids or paths that are not safe, Busy
+    when the lock or the ref cannot be had.
+    """
+    prepared = [_prepare(objects, cid, data) for cid, data in items]
+    for left in reversed(range(_TRIES)):
+        with exclusive(repo, "v1"):
+            old, tip = base(repo, objects)
+            tree = _tree(objects, tip["tree"] if tip else None, prepared)
+            if tip and old and tree == tip["tree"]:
+                return old
+            parents = [tip["oid"]] if tip else []
+            oid = write_commit(objects, repo, tree, parents, message(items, subject))
+            announce(repo)
+            try:
+                refs.update(repo, [(REF, oid, old)], "gitcp: checkpoint")
+            except Moved:  # by a stranger: ours wait for the lock
+                if not left:
+                    raise
+            else:
+                return oid
+    raise AssertionError
+
+
+def base(repo: Repo, objects: Objects) -> tuple[str | None, Commit | None]:
+    """(value of our branch, commit to build on): a remote's branch where ours is absent."""
+    tip = read_commit(objects, REF)
+    if tip:
+        return tip["oid"], tip
+    names = remote_refs(repo)
+    return None, read_commit(objects, names[0]) if names else None
+
+
+def remote_refs(repo: Repo) -> list[str]:
+    """The remote-tracking branches of checkpoints, origin's first."""
+    found = refs.listing(repo, "refs/remotes/**/entire/checkpoints/v1")
+    return sorted(found, key=lambda n: (not n.startswith("refs/remotes/origin/"), n))
+
+
+def announce(repo: Repo) -> None:
+    """Set the markers that there is data, and data not pushed, before the ref moves."""
+    for name in ("linked", "unpushed"):
+        path = repo.shared(name)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
+        try:
+            os.close(os.open(path, flags, 0o600))
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            os.close(os.open(path, flags, 0o600))
+
+
+def message(items: Sequence[tuple[str, SessionData]], subject: str | None) -> str:
+    """The commit message: `Checkpoint: <id>` or subject, further ids, trailers of E§2.5."""
+    first, *more = dict.fromkeys(cid for cid, _ in items)
+    lines = [subject or f"Checkpoint: {first}"]
+    if more:
+        lines += ["", *(f"Checkpoint: {cid}" for cid in more)]
+    said: dict[str, None] = {}
+    for _, data in items:
+        metadata = data.get("metadata", {})
+        said[f"Entire-Session: {data['session_id']}"] = None
+        for key, value in (
+            ("Entire-Strategy", metadata.get("strategy")),
+            ("Entire-Agent", metadata.get("agent")),
+            ("Ephemeral-branch", data.get("ephemeral_branch")),
+        ):
+            if value:
+                said[f"{key}: {' '.join(str(value).split())}"] = None
+    order = ("Entire-Session", "Entire-Strategy", "Entire-Agent", "Ephemeral-branch")
+    trailers = sorted(said, key=lambda line: order.index(line.partition(":")[0]))
+    return "\n".join([*lines, "", *trailers])
+
+
+def _prepare(objects: Objects, cid: str, data: SessionData) -> Prepared:
+    """Check what comes from outside and write the blobs of one session."""
+    ids.checkpoint_id(cid)
+    ids.session_id(data["session_id"])
+
+    def blob(content: bytes) -> Entry:
+        return BLOB, objects.write("blob", content)
+
+    files: dict[str, Entry] = {}
+    transcript = data.get("transcript")
+    if transcript is not None:
+        for number, oid in enumerate(transcript.chunks):
+            files[chunks.name(number)] = (BLOB, oid)
+        files[summary.HASH] = blob(transcript.content_hash.encode())
+    prompts = data.get("prompts")
+    if prompts:
+        files[summary.PROMPT] = blob(raw(summary.SEPARATOR.join(prompts)))
+        files[summary.CONTEXT] = blob(raw(summary.context(prompts)))
+    tasks = {
+        ids.repo_path(f"tasks/{path}"): blob(content)
+        for path, content in data.get("tasks", {}).items()
+    }
+    return cid, data, files, tasks
+
+
+def _tree(objects: Objects, tip: str | None, prepared: Sequence[Prepared]) -> str:
+    edits: dict[str, Entry | None] = {}
+    for cid in dict.fromkeys(cid for cid, *_ in prepared):
+        at = f"{cid[:2]}/{cid[2:]}"
+        old = lookup(objects, tip, at) if tip else None
+        checkpoint = Checkpoint(objects, cid, old[1] if old and old[0] == TREE else None)
+        for other, data, files, tasks in prepared:
+            if other == cid:
+                checkpoint.put(data["session_id"], data.get("metadata", {}), files, tasks)
+        edits[at] = (TREE, checkpoint.write())
+    return edit_tree(objects, tip, edits)

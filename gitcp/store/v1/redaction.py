@@ -1,0 +1,61 @@
+"""The redactor of a repository: the built-in rules and those of its configuration."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.redact.redactor import Redactor
+    from gitcp.repo import Repo
+
+_WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz .,;!?'()\n"
+_MADE: dict[str, Redactor] = {}
+
+
+def redactor(repo: Repo) -> Redactor:
+    """One Redactor a process and repository (gitcp.redact, gitcp.redact-allow)."""
+    if repo.common not in _MADE:
+        from gitcp.core.redact.redactor import (
+            Redactor,  # 7 ms: paid where there is something to redact
+        )
+
+        extra, allowed = repo.config.all("gitcp.redact"), repo.config.all("gitcp.redact-allow")
+        _MADE[repo.common] = Redactor(extra, allowed)
+    return _MADE[repo.common]
+
+
+class Lazy:
+    """A redactor that is made on its first use: most hooks have nothing new to redact."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
+
+    def text(self, data: bytes) -> bytes:
+        return redactor(self._repo).text(data) if data else data
+
+    def line(self, data: bytes) -> bytes:
+        return redactor(self._repo).line(data) if data else data
+
+    def jsonl(self, data: bytes) -> bytes:
+        return redactor(self._repo).jsonl(data) if data else data
+
+    def document(self, data: bytes) -> bytes:
+        return redactor(self._repo).document(data) if data else data
+
+
+def text(repo: Repo, given: str) -> str:
+    """A text with its secrets replaced."""
+    data = given.encode("utf-8", "surrogatepass")
+    if not words_only(data) or repo.config.all("gitcp.redact"):
+        data = redactor(repo).text(data)
+    return data.decode("utf-8", "replace")
+
+
+def words_only(data: bytes) -> bool:
+    """Whether a text is nothing but words, as most prompts are: no rule finds a secret there.
+
+    Every rule needs a digit, a separator such as `=` or `:`, a run longer than any word, or
+    says what it is (`machine … password …`); to know that saves a hook compiling them all.
+    """
+    if b"passw" in data.lower():
+        return False
+    return not data.translate(None, _WORDS) and max(map(len, data.split()), default=0) < 20

@@ -1,0 +1,145 @@
+"""Sharing checkpoints: push and fetch with a union merge, never by force (behaviour.md §10)."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from contextlib import suppress
+
+from gitcp import trace
+from gitcp.errors import Error, Moved
+from gitcp.lock import exclusive
+from gitcp.store.git import notes, refs
+from gitcp.store.v1 import committed_write, merge_histories, push_check
+from gitcp.store.v1.remote import Remote
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+    Tips = dict[str, str]  # ref -> oid, of those that are there
+
+REFS = (committed_write.REF, notes.REF)
+_LOCKS = {committed_write.REF: "v1", notes.REF: "notes"}
+_TRIES = 20
+
+
+def push(
+    repo: Repo, objects: Objects, name: str, timeout: float, *, again: bool = True
+) -> tuple[Tips, int]:
+    """Bring the remote to where we are; return (what it has now, how many merges that took).
+
+    Where somebody was faster, theirs is fetched and united with ours, and the push tried again
+    until timeout (seconds).  again: ask the remote even if it has all, as far as we know.
+    Raises Error naming the remote when it cannot be reached, refuses, or time runs out.
+    """
+    remote, merges = Remote(repo, name, timeout), 0
+    while True:
+        tips = local(repo)
+        if not tips or (not again and _pushed(repo, name) == tips):
+            _settle(repo, name, tips)
+            return tips, merges
+        if not merges:
+            push_check.refuse(repo, objects, tips.values(), _pushed(repo, name).values())
+        if not remote.push(tips):
+            _settle(repo, name, tips)
+            return tips, merges
+        if merges:  # whoever lost twice lets others go first
+            time.sleep(min(remote.left(), random.uniform(0, 0.05 * 2 ** min(merges, 5))))
+        if not remote.left():
+            raise Error(f"'{name}' is too busy: others pushed {merges} times meanwhile")
+        merges += 1
+        _bring(repo, objects, remote)
+
+
+def fetch(repo: Repo, objects: Objects, name: str, timeout: float) -> Tips:
+    """Bring the remote's checkpoints and notes here, united with ours; return our tips.
+
+    Raises Error naming the remote when it cannot be reached in timeout seconds.
+    """
+    _bring(repo, objects, Remote(repo, name, timeout))
+    return local(repo)
+
+
+def local(repo: Repo) -> Tips:
+    """The tips of what is shared."""
+    found = refs.listing(repo, *REFS)
+    return {ref: found[ref] for ref in REFS if ref in found}
+
+
+def _bring(repo: Repo, objects: Objects, remote: Remote) -> None:
+    """Fetch what is not here yet under refs of our own, unite, and let go of them."""
+    theirs, ours = remote.listing(*REFS), local(repo)
+    wanted = [ref for ref in REFS if ref in theirs and theirs[ref] != ours.get(ref)]
+    held = {ref: f"refs/gitcp/fetch/{os.getpid()}/{_LOCKS[ref]}" for ref in wanted}
+    if not held:
+        return
+    try:
+        remote.fetch(held)
+        for ref, target in held.items():
+            oid = refs.read(repo, target)
+            if oid:
+                unite(repo, objects, ref, oid)
+    finally:
+        left = ((t, None, oid) for t in held.values() if (oid := refs.read(repo, t)))
+        with suppress(Error):
+            refs.update(repo, list(left), "gitcp: fetched")
+
+
+def unite(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
+    """Move ref on to what has its history and theirs (an oid); return that."""
+    for left in reversed(range(_TRIES)):
+        with exclusive(repo, _LOCKS[ref]):
+            ours = refs.read(repo, ref)
+            made = theirs
+            if ours:
+                made = merge_histories.histories(
+                    repo, objects, ours, theirs, notes=ref == notes.REF
+                )
+            if made == ours:
+                return made
+            committed_write.announce(repo)
+            try:
+                refs.update(repo, [(ref, made, ours)], "gitcp: merge")
+            except Moved:
+                if not left:
+                    raise
+            else:
+                trace.note("sync", f"{ref} is now {made}")
+                return made
+    raise AssertionError
+
+
+def _settle(repo: Repo, name: str, tips: Tips) -> None:
+    """Remember what the remote has; with all remotes up to date nothing is left to push."""
+    with exclusive(repo, "v1"), exclusive(repo, "notes"):
+        _remember(repo, name, tips)
+        if local(repo) != tips:
+            return
+        others = set(repo.git.run("remote")[1].decode(errors="surrogateescape").split()) - {name}
+        if all(_pushed(repo, other) == tips for other in others):
+            with suppress(FileNotFoundError):
+                os.unlink(repo.shared("unpushed"))
+
+
+def _remember(repo: Repo, name: str, tips: Tips) -> None:
+    path = _record(repo, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as f:
+        f.writelines(f"{oid} {ref}\n" for ref, oid in tips.items())
+
+
+def _pushed(repo: Repo, name: str) -> Tips:
+    """What the remote had when we pushed last."""
+    try:
+        with open(_record(repo, name)) as f:
+            pairs = [line.split() for line in f]
+    except OSError:
+        return {}
+    return {pair[1]: pair[0] for pair in pairs if len(pair) == 2}
+
+
+def _record(repo: Repo, name: str) -> str:
+    return repo.shared("pushed", name.replace("%", "%25").replace("/", "%2F")[-200:])

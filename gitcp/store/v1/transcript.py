@@ -1,0 +1,121 @@
+"""The transcript of a session on its way into the object database: redacted, in chunks."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from gitcp.core.git import ids
+from gitcp.core.transcript import chunks
+from gitcp.lock import exclusive
+from gitcp.store.v1.transcript_copy import Copy
+from gitcp.store.v1.transcript_read import Reader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.v1.transcript_read import Redactor, Scanner
+
+
+class Stored:
+    """A transcript whose chunks are in the object database.
+
+    chunks: their oids in order; size: bytes of the joined transcript; items: its lines
+    (messages of a document); scan: what the agent's scanner says of it.
+    """
+
+    __slots__ = ("_copy", "_hash", "_rest", "chunks", "items", "scan", "size")
+
+    def __init__(self, copy: Copy, rest: bytes, oids: list[str], scan: Any) -> None:
+        self._copy, self._rest, self._hash = copy, rest, ""
+        self.chunks, self.size, self.scan = oids, copy.size + len(rest), scan
+        lines = int(copy.known.get("lines", 0)) + bool(rest)
+        self.items = int(scan["items"]) if scan else lines
+
+    def __del__(self) -> None:
+        self._copy.close()
+
+    def read(self) -> bytes:
+        """The whole redacted transcript."""
+        return self._copy.read() + self._rest
+
+    @property
+    def content_hash(self) -> str:
+        """content_hash() of the joined stored bytes, worked out when asked."""
+        if not self._hash:
+            self._hash = content_hash(self.read())
+        return self._hash
+
+
+class Given:
+    """A transcript that was handed over whole: its chunks and hash, nothing live behind it."""
+
+    __slots__ = ("chunks", "content_hash")
+
+    def __init__(self, objects: Objects, data: bytes) -> None:
+        """data: redacted."""
+        self.chunks = [objects.write("blob", piece) for piece in chunks.split(data)]
+        self.content_hash = content_hash(data)
+
+
+def content_hash(data: bytes) -> str:
+    """'sha256:' and 64 hex digits, as content_hash.txt holds them (E§2.5)."""
+    import hashlib
+
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def stored(
+    repo: Repo,
+    objects: Objects,
+    session_id: str,
+    path: str | None,
+    redactor: Redactor,
+    scanner: Scanner | None,
+    *,
+    start: int = 0,
+    whole: bool = False,
+    check: bool = False,
+) -> Stored | None:
+    """Store what the live transcript at path has gained; None where there never was anything.
+
+    start: the item from which the scan gives prompts and written paths; it reads the stored,
+    redacted bytes.  whole: take a last line that has no newline yet.  check: compare all the
+    bytes read before, not only the last 4 KiB.  A file that shrank or was replaced begins a new
+    part: lines not stored before are added, nothing stored is dropped (formats.md "Transcript").
+    Takes no lock but this session's transcript lock.
+    """
+    with exclusive(repo, f"transcript-{ids.session_id(session_id)}"):
+        copy, live = Copy(repo, session_id), _open(path)
+        if live < 0 and not copy.size:
+            return None
+        reader = Reader(repo, objects, copy, redactor, scanner, start)
+        rest = b""
+        try:
+            if live >= 0:
+                first = os.pread(live, 64, 0).partition(b"\n")[0]
+                if chunks.is_document(first, path or ""):
+                    reader.document(live)
+                else:
+                    rest = reader.lines(live, whole, check)
+        finally:
+            if live >= 0:
+                os.close(live)
+        return Stored(copy, rest, reader.chunks(rest), reader.scan)
+
+
+def _open(path: str | None) -> int:
+    """A descriptor of the live transcript, -1 when there is no such file."""
+    if not path or "\0" in path:
+        return -1
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return -1
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    return -1

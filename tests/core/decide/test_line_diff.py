@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitcp.core.decide import line_diff
+from gitcp.core.decide.line_diff import changed, lines
+
+
+def text(letters: str) -> list[bytes]:
+    return [c.encode() for c in letters]
+
+
+@pytest.mark.parametrize(
+    ("data", "want"),
+    [
+        (None, []),
+        (b"", []),
+        (b"\n", [b""]),
+        (b"a", [b"a"]),
+        (b"a\n", [b"a"]),
+        (b"a\n\n", [b"a", b""]),
+        (b"a\r\nb", [b"a\r", b"b"]),
+    ],
+)
+def test_a_line_counts_with_or_without_its_newline(data: bytes | None, want: list[bytes]) -> None:
+    assert lines(data) == want
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "removed", "added"),
+    [
+        ("", "", "", ""),
+        ("abc", "abc", "", ""),
+        ("", "abc", "", "abc"),
+        ("abc", "", "abc", ""),
+        ("abc", "axc", "b", "x"),
+        ("abc", "abxc", "", "x"),
+        ("abc", "ac", "b", ""),
+        ("aa", "aaa", "", "a"),
+        ("abcd", "dabc", "d", "d"),
+        ("a}b}c}", "a}x}b}c}", "", "x}"),
+        ("xyxyxy", "yxyxyx", "x", "x"),
+        ("abcdef", "uvwxyz", "abcdef", "uvwxyz"),
+    ],
+)
+def test_what_went_and_what_came(a: str, b: str, removed: str, added: str) -> None:
+    got = changed(text(a), text(b))
+    assert [sorted(x) for x in got] == [sorted(text(removed)), sorted(text(added))]
+
+
+def longest(a: list[bytes], b: list[bytes]) -> int:
+    """The length of a longest common subsequence, the plain way."""
+    row = [0] * (len(b) + 1)
+    for x in a:
+        last = row[:]
+        for j, y in enumerate(b):
+            row[j + 1] = last[j] + 1 if x == y else max(row[j], last[j + 1])
+    return row[-1]
+
+
+TEXTS = st.text("abc}", max_size=14).map(text)
+
+
+@given(TEXTS, TEXTS)
+def test_the_books_balance_and_nothing_is_matched_twice(a: list[bytes], b: list[bytes]) -> None:
+    removed, added = changed(a, b)
+    assert len(a) - len(removed) == len(b) - len(added) <= longest(a, b)
+    assert sorted(a + added) == sorted(b + removed)
+
+
+@given(TEXTS, TEXTS)
+def test_a_small_rest_is_matched_exactly(a: list[bytes], b: list[bytes]) -> None:
+    removed, added = line_diff._exactly(a, b)
+    assert len(a) - len(removed) == len(b) - len(added) == longest(a, b)
+    assert sorted(a + added) == sorted(b + removed)
+
+
+@pytest.mark.parametrize("name", ["rewritten", "reversed", "repeated", "shuffled", "edited"])
+def test_a_huge_file_takes_a_bounded_number_of_looks(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n = 20_000
+    a = [b"%d" % i for i in range(n)]
+    b = {
+        "rewritten": [b"x%d" % i for i in range(n)],
+        "reversed": a[::-1],
+        "repeated": [b"%d" % (i % 7) for i in range(n)],
+        "shuffled": [b"%d" % (i * 7919 % n) for i in range(n)],
+        "edited": [x if i % 10 else b"new" for i, x in enumerate(a)],
+    }[name]
+    looks = 0
+    trimmed = line_diff._trimmed
+
+    def count(old: list[bytes], new: list[bytes]) -> tuple[list[bytes], list[bytes]]:
+        nonlocal looks
+        looks += len(old) + len(new)
+        return trimmed(old, new)
+
+    monkeypatch.setattr(line_diff, "_trimmed", count)
+    removed, added = changed(a, b)
+    assert sorted(a + added) == sorted(b + removed)
+    assert looks <= (line_diff.EFFORT + 2) * 2 * n

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import pytest
+
+from gitcp.core.decide.line_evidence import added, binary, contained, shared, significant, survives
+
+LONG = [f"a line that says something {n}".encode() for n in range(4)]
+
+
+def text(*lines: bytes) -> bytes:
+    return b"".join(line + b"\n" for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "want"),
+    [
+        (None, b"x\ny\n", {b"x", b"y"}),
+        (b"", b"x\ny", {b"x", b"y"}),
+        (b"x\n", b"x\nx\n", set()),
+        (b"x\ny\n", b"y\nx\n", set()),
+        (b"x\n", b"x", set()),
+        (b"x\r\n", b"x\nz\r\n", {b"z"}),
+        (b"x\n", b"x\n\n  \n", set()),
+        (b"x\n", b" x\n", {b" x"}),
+        (b"x\n", None, set()),
+    ],
+)
+def test_added_lines_are_a_set_without_blanks_order_or_line_endings(
+    a: bytes | None, b: bytes | None, want: set[bytes]
+) -> None:
+    assert added(a, b) == want
+
+
+@pytest.mark.parametrize(
+    ("line", "counts"),
+    [(b"123456789", False), (b"1234567890", True), (b"  123456789  ", False), (b"\t}", False)],
+)
+def test_a_significant_line_has_ten_bytes_when_trimmed(line: bytes, counts: bool) -> None:
+    assert bool(significant({line})) is counts
+
+
+@pytest.mark.parametrize(
+    ("some", "record", "want"),
+    [
+        ({b"x"}, b"w\nx\n", True),
+        ({b"x"}, b"x", True),
+        ({b"x", b"q"}, b"w\nx\n", False),
+        (set(), b"w\nx\n", False),
+        ({b"x"}, None, False),
+    ],
+)
+def test_containment_needs_a_line_and_all_of_them(
+    some: set[bytes], record: bytes | None, want: bool
+) -> None:
+    assert contained(some, record) is want
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "want"),
+    [
+        (LONG[:2], LONG[:2], True),
+        (LONG[:2], LONG[1:3], False),
+        (LONG[:3], LONG[1:4], True),
+        (LONG[:1], LONG[:3], True),
+        (LONG[:1], LONG[1:3], False),
+        ([b"short"], [b"short"], False),
+        ([], LONG, False),
+        ([b"  " + LONG[0]], [LONG[0] + b"\t"], True),
+    ],
+)
+def test_two_significant_lines_in_common_or_one_where_a_side_has_only_one(
+    a: list[bytes], b: list[bytes], want: bool
+) -> None:
+    assert shared(set(a), set(b)) is want
+    assert shared(set(b), set(a)) is want
+
+
+def test_a_nul_among_the_first_bytes_is_binary() -> None:
+    assert binary(b"a\0b")
+    assert not binary(b"a" * 8000 + b"\0")
+
+
+BASE = text(b"one", b"two", b"three")
+TIP = text(b"one", b"two", b"if x:", b"    agent()", b"three")
+
+# base, tip, worktree, survives exactly, survives fuzzily
+SURVIVAL = [
+    (BASE, TIP, TIP, True, True),
+    (BASE, TIP, BASE, False, False),
+    (BASE, TIP, text(b"one", b"if x:"), True, True),
+    (BASE, TIP, text(b"one", b"\tagent()"), False, True),
+    (BASE, TIP, text(b"agent ()"), False, False),
+    (BASE, TIP, TIP.replace(b"\n", b"\r\n"), True, True),
+    (BASE, text(b"one"), text(b"one", b"new"), True, True),
+    (BASE, text(b"one"), text(b"one", b"two"), False, False),
+    (BASE, text(b"one"), text(b"one", b" two"), True, False),
+    (BASE, text(b"one", b"two", b"three", b""), BASE, False, False),
+    (text(b"x"), text(b"  x"), text(b"  x", b"y"), True, True),
+    (text(b"x"), text(b"  x"), text(b"x", b"y"), False, False),
+    (None, text(b"new"), text(b"new", b"more"), True, True),
+    (None, text(b"new"), None, False, False),
+    (None, b"", b"", True, True),
+    (None, b"", b"x", False, False),
+    (BASE, None, None, True, True),
+    (BASE, None, BASE, False, False),
+    (b"\0a", b"\0b", b"\0b", True, True),
+    (b"\0a", b"\0b\nagent", b"\0c\nagent", False, False),
+    (b"text", b"\0b", b"text", False, False),
+]
+
+
+@pytest.mark.parametrize(("base", "tip", "worktree", "exact", "fuzzy"), SURVIVAL)
+def test_what_the_agent_did_survives_or_not(
+    base: bytes | None, tip: bytes | None, worktree: bytes | None, exact: bool, fuzzy: bool
+) -> None:
+    assert survives(base, tip, worktree, "exact") is exact
+    assert survives(base, tip, worktree, "fuzzy") is fuzzy

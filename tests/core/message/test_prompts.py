@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitcp.core.message import prompts
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("  plain\n", "plain"),
+        ("a < b and c > d", "a < b and c > d"),
+        ("<div>kept</div>", "<div>kept</div>"),
+        ("<ide_opened_file>f.py</ide_opened_file>fix it", "fix it"),
+        ("do <ide_selection a='1'>x</ide_selection>this", "do this"),
+        ("<system-reminder>a</system-reminder>b<system-reminder>c</system-reminder>", "b"),
+        ("<system-reminder><command-name>x</command-name></system-reminder>y", "y"),
+        ("<local-command-caveat>x</local-command-caveat>", ""),
+        ("<local-command-stdout>Bye!</local-command-stdout>", ""),
+        ("<command-name>/clear</command-name>\n <command-args></command-args>", ""),
+        ("<system-reminder>never closed", "<system-reminder>never closed"),
+        ("half \ud83d of one", "half ? of one"),
+    ],
+)
+def test_what_the_client_added_is_cut_out_of_a_prompt(prompt: str, expected: str) -> None:
+    assert prompts.clean(prompt) == expected
+
+
+def test_a_hostile_prompt_is_cleaned_in_one_pass() -> None:
+    prompt = "<ide_a>" * 200_000
+    assert prompts.clean(prompt) == prompt
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("<task-notification>\n<task-id>x", True),
+        ("\n <task-notification>", True),
+        ("what is <task-notification>", False),
+    ],
+)
+def test_a_notification_of_the_client_is_no_prompt(prompt: str, expected: bool) -> None:
+    assert prompts.is_notification(prompt) is expected
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("fix the bug", "Fix the bug"),
+        ("Can you fix the bug?", "Fix the bug"),
+        ("could you please add tests ?", "Add tests"),
+        ("I'd like you to go on", "Go on"),
+        ("I need you to let's see", "See"),
+        ("Pleased to meet you", "Pleased to meet you"),
+        ("please", "Please"),
+        ("why\n\nis   this?", "Why is this"),
+        ("?", "?"),
+        ("x" * 80, "X" + "x" * 71),
+        ("é" * 80, "É" + "é" * 71),
+        ("  ", "Codex session updates"),
+        (None, "Codex session updates"),
+        ("please " * 50_000 + "go", "Go"),
+    ],
+)
+def test_the_subject_of_a_checkpoint_is_what_was_asked_for(
+    prompt: str | None, expected: str
+) -> None:
+    assert prompts.subject(prompt, "Codex") == expected
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("a \n\t b", "a b"),
+        ("x" * 100, "x" * 100),
+        ("é" * 101, "é" * 100 + "..."),
+    ],
+)
+def test_the_first_prompt_is_kept_on_one_line_of_100_characters(prompt: str, expected: str) -> None:
+    assert prompts.first_prompt(prompt) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [([], ""), (["a"], "a"), (["a", "b\nc"], "a\n\n---\n\nb\nc")],
+)
+def test_prompt_txt_holds_all_prompts(given: list[str], expected: str) -> None:
+    assert prompts.prompt_txt(given) == expected
+
+
+def test_context_md_cuts_a_prompt_after_500_characters_and_not_after_500_bytes() -> None:
+    assert prompts.context_md(["a", "é" * 501]) == (
+        "# Session Context\n\n## User Prompts\n\n### Prompt 1\n\na\n\n"
+        f"### Prompt 2\n\n{'é' * 500}...\n\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ((True, "toolu_01TASKmanual", "dev", "Build it"), "Completed 'dev' agent: Build it"),
+        ((False, "toolu_01TASKmanual", "dev", "Build it"), "Starting 'dev' agent: Build it"),
+        ((False, "toolu_01TASKmanual", "dev", "x" * 61), f"Starting 'dev' agent: {'x' * 60}..."),
+        ((True, "toolu_01TASKmanual", "dev", ""), "Completed 'dev' agent"),
+        ((True, "toolu_01TASKmanual", "", "Build it"), "Completed agent: Build it"),
+    ],
+)
+def test_a_task_is_named_by_its_agent_and_its_call(given: Any, expected: str) -> None:
+    assert prompts.task_subject(*given) == f"{expected} (toolu_01TASK)"
+
+
+def test_a_task_that_says_nothing_is_named_by_its_call() -> None:
+    assert prompts.task_subject(True, "toolu_01TASKmanual") == "Task: toolu_01TASK"
+
+
+@pytest.mark.parametrize(
+    ("todos", "expected"),
+    [
+        (
+            [
+                {"content": "One", "status": "completed"},
+                {"content": "Two", "status": "completed"},
+                {"content": "Three", "status": "in_progress"},
+            ],
+            "Two (toolu_01TASK)",
+        ),
+        ([{"content": "x" * 61, "status": "completed"}], f"{'x' * 60}... (toolu_01TASK)"),
+        ([{"content": "One", "status": "pending"}] * 2, "Planning: 2 todos (toolu_01TASK)"),
+        ([{"status": "completed"}], "Planning: 1 todos (toolu_01TASK)"),
+        ([], "Checkpoint #3: toolu_01TASK"),
+    ],
+)
+def test_a_step_of_a_task_is_named_by_what_was_completed(todos: Any, expected: str) -> None:
+    assert prompts.todo_subject(todos, 3, "toolu_01TASKmanual") == expected

@@ -1,0 +1,56 @@
+"""The short way round the redactor: what is nothing but words needs no rule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitcp.core.redact.redactor import Redactor
+from gitcp.repo import Repo
+from gitcp.store.v1 import redaction
+from tests.core.redact.test_redact import spelled
+from tests.support.paths import DATA
+
+WORDS = st.from_regex(r"[A-Za-z.,;!?'()]{0,19}([ \n]+[A-Za-z.,;!?'()]{1,19}){0,30}", fullmatch=True)
+TOKEN = "ghp_" + "a1B2" * 9
+REDACTOR = Redactor()
+
+
+@given(WORDS)
+def test_no_rule_finds_a_secret_in_mere_words(text: str) -> None:
+    data = text.encode()
+    assert redaction.words_only(data)
+    assert REDACTOR.text(data) == data
+
+
+@pytest.mark.parametrize("text", ["", "fix the bug, please!", "Who's (not) there?\nMe."])
+def test_a_plain_prompt_is_only_words(text: str) -> None:
+    assert redaction.words_only(text.encode())
+
+
+NETRC = "machine example login me password swordfish"
+
+
+@pytest.mark.parametrize("text", [TOKEN, NETRC, "my Password", "a=b", "x1", "a" * 20, "über"])
+def test_what_could_hold_a_secret_is_not(text: str) -> None:
+    assert not redaction.words_only(text.encode())
+
+
+def test_a_secret_in_a_prompt_is_replaced(repo: Path) -> None:
+    assert redaction.text(Repo.find(), f"use {TOKEN} here") == "use REDACTED here"
+
+
+def test_a_rule_of_the_person_sees_mere_words_too(repo: Path) -> None:
+    config = repo / ".git" / "config"
+    config.write_text(config.read_text() + "[gitcp]\n\tredact = swordfish\n")
+    assert redaction.text(Repo.find(), "open swordfish now") == "open REDACTED now"
+
+
+def test_the_short_way_is_not_taken_for_any_secret_of_the_corpus() -> None:
+    rows = (DATA / "redact" / "secrets.tsv").read_text().splitlines()
+    for row in rows:
+        rule, text = row.split("\t")[:2]
+        assert not redaction.words_only(spelled(text).encode()), rule

@@ -1,0 +1,231 @@
+"""Records become lines for eyes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitcp.core.render import log_lines, session_lines, show_lines, spans, status_lines
+
+Json = dict[str, Any]
+
+
+def drawn(lines: Any) -> str:
+    """Lines without colour, as they would be escaped."""
+    return spans.draw(lines, lambda text, colour: text)
+
+
+def ago(then: float) -> str:
+    return f"{then:.0f}s"
+
+
+def test_every_text_goes_through_the_ink_with_its_colour() -> None:
+    lines: list[spans.Line] = [[("a", ""), ("b", "red")], []]
+    assert spans.draw(lines, lambda text, colour: f"<{colour}|{text}>") == "<|a><red|b>\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "short"),
+    [
+        ("", 5, ""),
+        ("abcde", 5, "abcde"),
+        ("abcdef", 5, "abcd…"),
+        ("a \n\t b", 5, "a b"),
+        ("abc  defghi", 5, "abc…"),
+    ],
+)
+def test_a_text_is_cut_on_one_line(text: str, size: int, short: str) -> None:
+    assert spans.short(text, size) == short
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (1000, "1.0k"),
+        (9_949, "9.9k"),
+        (9_950, "10k"),
+        (34_400, "34k"),
+        (5_600_000, "5.6M"),
+        (2_000_000_000, "2.0G"),
+    ],
+)
+def test_a_number_is_short(count: int, told: str) -> None:
+    assert spans.number(count) == told
+
+
+@pytest.mark.parametrize(
+    ("usage", "told"),
+    [
+        (None, ""),
+        ([], ""),
+        ({}, ""),
+        ({"input_tokens": 0, "output_tokens": 0}, ""),
+        ({"input_tokens": 5, "output_tokens": 7}, "5 in, 7 out"),
+        ({"output_tokens": 7, "api_call_count": 1}, "0 in, 7 out, 1 call"),
+        ({"cache_read_tokens": 900, "cache_creation_tokens": 100}, "0 in, 0 out, 1.0k cached"),
+        ({"input_tokens": 1, "subagent_tokens": {"input_tokens": 2}}, "3 in, 0 out"),
+        ({"input_tokens": "x", "output_tokens": -3, "subagent_tokens": 4}, ""),
+    ],
+)
+def test_tokens_in_words(usage: object, told: str) -> None:
+    assert spans.spent(usage) == told
+
+
+@pytest.mark.parametrize(
+    ("names", "short"),
+    [
+        (["s1"], ["s1"]),
+        (["s1", "s10"], ["s1", "s10"]),
+        (["8f76b0e8-b8f1", "3a782158-6c7c"], ["8f76b0e8", "3a782158"]),
+        (["2026-01-06-3a", "2026-01-07-3a"], ["2026-01-06", "2026-01-07"]),
+        (["same", "same"], ["same"]),
+    ],
+)
+def test_ids_are_cut_where_they_differ(names: list[str], short: list[str]) -> None:
+    assert list(spans.shortened(names).values()) == short
+
+
+ABOUT: Json = {
+    "state": "enabled",
+    "strategy": "manual-commit",
+    "branch": "main",
+    "head": "1234567890",
+    "worktree_path": "/r",
+    "worktree_id": "",
+    "worktree": "e3b0c4",
+    "settled": 0,
+    "unpushed": 0,
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "line"),
+    [
+        ({}, "enabled, manual-commit, on main at 1234567"),
+        ({"branch": "", "head": ""}, "enabled, manual-commit, on detached HEAD at no commit yet"),
+        ({"state": "disabled"}, "disabled: 'gitcp enable' wakes it, manual-commit, on main at"),
+        ({"settled": 2}, "  and 2 older sessions (gitcp list-sessions)"),
+        ({"unpushed": 1}, "1 commit of entire/checkpoints/v1 not pushed yet ('gitcp push')"),
+    ],
+)
+def test_the_head_of_a_status(changed: Json, line: str) -> None:
+    assert line in drawn(status_lines.status({**ABOUT, **changed}, [], [], ago))
+
+
+def test_a_session_in_a_status() -> None:
+    session: Json = {
+        "session_id": "s1",
+        "worktree_path": "/r",
+        "phase": "active",
+        "agent_type": "",
+        "last": 9,
+        "prompt": "x" * 80,
+        "files_touched": ["a", "b"],
+        "stream": "refs/heads/entire/1234567-e3b0c4",
+        "streams": [{"files": {"a": {}}}],
+        "last_verdict": {"verdict": "reset", "reason": "clean worktree at prompt start"},
+    }
+    text = drawn(status_lines.status(ABOUT, [session], [], ago))
+    assert "  s1  Agent  active  9s  1 file on entire/1234567-e3b0c4, 1 away\n" in text
+    assert f"      {'x' * 59}…\n      reset: clean worktree at prompt start\n" in text
+    bare = {"session_id": "s2", "phase": "", "unreadable": "no JSON", "worktree_path": ""}
+    assert "s2  cannot be read: no JSON" in drawn(status_lines.status(ABOUT, [bare], [], ago))
+
+
+def test_a_stream_in_a_status() -> None:
+    stream: Json = {
+        "kind": "archived",
+        "ref": "refs/gitcp/archive/1234567-cc9ec4/1",
+        "worktree": "cc9ec4",
+        "checkpoints": 2,
+        "files": ["a"],
+        "time": 7,
+        "sessions": ["s" * 30],
+    }
+    (line,) = drawn(status_lines.status(ABOUT, [], [stream], ago)).splitlines()[-1:]
+    where = "refs/gitcp/archive/1234567-cc9ec4/1"
+    said = f"  archived  {where}  2 checkpoints, 1 file, 7s  {'s' * 12}…  (another worktree)"
+    assert line == said
+
+
+def test_a_log_shows_the_first_of_several_prompts() -> None:
+    part = {"agent": "Codex", "files": {"a": {}, "b": {}}, "asked": ["one", "two", "three"]}
+    checkpoint = {"checkpoint_id": "0" * 12, "contents": [part]}
+    commit: Json = {
+        "oid": "f" * 40,
+        "day": "2026-11-21",
+        "author": "A",
+        "message": "m",
+        "checkpoints": [checkpoint, {"checkpoint_id": "1" * 12, "missing": True}],
+    }
+    assert drawn(log_lines.log([commit])).splitlines() == [
+        "fffffff 2026-11-21 A  m",
+        "    000000000000  Codex  2 files",
+        "        one (+2 more)",
+        "    111111111111  is not in this repository; 'gitcp fetch' may bring it",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("full", "lines"), [(False, ["… 8 more lines"]), (True, [str(n) for n in range(12, 20)])]
+)
+def test_a_long_text_is_cut_unless_all_is_asked_for(full: bool, lines: list[str]) -> None:
+    said = "\\n".join(str(n) for n in range(20))
+    data = f'{{"type":"user","message":{{"content":"{said}"}}}}'.encode()
+    text = drawn(show_lines.said(data, 0, full)).splitlines()
+    assert text[:2] == ["  Transcript:", "    [User] 0"]
+    assert text[13:] == [f"      {line}" for line in lines]
+
+
+def test_what_is_new_since_the_commit_before_is_shown_unless_all_is_asked_for() -> None:
+    line = b'{"type":"user","message":{"content":"%d"}}\n'
+    data = b"".join(line % n for n in range(3))
+    assert drawn(show_lines.said(data, 2, False)) == "  Transcript:\n    [User] 2\n"
+    assert drawn(show_lines.said(data, 2, True)).count("[User]") == 3
+    assert drawn(show_lines.said(data, 3, False)) == ""
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {"initial_attribution": 3, "summary": [], "token_usage": "x"},
+        {"initial_attribution": {"agent_percentage": None}, "summary": {"intent": None}},
+    ],
+)
+def test_strange_metadata_is_no_crash(told: Json) -> None:
+    part: Json = {"session_id": "s", "agent": "", "hash": "absent", "prompts": [], "files": {}}
+    checkpoint: Json = {
+        "checkpoint_id": "0" * 12,
+        "commits": [],
+        "branch": "",
+        "strategy": "",
+        "created_at": "",
+        "files_touched": [],
+        "contents": [{**part, "tasks": ["toolu/x.json"], "transcript": b"\xff", **told}],
+    }
+    text = drawn(show_lines.committed(checkpoint, str, False, True))
+    assert "session s  Agent\n" in text and "    toolu/x.json\n" in text
+
+
+def test_a_temporary_checkpoint_of_a_task() -> None:
+    told: Json = {
+        "oid": "a" * 40,
+        "time": 7,
+        "message": "Task: x",
+        "agent": "",
+        "session_id": "s",
+        "stream": "0" * 12,
+        "base_commit": "",
+        "tool_use_id": "toolu_1",
+        "prompt": "",
+        "files": {"x": "deleted"},
+        "transcript": b"",
+        "start": 0,
+    }
+    text = drawn(session_lines.temporary(told, str, False, True))
+    assert f"  stream {'0' * 12}, base ?, task toolu_1\n" in text
+    assert text.endswith("    D x\n")

@@ -1,0 +1,84 @@
+"""The sh text of the git hooks, and reading hooks that are there."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gitcp.core.setup import hook_scripts, hook_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.setup.hook_scripts import Chain
+
+PATHS = [("/usr/bin/python3", "/x/gitcp/entry.py"), ("/a b/it's", '/ünï/$(x)`y`"z\n')]
+CHAINS: list[Chain | None] = [None, {"suffix": ".pre-entire", "shell": "bash"}]
+HUSKY = '#!/usr/bin/env sh\n. "$(dirname "$0")/h"'
+
+
+@pytest.mark.parametrize("hook", hook_scripts.HOOKS)
+@pytest.mark.parametrize("baked", PATHS)
+@pytest.mark.parametrize("chain", CHAINS)
+def test_every_script_is_sh_and_is_known_again(
+    hook: str, baked: tuple[str, str], chain: Chain | None
+) -> None:
+    text = hook_scripts.script(hook, *baked, chain)
+    checked = subprocess.run(["sh", "-n"], input=text.encode(), capture_output=True, check=False)
+    assert (checked.returncode, checked.stderr) == (0, b"")
+    assert hook_text.is_ours(text) and not hook_text.is_entires(text)
+    assert hook_text.untouched(hook, text)
+    assert hook_text.read_chain(text) == chain or chain is None
+    assert hook_text.without_ours(hook, text, chained=False) is None
+
+
+def test_the_paths_are_data_to_the_shell(tmp_path: Path) -> None:
+    text = hook_scripts.script("post-commit", *PATHS[1])
+    shown = text.partition("any()")[0] + 'printf "%s|%s" "$py" "$entry"\n'
+    out = subprocess.run(["sh", "-c", shown], capture_output=True, check=True, cwd=tmp_path)
+    assert tuple(out.stdout.decode().split("|")) == PATHS[1]
+
+
+def test_an_edited_script_is_seen_to_be_edited() -> None:
+    text = hook_scripts.script("post-commit", *PATHS[0]).replace("-I -S", "-I")
+    assert hook_text.is_ours(text) and not hook_text.untouched("post-commit", text)
+
+
+@pytest.mark.parametrize(
+    ("hook", "shell"),
+    [
+        ("#!/bin/sh\necho hi\n", ""),
+        ("#!/bin/sh\ncd $(dirname $0)\n", ""),
+        ("#!/bin/bash\nrun $(basename $0)\n", "bash"),
+        ("#!/bin/sh\nrun ${0##*/} $0\n", "sh"),
+        (HUSKY, "sh"),
+        ("#!/usr/bin/env python3\nbasename $0\n", ""),
+        ("", ""),
+    ],
+)
+def test_a_shell_script_that_looks_at_its_name_is_sourced(hook: str, shell: str) -> None:
+    assert hook_text.chain_of(hook) == {"suffix": ".before-gitcp", "shell": shell}
+
+
+@pytest.mark.parametrize("chained", [True, False])
+def test_lines_that_somebody_wrote_round_ours_stay(chained: bool) -> None:
+    text = "#!/bin/sh\necho before\n" + hook_scripts.script("pre-push", *PATHS[0])[10:] + "after\n"
+    left = hook_text.without_ours("pre-push", text, chained)
+    assert left is not None and not hook_text.is_ours(left)
+    assert left.startswith("#!/bin/sh\necho before\n") and left.endswith("after\n")
+    assert ("before-gitcp" in left) == chained
+
+
+def test_a_hook_of_somebody_else_has_nothing_of_ours() -> None:
+    assert hook_text.without_ours("pre-push", HUSKY, chained=True) == HUSKY
+    assert hook_text.is_entires("#!/bin/sh\n# Entire CLI hooks\nentire hooks git post-commit\n")
+
+
+@pytest.mark.parametrize("hook", hook_scripts.HOOKS)
+def test_the_line_to_add_fails_nothing_where_gitcp_is_missing(hook: str, tmp_path: Path) -> None:
+    line = hook_scripts.lines_to_add(hook)
+    done = subprocess.run(
+        ["/bin/sh", "-eu", "-c", line], env={"PATH": str(tmp_path)}, capture_output=True, check=True
+    )
+    assert done.stderr == b""

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+
+from gitcp.core.transcript import apply_patch
+
+BODY = """*** Begin Patch
+*** Add File: new.py
++*** Update File: not.py
+*** Update File: old name.py
+*** Move to: moved.py
+@@
+ *** Delete File: not.py
+*** Delete File: gone.py
+*** Update File: new.py
+*** End Patch"""
+PATHS = ["new.py", "old name.py", "moved.py", "gone.py"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (BODY, PATHS),
+        (f"cd x && apply_patch <<'EOF'\n{BODY}\nEOF\necho '*** Add File: no'", PATHS),
+        (f'apply_patch "{BODY}"', PATHS),
+        (BODY.replace("\n", "\r\n"), PATHS),
+        ("*** Add File: outside.py", []),
+        ("", []),
+    ],
+)
+def test_the_paths_of_a_patch_are_those_of_its_headers(text: str, expected: list[str]) -> None:
+    assert apply_patch.paths(text) == expected

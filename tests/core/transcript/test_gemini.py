@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from gitcp.core.transcript import gemini, tokens
+from tests.support import recording
+
+# read by hand: scenario, messages, prompts, calls of 10 tokens in and 5 out, written
+FIRST = "Create hello.py and edit README"
+WRITTEN = ["/repo/hello.py", "/repo/README.md", "/repo/a.txt", "/repo/b.txt"]
+RECORDED: list[tuple[str, int, list[str], int, list[str]]] = [
+    ("basic", 13, [FIRST], 6, WRITTEN),
+    ("deny-exit2", 13, ["Go deny"], 6, ["/repo/README.md"]),
+    ("resume", 22, [FIRST, "Second prompt please"], 8, [*WRITTEN, "/repo/second.txt"]),
+]
+MESSAGES: list[dict[str, Any]] = [
+    {"id": "1", "timestamp": "t1", "type": "user", "content": "write it"},
+    {
+        "id": "2",
+        "timestamp": "t2",
+        "type": "gemini",
+        "content": "done",
+        "tokens": {"input": 100, "output": 5, "cached": 60, "thoughts": 9},
+        "toolCalls": [
+            {"name": "write_file", "args": {"file_path": "a"}, "status": "success"},
+            {"name": "replace", "args": {"path": "b"}, "status": "error"},
+            {"name": "read_file", "args": {"file_path": "c"}, "status": "success"},
+        ],
+    },
+    {"timestamp": "t3", "type": "warning", "content": "no id"},
+]
+
+
+@pytest.mark.parametrize(("scenario", "messages", "prompts", "calls", "written"), RECORDED)
+def test_a_real_transcript_is_read(
+    scenario: str, messages: int, prompts: list[str], calls: int, written: list[str]
+) -> None:
+    found = gemini.scan(recording.transcript("gemini-cli", scenario))
+    assert (found["items"], found["skipped"]) == (messages, 0)
+    assert (found["prompts"], found["written"]) == (prompts, written)
+    assert found["usage"] == tokens.usage(10 * calls, 0, 0, 5 * calls, calls)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        json.dumps({"sessionId": "s", "messages": MESSAGES}, indent=2),
+        json.dumps({"sessionId": "s", "messages": MESSAGES}),
+        "\n".join(json.dumps(message) for message in MESSAGES),
+        json.dumps({"$set": {"messages": MESSAGES}}) + "\n",
+    ],
+    ids=["document over lines", "document on a line", "messages", "set"],
+)
+def test_a_document_and_the_lines_that_build_it_say_the_same(data: str) -> None:
+    found = gemini.scan(data.encode())
+    assert (found["items"], found["bytes"], found["skipped"]) == (3, 0, 0)
+    assert (found["prompts"], found["written"]) == (["write it"], ["a"])
+    assert found["usage"] == tokens.usage(100, 0, 60, 5, 1)
+    assert (found["last_identifier"], found["last_timestamp"]) == ("2", "t3")
+
+
+def test_a_message_written_again_replaces_itself() -> None:
+    first, later = dict(MESSAGES[1]), dict(MESSAGES[1])
+    first["toolCalls"], later["tokens"] = [], {"input": 120, "output": 6}
+    data = "\n".join(json.dumps(m) for m in (MESSAGES[0], first, later, later))
+    found = gemini.scan(data.encode())
+    assert (found["items"], found["written"]) == (2, ["a"])
+    assert found["usage"] == tokens.usage(120, 0, 0, 6, 1)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<session_context>about the machine</session_context>",
+        [{"text": "<state_snapshot>what was said</state_snapshot>"}],
+        [{"functionResponse": {"id": "f", "response": {"output": "text"}}}],
+        "",
+        None,
+    ],
+)
+def test_what_the_client_says_in_the_persons_place_is_no_prompt(content: object) -> None:
+    message = {"id": "1", "type": "user", "content": content}
+    found = gemini.scan(json.dumps(message).encode())
+    assert (found["items"], found["prompts"]) == (1, [])

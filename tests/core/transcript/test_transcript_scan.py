@@ -1,0 +1,98 @@
+"""What holds for the transcripts of all agents."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gitcp import agents
+from gitcp.core.transcript import transcript_scan
+from tests.support import recording
+
+ODD: list[Any] = [None, 7, "x", [], [1], {}, {"x": 1}, [[]], [{}]]
+
+
+def read(agent: str, scenario: str) -> tuple[Any, bytes]:
+    return agents.adapter(agent).scan, recording.transcript(agent, scenario)
+
+
+@pytest.mark.parametrize(("agent", "scenario"), recording.SCENARIOS)
+def test_a_scan_continued_anywhere_is_the_scan_of_the_whole(agent: str, scenario: str) -> None:
+    scan, data = read(agent, scenario)
+    whole = scan(data)
+    for cut in range(0, len(data), 1 + len(data) // 40):
+        first = scan(data[:cut])
+        assert first["bytes"] <= cut
+        assert scan(data[first["bytes"] :], previous=first) == whole
+
+
+@settings(deadline=None)
+@given(cuts=st.lists(st.integers(0, 62_000), max_size=5))
+def test_a_scan_is_continued_many_times(cuts: list[int]) -> None:
+    scan, data = read("claude-code", "resume")
+    found = scan(b"")
+    for cut in [*sorted(cuts), len(data)]:
+        found = scan(data[found["bytes"] : cut], previous=found)
+    assert found == scan(data)
+
+
+@pytest.mark.parametrize("agent", agents.NAMES)
+def test_what_comes_before_the_start_is_counted_and_left_out(agent: str) -> None:
+    scan, data = read(agent, "resume")
+    first = scan(data[: data.index(b"Second prompt please")])
+    later = scan(data, first["items"])
+    assert later["prompts"] == ["Second prompt please"]
+    assert later["written"] == ([] if agent == "codex" else ["/repo/second.txt"])
+    assert (later["items"], later["usage"]) == (scan(data)["items"], scan(data)["usage"])
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+def test_a_cursor_makes_the_next_scan_tell_only_what_is_new(agent: str) -> None:
+    scan, data = read(agent, "resume")
+    first = scan(data[: data.index(b"Second prompt please")])
+    kept = json.loads(json.dumps(transcript_scan.cursor(first)))
+    later = scan(data[kept["bytes"] :], previous=kept)
+    assert later["prompts"] == ["Second prompt please"]
+    assert (later["items"], later["usage"]) == (scan(data)["items"], scan(data)["usage"])
+    assert len(json.dumps(kept)) < 2000
+
+
+@pytest.mark.parametrize("agent", agents.NAMES)
+@pytest.mark.parametrize("data", [b"", b"\n\n", b'{"type":"us', b"\xff\xfe\n", b"[]\n", b"null"])
+def test_what_is_no_transcript_says_nothing(agent: str, data: bytes) -> None:
+    found = agents.adapter(agent).scan(data)
+    assert (found["prompts"], found["written"], found["usage"]) == ([], [], None)
+
+
+@pytest.mark.parametrize("agent", agents.NAMES)
+@settings(deadline=None)
+@given(data=st.data())
+def test_odd_json_does_no_harm(agent: str, data: st.DataObject) -> None:
+    """Any value of a real line replaced by any other."""
+    scan, raw = read(agent, "basic")
+    lines = [json.loads(line) for line in raw.splitlines()]
+    entry = data.draw(st.sampled_from(lines))
+    for _ in range(data.draw(st.integers(0, 4))):
+        inner = list(entry.values()) if isinstance(entry, dict) else entry
+        deeper = [value for value in inner if isinstance(value, (dict, list)) and value]
+        if not deeper:
+            break
+        entry = data.draw(st.sampled_from(deeper))
+    odd = data.draw(st.sampled_from(ODD))
+    keys = list(entry) if isinstance(entry, dict) else list(range(len(entry)))
+    entry[data.draw(st.sampled_from(keys))] = odd
+    scan(b"\n".join(json.dumps(line).encode() for line in lines))
+
+
+@pytest.mark.parametrize("agent", agents.NAMES)
+def test_a_line_that_is_not_json_is_skipped_and_counted(agent: str) -> None:
+    scan, data = read(agent, "basic")
+    marks = b'{"type":"user","payload":{"type":"token_count","id":\n'
+    head, tail = data.split(b"\n", 1)
+    broken = scan(head + b"\n" + marks + tail)
+    assert broken["skipped"] == 1
+    assert broken["prompts"] == scan(data)["prompts"]

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitcp.core.v1 import merge_rules
+
+SIZES = {"long": 9, "short": 3, "same": 3}
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["", "x", "yy"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("abc"), inner),
+    max_leaves=4,
+)
+OIDS = st.sampled_from([*SIZES]).map(lambda oid: ("100644", oid))
+NAMES = ["full.jsonl", "full.jsonl.001", "content_hash.txt", "prompt.txt", "tasks/x"]
+TIMES = [
+    "2026-01-01T00:00:00Z",
+    "2026-01-01T01:30:00.5+01:00",
+    "2025-12-31T23:59:59.123456789Z",
+    "",
+]
+METADATA = st.fixed_dictionaries(
+    {"created_at": st.sampled_from(TIMES)},
+    optional={
+        "files_touched": st.none() | st.lists(st.sampled_from("abc")),
+        "token_usage": JSON,
+        "unknown": JSON,
+    },
+)
+SESSION = st.tuples(METADATA, st.dictionaries(st.sampled_from(NAMES), OIDS))
+
+
+def directory(root: dict[str, Any] | None, by_id: dict[str, Any], files: merge_rules.Files) -> Any:
+    sessions: list[merge_rules.Session] = [
+        {"metadata": {**metadata, "session_id": sid}, "files": names}
+        for sid, (metadata, names) in by_id.items()
+    ]
+    return {"root": root, "sessions": sessions, "files": files}
+
+
+DIRECTORY = st.builds(
+    directory,
+    st.none() | st.dictionaries(st.sampled_from("abc"), JSON),
+    st.dictionaries(st.sampled_from(["s1", "s2", "s3"]), SESSION),
+    st.dictionaries(st.sampled_from(["tasks/t/a", "note"]), OIDS),
+)
+
+
+def joined(*given: merge_rules.Directory) -> merge_rules.Directory:
+    first, *rest = given
+    for other in rest:
+        first = merge_rules.merge(first, other, SIZES.__getitem__)
+    return first
+
+
+def text(value: object) -> str:
+    return json.dumps(value)  # the order of keys counts: it becomes bytes
+
+
+@given(DIRECTORY, DIRECTORY, DIRECTORY)
+def test_any_order_of_merges_gives_the_same(
+    a: merge_rules.Directory, b: merge_rules.Directory, c: merge_rules.Directory
+) -> None:
+    tidy = {text(tidied(joined(*order))) for order in permutations((a, b, c))}
+    tidy.add(text(tidied(joined(a, joined(b, c)))))
+    tidy.add(text(tidied(joined(joined(a, b), joined(b, c), a))))
+    assert len(tidy) == 1
+
+
+def tidied(value: Any) -> Any:
+    """Files have no order of their own: git sorts them."""
+    files = [sorted(s["files"].items()) for s in value["sessions"]]
+    return value["root"], [s["metadata"] for s in value["sessions"]], files, sorted(value["files"])
+
+
+def one(sid: str, created: str, **files: str) -> merge_rules.Directory:
+    names = {n.replace("_", "."): ("100644", oid) for n, oid in files.items()}
+    return directory({}, {sid: ({"created_at": created}, names)}, {})  # type: ignore[no-any-return]
+
+
+def test_a_session_extended_on_one_side_has_the_longer_transcript_whole() -> None:
+    a = one("s", "t", full_jsonl="long")
+    b = one("s", "t", full_jsonl="short", prompt_txt="same")
+    [session] = joined(a, b)["sessions"]
+    assert session["files"] == {
+        "full.jsonl": ("100644", "long"),
+        "prompt.txt": ("100644", "same"),
+    }
+
+
+def test_one_index_taken_by_two_sessions_becomes_two_in_order_of_time() -> None:
+    a, b = one("late", TIMES[0]), one("early", TIMES[2])
+    sids = [(s["metadata"] or {})["session_id"] for s in joined(a, b)["sessions"]]
+    assert sids == ["early", "late"]
+
+
+def test_a_session_that_is_there_twice_stays_twice() -> None:
+    a, b = one("s", "t", full_jsonl="long"), one("other", "t")
+    a["sessions"] = [*a["sessions"], *one("s", "u", full_jsonl="short")["sessions"]]
+    assert len(joined(a, b)["sessions"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "want"),
+    [
+        ({"x": 1}, {"y": 2}, {"x": 1, "y": 2}),
+        ({"x": 1}, {"x": 2}, {"x": 2}),
+        ({"x": None}, {"x": "text"}, {"x": "text"}),
+        ({"x": {"a": 1}}, {"x": {"b": 2}}, {"x": {"a": 1, "b": 2}}),
+        ({"files_touched": ["b"]}, {"files_touched": ["a"]}, {"files_touched": ["a", "b"]}),
+        ({"files_touched": None}, {"files_touched": ["a"]}, {"files_touched": ["a"]}),
+        ({"summary": {"i": "x"}}, {}, {"summary": {"i": "x"}}),
+        ({"created_at": TIMES[0]}, {"created_at": TIMES[2]}, {"created_at": TIMES[2]}),
+        ({"created_at": TIMES[0]}, {"created_at": TIMES[1]}, {"created_at": TIMES[0]}),
+    ],
+)
+def test_metadata_of_two_sides_is_joined_key_by_key(
+    a: dict[str, Any], b: dict[str, Any], want: dict[str, Any]
+) -> None:
+    assert merge_rules.join(a, b) == merge_rules.join(b, a) == want
+
+
+def test_times_are_compared_in_utc() -> None:
+    order = [
+        "1999-12-31T23:59:59Z",
+        "2000-02-28T23:00:00Z",
+        "2000-02-29T00:30:00+01:00",
+        "2000-02-29T23:59:59Z",
+        "2000-03-01T00:00:00-00:30",
+        "2026-01-05T10:00:00.1+11:00",
+        "2026-01-05T00:00:00.25+00:00",
+    ]
+    assert sorted({*order}, key=merge_rules.instant) == order

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from gitcp.core.v1 import summary
+
+ID = "a1b2c3d4e5f6"
+ROOT = {"strategy": "manual-commit", "branch": "main"}
+USAGE = {"input_tokens": 1, "output_tokens": 2, "subagent_tokens": {"input_tokens": 50}}
+
+
+def test_json_is_laid_out_as_the_original_does() -> None:
+    made = summary.dump({"a": "x && <y>", "b": ["é"], "c": None})
+    assert made == (
+        b'{\n  "a": "x \\u0026\\u0026 \\u003cy\\u003e",\n  "b": [\n    "\xc3\xa9"\n  ],\n'
+        b'  "c": null\n}\n'
+    )
+
+
+def test_a_path_that_is_not_utf8_survives_writing_and_reading() -> None:
+    path = b"caf\xe9".decode("utf-8", "surrogateescape")
+    assert summary.load(summary.dump({"files_touched": [path]})) == {"files_touched": [path]}
+
+
+@pytest.mark.parametrize("data", [None, b"", b"{", b"[1]", b"\xff\xfe", b'"x"'])
+def test_what_is_not_an_object_is_read_as_nothing(data: bytes | None) -> None:
+    assert summary.load(data) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "key", "value"),
+    [
+        ({"steps_count": 4}, "checkpoints_count", 4),
+        ({"transcript_uuid_at_start": "u"}, "transcript_identifier_at_start", "u"),
+        ({"transcript_lines_at_start": 7}, "checkpoint_transcript_start", 7),
+        ({"agents": ["Claude Code", "x"]}, "agent", "Claude Code"),
+        ({"files_touched": None}, "files_touched", []),
+        ({}, "files_touched", []),
+        ({"unknown": {"kept": 1}}, "unknown", {"kept": 1}),
+    ],
+)
+def test_every_variation_is_read_under_its_present_key(
+    given: dict[str, Any], key: str, value: object
+) -> None:
+    assert summary.modern(given)[key] == value
+
+
+def test_a_value_of_a_wrong_type_is_not_handed_on() -> None:
+    assert "branch" not in summary.modern({"branch": 7})
+
+
+def test_writing_a_session_again_keeps_what_only_the_old_metadata_says() -> None:
+    old = {
+        "created_at": "1",
+        "summary": {"intent": "x"},
+        "files_touched": ["a"],
+        "files": {"a": 1},
+        "agent": "A",
+    }
+    new = {"created_at": "2", "files_touched": ["b"], "files": {"b": 2}, "agent": "B"}
+    assert summary.merged(old, new) == {
+        "created_at": "1",
+        "checkpoints_count": 0,
+        "files_touched": ["a", "b"],
+        "agent": "B",
+        "summary": {"intent": "x"},
+        "files": {"a": 1, "b": 2},
+    }
+
+
+def test_the_summary_counts_and_unites_its_sessions() -> None:
+    session = {"strategy": "manual-commit", "branch": "main", "checkpoints_count": 2}
+    sessions: list[summary.Session] = [
+        (
+            {**session, "files_touched": ["b"], "token_usage": USAGE},
+            ["metadata.json", "full.jsonl"],
+        ),
+        ({**session, "files_touched": ["a"], "token_usage": USAGE}, ["metadata.json"]),
+        (None, []),
+    ]
+    made = summary.summarize(ID, {"migration_source_commit": "kept", **ROOT}, sessions)
+    assert list(made) == [
+        "checkpoint_id",
+        "strategy",
+        "branch",
+        "checkpoints_count",
+        "files_touched",
+        "sessions",
+        "token_usage",
+        "migration_source_commit",
+    ]
+    assert made["checkpoints_count"] == 4
+    assert made["files_touched"] == ["a", "b"]
+    assert made["token_usage"]["input_tokens"] == 2
+    assert "subagent_tokens" not in made["token_usage"]
+    assert made["sessions"][0]["transcript"] == "/a1/b2c3d4e5f6/0/full.jsonl"
+    assert made["sessions"][1] == {
+        "metadata": "/a1/b2c3d4e5f6/1/metadata.json",
+        "transcript": "",
+        "context": "",
+        "content_hash": "",
+        "prompt": "",
+    }
+
+
+def test_the_context_cuts_a_long_prompt_between_characters() -> None:
+    text = summary.context(["short", "é" * 400])
+    assert text.startswith("# Session Context\n\n## User Prompts\n\n### Prompt 1\n\nshort\n\n###")
+    assert text.endswith("é" * 250 + "...")
+
+
+def test_metadata_keys_stand_in_the_originals_order() -> None:
+    made = summary.merged(None, {"files": {}, "agent": "A", "session_id": "s", "checkpoint_id": ID})
+    keys = ["checkpoint_id", "session_id", "checkpoints_count", "files_touched", "agent", "files"]
+    assert list(json.loads(summary.dump(made))) == keys
+
+
+def test_a_new_summary_takes_strategy_and_branch_from_its_sessions() -> None:
+    made = summary.summarize(ID, None, [(None, []), ({**ROOT, "cli_version": "1"}, [])])
+    assert (made["strategy"], made["branch"], made["cli_version"]) == ("manual-commit", "main", "1")

@@ -1,0 +1,37 @@
+"""Where HEAD is, told from the files of git, whichever way they tell it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gitcp.repo import Repo
+from gitcp.store.git import refs
+from tests.support.checkpoints import git
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("way", ["branch", "branch/below", "detached", "worktree", "unborn"])
+def test_head_is_what_git_says(repo: Path, tmp_path: Path, way: str, packed: bool) -> None:
+    at = repo
+    git("branch", "x-main")  # a name that ends like another one
+    if way == "branch/below":
+        git("switch", "-q", "-c", "a/main")
+    elif way == "detached":
+        git("checkout", "-q", "--detach", "HEAD~1")
+    elif way == "worktree":
+        git("worktree", "add", "-q", str(tmp_path / "wt"), "HEAD~1", "-b", "other")
+        at = tmp_path / "wt"
+    elif way == "unborn":
+        git("switch", "-q", "--orphan", "new")
+    if packed:
+        git("pack-refs", "--all")
+    said = git("rev-parse", "-q", "--verify", "HEAD", cwd=at) if way != "unborn" else ""
+    assert refs.head(Repo.find(str(at))) == (said or None)
+
+
+def test_a_loose_ref_stands_before_a_packed_one(repo: Path) -> None:
+    git("pack-refs", "--all")
+    git("commit", "-q", "--allow-empty", "-m", "newer")
+    assert refs.head(Repo.find()) == git("rev-parse", "HEAD")

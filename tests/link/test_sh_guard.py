@@ -1,0 +1,246 @@
+"""The sh guard of the git hooks (git.md §5): when Python starts, and that nothing ever fails."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gitcp.core.setup import hook_scripts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitcp.core.setup.hook_scripts import Chain
+
+    Env = Mapping[str, str]
+
+NONE: Env = {}
+RECORDER = """#!/bin/sh
+# stands in for the interpreter: one line a call, then what it was given to read
+shift 3
+echo "$@" >>"$CALLS"
+case $1 in post-rewrite | pre-push) cat >>"$CALLS.stdin" ;; esac
+exit 9
+"""
+
+
+class Place:
+    """A repository with our hooks, an interpreter that only records, and git."""
+
+    def __init__(self, top: Path, py: Path) -> None:
+        self.top, self.py, self.calls = top, py, py.with_name("calls")
+        self.hooks = top / ".git" / "hooks"
+        self.env = {**os.environ, "CALLS": str(self.calls)}
+        self.hooks.mkdir(exist_ok=True)
+        for hook in hook_scripts.HOOKS:
+            self.write(hook)
+
+    def write(self, hook: str, chain: Chain | None = None) -> None:
+        path = self.hooks / hook
+        path.write_text(hook_scripts.script(hook, str(self.py), __file__, chain))
+        path.chmod(0o755)
+
+    def theirs(self, hook: str, body: str) -> None:
+        path = self.hooks / f"{hook}.before-gitcp"
+        path.write_text(f"#!/bin/sh\n{body}\n")
+        path.chmod(0o755)
+
+    def mark(self, name: str) -> None:
+        path = self.top / ".git" / "gitcp" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+
+    def git(self, *args: str, ok: bool = True, cwd: Path | None = None, env: Env = NONE) -> str:
+        done = subprocess.run(
+            ["git", *args], cwd=cwd or self.top, env={**self.env, **env}, capture_output=True
+        )
+        assert (done.returncode == 0) is ok, done.stderr.decode()
+        return done.stderr.decode()
+
+    def commit(self, *args: str, ok: bool = True, env: Env = NONE) -> str:
+        args = args or ("-m", "subject")
+        return self.git("commit", "-q", "--allow-empty", *args, ok=ok, env=env)
+
+    def called(self) -> list[str]:
+        lines = self.calls.read_text().splitlines() if self.calls.exists() else []
+        self.calls.unlink(missing_ok=True)
+        return [line.split(" ")[0] for line in lines]
+
+
+@pytest.fixture
+def place(repo: Path, tmp_path: Path) -> Place:
+    py = tmp_path / "it's a python"
+    py.write_text(RECORDER)
+    py.chmod(0o755)
+    return Place(repo, py)
+
+
+def push(place: Place, tmp_path: Path) -> None:
+    place.git("init", "-q", "--bare", str(tmp_path / "bare.git"))
+    place.git("push", "-q", str(tmp_path / "bare.git"), "main")
+
+
+def test_without_a_marker_no_python_starts(place: Place, tmp_path: Path) -> None:
+    place.commit()
+    place.commit("--amend", "-m", "Entire-Checkpoint: 0123456789ab")
+    place.git("rebase", "-q", "--force-rebase", "HEAD~2")
+    push(place, tmp_path)
+    assert place.called() == []
+
+
+@pytest.mark.parametrize("how", ["off", "GITCP_ACTIVE"])
+def test_a_disabled_or_own_call_starts_nothing(place: Place, how: str) -> None:
+    place.mark("open/s1")
+    place.mark("linked")
+    env = {"GITCP_ACTIVE": "1"} if how == "GITCP_ACTIVE" else NONE
+    if not env:
+        place.mark("off")
+    place.commit(env=env)
+    place.commit("--amend", "-m", "other", env=env)
+    assert place.called() == []
+
+
+def test_an_open_session_starts_one_python_before_and_one_after(place: Place) -> None:
+    place.mark("open/s1")
+    place.commit()
+    assert place.called() == ["prepare-commit-msg", "post-commit"]
+
+
+@pytest.mark.parametrize("where", ["sub", "worktree", "separate", "env"])
+def test_the_markers_are_found_from_everywhere(place: Place, tmp_path: Path, where: str) -> None:
+    place.mark("open/s1")
+    cwd = place.top / "src"
+    env: Env = NONE
+    if where == "worktree":
+        cwd = tmp_path / "w t"
+        place.git("worktree", "add", "-q", "--detach", str(cwd))
+        place.called()
+    elif where == "separate":
+        place.git("init", "-q", "--separate-git-dir", str(tmp_path / "a dir"))
+    elif where == "env":
+        cwd = tmp_path
+        env = {"GIT_DIR": str(place.top / ".git"), "GIT_WORK_TREE": str(place.top)}
+    place.git("commit", "-q", "--allow-empty", "-m", "x", cwd=cwd, env=env)
+    assert place.called() == ["prepare-commit-msg", "post-commit"]
+
+
+@pytest.mark.parametrize(
+    ("message", "started"),
+    [
+        ("\n\nEntire-Checkpoint: 0123456789ab\n", True),
+        ("Entire-Checkpoint: 0123456789ab\n# comment\nSigned-off-by: A <a@b>", True),
+        ("\n; comment\n; with another character\n\nEntire-Checkpoint: 0123456789ab", True),
+        ("Entire-Checkpoint: 0123456789ab\n# ------------------------ >8 ---\ndiff a b\n", True),
+        ("subject\n\nEntire-Checkpoint: 0123456789ab\n", False),
+        ("Überschrift\nEntire-Checkpoint: 0123456789ab\n", False),
+        ("# comment\n\n", False),
+        ("", False),
+    ],
+)
+def test_commit_msg_starts_python_only_for_a_message_of_our_trailer(
+    place: Place, message: str, started: bool
+) -> None:
+    place.mark("open/s1")
+    (place.top / "message").write_text(message)
+    hook = [str(place.hooks / "commit-msg"), "message"]
+    subprocess.run(hook, cwd=place.top, env=place.env, check=True)
+    assert place.called() == ["commit-msg"] * started
+
+
+def test_what_squashes_linked_commits_is_seen_without_a_session(place: Place) -> None:
+    place.mark("linked")
+    place.commit("-m", "one")
+    place.commit("--fixup", "HEAD")
+    assert place.called() == []
+    place.git("rebase", "-q", "-i", "--autosquash", "HEAD~2", env={"GIT_SEQUENCE_EDITOR": ":"})
+    assert place.called() == ["prepare-commit-msg", "post-rewrite", "post-rewrite"]
+    place.git("checkout", "-q", "-b", "side", "HEAD~1")
+    (place.top / "new").write_text("x")
+    place.git("add", "new")
+    place.commit("-m", "two")
+    place.git("checkout", "-q", "main")
+    place.git("merge", "-q", "--squash", "side")
+    place.commit("-m", "squashed")
+    assert place.called() == ["prepare-commit-msg"]
+
+
+def test_a_rewrite_and_a_push_are_told_to_both_hooks(place: Place, tmp_path: Path) -> None:
+    place.mark("linked")
+    place.mark("unpushed")
+    for hook in ("post-rewrite", "pre-push"):
+        place.theirs(hook, f'cat >>"$CALLS.{hook}"')
+    place.commit("--amend", "-m", "other")
+    push(place, tmp_path)
+    assert place.called() == ["post-rewrite", "pre-push"]
+    heard = [Path(f"{place.calls}.{hook}").read_text() for hook in ("post-rewrite", "pre-push")]
+    assert Path(f"{place.calls}.stdin").read_text() == "".join(heard)
+    assert len(heard[0].split()) == 2 and heard[1].startswith("refs/heads/main ")
+
+
+@pytest.mark.parametrize("hook", ["prepare-commit-msg", "commit-msg"])
+@pytest.mark.parametrize("marked", [True, False])
+def test_the_refusal_of_a_chained_hook_counts(place: Place, hook: str, marked: bool) -> None:
+    if marked:
+        place.mark("open/s1")
+    place.theirs(hook, 'echo "no: $0" >&2; exit 3')
+    assert f"no: .git/hooks/{hook}.before-gitcp" in place.commit(ok=False)
+    assert hook not in place.called()
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_chained_pre_push_refuses_the_push(place: Place, tmp_path: Path, marked: bool) -> None:
+    if marked:
+        place.mark("unpushed")
+    place.theirs("pre-push", "cat >/dev/null; exit 1")
+    place.git("init", "-q", "--bare", str(tmp_path / "b.git"))
+    place.git("push", "-q", str(tmp_path / "b.git"), "main", ok=False)
+    assert place.called() == []
+
+
+def test_a_sourced_hook_still_finds_its_own_name(place: Place) -> None:
+    place.write("post-commit", {"suffix": ".before-gitcp", "shell": "sh"})
+    place.theirs("post-commit", 'echo "$(basename "$0") $#" >"$CALLS.name"')
+    place.commit()
+    assert Path(f"{place.calls}.name").read_text() == "post-commit 0\n"
+
+
+def test_a_chained_hook_is_found_when_ours_is_renamed(place: Place) -> None:
+    place.theirs("post-commit", 'echo ran >"$CALLS.ran"')
+    (place.hooks / "post-commit").rename(place.hooks / "post-commit.legacy")
+    subprocess.run([place.hooks / "post-commit.legacy"], cwd=place.top, env=place.env, check=True)
+    assert Path(f"{place.calls}.ran").exists()
+
+
+def test_a_missing_gitcp_fails_nothing_and_says_nothing(place: Place, tmp_path: Path) -> None:
+    for name in ("open/s1", "linked", "unpushed"):
+        place.mark(name)
+    place.py.unlink()
+    assert place.commit() == ""
+    assert place.commit("--amend", "-m", "Entire-Checkpoint: 0123456789ab") == ""
+    push(place, tmp_path)
+
+
+def test_gitcp_hook_on_path_stands_in_for_a_python_that_is_gone(place: Place) -> None:
+    place.mark("open/s1")
+    place.py.unlink()
+    other = place.py.with_name("gitcp-hook")
+    other.write_text('#!/bin/sh\necho "$1" >>"$CALLS"\n')
+    other.chmod(0o755)
+    place.commit(env={"PATH": f"{other.parent}:{os.environ['PATH']}"})
+    assert place.called() == ["prepare-commit-msg", "post-commit"]
+
+
+@pytest.mark.parametrize("hook", hook_scripts.HOOKS)
+def test_the_strictest_shell_runs_every_hook(place: Place, hook: str) -> None:
+    for name in ("open/s1", "linked", "unpushed"):
+        place.mark(name)
+    done = subprocess.run(
+        ["sh", "-eu", f".git/hooks/{hook}"], cwd=place.top, env=place.env, capture_output=True,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert place.called() == ([] if hook == "commit-msg" else [hook])

@@ -1,0 +1,74 @@
+"""What every command does about the streams it is given and the ground it stands on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import TOP
+
+SOURCES = ("status", "log", "list-changes", "list-refs", "clean")
+FILTERS = ("write-tree", "update-session", "find-commits")
+
+
+def shell(command: str) -> subprocess.CompletedProcess[str]:
+    env = {
+        **os.environ,
+        "PATH": f"{TOP / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
+    return subprocess.run(["sh", "-c", command], env=env, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_closed_stdout_is_the_null_device(repo: Path, name: str) -> None:
+    done = shell(f"gitcp-{name} >&-")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_a_closed_stdin_is_an_empty_one(repo: Path, name: str) -> None:
+    closed, empty = shell(f"gitcp-{name} <&-"), shell(f"gitcp-{name} </dev/null")
+    assert (closed.returncode, closed.stderr) == (empty.returncode, empty.stderr)
+
+
+@pytest.mark.parametrize("name", ("status", "log", "list-changes"))
+def test_what_cannot_be_written_is_one_line_and_no_traceback(repo: Path, name: str) -> None:
+    done = shell(f"gitcp-{name} >/dev/full")
+    assert (done.returncode, done.stderr) == (128, "fatal: No space left on device\n")
+
+
+@pytest.mark.parametrize("name", ("log", "list-changes"))
+def test_a_reader_that_goes_away_is_no_error(repo: Path, name: str) -> None:
+    done = shell(f"gitcp-{name} | true")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("name", ("status", "list-changes"))
+def test_a_current_directory_that_is_gone_is_said(repo: Path, name: str) -> None:
+    done = shell(f"mkdir gone && cd gone && rmdir ../gone && exec gitcp-{name} 2>&1")
+    assert (done.returncode, done.stdout) == (128, "fatal: the current directory is gone\n")
+
+
+def test_an_event_from_a_directory_that_is_gone_goes_by_its_own(repo: Path) -> None:
+    done = shell(
+        f"""mkdir gone && cd gone && rmdir ../gone
+        echo '{{"session_id":"s1","cwd":"{repo}","hook_event_name":"Stop"}}' |
+        gitcp-hook claude-code Stop"""
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_git_refused_is_one_line_without_our_own_options(repo: Path) -> None:
+    (repo / ".gitattributes").write_text("*.x filter=f\n")
+    subprocess.run(["git", "config", "filter.f.clean", "false"], check=True)
+    subprocess.run(["git", "config", "filter.f.required", "true"], check=True)
+    (repo / "a.x").write_text("a")
+    done = shell("gitcp-list-changes | gitcp-write-blobs")
+    assert done.returncode == 128
+    assert done.stderr.startswith("fatal: 'git hash-object -w ")
+    assert done.stderr.endswith(": a.x: clean filter 'f' failed\n")
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,199 @@
+"""gitcp-hook: pipelines in force, chained stages, foreign stages, gates and watchers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gitcp import chain, pipelines
+from gitcp.errors import Error
+from gitcp.repo import Repo
+from tests.support.paths import TOP
+
+ENTRY = TOP / "gitcp" / "entry.py"
+
+
+def hook(*args: str, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
+    argv = [sys.executable, "-I", "-S", str(ENTRY), *args]
+    return subprocess.run(argv, input=stdin, capture_output=True, env={**os.environ, **env})
+
+
+def configure(repo: Path, event: str, *values: str) -> None:
+    for value in values:
+        key = f"gitcp.{event}.pipeline"
+        subprocess.run(["git", "config", "--add", key, value], cwd=repo, check=True)
+
+
+def payload(**more: object) -> bytes:
+    return json.dumps({"session_id": "s1", "cwd": os.getcwd(), **more}).encode()
+
+
+def states(repo: Path) -> list[str]:
+    folder = repo / ".git" / "entire-sessions"
+    return sorted(os.listdir(folder)) if folder.exists() else []
+
+
+def test_without_configuration_the_built_in_pipeline_is_in_force(repo: Path) -> None:
+    assert chain.in_force(Repo.find(), "turn-end") == [pipelines.DEFAULT["turn-end"]]
+
+
+def test_a_configured_value_replaces_the_built_in_pipeline(repo: Path) -> None:
+    configure(repo, "turn-end", "list-refs refs/heads | !cat -u")
+    assert chain.in_force(Repo.find(), "turn-end") == ["list-refs refs/heads | !cat -u"]
+
+
+def test_default_stands_for_the_built_in_pipeline_between_others(repo: Path) -> None:
+    configure(repo, "turn-end", "list-refs a", "default", "list-refs b")
+    found = chain.in_force(Repo.find(), "turn-end")
+    assert found == ["list-refs a", pipelines.DEFAULT["turn-end"], "list-refs b"]
+
+
+def test_an_empty_value_is_no_pipeline(repo: Path) -> None:
+    configure(repo, "turn-end", "")
+    assert chain.in_force(Repo.find(), "turn-end") == []
+
+
+def test_quotes_are_honoured_and_no_shell_is() -> None:
+    found = chain.parse("list-refs 'a | b' $HOME #x|!tee f")
+    assert found == [["list-refs", "a | b", "$HOME", "#x"], ["!tee", "f"]]
+
+
+@pytest.mark.parametrize("text", ["|", "list-refs |", "rm -rf /", "!", "list-refs; x"])
+def test_what_is_not_a_stage_is_refused(text: str) -> None:
+    with pytest.raises(Error, match="no such stage"):
+        chain.parse(text)
+
+
+def test_an_open_quote_is_an_error_that_names_the_pipeline() -> None:
+    with pytest.raises(Error, match="cannot parse pipeline 'list-refs '"):
+        chain.parse("list-refs '")
+
+
+def test_list_shows_what_is_in_force_and_where_it_comes_from(repo: Path) -> None:
+    configure(repo, "turn-end", "default", "list-refs refs/x")
+    configure(repo, "pre-rebase", "list-refs refs/y")
+    lines = hook("--list").stdout.decode().splitlines()
+    assert "turn-end             built in    write-checkpoint | update-session | finalize" in lines
+    assert "turn-end             configured  list-refs refs/x" in lines
+    assert "pre-rebase           configured  list-refs refs/y" in lines
+    assert len([line for line in lines if line.startswith("post-commit ")]) == 1
+
+
+def test_a_foreign_stage_gets_and_gives_records(repo: Path) -> None:
+    configure(repo, "post-commit", "!tee seen.ndjson")
+    done = hook("post-commit")
+    assert (done.returncode, done.stderr) == (0, b"")
+    seen = json.loads((repo / "seen.ndjson").read_bytes())
+    assert (seen["type"], seen["event"]) == ("event", "post-commit")
+
+
+def test_a_watcher_that_fails_warns_and_exits_0(repo: Path) -> None:
+    configure(repo, "post-commit", "expire-refs --keep=all")
+    done = hook("post-commit")
+    assert done.returncode == 0
+    assert done.stderr.startswith(b"warning: post-commit: 'expire-refs --keep=all': ")
+
+
+def test_a_failing_pipeline_does_not_keep_the_next_one_from_running(repo: Path) -> None:
+    configure(repo, "post-commit", "rm -rf /", "!tee seen.ndjson")
+    done = hook("post-commit")
+    assert (done.returncode, (repo / "seen.ndjson").exists()) == (0, True)
+    assert b"no such stage: 'rm -rf /'" in done.stderr
+
+
+@pytest.mark.parametrize(("event", "status"), [("commit-msg", 1), ("post-commit", 0)])
+def test_only_a_gate_refuses(repo: Path, event: str, status: int) -> None:
+    refusal = json.dumps({"type": "refuse", "message": "not now"})
+    configure(repo, event, f"!printf '%s\\n' '{refusal}'")
+    done = hook(event)
+    assert done.returncode == status
+    assert (b"not now" in done.stderr) is bool(status)
+
+
+def test_our_own_git_commands_do_not_run_our_hooks(repo: Path) -> None:
+    configure(repo, "post-commit", "!tee seen.ndjson")
+    assert hook("post-commit", GITCP_ACTIVE="1").returncode == 0
+    assert not (repo / "seen.ndjson").exists()
+
+
+def test_a_disabled_repository_is_left_alone(repo: Path) -> None:
+    (repo / ".git" / "gitcp").mkdir()
+    (repo / ".git" / "gitcp" / "off").touch()
+    done = hook("claude-code", "UserPromptSubmit", stdin=payload(prompt="x"))
+    assert (done.returncode, states(repo)) == (0, [])
+
+
+BAD = {
+    "not JSON": (b"{", b"cannot parse the payload"),
+    "not an object": (b"[]", b"the payload is not an object"),
+    "empty": (b"", b"cannot parse the payload"),
+    "deeply nested": (b"[" * 100_000, b"cannot parse the payload"),
+    "no session": (b"{}", b"session_id"),
+    "a path as session": (payload(session_id="../../x", prompt="p"), b"session_id"),
+    "an option as session": (payload(session_id="-x", prompt="p"), b"session_id"),
+    "a NUL in session": (payload(session_id="a\0b", prompt="p"), b"session_id"),
+    "a long session": (payload(session_id="a" * 201, prompt="p"), b"session_id"),
+    "a number as session": (payload(session_id=7, prompt="p"), b"session_id"),
+    "a list as prompt": (payload(prompt=["p"]), b"prompt"),
+    "a number as transcript": (payload(prompt="p", transcript_path=1), b"transcript_path"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_payload_gets_one_line_and_writes_nothing(repo: Path, name: str) -> None:
+    stdin, said = BAD[name]
+    before = sorted(os.listdir(repo / ".git"))
+    done = hook("claude-code", "UserPromptSubmit", stdin=stdin)
+    assert done.returncode == 0
+    assert done.stderr.count(b"\n") == 1
+    assert said in done.stderr
+    assert sorted(os.listdir(repo / ".git")) == before
+
+
+def test_an_unknown_event_of_an_agent_is_accepted_and_ignored(repo: Path) -> None:
+    done = hook("claude-code", "SomethingNew", stdin=payload())
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_an_unknown_agent_is_named_with_those_that_are_known(repo: Path) -> None:
+    done = hook("hal", "Stop", stdin=payload())
+    assert done.returncode == 0
+    assert done.stderr.startswith(b"warning: hal Stop: unknown agent 'hal'; known are claude-code")
+
+
+@pytest.mark.parametrize("kind", ["outside", "bare"])
+def test_where_there_is_no_worktree_an_agents_hook_does_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    place = tmp_path / kind
+    place.mkdir()
+    monkeypatch.chdir(place)
+    if kind == "bare":
+        subprocess.run(["git", "init", "-q", "--bare", "."], check=True)
+    before = sorted(os.listdir(place))
+    done = hook("claude-code", "UserPromptSubmit", stdin=payload(prompt="x"))
+    assert (done.returncode, sorted(os.listdir(place))) == (0, before)
+
+
+def test_a_repository_without_a_commit_records_a_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    subprocess.run(["git", "init", "-q", "-b", "main", "new"], check=True)
+    monkeypatch.chdir(tmp_path / "new")
+    assert hook("claude-code", "UserPromptSubmit", stdin=payload(prompt="x")).stderr == b""
+    (tmp_path / "new" / "a.txt").write_text("a\n")
+    assert hook("claude-code", "Stop", stdin=payload()).stderr == b""
+    show = "git show --format= --name-only entire/0000000-e3b0c4 -- a.txt".split()
+    assert subprocess.check_output(show) == b"a.txt\n"
+
+
+def test_no_hook_named_is_misuse(repo: Path) -> None:
+    done = hook()
+    assert done.returncode == 129
+    assert b"usage: gitcp-hook" in done.stderr

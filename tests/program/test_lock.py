@@ -1,0 +1,88 @@
+"""Locks: one holder at a time, in this process and beside filelock's own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import filelock
+import pytest
+
+from gitcp.errors import Busy, Error
+from gitcp.lock import exclusive
+from gitcp.repo import Repo
+from gitcp.store.session import state
+
+HOLD = "import sys, filelock; x = filelock.FileLock(sys.argv[1]); x.acquire(); print(); input()"
+
+
+@pytest.fixture
+def here(repo: Path) -> Repo:
+    return Repo.find()
+
+
+def test_a_lock_is_free_again_after_its_block(here: Repo) -> None:
+    for _ in range(2):
+        with exclusive(here, "x", timeout=0.0):
+            pass
+
+
+def test_a_lock_that_is_held_is_busy_and_named(here: Repo) -> None:
+    with exclusive(here, "x"), pytest.raises(Busy, match="'x' is locked"):
+        exclusive(here, "x", timeout=0.0).__enter__()
+
+
+def test_another_name_is_another_lock(here: Repo) -> None:
+    with exclusive(here, "x"), exclusive(here, "y", timeout=0.0):
+        pass
+
+
+def test_filelock_in_another_process_is_waited_for(here: Repo) -> None:
+    with exclusive(here, "x"):
+        pass  # makes the folder
+    argv = [sys.executable, "-u", "-c", HOLD, here.shared("lock", "x")]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout and holder.stdin
+        assert holder.stdout.readline() == b"\n"
+        with pytest.raises(Busy):
+            exclusive(here, "x", timeout=0.0).__enter__()
+        holder.stdin.write(b"\n")
+        holder.stdin.flush()
+        with exclusive(here, "x"):
+            pass
+
+
+def test_filelock_waits_for_us(here: Repo) -> None:
+    with exclusive(here, "x"), pytest.raises(filelock.Timeout):
+        filelock.FileLock(here.shared("lock", "x"), timeout=0).acquire()
+
+
+def test_a_lock_file_that_was_replaced_is_not_held(here: Repo) -> None:
+    path = Path(here.shared("lock", "x"))
+    with exclusive(here, "x"):
+        path.unlink()
+        with exclusive(here, "x", timeout=0.0):
+            assert path.exists()
+
+
+def test_a_link_in_its_place_is_refused(here: Repo) -> None:
+    path = Path(here.shared("lock", "x"))
+    path.parent.mkdir(parents=True)
+    path.symlink_to("/etc/passwd")
+    with pytest.raises(Error, match="cannot lock 'x'"):
+        exclusive(here, "x").__enter__()
+
+
+def test_the_locks_of_sessions_are_let_go_when_one_is_busy(here: Repo) -> None:
+    busy = exclusive(here, "session-b")
+    busy.__enter__()
+    several = state.held(here, ["c", "a", "b", "a"])
+    for lock in several._all:
+        lock._timeout = 0.0
+    with pytest.raises(Busy, match="'session-b'"):
+        several.__enter__()
+    with exclusive(here, "session-a", timeout=0.0):
+        busy.__exit__()
+    with several:
+        pass

@@ -1,0 +1,104 @@
+"""Foreign stages and the pager, with real programs."""
+
+from __future__ import annotations
+
+import os
+import pty
+import sys
+from pathlib import Path
+
+import pytest
+
+from gitcp.console import shell
+from gitcp.errors import Error, InputError
+from tests.support.paths import TOP
+
+
+def test_a_foreign_stage_reads_and_writes_records() -> None:
+    records = [{"type": "ref", "n": n, "path": "a\udcff"} for n in range(3)]
+    assert list(shell.filter(["cat"], records)) == records
+    assert list(shell.filter(["sed", "-n", "2p"], records)) == records[1:2]
+
+
+def test_a_large_stream_passes_without_a_deadlock() -> None:
+    records = [{"n": n, "text": "x" * 1000} for n in range(3000)]
+    assert sum(1 for _ in shell.filter(["cat"], records)) == 3000
+
+
+def test_no_shell_reads_its_words() -> None:
+    words = ["printf", '{"a": "%s"}\n', "$HOME; x | y"]
+    assert list(shell.filter(words, [])) == [{"a": "$HOME; x | y"}]
+
+
+def test_it_inherits_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_NAME", "some value")
+    words = ["sh", "-c", """printf '{"a": "%s"}' "$SOME_NAME" """]
+    assert list(shell.filter(words, [])) == [{"a": "some value"}]
+
+
+def test_the_stages_before_it_are_done_when_it_starts(tmp_path: Path) -> None:
+    mark = tmp_path / "locked"
+
+    def stage() -> object:
+        mark.touch()
+        yield {"n": 1}
+        mark.unlink()
+
+    words = ["sh", "-c", f"cat; ! test -e {mark}"]
+    assert list(shell.filter(words, stage())) == [{"n": 1}]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "message"),
+    [
+        (["sh", "-c", "exit 3"], Error, "'!sh -c exit 3': exit status 3"),
+        (["gitcp-nonesuch", "x"], Error, "no such program: 'gitcp-nonesuch'"),
+        (["echo", "hello"], InputError, "'!echo hello': cannot parse record 1"),
+        (["echo", "[1]"], InputError, "'!echo \\[1\\]': record 1 is not an object"),
+        (["sh", "-c", "kill -9 $$"], Error, "exit status -9"),
+    ],
+)
+def test_a_foreign_stage_that_fails_is_named(
+    words: list[str], error: type[Error], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        list(shell.filter(words, [{"type": "ref"}]))
+
+
+def test_a_stage_that_does_not_read_its_input_may_succeed() -> None:
+    assert list(shell.filter(["true"], [{"text": "x" * 200_000}])) == []
+
+
+def test_what_goes_to_a_pipe_goes_through_no_pager(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_PAGER", "false")
+    shell.page("text\n")
+    assert capfd.readouterr().out == "text\n"
+
+
+@pytest.mark.parametrize(
+    ("pager", "shown"),
+    [
+        ("sed s/^/paged:/", b"paged:one\r\npaged:two\r\n"),
+        ("cat", b"one\r\ntwo\r\n"),
+        ("", b"one\r\ntwo\r\n"),
+        ("head -n 0; printf end", b"end"),
+    ],
+)
+def test_what_goes_to_a_terminal_goes_through_the_pager(pager: str, shown: bytes) -> None:
+    code = f"import sys; sys.path[0] = {str(TOP)!r}; from gitcp.console.shell import page; "
+    code += "page('one\\ntwo\\n')"
+    pid, fd = pty.fork()
+    if not pid:
+        os.environ["PAGER"] = pager
+        os.execv(sys.executable, [sys.executable, "-c", code])
+    found = b""
+    try:
+        while data := os.read(fd, 1000):
+            found += data
+    except OSError:
+        pass  # how Linux tells that the other end is closed
+    os.close(fd)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert found == shown

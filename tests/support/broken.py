@@ -1,0 +1,217 @@
+"""Ways to break the stored data: each breaks one promise, and names the code that tells it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from gitcp.core.upkeep import findings
+from gitcp.repo import Repo
+from gitcp.store.git import notes, refs
+from gitcp.store.git.commit import need_commit, write_commit
+from gitcp.store.git.objects import Objects
+from gitcp.store.git.tree import edit_tree
+from gitcp.store.upkeep import check_store
+from tests.support.checkpoints import V1, blob, git
+
+Broken = Callable[["Store"], object]
+UNKNOWN = "0123456789ab"
+
+
+class Store:
+    """A repository with a committed checkpoint, and work on a stream that is not committed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.git_dir = path, path / ".git"
+        self.repo = Repo.find(str(path))
+        self.cid = git(
+            "log", "-1", "--format=%(trailers:key=Entire-Checkpoint,valueonly)", cwd=path
+        )
+        self.at = f"{self.cid[:2]}/{self.cid[2:]}"
+        self.state = self.git_dir / "entire-sessions" / "s-one.json"
+        self.marker = self.git_dir / "gitcp" / "open" / "s-one"
+
+    @property
+    def stream(self) -> str:
+        names = git("for-each-ref", "--format=%(refname)", "refs/heads/entire", cwd=self.path)
+        return next(name for name in names.split() if name != V1)
+
+    def put(self, name: str, data: bytes | None) -> None:
+        """Change a file of the checkpoint's directory, None: delete it; commit that."""
+        with Objects(self.repo) as objects:
+            tip = need_commit(objects, V1)
+            entry = None if data is None else ("100644", objects.write("blob", data))
+            tree = edit_tree(objects, tip["tree"], {os.path.normpath(f"{self.at}/{name}"): entry})
+            oid = write_commit(objects, self.repo, tree, [tip["oid"]], "break it")
+        refs.update(self.repo, [(V1, oid, tip["oid"])], "test")
+
+    def get(self, name: str) -> bytes:
+        return blob(f"{V1}:{self.at}/{name}", self.path)
+
+    def json(self, name: str, **change: object) -> None:
+        self.put(name, json.dumps({**json.loads(self.get(name)), **change}).encode())
+
+    def edit_state(self, **change: object) -> None:
+        self.state.write_text(json.dumps({**json.loads(self.state.read_text()), **change}))
+
+    def forget(self, spec: str) -> None:
+        """Delete an object, as no gc of git would."""
+        oid = git("rev-parse", spec, cwd=self.path)
+        os.unlink(self.git_dir / "objects" / oid[:2] / oid[2:])
+
+    def old(self, name: str) -> None:
+        """A file in the git directory that nothing has touched for a day."""
+        path = self.git_dir / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+        os.utime(path, (1e9, 1e9))
+
+    def check(self, **options: bool) -> list[findings.Finding]:
+        return list(check_store.check(Repo.find(str(self.path)), **options))
+
+
+def branch(name: str) -> Broken:
+    return lambda s: refs.update(s.repo, [(name, refs.read(s.repo, "HEAD"), None)], "test")
+
+
+def note(commit: str, checkpoint: str) -> Broken:
+    def broken(store: Store) -> None:
+        with Objects(store.repo) as objects:
+            oid = refs.read(store.repo, commit) or "1" * 40
+            notes.add(store.repo, objects, oid, checkpoint or store.cid)
+
+    return broken
+
+
+def trailer(store: Store) -> None:
+    message = f"x\n\nEntire-Checkpoint: {UNKNOWN}"
+    git("-c", "core.hooksPath=/", "commit", "-q", "--allow-empty", "-m", message, cwd=store.path)
+
+
+def renumber(store: Store) -> None:
+    root = json.loads(store.get("metadata.json"))
+    for name in ("metadata.json", "full.jsonl", "content_hash.txt", "prompt.txt", "context.md"):
+        store.put(f"2/{name}", store.get(f"0/{name}"))
+        store.put(f"0/{name}", None)
+    entries = [{k: v.replace("/0/", "/2/") for k, v in e.items()} for e in root["sessions"]]
+    store.json("metadata.json", sessions=entries)
+
+
+def delete(*names: str) -> Broken:
+    def broken(store: Store) -> None:
+        for name in names:
+            refs.update(store.repo, [(name, None, refs.read(store.repo, name))], "test")
+
+    return broken
+
+
+def append(path: str, text: str = "# mine\n") -> Broken:
+    def broken(store: Store) -> None:
+        with (store.git_dir / path).open("a") as f:
+            f.write(text)
+
+    return broken
+
+
+def nobody(store: Store) -> None:
+    store.state.unlink()
+    store.marker.unlink()
+
+
+def scratch(store: Store) -> None:
+    store.old("gitcp/tmp/git-1/ab/file")
+    os.utime(store.git_dir / "gitcp/tmp/git-1", (1e9, 1e9))
+
+
+def settle(store: Store) -> None:
+    store.edit_state(streams=[], phase="idle")
+    delete(store.stream)(store)
+
+
+def at_a_blob(store: Store) -> None:
+    oid = git("rev-parse", "HEAD:README.md", cwd=store.path)
+    git("update-ref", "refs/gitcp/odd", oid, cwd=store.path)
+
+
+# A sentence of what is broken -> how, the code that tells it, the severity.
+STORED: dict[str, tuple[Broken, str, str]] = {
+    "a summary that is no JSON": (
+        lambda s: s.put("metadata.json", b"{"), "bad-summary", "error"),
+    "a summary without its strategy": (
+        lambda s: s.put("metadata.json", s.get("metadata.json").replace(b"strategy", b"tactics")),
+        "bad-summary", "error"),
+    "a summary of another checkpoint": (
+        lambda s: s.json("metadata.json", checkpoint_id=UNKNOWN), "bad-summary", "error"),
+    "a session without metadata": (
+        lambda s: s.put("0/metadata.json", None), "bad-metadata", "error"),
+    "a session with a count that is none": (
+        lambda s: s.json("0/metadata.json", checkpoints_count="3"), "bad-metadata", "error"),
+    "a session at no time": (
+        lambda s: s.json("0/metadata.json", created_at="yesterday"), "bad-metadata", "error"),
+    "a path that leads elsewhere": (
+        lambda s: s.json("metadata.json", sessions=[{"metadata": "/aa/bb/0/metadata.json"}]),
+        "bad-path", "error"),
+    "a session that is not listed": (
+        lambda s: s.put("1/metadata.json", s.get("0/metadata.json")), "bad-path", "error"),
+    "a listed prompt that is not there": (
+        lambda s: s.put("0/prompt.txt", None), "bad-path", "note"),
+    "a gap in the numbers": (renumber, "bad-number", "error"),
+    "a gap in the pieces": (
+        lambda s: s.put("0/full.jsonl.002", b""), "bad-chunk", "error"),
+    "a piece that sorts wrong": (
+        lambda s: s.put("0/full.jsonl.1", b""), "bad-chunk", "error"),
+    "a transcript that was changed": (
+        lambda s: s.put("0/full.jsonl", s.get("0/full.jsonl") + b"{}\n"), "bad-hash", "error"),
+    "a transcript without a hash": (
+        lambda s: s.put("0/content_hash.txt", None), "bad-hash", "error"),
+    "a file between checkpoints": (
+        lambda s: s.put("../../README", b""), "stray", "note"),
+    "a commit that names no checkpoint": (trailer, "dangling-trailer", "warning"),
+    "a note that names no checkpoint": (note("HEAD", UNKNOWN), "dangling-note", "warning"),
+    "a note on no commit": (note("refs/heads/none", ""), "dangling-note", "warning"),
+    "a branch that was not fetched": (delete(V1), "no-store", "warning"),
+    "a blob that is gone": (
+        lambda s: s.forget(f"{V1}:{s.at}/0/full.jsonl"), "missing-object", "error"),
+    "a copy of a state that is gone": (
+        lambda s: s.forget(f"{s.stream}:.entire/metadata/s-one/state.json"),
+        "missing-object",
+        "error",
+    ),
+    "a tree that is gone": (lambda s: s.forget(f"{s.stream}:.entire"), "missing-object", "error"),
+    "a tip that is gone": (lambda s: s.forget(s.stream), "missing-object", "error"),
+    "a commit that is gone": (lambda s: s.forget(f"{s.stream}~1"), "missing-object", "error"),
+    "a ref that git cannot read": (
+        append("refs/heads/entire/1111111-e3b0c4"), "bad-ref", "error"),
+    "a ref at a file": (at_a_blob, "bad-ref", "error"),
+    "a person's branch by our name": (
+        branch("refs/heads/entire/1111111-e3b0c4"), "not-a-stream", "warning"),
+    "a stream without a state": (nobody, "orphan-stream", "warning"),
+    "a state without its stream": (lambda s: delete(s.stream)(s), "lost-stream", "error"),
+    "a hook that was edited": (append("hooks/post-commit"), "changed-hook", "warning"),
+    "a hook that does not run": (
+        lambda s: (s.git_dir / "hooks/commit-msg").chmod(0o644), "changed-hook", "warning"),
+    "a hook that is gone": (
+        lambda s: (s.git_dir / "hooks/post-commit").unlink(), "no-hook", "warning"),
+    "a repository where hooks never were": (
+        lambda s: shutil.rmtree(s.git_dir / "gitcp/installed"), "no-hook", "warning"),
+}  # fmt: skip
+
+MENDED: dict[str, tuple[Broken, str]] = {
+    "a state cut short": (lambda s: s.state.write_bytes(s.state.read_bytes()[:99]), "bad-state"),
+    "a state of another session": (lambda s: s.edit_state(session_id="s-two"), "bad-state"),
+    "a state that is gone": (lambda s: s.state.unlink(), "lost-state"),
+    "a state from before the checkpoint": (lambda s: s.edit_state(revision=1), "old-state"),
+    "a marker that is gone": (lambda s: s.marker.unlink(), "no-marker"),
+    "a marker that nothing needs": (settle, "bad-marker"),
+    "a marker of an older state": (
+        lambda s: s.marker.write_text(s.marker.read_text().replace("b.txt", "z.txt")),
+        "bad-marker"),
+    "a marker cut short": (lambda s: s.marker.write_bytes(b"{"), "bad-marker"),
+    "a lock of a dead process": (
+        lambda s: s.old("refs/heads/entire/checkpoints/v1.lock"), "lock"),
+    "a scratch file of a dead process": (lambda s: s.old("gitcp/tmp/1-2-3"), "leftover"),
+    "a scratch directory of a dead process": (scratch, "leftover"),
+}  # fmt: skip

@@ -1,0 +1,96 @@
+"""Checkpoints for tests: data of the original program, and small ones of our own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from gitcp.repo import Repo
+from gitcp.store.git.objects import Objects
+from gitcp.store.v1 import transcript
+from tests.support import paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.store.v1.committed_write import SessionData
+
+DATA = paths.DATA / "entire"
+V1 = "refs/heads/entire/checkpoints/v1"
+
+
+class Plain:
+    """A redactor that knows one secret."""
+
+    def line(self, data: bytes) -> bytes:
+        return data.replace(b"hunter2", b"REDACTED")
+
+    jsonl = document = text = line
+
+
+def git(*args: str, cwd: Path | str | None = None, stdin: str | None = None) -> str:
+    done = subprocess.run(
+        ["git", *args],
+        cwd=cwd,
+        input=stdin,
+        check=True,
+        capture_output=True,
+        text=True,
+        errors="surrogateescape",
+    )
+    return done.stdout.strip()
+
+
+def unbundle(name: str, at: Path, refs: str = "refs/*:refs/*") -> Repo:
+    """A bare-headed repository with the refs of a bundle made by the original program."""
+    git("init", "-q", "-b", "none", "--template=", str(at))
+    git("fetch", "-q", str(DATA / f"{name}.bundle"), refs, cwd=at)
+    return Repo.find(str(at))
+
+
+def line(number: int, words: int = 3) -> bytes:
+    """A line of a transcript, about six bytes a word."""
+    content = " ".join(f"w{number % 1000:04d}" for _ in range(words))
+    record = {"type": "assistant", "uuid": f"u{number}", "message": {"content": content}}
+    return json.dumps(record).encode() + b"\n"
+
+
+def keep(
+    repo: Repo, objects: Objects, session_id: str, path: Path, **options: bool
+) -> transcript.Stored:
+    """transcript.stored, where there is something to store."""
+    found = transcript.stored(repo, objects, session_id, str(path), Plain(), None, **options)
+    assert found is not None
+    return found
+
+
+def session(
+    session_id: str, stored: transcript.Stored | None = None, **metadata: object
+) -> SessionData:
+    """What a session says in a checkpoint."""
+    defaults = {"strategy": "manual-commit", "branch": "main", "agent": "Claude Code"}
+    return {
+        "session_id": session_id,
+        "transcript": stored,
+        "prompts": [f"do it, {session_id}"],
+        "metadata": {**defaults, "checkpoints_count": 1, **metadata},
+    }
+
+
+def tree(ref: str = V1, cwd: Path | str | None = None) -> dict[str, str]:
+    """path -> oid of every file of a tree-ish."""
+    lines = git("ls-tree", "-r", ref, cwd=cwd).splitlines()
+    return {path: head.split()[2] for head, _, path in (line.partition("\t") for line in lines)}
+
+
+def blob(spec: str, cwd: Path | str | None = None) -> bytes:
+    return subprocess.run(
+        ["git", "cat-file", "blob", spec], cwd=cwd, check=True, capture_output=True
+    ).stdout
+
+
+def size_of_objects(repo: Repo) -> int:
+    """Bytes of all loose objects as they lie on the disk."""
+    root = os.path.join(repo.common, "objects")
+    return sum(os.path.getsize(os.path.join(d, f)) for d, _, fs in os.walk(root) for f in fs)

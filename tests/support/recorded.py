@@ -1,0 +1,87 @@
+"""A repository in which gitcp is enabled and a recording is played; what it then holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.support.paths import TOP
+from tests.support.replay import Call, Replay, initial
+
+V1 = "entire/checkpoints/v1"
+TRAILER = re.compile(r"^Entire-Checkpoint: ([0-9a-f]{12})$", re.M)
+
+
+class Recorded:
+    """The repository of one recording."""
+
+    def __init__(self, tmp: Path, agent: str, scenario: str) -> None:
+        self.path, self.home = tmp / "work", tmp / "home"
+        self.path.mkdir()
+        initial(self.path)
+        self.gitcp("enable", f"--agent={agent}")
+        self._replay = Replay(agent, scenario, self.path, self.home)
+
+    def play(self, after: Callable[[Call], None] | None = None) -> list[Call]:
+        return self._replay.run(after)
+
+    def gitcp(self, name: str, *args: str) -> str:
+        argv = [sys.executable, str(TOP / "bin" / f"gitcp-{name}"), *args]
+        return self._run(argv)
+
+    def git(self, *args: str, **env: str) -> str:
+        """What git printed, without the last newline; stderr goes to the test's."""
+        return self._run(["git", *args], **env).rstrip("\n")
+
+    def _run(self, argv: list[str], **env: str) -> str:
+        done = subprocess.run(
+            argv,
+            cwd=self.path,
+            env={**os.environ, **env},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+            start_new_session=True,
+        )
+        return done.stdout
+
+    def state(self, session: str) -> dict[str, Any]:
+        """The session's state file, {} when there is none."""
+        path = self.path / ".git" / "entire-sessions" / f"{session}.json"
+        return json.loads(path.read_text()) if path.exists() else {}
+
+    @property
+    def stream(self) -> str:
+        """The shadow branch of HEAD in the main worktree, '' when there is none."""
+        name = f"refs/heads/entire/{self.git('rev-parse', 'HEAD')[:7]}-e3b0c4"
+        return self.git("for-each-ref", "--format=%(refname)", name)
+
+    def files(self, tree: str) -> dict[str, str]:
+        """path -> "mode type oid" of every file of a tree, ours in .entire/ left out."""
+        lines = self.git("ls-tree", "-r", tree).splitlines()
+        pairs = (line.split("\t") for line in lines)
+        return {path: what for what, path in pairs if not path.startswith(".entire/")}
+
+    def worktree(self) -> dict[str, str]:
+        """files() of what `git add -A` in an index of its own gives: the oracle."""
+        index = str(self.home / "scratch-index")
+        self.git("add", "-A", GIT_INDEX_FILE=index)
+        tree = self.git("write-tree", GIT_INDEX_FILE=index)
+        os.unlink(index)
+        return self.files(tree)
+
+    def checkpoint(self, commit: str = "HEAD") -> str:
+        """The checkpoint id in the commit's message, '' when there is none."""
+        found = TRAILER.search(self.git("log", "-1", "--format=%B", commit))
+        return found[1] if found else ""
+
+    def stored(self, checkpoint: str, name: str) -> str:
+        """A file of a committed checkpoint on v1."""
+        return self.git("show", f"{V1}:{checkpoint[:2]}/{checkpoint[2:]}/{name}")

@@ -1,0 +1,74 @@
+"""A repository with something to tell: three sessions, two worktrees, streams, two commits.
+
+Commands that only read share it; what they may not do is change it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.harness import World
+from tests.support.paths import TOP
+
+ALPHA = "8f76b0e8-b8f1-4a87-9186-848bdd83d62e"  # idle, one file committed, one carried forward
+BETA = "8f76c111-0000-4a87-9186-848bdd83d62e"  # active, nothing checkpointed yet
+GAMMA = "2026-01-06-3a782158-6c7c-4d4d-9c73-eae031da5b18"  # ended, in a linked worktree
+RED = "\x1b[31mred"
+CHANGED = "line one\nline 2\nline three\n"
+
+
+@dataclass
+class Story:
+    """linked: the commit with a checkpoint, its id `checkpoint`; plain: one without."""
+
+    world: World
+    linked: str
+    checkpoint: str
+    plain: str
+
+
+def tell(world: World) -> Story:
+    """Let it all happen."""
+    alpha, beta = world.agent(ALPHA), world.agent(BETA)
+    alpha.turn("Try something", {"junk.txt": "junk\n"})
+    (world.path / "junk.txt").unlink()  # dismissed: the next checkpoint archives its stream
+    alpha.turn("Please add hello", {"hello.txt": "hello\nthere\n", "README.md": CHANGED})
+    (checkpoint,) = world.commit("hello.txt")
+    linked = world.head
+    world.write("own.txt", "the person's own\n")
+    world.commit("own.txt")
+    alpha.turn(f"Make it {RED}", {"a b.txt": "red\n"})
+    linked_worktree = world.path.parent / "elsewhere"
+    world.git("worktree", "add", "-q", str(linked_worktree), "-b", "side")
+    gamma = world.agent(GAMMA, linked_worktree)
+    gamma.turn("Work elsewhere", {"w.txt": "w\n"})
+    gamma.end()
+    beta.prompt("Review the tests")
+    return Story(world, linked, checkpoint, world.head)
+
+
+def run(
+    name: str, *args: str, cwd: Path | None = None, stdin: bytes = b""
+) -> subprocess.CompletedProcess[str]:
+    """A command as a person runs it, from bin/."""
+    done = subprocess.run(
+        [sys.executable, str(TOP / "bin" / f"gitcp-{name}"), *args],
+        cwd=cwd,
+        env=dict(os.environ),
+        input=stdin,
+        capture_output=True,
+    )
+    out, err = done.stdout.decode(errors="surrogateescape"), done.stderr.decode()
+    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    """Every file of gitcp's and every ref below a repository: what reading must leave alone."""
+    git = path / ".git"
+    folders = [git / "entire-sessions", git / "gitcp", git / "refs"]
+    files = [p for folder in folders for p in sorted(folder.rglob("*")) if p.is_file()]
+    return {str(p): p.read_bytes() for p in files}

@@ -1,0 +1,176 @@
+"""fsck: each promise of the stored data is broken once, and found; the safe ones are mended."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gitcp.core.upkeep import findings
+from gitcp.repo import Repo
+from gitcp.store.git.prefetch import Ahead
+from gitcp.store.upkeep import check_repair, check_store, check_transcript
+from gitcp.store.v1.transcript import content_hash
+from tests.support.broken import MENDED, STORED, Store
+from tests.support.checkpoints import git, unbundle
+from tests.support.harness import World
+from tests.support.paths import TOP
+from tests.support.sealed import SEALED
+
+
+@pytest.fixture(scope="module")
+def made(ground: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    at = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {**SEALED, "HOME": str(at / "home")}.items():
+            patch.setenv(name, value)
+        world = World(Path(shutil.copytree(ground, at / "repo")), at / "home")
+        agent = world.agent("s-one")
+        agent.turn("Write two files", {"a.txt": "one\n", "b.txt": "two\n"})
+        world.commit("a.txt")
+        agent.turn("Write another", {"c.txt": "three\n"})
+        world.close()
+    yield world.path
+
+
+@pytest.fixture
+def store(made: Path, tmp_path: Path) -> Store:
+    return Store(Path(shutil.copytree(made, tmp_path / "store", symlinks=True)))
+
+
+def test_a_sound_store_has_no_findings(store: Store) -> None:
+    assert store.check(secrets=True) == []
+
+
+@pytest.mark.parametrize("what", STORED)
+def test_a_broken_promise_is_found(store: Store, what: str) -> None:
+    broken, code, severity = STORED[what]
+    broken(store)
+    found = store.check()
+    assert (code, severity) in [(f["kind"], f["severity"]) for f in found], found
+    assert store.check(repair=True) == found
+
+
+@pytest.mark.parametrize("what", MENDED)
+def test_a_broken_promise_is_mended_where_that_is_safe(store: Store, what: str) -> None:
+    broken, code = MENDED[what]
+    broken(store)
+    assert code in [f["kind"] for f in store.check()]
+    mended = store.check(repair=True)
+    assert [f["kind"] for f in mended if f.get("repaired")] == [code], mended
+    assert store.check() == []
+
+
+def test_every_code_is_broken_here() -> None:
+    codes = {code for _, code, _ in STORED.values()} | {code for _, code in MENDED.values()}
+    assert codes | {"secret"} == set(findings.CODES)
+    assert {code for _, code in MENDED.values()} == {c for c, v in findings.CODES.items() if v[1]}
+
+
+def test_the_page_has_every_code_with_its_severity() -> None:
+    page = (TOP / "man" / "gitcp-check-store.1").read_text()
+    for code, (severity, mends, told) in findings.CODES.items():
+        item = f".It Cm {code} Pq {severity}{', repaired' if mends else ''}\n"
+        assert item + told[0].upper() + told[1:] + ".\n" in page
+    assert page.count(".It Cm ") == len(findings.CODES)
+
+
+def test_a_rebuilt_state_has_the_work_that_was_not_committed(store: Store) -> None:
+    before = json.loads(store.state.read_text())
+    store.state.unlink()
+    store.check(repair=True)
+    after = json.loads(store.state.read_text())
+    assert after["streams"] == before["streams"]
+    assert after["files_touched"] == ["b.txt", "c.txt"]
+
+
+def test_a_state_that_cannot_be_read_is_kept(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store.state.write_bytes(b"{")
+    store.check(repair=True)
+    assert [p.read_bytes() for p in (store.git_dir / "gitcp/corrupt").iterdir()] == [b"{"]
+    assert "kept as" in capsys.readouterr().err
+
+
+def test_a_lock_somebody_holds_is_left(store: Store) -> None:
+    lock = store.git_dir / "refs/heads/entire/checkpoints/v1.lock"
+    lock.write_text("")
+    assert store.check(repair=True) == []
+    assert lock.exists()
+
+
+def test_a_file_that_is_young_again_is_put_back(store: Store) -> None:
+    store.old("gitcp/tmp/1-2")
+    path = store.git_dir / "gitcp/tmp/1-2"
+    os.utime(path)
+    assert check_repair.remove(store.repo, str(path), 3600) == ""
+    assert path.exists()
+
+
+def test_the_hash_of_a_transcript_goes_on_only_from_its_own_beginning(repo: Path) -> None:
+    here, hashes = Repo.find(), check_transcript.Hashes()
+    with Ahead(here) as objects:
+        one, two, three, other = (objects.write("blob", b"%d" % n) for n in range(4))
+        for oids in ([one, two], [one, two, three], [one], [other, two], [other, two, three]):
+            whole = b"\n".join(objects.need(oid, "blob") for oid in oids)
+            assert hashes.of(objects, "s", oids) == content_hash(whole)
+
+
+@pytest.mark.parametrize("name", ["0/full.jsonl", "0/prompt.txt", "0/tasks/t/agent-1.jsonl"])
+def test_a_secret_is_found_and_not_shown(store: Store, name: str) -> None:
+    secret = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
+    store.put(name, f'{{"content":"token {secret}"}}\n'.encode())
+    found = [f for f in store.check(secrets=True) if f["kind"] == "secret"]
+    assert [f["subject"] for f in found] == [f"{store.at}/{name}"]
+    assert secret not in json.dumps(found)
+    assert "secret" not in [f["kind"] for f in store.check()]
+
+
+def test_a_secret_in_the_history_is_found(store: Store) -> None:
+    before = store.get("0/prompt.txt")
+    store.put("0/prompt.txt", b"ghp_" + b"16C7e42F292c6912E7710c838347Ae178B4a\n")
+    store.put("0/prompt.txt", before)
+    assert [f["kind"] for f in store.check(secrets=True)] == ["secret"]
+
+
+@pytest.mark.parametrize(
+    ("name", "codes"),
+    [
+        ("v1-sample", {"bad-path", "bad-hash", "bad-metadata", "bad-number"}),
+        ("v1-four", {"bad-summary", "bad-metadata", "bad-path", "bad-hash"}),
+    ],
+)
+def test_data_of_the_original_program_has_only_notes(
+    tmp_path: Path, name: str, codes: set[str]
+) -> None:
+    found = list(check_store.check(unbundle(name, tmp_path / "r")))
+    assert {f["kind"] for f in found} == codes
+    assert {f["severity"] for f in found} == {"note"}
+
+
+def test_of_the_real_sample_every_hash_that_differs_is_told(tmp_path: Path) -> None:
+    found = list(check_store.check(unbundle("v1-sample", tmp_path / "r")))
+    differs = {f["subject"].partition("/")[0] for f in found if "it says" in f["reason"]}
+    assert {"d8ab7104d00c", "ee8f793bfeb9"} <= differs
+    assert "0b6786ea0065" not in differs  # its hash is right
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_an_empty_repository_has_no_findings(tmp_path: Path, bare: bool) -> None:
+    git("init", "-q", *(["--bare"] if bare else []), str(tmp_path / "r"))
+    assert list(check_store.check(Repo.find(str(tmp_path / "r")), secrets=True)) == []
+
+
+def test_a_bare_clone_and_a_linked_worktree_are_checked(store: Store, tmp_path: Path) -> None:
+    store.json("metadata.json", strategy=1)
+    git("clone", "-q", "--bare", str(store.path), str(tmp_path / "bare"))
+    git("worktree", "add", "-q", str(tmp_path / "linked"), cwd=store.path)
+    linked = [f["kind"] for f in check_store.check(Repo.find(str(tmp_path / "linked")))]
+    bare = [f["kind"] for f in check_store.check(Repo.find(str(tmp_path / "bare")))]
+    assert linked == ["bad-summary"]
+    assert bare == ["orphan-stream", "bad-summary"]  # states do not travel

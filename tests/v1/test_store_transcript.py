@@ -1,0 +1,215 @@
+"""Transcripts on their way into the store: incremental, chunked, and never less than before."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gitcp.core.transcript import chunks, claude
+from gitcp.repo import Repo
+from gitcp.store.git.objects import Objects
+from gitcp.store.v1 import committed_write, transcript
+from tests.support.checkpoints import Plain, blob, git, keep, line, session
+
+
+class Counting(Plain):
+    """Remembers how many bytes it was given."""
+
+    def __init__(self) -> None:
+        self.given: list[int] = []
+
+    def line(self, data: bytes) -> bytes:
+        self.given.append(len(data))
+        return super().line(data)
+
+    jsonl = document = text = line
+
+
+def joined(stored: transcript.Stored) -> bytes:
+    return chunks.join([blob(oid) for oid in stored.chunks])
+
+
+def lines(first: int, last: int, words: int = 3) -> bytes:
+    return b"".join(line(n, words) for n in range(first, last))
+
+
+def test_a_growing_transcript_is_redacted_and_stored_once(repo: Path, tmp_path: Path) -> None:
+    live, red, r = tmp_path / "t.jsonl", Counting(), Repo.find()
+    live.write_bytes(lines(0, 1500, 20))
+    with Objects(r) as objects:
+        first = transcript.stored(r, objects, "s", str(live), red, None)
+        live.write_bytes(live.read_bytes() + lines(1500, 1520, 20))
+    with Objects(r) as objects:
+        second = transcript.stored(r, objects, "s", str(live), red, None)
+    assert first and second
+    assert len(first.chunks) > 3
+    assert second.chunks[: len(first.chunks) - 1] == first.chunks[:-1]
+    assert red.given == [len(lines(0, 1500, 20)), len(lines(1500, 1520, 20))]
+    assert joined(second) == live.read_bytes() == second.read()
+    assert (second.size, second.items) == (live.stat().st_size, 1520)
+
+
+def test_nothing_new_is_not_read_again(repo: Path, tmp_path: Path) -> None:
+    live, red, r = tmp_path / "t.jsonl", Counting(), Repo.find()
+    live.write_bytes(lines(0, 9))
+    with Objects(r) as objects:
+        for _ in range(3):
+            assert transcript.stored(r, objects, "s", str(live), red, None)
+    assert len(red.given) == 1
+
+
+def test_an_unfinished_line_waits_until_it_is_whole(repo: Path, tmp_path: Path) -> None:
+    live, r = tmp_path / "t.jsonl", Repo.find()
+    live.write_bytes(lines(0, 3) + b'{"half": "hunter2')
+    with Objects(r) as objects:
+        assert joined(keep(r, objects, "s", live)) == lines(0, 3)
+        as_it_is = keep(r, objects, "s", live, whole=True)
+        assert joined(as_it_is) == lines(0, 3) + b'{"half": "REDACTED'
+        assert as_it_is.content_hash == transcript.content_hash(joined(as_it_is))
+        live.write_bytes(lines(0, 3) + b'{"half": "hunter2"}\n' + lines(4, 5))
+        finished = joined(keep(r, objects, "s", live))
+    assert finished == lines(0, 3) + b'{"half": "REDACTED"}\n' + lines(4, 5)
+
+
+@pytest.mark.parametrize(
+    ("now", "stored"),
+    [
+        (lines(0, 2), lines(0, 5)),  # truncated
+        (lines(0, 2) + lines(9, 10), lines(0, 5) + lines(9, 10)),  # a line rewritten
+        (lines(20, 23), lines(0, 5) + lines(20, 23)),  # compaction, /clear
+        (lines(20, 40), lines(0, 5) + lines(20, 40)),  # a longer file in its place
+        (b"", lines(0, 5)),
+    ],
+)
+def test_a_transcript_that_shrinks_or_is_replaced_drops_nothing(
+    repo: Path, tmp_path: Path, now: bytes, stored: bytes
+) -> None:
+    live, r = tmp_path / "t.jsonl", Repo.find()
+    live.write_bytes(lines(0, 5))
+    with Objects(r) as objects:
+        keep(r, objects, "s", live)
+        live.write_bytes(now)
+        assert joined(keep(r, objects, "s", live)) == stored
+        live.write_bytes(now + lines(50, 52))
+        assert joined(keep(r, objects, "s", live)) == stored + lines(50, 52)
+
+
+def test_a_copy_of_the_same_transcript_is_the_same_transcript(repo: Path, tmp_path: Path) -> None:
+    live, red, r = tmp_path / "t.jsonl", Counting(), Repo.find()
+    live.write_bytes(lines(0, 5))
+    with Objects(r) as objects:
+        assert transcript.stored(r, objects, "s", str(live), red, None)
+        moved = tmp_path / "resumed.jsonl"
+        moved.write_bytes(lines(0, 5) + lines(5, 6))
+        found = transcript.stored(r, objects, "s", str(moved), red, None)
+    assert found and joined(found) == lines(0, 6)
+    assert red.given == [len(lines(0, 5)), len(lines(5, 6))]
+
+
+def test_an_edit_before_the_last_bytes_is_seen_by_the_full_check(
+    repo: Path, tmp_path: Path
+) -> None:
+    live, r = tmp_path / "t.jsonl", Repo.find()
+    live.write_bytes(lines(0, 400))
+    with Objects(r) as objects:
+        keep(r, objects, "s", live)
+        with live.open("r+b") as f:
+            f.write(line(700)[: len(line(0)) - 1])
+        assert joined(keep(r, objects, "s", live)) == lines(0, 400)
+        assert line(700)[:30] in joined(keep(r, objects, "s", live, check=True))
+
+
+@pytest.mark.parametrize("name", ["s.json", "s.redacted"])
+@pytest.mark.parametrize("damage", [b"", b"garbage", None])
+def test_a_damaged_cache_is_begun_anew(
+    repo: Path, tmp_path: Path, name: str, damage: bytes | None
+) -> None:
+    live, r = tmp_path / "t.jsonl", Repo.find()
+    live.write_bytes(lines(0, 5))
+    with Objects(r) as objects:
+        keep(r, objects, "s", live)
+        kept = repo / ".git/gitcp/transcript" / name
+        kept.unlink() if damage is None else kept.write_bytes(damage)
+        assert joined(keep(r, objects, "s", live)) == lines(0, 5)
+
+
+def test_bytes_of_a_killed_writer_do_not_stay(repo: Path, tmp_path: Path) -> None:
+    live, r = tmp_path / "t.jsonl", Repo.find()
+    live.write_bytes(lines(0, 5))
+    with Objects(r) as objects:
+        keep(r, objects, "s", live)
+        with (repo / ".git/gitcp/transcript/s.redacted").open("ab") as f:
+            f.write(lines(5, 7)[:-9])
+        live.write_bytes(lines(0, 6))
+        assert joined(keep(r, objects, "s", live)) == lines(0, 6)
+
+
+def test_chunks_that_a_prune_took_are_written_again(repo: Path, tmp_path: Path) -> None:
+    live, r = tmp_path / "t.jsonl", Repo.find()
+    live.write_bytes(lines(0, 1500, 20))
+    with Objects(r) as objects:
+        keep(r, objects, "s", live)
+    git("prune", "--expire=now")
+    with Objects(r) as objects:
+        assert joined(keep(r, objects, "s", live)) == live.read_bytes()
+        committed_write.write(
+            r, objects, [("a1b2c3d4e5f6", session("s", keep(r, objects, "s", live)))]
+        )
+    git("gc", "-q", "--prune=now")
+    with Objects(r) as objects:
+        assert joined(keep(r, objects, "s", live)) == live.read_bytes()
+    assert git("fsck", "--no-dangling") == ""
+
+
+@pytest.mark.parametrize("path", [None, "", "/nowhere/t.jsonl", "/", "/dev/null", "a\0b"])
+def test_without_a_transcript_there_is_nothing(repo: Path, path: str | None) -> None:
+    r = Repo.find()
+    with Objects(r) as objects:
+        assert transcript.stored(r, objects, "s", path, Plain(), None) is None
+
+
+def test_a_transcript_that_is_gone_is_still_stored(repo: Path, tmp_path: Path) -> None:
+    live, r = tmp_path / "t.jsonl", Repo.find()
+    live.write_bytes(lines(0, 5))
+    with Objects(r) as objects:
+        keep(r, objects, "s", live)
+        live.unlink()
+        assert joined(keep(r, objects, "s", live)) == lines(0, 5)
+
+
+def test_a_json_document_keeps_unknown_fields_and_dropped_messages(
+    repo: Path, tmp_path: Path
+) -> None:
+    live, r = tmp_path / "session.json", Repo.find()
+    document = {"sessionId": "x", "odd": [1.5, None], "messages": [{"id": "1"}, {"id": "2"}]}
+    live.write_text(json.dumps(document, indent=2))
+    with Objects(r) as objects:
+        assert joined(keep(r, objects, "s", live)) == live.read_bytes()
+        live.write_text(json.dumps({**document, "messages": [{"id": "3"}]}, indent=2))
+        now = json.loads(joined(keep(r, objects, "s", live)))
+    assert now == {**document, "messages": [{"id": "1"}, {"id": "2"}, {"id": "3"}]}
+
+
+def test_a_scan_goes_on_from_where_the_last_checkpoint_ended(repo: Path, tmp_path: Path) -> None:
+    def prompt(text: str) -> bytes:
+        message = {"role": "user", "content": text}
+        return json.dumps({"type": "user", "uuid": text, "message": message}).encode() + b"\n"
+
+    live, r = tmp_path / "t.jsonl", Repo.find()
+
+    def scan(start: int) -> tuple[int, list[str]]:
+        with Objects(r) as objects:
+            found = transcript.stored(r, objects, "s", str(live), Plain(), claude.scan, start=start)
+        assert found
+        return found.items, found.scan["prompts"]
+
+    live.write_bytes(prompt("one") + lines(0, 3))
+    assert scan(0) == (4, ["one"])
+    live.write_bytes(live.read_bytes() + prompt("two"))
+    assert scan(0) == (5, ["one", "two"])
+    assert scan(5) == (5, [])
+    live.write_bytes(live.read_bytes() + prompt("three"))
+    assert scan(5) == (6, ["three"])
+    assert scan(0) == (6, ["one", "two", "three"])
