@@ -40,10 +40,10 @@ class GitError(Error):
         self.said = stderr.decode(errors="replace").strip() or f"exit status {status}"
         lines = self.said.splitlines()
         why = "; ".join([line for line in lines if line.startswith("fatal: ")] or lines)
-        super().__init__(f"'{' '.join(_told(argv))}': {why.removeprefix('fatal: ')}")
+        super().__init__(f"'{' '.join(_short(argv))}': {why.removeprefix('fatal: ')}")
 
 
-def _told(argv: tuple[str, ...]) -> tuple[str, ...]:
+def _short(argv: tuple[str, ...]) -> tuple[str, ...]:
     """git's arguments without the options by which we seal it: those are for a trace."""
     at = 1
     while argv[at : at + 1] in (("-C",), ("-c",)):

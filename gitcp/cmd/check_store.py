@@ -25,7 +25,7 @@ def parser() -> cli.Parser:
     return p
 
 
-def found(argv: Sequence[str]) -> Iterator[Finding]:
+def listed(argv: Sequence[str]) -> Iterator[Finding]:
     """The findings that the options ask for, as they come."""
     from gitcp.repo import Repo
     from gitcp.store.upkeep import check_store
@@ -39,7 +39,7 @@ def found(argv: Sequence[str]) -> Iterator[Finding]:
 def bind(argv: Sequence[str]) -> Stage:
     """A source of records of type finding: what comes in is not read."""
     parser().parse_args(argv)
-    return lambda _: found(argv)
+    return lambda _: listed(argv)
 
 
 def main() -> int:
@@ -51,7 +51,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp import record
 
     json, failures = "--json" in argv, 0
-    for one in found(argv):
+    for one in listed(argv):
         failures += findings.counts([one])
         if json:
             record.write(sys.stdout.buffer, [one])

@@ -42,7 +42,7 @@ def run(argv: Sequence[str]) -> int:
         records = [{**one, "deleted": args.force} for one in going]
         record.write(sys.stdout.buffer, [*records, *({**one, "deleted": False} for one in kept)])
         return OK
-    for line in shown(going, kept, args.force):
+    for line in report(going, kept, args.force):
         print(cli.printable(line))
     return OK
 
@@ -63,7 +63,7 @@ def cleaned(older_than: int | None, force: bool) -> Cleaned:
     return cleaning.clean(repo, ages, settled) if force else settled, kept
 
 
-def shown(going: Sequence[Finding], kept: Sequence[Finding], force: bool) -> Iterator[str]:
+def report(going: Sequence[Finding], kept: Sequence[Finding], force: bool) -> Iterator[str]:
     """The lines a person reads, in the groups of the original program (E§1)."""
     if going:
         items = f"{len(going)} item{'s' if len(going) > 1 else ''}"

@@ -59,11 +59,11 @@ def lines(sums: Sequence[Sum], by: str, exact: bool) -> list[str]:
     """The sums as a table with their total; exact: in bytes."""
     from gitcp.console import term
 
-    def shown(size: int) -> str:
+    def sized(size: int) -> str:
         return str(size) if exact else space_sums.human(size)
 
-    told = [(shown(size), f"{_name(name, by)}  ({count})") for name, size, count in sums]
-    told.append((shown(sum(size for _, size, _ in sums)), "total"))
+    told = [(sized(size), f"{_name(name, by)}  ({count})") for name, size, count in sums]
+    told.append((sized(sum(size for _, size, _ in sums)), "total"))
     width = max(len(size) for size, _ in told)
     return [f"{size:>{width}}  {term.clean(name)}" for size, name in told]
 

@@ -67,13 +67,13 @@ def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     sessions = [
         {**found, "prompt": session_read.prompt(s), "last": _last(s), "stream": _stream(s)}
         for found, s in zip(session_list.with_states(states, ()), states, strict=True)
-        if _shown(s)
+        if _of_interest(s)
     ]
     sessions.sort(key=lambda s: -float(s["last"]))
     return _about(repo, left + len(states) - len(sessions)), sessions, streams
 
 
-def _shown(state: State) -> bool:
+def _of_interest(state: State) -> bool:
     return state["phase"] != "ended" or bool(state.get("files_touched"))
 
 

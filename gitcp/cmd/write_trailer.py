@@ -56,7 +56,9 @@ def _write(match: Record) -> None:
     fresh = [one for one in ids if one not in trailers.read(text, comment=comment)]
     if fresh and source == "message" and match["sessions"] and not _agreed(repo, match):
         fresh = []
-    text = trailers.add(text, fresh, comment=comment, comments=_told(repo, match) if fresh else ())
+    text = trailers.add(
+        text, fresh, comment=comment, comments=_reason(repo, match) if fresh else ()
+    )
     if text != before:
         with open(path, "wb") as f:
             f.write(text)
@@ -75,7 +77,7 @@ def _keep_template(repo: Repo, text: bytes | None) -> None:
         os.unlink(path)
 
 
-def _told(repo: Repo, match: Record) -> list[str]:
+def _reason(repo: Repo, match: Record) -> list[str]:
     """What the editor shows the person about the line."""
     lines = ["Remove the line Entire-Checkpoint if this commit is not the work of:"]
     for marker in _markers(repo, match):

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from gitcp import commands
+from tests.form.source import none
 from tests.support.paths import TOP
 
 TABLE = {**commands.STAGES, **commands.TOOLS}
@@ -62,20 +63,22 @@ def test_every_module_of_cmd_is_a_command() -> None:
     assert modules == known - {"gitcp.hook"}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_page_and_help_have_the_same_options(name: str) -> None:
-    shown = import_module(commands.module(name)).parser().format_help().splitlines()
-    items = re.findall(r"^\.It (.*Fl.*)", page(f"gitcp-{name}"), re.M)
-    written = [re.sub(r"\bFl (-?)", r"-\1", item) for item in items]
-    assert options(written) == options([s for s in shown if s.startswith("  -")])
+def test_page_and_help_have_the_same_options() -> None:
+    offenders = []
+    for name in NAMES:
+        lines = import_module(commands.module(name)).parser().format_help().splitlines()
+        items = re.findall(r"^\.It (.*Fl.*)", page(f"gitcp-{name}"), re.M)
+        written = options([re.sub(r"\bFl (-?)", r"-\1", item) for item in items])
+        if differ := written ^ options([line for line in lines if line.startswith("  -")]):
+            offenders.append(f"{name}: {' '.join(sorted(differ))}")
+    none(offenders)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_table_page_and_module_have_the_same_summary(name: str) -> None:
-    assert f".Nm gitcp-{name}\n.Nd {TABLE[name]}\n" in page(f"gitcp-{name}")
-    main = commands.ALIASES.get(name, name)
-    doc = import_module(commands.module(name)).__doc__ or ""
-    assert doc.splitlines()[0] == f"gitcp-{main} - {TABLE[main]}"
+def test_table_page_and_module_have_the_same_summary() -> None:
+    none(n for n in NAMES if f".Nm gitcp-{n}\n.Nd {TABLE[n]}\n" not in page(f"gitcp-{n}"))
+    mains = {commands.ALIASES.get(n, n) for n in NAMES}
+    docs = {n: (import_module(commands.module(n)).__doc__ or "").splitlines() for n in mains}
+    none(n for n in mains if docs[n][:1] != [f"gitcp-{n} - {TABLE[n]}"])
 
 
 def test_the_overview_has_every_command_with_its_summary() -> None:
@@ -83,26 +86,24 @@ def test_the_overview_has_every_command_with_its_summary() -> None:
     assert dict(listed) == TABLE
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
-def test_a_page_has_its_sections_in_order(path: Path) -> None:
-    found = re.findall(r"^\.Sh (.*)", path.read_text(), re.M)
+def test_a_page_has_its_name_and_its_sections_in_order() -> None:
     want = "NAME,SYNOPSIS,DESCRIPTION,EXIT STATUS,EXAMPLES,SEE ALSO".split(",")
-    if path.suffix == ".1":
-        assert [s for s in found if s in want] == want
-    assert f"\n.Nm {path.stem}\n.Nd " in path.read_text()
+    heads = {path: re.findall(r"^\.Sh (.*)", path.read_text(), re.M) for path in PAGES}
+    one = [path for path in PAGES if path.suffix == ".1"]
+    none(path.name for path in one if [s for s in heads[path] if s in want] != want)
+    none(p.name for p in PAGES if f"\n.Nm {p.stem}\n.Nd " not in p.read_text())
 
 
 @needs_mandoc
-@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
-def test_a_page_has_no_lint(path: Path) -> None:
-    done = subprocess.run(["mandoc", "-Tlint", "-Wwarning", path], capture_output=True, text=True)
-    assert done.stdout == ""
+def test_no_page_has_lint() -> None:
+    argv = ["mandoc", "-Tlint", "-Wwarning", *map(str, PAGES)]
+    none(subprocess.run(argv, capture_output=True, text=True).stdout.splitlines())
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
-def test_references_lead_to_pages_that_exist(path: Path) -> None:
-    for name, section in re.findall(r"\.Xr (gitcp\S*) (\d)", path.read_text()):
-        assert (TOP / "man" / f"{name}.{section}").exists()
+def test_references_lead_to_pages_that_exist() -> None:
+    there = {path.name for path in PAGES}
+    links = [(p, m) for p in PAGES for m in re.findall(r"\.Xr (gitcp\S*) (\d)", p.read_text())]
+    none(f"{p.name}: {'.'.join(to)}" for p, to in links if ".".join(to) not in there)
 
 
 def test_the_program_reads_exactly_the_configuration_that_is_documented() -> None:

@@ -1,4 +1,7 @@
-"""The shape of the code: layers, lazy imports, sizes, and no path of another machine."""
+"""The shape of the code: layers, lazy imports, sizes, and no path of another machine.
+
+Each check is one test that lists every offender.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,22 @@ import ast
 import re
 import subprocess
 import sys
-from pathlib import Path
-
-import pytest
+from collections import Counter
+from collections.abc import Iterable
 
 from gitcp import commands
+from tests.form.source import (
+    EVERYTHING,
+    MODULES,
+    circles,
+    definitions,
+    functions,
+    imports,
+    name,
+    none,
+    tree,
+)
 from tests.support.paths import TOP
-
-MODULES = sorted((TOP / "gitcp").rglob("*.py"))
-EVERYTHING = sorted(p for d in ("gitcp", "tests", "bench", "demo") for p in (TOP / d).rglob("*.py"))
 
 LAYERS = (
     "errors commands pipelines version",
@@ -33,94 +43,98 @@ LAYER = {part: n for n, parts in enumerate(LAYERS) for part in parts.split()}
 OWNER = {"orjson": "record.py", "filelock": "lock.py", "plumbum": "shell.py"}
 HEAVY = {*OWNER, *"dataclasses pathlib logging typing subprocess".split()}
 IMPURE = set("time random secrets subprocess socket pathlib tempfile datetime".split())
+ROOMY = {TOP / "gitcp" / "cmd", TOP / "tests" / "cmd"}  # one file a command, named like it
+# What is being rewritten at the moment, and not yet by these rules.
+PENDING = set("condense unhooked_commits repo commit_hooks greeting turn_log turn_work".split())
+RIDDLES = set("ahead behind account others shown told said made found".split())
 
 
-def name(path: Path) -> str:
-    return ".".join(path.relative_to(TOP).with_suffix("").parts).removesuffix(".__init__")
+def test_imports_point_downwards() -> None:
+    upward = []
+    for path in MODULES:
+        part = (*name(path).split("."), "")[1]
+        for module in imports(path):
+            used = module.split(".")[1] if module.startswith("gitcp.") else part
+            if part and used != part and LAYER[used] >= LAYER[part]:
+                upward.append(f"{name(path)} imports {module}")
+    none(upward)
 
 
-def imports(path: Path) -> list[str]:
-    """Every module imported anywhere in path when it runs; `from a import b` is a.b."""
-    found: list[str] = []
-    todo: list[ast.AST] = [ast.parse(path.read_text())]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            continue
-        if isinstance(node, ast.Import):
-            found += [a.name for a in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            found += [f"{node.module}.{a.name}" for a in node.names]
-        todo += ast.iter_child_nodes(node)
-    return found
+def test_no_module_imports_itself_however_far_around() -> None:
+    none(names for names in circles() if not {n.split(".")[-1] for n in names} & PENDING)
 
 
-def functions(path: Path) -> list[tuple[str, int]]:
-    """(name, lines) of every function in path."""
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    found = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, kinds)]
-    return [(n.name, (n.end_lineno or 0) - n.lineno + 1) for n in found]
+def test_a_foreign_package_is_imported_in_one_file() -> None:
+    none(
+        f"{name(path)} imports {module}"
+        for path in MODULES
+        for module in imports(path)
+        if OWNER.get(module.partition(".")[0], path.name) != path.name
+    )
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name)
-def test_imports_point_downwards(path: Path) -> None:
-    part = (*name(path).split("."), "")[1]
-    for module in imports(path):
-        used = module.split(".")[1] if module.startswith("gitcp.") else part
-        assert used == part or not part or LAYER[used] < LAYER[part], f"{part} imports {module}"
-
-
-@pytest.mark.parametrize("path", MODULES, ids=name)
-def test_a_foreign_package_is_imported_in_one_file(path: Path) -> None:
-    for module in imports(path):
-        assert OWNER.get(module.partition(".")[0], path.name) == path.name, module
-
-
-@pytest.mark.parametrize("path", sorted((TOP / "gitcp" / "core").rglob("*.py")), ids=name)
-def test_decisions_are_pure(path: Path) -> None:
+def test_decisions_are_pure() -> None:
     """No git, clock, random or environment; a table beside a module may be read."""
-    assert not re.search(r"\bos\.(?!path\b)", path.read_text())
-    assert not IMPURE & {module.partition(".")[0] for module in imports(path)}
+    core = sorted((TOP / "gitcp" / "core").rglob("*.py"))
+    none(name(p) for p in core if re.search(r"\bos\.(?!path\b)", p.read_text()))
+    roots = [(name(p), module.partition(".")[0]) for p in core for module in imports(p)]
+    none(f"{module} imports {root}" for module, root in roots if root in IMPURE)
 
 
-@pytest.mark.parametrize(
-    "module",
-    sorted(
-        {"gitcp.hook", *map(commands.module, commands.STAGES)}
-        | {name(p) for d in ("store", "agents", "core") for p in (TOP / "gitcp" / d).rglob("*.py")}
-    ),
-)
-def test_a_module_of_the_hook_path_loads_nothing_heavy(module: str) -> None:
-    code = f"import sys; sys.path.insert(0, {str(TOP)!r}); import {module}; print(*sys.modules)"
-    argv = [sys.executable, "-I", "-S", "-c", code]
+def test_a_module_of_the_hook_path_loads_nothing_heavy() -> None:
+    rooms = [p for d in ("store", "agents", "core") for p in (TOP / "gitcp" / d).rglob("*.py")]
+    modules = {"gitcp.hook", *map(commands.module, commands.STAGES), *map(name, rooms)}
+    if _heavy(modules):  # together is quick; who it was is asked one by one
+        none(f"{module} loads {_heavy([module])}" for module in modules if _heavy([module]))
+
+
+def _heavy(modules: Iterable[str]) -> set[str]:
+    code = f"import sys; sys.path.insert(0, {str(TOP)!r}); import {', '.join(sorted(modules))}"
+    argv = [sys.executable, "-I", "-S", "-c", f"{code}; print(*sys.modules)"]
     loaded = subprocess.run(argv, check=True, capture_output=True, text=True).stdout.split()
-    assert not HEAVY & set(loaded)
+    return HEAVY & set(loaded)
 
 
-@pytest.mark.parametrize("path", EVERYTHING, ids=name)
-def test_no_file_is_over_the_wall_and_no_function_over_40_lines(path: Path) -> None:
+def test_no_folder_holds_more_than_15_files() -> None:
+    folders = Counter(path.parent for path in EVERYTHING if path.parent not in ROOMY)
+    none(f"{folder}: {count}" for folder, count in folders.items() if count > 15)
+
+
+def test_no_file_is_over_the_wall() -> None:
     # A file of tests may hold one long table of cases; the program's files have one subject.
-    wall = 400 if path.is_relative_to(TOP / "tests") else 250
-    assert len(path.read_text().splitlines()) <= wall
-    assert [f for f in functions(path) if f[1] > 40] == []
+    sizes = {path: len(path.read_text().splitlines()) for path in EVERYTHING}
+    walls = {path: 230 if path in MODULES else 400 for path in EVERYTHING}
+    none(f"{name(path)}: {n} lines" for path, n in sizes.items() if n > walls[path])
 
 
-def test_functions_are_short_on_the_whole() -> None:
+def test_no_function_is_over_40_lines_and_most_are_short() -> None:
+    none(f"{name(p)}.{f}: {n} lines" for p in EVERYTHING for f, n in functions(p) if n > 40)
     sizes = sorted(lines for path in MODULES for _, lines in functions(path))
-    assert sizes[len(sizes) // 2] <= 10
-    assert sizes[len(sizes) * 9 // 10] <= 25
+    assert sizes[len(sizes) // 2] <= 8
+    assert sizes[len(sizes) * 9 // 10] <= 19
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name)
-def test_a_file_says_its_subject_in_its_first_line(path: Path) -> None:
-    text = path.read_text()
-    assert not text.strip() or ast.get_docstring(ast.parse(text))
+def test_a_file_says_its_subject_in_its_first_line() -> None:
+    none(name(p) for p in MODULES if tree(p).body and not ast.get_docstring(tree(p)))
+
+
+def test_no_file_function_or_class_is_named_by_a_riddle() -> None:
+    none(name(path) for path in MODULES if path.stem in RIDDLES)
+    none(
+        f"{name(path)}.{node.name}"
+        for path in MODULES
+        if path.stem not in PENDING
+        for node in definitions(path)
+        if node.name.strip("_") in RIDDLES
+    )
 
 
 def test_the_tree_names_no_place_of_the_machine_it_was_written_on() -> None:
     places = [f"/{place}/" for place in ("work", "root", "tmp/g", "home/runner")]
+    offenders = []
     for file in subprocess.check_output(["git", "ls-files", "-z"], cwd=TOP).split(b"\0")[:-1]:
         path = TOP / file.decode()
         if "data" not in path.parts and path.is_file() and not path.is_symlink():
             text = path.read_bytes().decode(errors="replace")
-            assert [p for p in places if p in text] == [], path
+            offenders += [f"{path}: {p}" for p in places if p in text]
+    none(offenders)

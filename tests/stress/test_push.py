@@ -30,7 +30,8 @@ with Objects(repo) as objects:
     for n in range(each):
         cid = "%02x%010x" % (n, clone)
         metadata = {"strategy": "manual-commit", "files_touched": ["f"]}
-        committed_write.write(repo, objects, [(cid, {"session_id": f"s{clone}", "metadata": metadata})])
+        session = {"session_id": f"s{clone}", "metadata": metadata}
+        committed_write.write(repo, objects, [(cid, session)])
         # All clones extend this one: the same index is taken again and again.
         committed_write.write(repo, objects, [("ff" * 6, {"session_id": f"s{clone}-{n}"})])
         sync.push(repo, objects, "origin", 300)

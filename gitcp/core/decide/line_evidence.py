@@ -21,14 +21,14 @@ def lines(data: bytes) -> set[bytes]:
     return {line.removesuffix(b"\r") for line in data.split(b"\n")}
 
 
-def told(found: set[bytes]) -> set[bytes]:
+def not_blank(found: set[bytes]) -> set[bytes]:
     """Return the lines that are not blank: a blank line is no evidence of anything."""
     return {line for line in found if line.strip()}
 
 
 def added(a: bytes | None, b: bytes | None) -> set[bytes]:
     """Return the non-blank lines of b that a does not have; None is a file that is not there."""
-    return told(lines(b or b"") - lines(a or b""))
+    return not_blank(lines(b or b"") - lines(a or b""))
 
 
 def significant(found: set[bytes]) -> set[bytes]:
@@ -74,8 +74,8 @@ def survives(
 
 
 def _survives(base: set[bytes], tip: set[bytes], worktree: set[bytes]) -> bool | None:
-    if new := told(tip - base):
+    if new := not_blank(tip - base):
         return not new.isdisjoint(worktree)
-    if gone := told(base - tip):
+    if gone := not_blank(base - tip):
         return gone.isdisjoint(worktree)
     return None

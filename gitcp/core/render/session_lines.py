@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.render.show_lines import prompts, said
+from gitcp.core.render.show_lines import excerpt, prompts
 from gitcp.core.render.spans import short, spent
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ def temporary(told: Record, when: When, full: bool, transcript: bool) -> Iterato
         letter, colour = _CHANGES[change]
         yield [(f"    {letter} ", colour), (path, "")]
     if transcript:
-        yield from said(told["transcript"], told["start"], full)
+        yield from excerpt(told["transcript"], told["start"], full)
 
 
 def session(told: Record, when: When) -> Iterator[Line]:

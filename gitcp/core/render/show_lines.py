@@ -43,7 +43,7 @@ def committed(told: Record, when: When, full: bool, transcript: bool) -> Iterato
         yield from _session(session)
         if transcript:
             start = session.get("checkpoint_transcript_start")
-            yield from said(session["transcript"], start if isinstance(start, int) else 0, full)
+            yield from excerpt(session["transcript"], start if isinstance(start, int) else 0, full)
 
 
 def _session(told: Record) -> Iterator[Line]:
@@ -98,7 +98,7 @@ def _files(files: dict[str, Record]) -> Iterator[Line]:
         yield [(f"    {path}", ""), (turn + prompt, "dim")]
 
 
-def said(transcript: bytes, start: int, full: bool) -> Iterator[Line]:
+def excerpt(transcript: bytes, start: int, full: bool) -> Iterator[Line]:
     """The conversation of a transcript: from item start on and shortened, or in full."""
     found = list(conversation.entries(transcript, 0 if full else start))
     if not found:

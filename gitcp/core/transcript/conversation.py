@@ -58,15 +58,15 @@ def _line(entry: dict[str, Any]) -> Iterator[Entry]:
     elif entry.get("type") == "attachment":
         told = entry.get("attachment")
         if isinstance(told, dict) and told.get("type") == "queued_command":
-            yield from _said("user", told.get("prompt"))
+            yield from _texts("user", told.get("prompt"))
     elif isinstance(message, dict) and not any(entry.get(key) for key in _NOT_SAID):
-        yield from _said(str(entry.get("type")), message.get("content"))
+        yield from _texts(str(entry.get("type")), message.get("content"))
 
 
 def _codex(payload: dict[str, Any]) -> Iterator[Entry]:
     kind = payload.get("type")
     if kind == "message":
-        yield from _said(str(payload.get("role")), payload.get("content"))
+        yield from _texts(str(payload.get("role")), payload.get("content"))
     elif kind == "function_call":
         given = payload.get("arguments")
         loaded = transcript_scan.load(given.encode()) if isinstance(given, str) else None
@@ -88,14 +88,14 @@ def _document(parts: Iterable[dict[str, Any]], start: int) -> Iterator[Entry]:
             if isinstance(message, dict) and message.get("type"):
                 found[str(message.get("id") or len(found))] = message
     for message in list(found.values())[start:]:
-        yield from _said(str(message["type"]), message.get("content"))
+        yield from _texts(str(message["type"]), message.get("content"))
         calls = message.get("toolCalls")
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict):
                 yield _call(call, call.get("args"))
 
 
-def _said(kind: str, content: object) -> Iterator[Entry]:
+def _texts(kind: str, content: object) -> Iterator[Entry]:
     role = _ROLES.get(kind)
     blocks = content if isinstance(content, list) else [{"text": content}]
     for block in blocks if role else ():

@@ -47,9 +47,9 @@ def listing(repo: Repo, revisions: Sequence[str], options: Sequence[str] = ()) -
         for commit in commits(repo, revisions, options):
             window.append(commit)
             if len(window) == _WINDOW:
-                yield from store.behind(window)
+                yield from store.with_sessions(window)
                 window = []
-        yield from store.behind(window)
+        yield from store.with_sessions(window)
 
 
 def commits(repo: Repo, revisions: Sequence[str], options: Sequence[str] = ()) -> list[Record]:
@@ -82,15 +82,15 @@ class _Store:
         self._repo, self._objects = repo, objects
         self._refs: list[str] | None = None
 
-    def behind(self, window: Iterable[Record]) -> Iterator[Record]:
-        """The commits of window with the sessions behind them."""
+    def with_sessions(self, window: Iterable[Record]) -> Iterator[Record]:
+        """The commits of window, each checkpoint with what is stored of it."""
         wanted = list(window)
         names = [c["checkpoint_id"] for commit in wanted for c in commit["checkpoints"]]
         found = self._load(list(dict.fromkeys(names)))
         for commit in wanted:
             for told in commit["checkpoints"]:
                 checkpoint = found.get(told["checkpoint_id"])
-                told.update(self._told(checkpoint) if checkpoint else {"missing": True})
+                told.update(self._details(checkpoint) if checkpoint else {"missing": True})
             yield commit
         self._objects.forget()
 
@@ -108,7 +108,7 @@ class _Store:
         return found
 
     def _prepare(self, trees: list[str]) -> None:
-        """Have at hand what load() and _told() will read of the checkpoints."""
+        """Have at hand what load() and _details() will read of the checkpoints."""
         entries = self._trees(trees)
         below = [e[n][1] for e in entries for n in committed_read.directories(e, {}) if n]
         inner = self._trees(below)
@@ -119,7 +119,7 @@ class _Store:
         self._objects.fetch(oids)
         return [read_tree(self._objects, oid) for oid in oids]
 
-    def _told(self, checkpoint: Checkpoint) -> Record:
+    def _details(self, checkpoint: Checkpoint) -> Record:
         contents = []
         for entry in checkpoint["sessions"]:
             blob = read_tree(self._objects, entry["tree"]).get(summary.PROMPT)

@@ -11,18 +11,12 @@ import os
 from gitcp import trace
 from gitcp.errors import Error
 from gitcp.git import Running
+from gitcp.store.snapshot.honest import HONEST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.repo import Repo
 
-# What could make git believe the index instead of the file.
-_HONEST = (
-    "-c core.untrackedCache=false -c status.showUntrackedFiles=all -c core.fsmonitor=false"
-    " -c core.splitIndex=false -c index.sparse=false -c core.trustctime=true"
-    " -c core.checkStat=default -c core.ignoreStat=false -c core.hooksPath=/dev/null"
-    " -c sparse.expectFilesOutsideOfPatterns=false"
-).split()
 _STATUS = (
     "status --porcelain=v2 -z --branch --no-ahead-behind -uall --no-renames"
     " --ignore-submodules=dirty"
@@ -48,7 +42,7 @@ def status(repo: Repo) -> Heard:
     """Start the scan of the worktree against our index, seeded where there is none."""
     if not os.path.exists(place(repo)):
         seed(repo)
-    argv = ("git", "-C", repo.worktree, *_HONEST, *_STATUS)
+    argv = ("git", "-C", repo.worktree, *HONEST, *_STATUS)
     return Heard(argv, {**repo.git.env, "GIT_INDEX_FILE": place(repo)}, False)
 
 
@@ -103,13 +97,6 @@ def seed(repo: Repo, force: bool = False) -> bool:
         for name in (scratch, scratch + ".lock"):
             _mark(name, b"")
     return True
-
-
-def honest(
-    repo: Repo, index: str, *args: str, stdin: bytes = b"", ok: tuple[int, ...] = (0,)
-) -> bytes:
-    """What git prints when it works on this index file and believes no flag."""
-    return repo.git.run(*_HONEST, *args, stdin=stdin, ok=ok, env={"GIT_INDEX_FILE": index})[1]
 
 
 def _changed(path: str) -> int:

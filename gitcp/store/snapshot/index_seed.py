@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp.store.snapshot.index import honest
+from gitcp.store.snapshot.honest import honest
 from gitcp.store.snapshot.index_file import distrust
 
 TYPE_CHECKING = False

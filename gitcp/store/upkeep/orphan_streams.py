@@ -37,7 +37,7 @@ def find(survey: Survey, ages: Ages) -> Iterator[Finding]:
     without = {tip["ref"] for _, tip, _ in doomed}
     for kind, tip, reason in doomed:
         alone = _alone(survey, tip, without)
-        told = f"{reason}; settles {_told(alone)}" if alone else reason
+        told = f"{reason}; settles {_names(alone)}" if alone else reason
         yield orphan(kind, tip["ref"], told, alone=alone, **_facts(tip))
 
 
@@ -73,7 +73,7 @@ def _alone(survey: Survey, tip: Tip, without: set[str]) -> dict[str, list[str]]:
     return {name: paths for name, paths in found.items() if paths}
 
 
-def _told(alone: dict[str, list[str]]) -> str:
+def _names(alone: dict[str, list[str]]) -> str:
     return "; ".join(f"{' '.join(paths)} of '{name}'" for name, paths in alone.items())
 
 

@@ -175,7 +175,7 @@ def test_a_log_shows_the_first_of_several_prompts() -> None:
 def test_a_long_text_is_cut_unless_all_is_asked_for(full: bool, lines: list[str]) -> None:
     said = "\\n".join(str(n) for n in range(20))
     data = f'{{"type":"user","message":{{"content":"{said}"}}}}'.encode()
-    text = drawn(show_lines.said(data, 0, full)).splitlines()
+    text = drawn(show_lines.excerpt(data, 0, full)).splitlines()
     assert text[:2] == ["  Transcript:", "    [User] 0"]
     assert text[13:] == [f"      {line}" for line in lines]
 
@@ -183,9 +183,9 @@ def test_a_long_text_is_cut_unless_all_is_asked_for(full: bool, lines: list[str]
 def test_what_is_new_since_the_commit_before_is_shown_unless_all_is_asked_for() -> None:
     line = b'{"type":"user","message":{"content":"%d"}}\n'
     data = b"".join(line % n for n in range(3))
-    assert drawn(show_lines.said(data, 2, False)) == "  Transcript:\n    [User] 2\n"
-    assert drawn(show_lines.said(data, 2, True)).count("[User]") == 3
-    assert drawn(show_lines.said(data, 3, False)) == ""
+    assert drawn(show_lines.excerpt(data, 2, False)) == "  Transcript:\n    [User] 2\n"
+    assert drawn(show_lines.excerpt(data, 2, True)).count("[User]") == 3
+    assert drawn(show_lines.excerpt(data, 3, False)) == ""
 
 
 @pytest.mark.parametrize(

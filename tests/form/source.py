@@ -1,0 +1,88 @@
+"""The program's own source, parsed once: what the checks of its form look at."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+from tests.support.paths import TOP
+
+MODULES = sorted((TOP / "gitcp").rglob("*.py"))
+EVERYTHING = sorted(
+    p for d in ("gitcp", "tests", "bench", "demo", "mutate") for p in (TOP / d).rglob("*.py")
+)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def none(offenders: Iterable[object]) -> None:
+    """Fail by naming every offender, however many there are."""
+    lines = sorted(map(str, offenders))
+    assert not lines, "\n".join([f"{len(lines)} offenders", *lines])
+
+
+def name(path: Path) -> str:
+    """The module's dotted name; a package goes by its folder's."""
+    return ".".join(path.relative_to(TOP).with_suffix("").parts).removesuffix(".__init__")
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@cache
+def imports(path: Path) -> frozenset[str]:
+    """Every module imported anywhere in path when it runs; `from a import b` is a.b."""
+    modules: set[str] = set()
+    todo: list[ast.AST] = [tree(path)]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.Import):
+            modules |= {a.name for a in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            modules |= {f"{node.module}.{a.name}" for a in node.names}
+        todo += ast.iter_child_nodes(node)
+    return frozenset(modules)
+
+
+def definitions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    for node in ast.walk(tree(path)):
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            yield node
+
+
+def functions(path: Path) -> list[tuple[str, int]]:
+    """(name, lines) of every function in path."""
+    nodes = [node for node in definitions(path) if isinstance(node, FUNCTIONS)]
+    return [(node.name, (node.end_lineno or 0) - node.lineno + 1) for node in nodes]
+
+
+def circles() -> list[list[str]]:
+    """The sets of modules that import each other, however far around, lazily too."""
+    graph = _graph()
+    reached = {module: _reach(graph, module) for module in graph}
+    sets = {frozenset(m for m in reached[one] if one in reached[m]) for one in graph}
+    return sorted(sorted(members) for members in sets if members)
+
+
+def _graph() -> dict[str, set[str]]:
+    known = {name(p) for p in MODULES if p.name != "__init__.py"}
+    graph = {}
+    for path in MODULES:
+        wanted = {part for m in imports(path) for part in (m, m.rpartition(".")[0])}
+        graph[name(path)] = wanted & known
+    return graph
+
+
+def _reach(graph: dict[str, set[str]], start: str) -> set[str]:
+    reached: set[str] = set()
+    todo = [start]
+    while todo:
+        new = graph[todo.pop()] - reached
+        reached |= new
+        todo += new
+    return reached
