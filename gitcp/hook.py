@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from gitcp.record import Record
     from gitcp.repo import Repo
 
-REFUSED = 2  # the status by which every agent's client understands "no"
-
 
 def main() -> int:
     """Run the hook named by the arguments; see gitcp-hook(1)."""
@@ -65,12 +63,12 @@ def _git(event: str, args: Sequence[str]) -> int:
 
 
 def _agent(argv: Sequence[str]) -> int:
-    from gitcp.agents import adapter
+    from gitcp.agents import adapter, recognise
 
     if len(argv) < 2:
         raise UsageError(f"no such hook: '{argv[0]}'")
-    client = adapter(argv[0])
-    event = client.event(argv[1], payload(sys.stdin.buffer.read()))
+    given = payload(sys.stdin.buffer.read())
+    event = recognise(adapter(argv[0]), given).event(argv[1], given)
     if event["event"] == "unknown":
         return OK
     repo = locate(event)
@@ -147,19 +145,32 @@ def obey(event: str, records: Iterable[Record], first: Record) -> int:
         if record.get("type") == "say":
             _say(first, record["message"])
         elif record.get("type") == "refuse" and event in pipelines.GATES:
-            print(record["message"], file=sys.stderr)
-            status = REFUSED if "agent" in first else 1
+            status = _refuse(first, record["message"])
     return status
 
 
 def _say(first: Record, message: str) -> None:
     """Tell the person: through the agent's client where it shows messages, else on stderr."""
     if "agent" in first:
-        import json
+        from gitcp.agents import adapter, replies
 
-        print(json.dumps({"systemMessage": message}))
+        print(replies.tell(adapter(first["agent"]).ANSWERS, message), end="")
     else:
         print(message, file=sys.stderr)
+
+
+def _refuse(first: Record, message: str) -> int:
+    """Say no in the way of git, or of the agent's client; the status that does."""
+    if "agent" not in first:
+        print(message, file=sys.stderr)
+        return 1
+    from gitcp.agents import adapter, replies
+
+    way = adapter(first["agent"]).ANSWERS
+    out, err, status = replies.refuse(way, first["event"], message)
+    print(out, end="")
+    print(err, file=sys.stderr, end="")
+    return status
 
 
 def _traceback() -> str:

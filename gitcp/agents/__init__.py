@@ -2,8 +2,9 @@
 
 An adapter has NAME (ours, on command lines), AGENT_TYPE (in stored data), HOOKS and
 settings_paths (what `enable` installs and where), SESSION_ENV (what names the session to a git
-hook), event (payload to record), scan (transcript to facts), session_dir, subagent_transcript and
-resume_command.
+hook), ANSWERS (its way of hearing no: gitcp.agents.replies), KINDS and EVENTS (what its tools and
+hooks are in our words), event (payload to record), scan (transcript to facts), session_dir,
+subagent_transcript and resume_command.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from gitcp.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import ModuleType
+    from typing import Any
 
 NAMES = ("claude-code", "gemini-cli", "codex")
 _TYPES = {"Claude Code": "claude-code", "Gemini CLI": "gemini-cli", "Codex": "codex"}
@@ -24,3 +27,8 @@ def adapter(name: str) -> ModuleType:
     if known not in NAMES:
         raise InputError(f"unknown agent '{name}'; known are {', '.join(NAMES)}")
     return __import__("gitcp.agents." + known.replace("-", "_"), fromlist=["NAME"])
+
+
+def recognise(named: ModuleType, payload: Mapping[str, Any]) -> ModuleType:
+    """Whose payload it is: some clients also run the hooks that are installed for another."""
+    return named

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import payload as read
+from gitcp.agents import payload
 from gitcp.core.git import ids
 
 TYPE_CHECKING = False
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 NAME = "claude-code"
 AGENT_TYPE = "Claude Code"
 SESSION_ENV = ("CLAUDE_CODE_SESSION_ID",)
+ANSWERS = "permission"  # gitcp.agents.replies
 KINDS = {
-    "Write": "write",
-    "Edit": "write",
-    "MultiEdit": "write",
-    "NotebookEdit": "write",
-    "mcp__acp__Write": "write",
-    "mcp__acp__Edit": "write",
-    "Bash": "shell",
-    "Task": "task",
-    "Agent": "task",
+    **dict.fromkeys(("Write", "Edit", "MultiEdit", "NotebookEdit"), "write"),
+    **dict.fromkeys(("mcp__acp__Write", "mcp__acp__Edit"), "write"),
+    **dict.fromkeys(("Bash", "PowerShell"), "shell"),
+    **dict.fromkeys(("Task", "Agent"), "task"),
     "TodoWrite": "todo",
-    "Read": "read",
-    "Glob": "read",
-    "Grep": "read",
+    **dict.fromkeys(
+        """Read Glob Grep LS NotebookRead LSP ToolSearch WebFetch WebSearch AskUserQuestion
+        EnterPlanMode ExitPlanMode BashOutput KillShell KillBash AgentOutputTool TaskOutput
+        TaskStop TaskCreate TaskGet TaskList TaskUpdate SendMessage Skill ListMcpResourcesTool
+        ReadMcpResourceTool mcp__acp__Read""".split(),
+        "read",
+    ),
 }
 EVENTS = {
     "SessionStart": "session-start",
@@ -45,14 +45,16 @@ EVENTS = {
     "PreCompact": "compact",
     "SessionEnd": "session-end",
 }
-# A hook costs a process: only tools that write, or start something that does.
-_START = "Write|Edit|MultiEdit|NotebookEdit|mcp__acp__Write|mcp__acp__Edit|Bash|Task|Agent"
+# A hook costs a process: none for tools that are known to write nothing.  The client takes a
+# matcher with other signs than letters and `|` for a regular expression.
+_START = payload.all_but(KINDS, "read", "todo")
+_END = payload.all_but(KINDS, "read")
 # (client's event, matcher or None, seconds or None)
 HOOKS = (
     ("SessionStart", None, None),
     ("UserPromptSubmit", None, None),
     ("PreToolUse", _START, None),
-    ("PostToolUse", _START + "|TodoWrite", None),
+    ("PostToolUse", _END, None),
     ("PostToolUseFailure", _START, None),
     ("SubagentStart", None, None),
     ("SubagentStop", None, None),
@@ -72,29 +74,36 @@ def settings_paths(home: str, top: str) -> dict[str, str]:
     }
 
 
-def event(name: str, payload: dict[str, Any]) -> Event:
+def event(name: str, given: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     ours = EVENTS.get(name)
-    if ours is None or (ours == "turn-start" and payload.get("agent_id") is not None):
-        return read.unknown(NAME)
-    found = read.event(NAME, ours, payload)
+    if ours is None or (ours == "turn-start" and given.get("agent_id") is not None):
+        return payload.unknown(NAME)
+    record = payload.event(NAME, ours, given)
     if name == "PostToolBatch":
-        found["tools"] = [_tool(c, found["cwd"]) for c in read.objects(payload, "tool_calls")]
+        record["tools"] = [_tool(c, record["cwd"]) for c in payload.objects(given, "tool_calls")]
     elif ours in ("tool-start", "tool-end"):
-        tool = found["tool"] = _tool(payload, found["cwd"])
+        tool = record["tool"] = _tool(given, record["cwd"])
         tool["failed"] = name == "PostToolUseFailure"
-        found["event"] = _refined(ours, tool, payload.get("tool_response"))
-    return found
+        if given.get("is_interrupt") is True:
+            tool["interrupted"] = True
+        record["event"] = _refined(ours, tool, given.get("tool_response"))
+    return record
 
 
-def _tool(payload: dict[str, Any], cwd: str) -> Tool:
-    tool = read.tool(payload, KINDS, cwd)
-    response = payload.get("tool_response")
+def _tool(given: dict[str, Any], cwd: str) -> Tool:
+    tool = payload.tool(given, KINDS, cwd)
+    response = given.get("tool_response")
     if tool["kind"] == "write":
-        given = read.mapping(payload, "tool_input")
-        tool["input_paths"] = read.paths(given, ("file_path", "notebook_path"), cwd)
-    elif tool["kind"] == "task" and isinstance(response, dict) and response.get("agentId"):
-        tool["agent_id"] = ids.component(response["agentId"], "agentId")
+        named = payload.mapping(given, "tool_input")
+        tool["input_paths"] = payload.paths(named, ("file_path", "notebook_path"), cwd)
+    if isinstance(response, dict):
+        if tool["kind"] == "task" and response.get("agentId"):
+            tool["agent_id"] = ids.component(response["agentId"], "agentId")
+        if response.get("backgroundTaskId"):  # also of a call the person sent there
+            tool["background"] = True
+            tool["background_id"] = payload.text(response, "backgroundTaskId")
+        payload.say_output(tool, response.get("stdout"), response.get("stderr"))
     tool["failed"] = isinstance(response, str) and response.startswith(_FAILED)
     return tool
 

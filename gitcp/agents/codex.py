@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import payload as read
+from gitcp.agents import payload
 from gitcp.core.git import ids
 
 TYPE_CHECKING = False
@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 NAME = "codex"
 AGENT_TYPE = "Codex"
 SESSION_ENV = ("CODEX_SESSION_ID",)  # CODEX_THREAD_ID may be a subagent's
-KINDS = {"apply_patch": "write", "Bash": "shell", "spawn_agent": "task"}
+ANSWERS = "permission"  # gitcp.agents.replies
+KINDS = {
+    "apply_patch": "write",
+    "Bash": "shell",
+    "spawn_agent": "task",
+    **dict.fromkeys("update_plan view_image web_search wait close_agent".split(), "read"),
+}
 EVENTS = {
     "SessionStart": "session-start",
     "UserPromptSubmit": "turn-start",
@@ -29,7 +35,8 @@ EVENTS = {
     "PreCompact": "compact",
     "SessionEnd": "session-end",
 }
-_TOOLS = "Bash|apply_patch"
+# Its regular expressions know no "all but".  write_stdin goes on with a command.
+_TOOLS = "^(?:Bash|apply_patch|spawn_agent|write_stdin|js_repl|mcp__.*)$"
 # (client's event, matcher or None, seconds or None)
 HOOKS = (
     ("SessionStart", None, None),
@@ -52,43 +59,47 @@ def settings_paths(home: str, top: str) -> dict[str, str]:
     }
 
 
-def event(name: str, payload: dict[str, Any]) -> Event:
+def event(name: str, given: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
-    ours, agent = EVENTS.get(name), payload.get("agent_id")
+    ours, agent = EVENTS.get(name), given.get("agent_id")
     if ours is None or (ours == "turn-start" and agent is not None):
-        return read.unknown(NAME)
-    found = read.event(NAME, ours, payload)
-    if agent is not None and name != "SubagentStop" and "transcript_path" in found:
-        found["agent_transcript_path"] = found.pop("transcript_path")
+        return payload.unknown(NAME)
+    record = payload.event(NAME, ours, given)
+    if agent is not None and name != "SubagentStop" and "transcript_path" in record:
+        record["agent_transcript_path"] = record.pop("transcript_path")
     if ours in ("tool-start", "tool-end"):
-        tool = found["tool"] = read.tool(payload, KINDS, found["cwd"])
-        _complete(tool, payload, found["cwd"])
-    return found
+        tool = record["tool"] = payload.tool(given, KINDS, record["cwd"])
+        _complete(tool, given, record["cwd"])
+        if tool["kind"] == "task" and ours == "tool-start":
+            record["event"] = "subagent-start"  # it runs in the background: SubagentStop ends it
+    return record
 
 
-def _complete(tool: Tool, payload: dict[str, Any], cwd: str) -> None:
-    response = payload.get("tool_response")
+def _complete(tool: Tool, given: dict[str, Any], cwd: str) -> None:
+    response = given.get("tool_response")
     response = response if isinstance(response, str) else ""
     if tool["kind"] in ("write", "shell"):
-        tool["input_paths"] = _patched(payload, cwd)
+        tool["input_paths"] = _patched(given, cwd)
+    payload.say_output(tool, response)
     if tool["kind"] == "write":
         tool["failed"] = bool(response) and not response.startswith("Exit code: 0\n")
     elif tool["kind"] == "task":
         from gitcp.core.transcript.transcript_scan import load
 
+        tool["description"] = payload.words(payload.mapping(given, "tool_input"), "message")
         agent = (load(response.encode()) or {}).get("agent_id")
         if agent is not None:
             tool["agent_id"] = ids.component(agent, "agent_id")
 
 
-def _patched(payload: dict[str, Any], cwd: str) -> list[str]:
+def _patched(given: dict[str, Any], cwd: str) -> list[str]:
     """The paths of a patch, also of one given to a shell in a here-document."""
-    command = read.text(read.mapping(payload, "tool_input"), "command")
+    command = payload.text(payload.mapping(given, "tool_input"), "command")
     if "*** Begin Patch" not in command:
         return []
     from gitcp.core.transcript import apply_patch
 
-    return [read.path(path, cwd, "command") for path in apply_patch.paths(command)]
+    return [payload.path(path, cwd, "command") for path in apply_patch.paths(command)]
 
 
 def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:

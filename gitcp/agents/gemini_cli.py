@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import payload as read
+from gitcp.agents import payload
 from gitcp.core.git import ids
 from gitcp.errors import InputError
 
@@ -18,18 +18,16 @@ if TYPE_CHECKING:
 NAME = "gemini-cli"
 AGENT_TYPE = "Gemini CLI"
 SESSION_ENV = ("GEMINI_SESSION_ID",)
+ANSWERS = "decision"  # gitcp.agents.replies
 KINDS = {
-    "write_file": "write",
-    "replace": "write",
-    "edit": "write",
-    "edit_file": "write",
-    "save_file": "write",
+    **dict.fromkeys("write_file replace edit edit_file save_file".split(), "write"),
     "run_shell_command": "shell",
-    "read_file": "read",
-    "read_many_files": "read",
-    "list_directory": "read",
-    "glob": "read",
-    "search_file_content": "read",
+    **dict.fromkeys(
+        """read_file read_many_files list_directory glob search_file_content grep_search
+        google_web_search web_fetch write_todos ask_user enter_plan_mode exit_plan_mode
+        activate_skill get_internal_docs complete_task update_topic""".split(),
+        "read",
+    ),
 }
 # PreCompress comes before every call of the model: it is no sign of compaction.
 EVENTS = {
@@ -40,7 +38,7 @@ EVENTS = {
     "AfterAgent": "turn-end",
     "SessionEnd": "session-end",
 }
-_TOOLS = "write_file|replace|edit|edit_file|save_file|run_shell_command"
+_TOOLS = payload.all_but(KINDS, "read")
 # (client's event, matcher or None, milliseconds or None)
 HOOKS = (
     ("SessionStart", None, None),
@@ -50,6 +48,7 @@ HOOKS = (
     ("AfterAgent", None, None),
     ("SessionEnd", None, None),
 )
+_PATHS = ("file_path", "path", "filename")  # what its tools, new and old, call a path
 
 
 def settings_paths(home: str, top: str) -> dict[str, str]:
@@ -60,21 +59,24 @@ def settings_paths(home: str, top: str) -> dict[str, str]:
     }
 
 
-def event(name: str, payload: dict[str, Any]) -> Event:
+def event(name: str, given: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     ours = EVENTS.get(name)
     if ours is None:
-        return read.unknown(NAME)
-    found = read.event(NAME, ours, payload)
+        return payload.unknown(NAME)
+    record = payload.event(NAME, ours, given)
     if ours in ("tool-start", "tool-end"):
-        tool = found["tool"] = read.tool(payload, KINDS, found["cwd"])
+        tool = record["tool"] = payload.tool(given, KINDS, record["cwd"])
         if tool["kind"] == "write":
-            given = read.mapping(payload, "tool_input")
-            keys = ("file_path", "path", "filename")
-            tool["input_paths"] = read.paths(given, keys, found["cwd"])
-        response = payload.get("tool_response")
-        tool["failed"] = isinstance(response, dict) and bool(response.get("error"))
-    return found
+            named = payload.mapping(given, "tool_input")
+            tool["input_paths"] = payload.paths(named, _PATHS, record["cwd"])
+        elif tool["kind"] == "other" and given.get("mcp_context"):
+            tool["kind"] = "mcp"
+        response = given.get("tool_response")
+        if isinstance(response, dict):
+            tool["failed"] = bool(response.get("error"))
+            payload.say_output(tool, response.get("returnDisplay") or response.get("llmContent"))
+    return record
 
 
 def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:

@@ -21,10 +21,15 @@ if TYPE_CHECKING:
 
         name: str
         id: str
-        kind: str  # write, shell, task, todo, read, other
+        kind: str  # write (names its paths), shell, mcp, task, todo, read, other (may write)
         input_paths: list[str]  # absolute; what its input says it will write
         failed: bool
+        background: NotRequired[bool]  # it goes on after its end event
+        background_id: NotRequired[str]  # by which the client speaks of it afterwards
+        duration_ms: NotRequired[int]  # what it took, a person's thinking time left out
+        interrupted: NotRequired[bool]
         command: NotRequired[str]
+        output: NotRequired[str]  # of a shell, as far as its client tells, at most 64 Ki characters
         todos: NotRequired[list[dict[str, Any]]]
         subagent_type: NotRequired[str]
         description: NotRequired[str]
@@ -39,6 +44,9 @@ if TYPE_CHECKING:
         session_id: NotRequired[str]
         cwd: NotRequired[str]
         notification: NotRequired[bool]  # the prompt is the client's, of a background task
+        ended_tasks: NotRequired[list[dict[str, str]]]  # id, tool_use_id, status: what it tells of
+        background_tasks: NotRequired[list[dict[str, str]]]  # id, status, command: left running
+        model: NotRequired[str]
         agent_id: NotRequired[str]  # the subagent in which it happened
         agent_type: NotRequired[str]
         turn: NotRequired[str]
@@ -59,9 +67,16 @@ _TEXTS = {
     "agent_transcript_path": "agent_transcript_path",
     "source": "source",
     "reason": "reason",
+    "model": "model",
     "prompt_id": "turn",
     "turn_id": "turn",
 }
+_OUTPUT = 65536  # characters of a shell's output that an event carries
+
+
+def all_but(kinds: Mapping[str, str], *left_out: str) -> str:
+    """A matcher of JavaScript for every tool, known or not, whose kind is none of left_out."""
+    return f"^(?!(?:{'|'.join(name for name, kind in kinds.items() if kind in left_out)})$)"
 
 
 def unknown(agent: str) -> Event:
@@ -90,6 +105,12 @@ def event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
         prompt = words(payload, "prompt")
         found["prompt"] = prompts.clean(prompt)
         found["notification"] = prompts.is_notification(prompt)
+        if found["notification"]:
+            found["ended_tasks"] = prompts.ended_tasks(prompt)
+    elif name == "turn-end" and payload.get("background_tasks"):
+        tasks = objects(payload, "background_tasks")
+        keys = ("id", "status", "command")
+        found["background_tasks"] = [{key: words(task, key) for key in keys} for task in tasks]
     return found
 
 
@@ -102,11 +123,15 @@ def tool(payload: Mapping[str, Any], kinds: Mapping[str, str], cwd: str) -> Tool
     found: Tool = {
         "name": name,
         "id": "" if key is None else ids.tool_use_id(key),
-        "kind": kinds.get(name, "other"),
+        "kind": kinds.get(name) or ("mcp" if name.startswith("mcp_") else "other"),
         "input_paths": [],
         "failed": False,
     }
-    kind = found["kind"]
+    duration, kind = payload.get("duration_ms"), found["kind"]
+    if isinstance(duration, int) and duration >= 0:
+        found["duration_ms"] = duration
+    if any(given.get(key) is True for key in ("run_in_background", "is_background")):
+        found["background"] = True
     if kind == "shell":
         found["command"] = words(given, "command")
     elif kind == "task":
@@ -115,6 +140,13 @@ def tool(payload: Mapping[str, Any], kinds: Mapping[str, str], cwd: str) -> Tool
     elif kind == "todo":
         found["todos"] = objects(given, "todos")
     return found
+
+
+def say_output(tool: Tool, *texts: object) -> None:
+    """Add what a shell call printed to its record; what is not a text counts as nothing."""
+    printed = "\n".join(prompts.utf8(text) for text in texts if isinstance(text, str) and text)
+    if printed and tool["kind"] == "shell":
+        tool["output"] = printed[:_OUTPUT]
 
 
 def text(given: Mapping[str, Any], key: str) -> str:

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from gitcp import agents
-from gitcp.agents import claude_code, codex, gemini_cli
+from gitcp.agents import claude_code, codex, gemini_cli, replies
 from gitcp.core.transcript import claude, gemini
 from gitcp.errors import InputError
+from tests.support.matchers import matches
 
 COMMON = {"session_id": "s1", "cwd": "/repo"}
 PATCH = "*** Begin Patch\n*** Update File: a b.txt\n*** Move to: sub/../c.txt\n*** End Patch\n"
@@ -34,14 +35,23 @@ def test_an_unknown_agent_is_refused_with_those_that_are_known() -> None:
 
 
 @pytest.mark.parametrize("name", agents.NAMES)
-def test_each_hook_that_is_installed_is_understood_and_its_tools_known(name: str) -> None:
-    found = agents.adapter(name)
-    matchers = {event: matcher for event, matcher, _ in found.HOOKS}
-    assert set(matchers) <= set(found.EVENTS)
-    for event, matcher in matchers.items():
-        assert (matcher is not None) == (found.EVENTS[event] in ("tool-start", "tool-end"))
-        for tool in (matcher or "").split("|") if matcher else ():
-            assert found.KINDS[tool] not in ("read", "other")
+def test_the_hooks_of_every_tool_that_may_write_are_installed_and_of_no_other(name: str) -> None:
+    client = agents.adapter(name)
+    for event, matcher, _ in client.HOOKS:
+        ours = client.EVENTS[event]
+        assert (matcher is not None) == (ours in ("tool-start", "tool-end"))
+        if matcher is None:
+            continue
+        for tool, kind in client.KINDS.items():
+            ends = ours == "tool-end" and not event.endswith("Failure")
+            wanted = kind != "read" and (kind != "todo" or ends)
+            assert matches(matcher, tool) == wanted, (event, tool)
+        assert matches(matcher, "mcp__db__migrate")
+        assert matches(matcher, "NeverHeardOf") == (name != "codex")
+
+
+def test_codexs_matcher_is_one_that_its_expressions_know() -> None:
+    assert not [m for _, m, _ in codex.HOOKS if m and ("(?!" in m or "(?=" in m or "(?<" in m)]
 
 
 def test_the_tools_that_write_are_the_same_in_events_and_transcripts() -> None:
@@ -142,6 +152,93 @@ def test_tasks_and_todos_have_events_of_their_own(
     name: str, payload: dict[str, Any], expected: str
 ) -> None:
     assert claude_code.event(name, payload)["event"] == expected
+
+
+@pytest.mark.parametrize(
+    ("adapter", "name", "kind"),
+    [
+        (claude_code, "mcp__db__migrate", "mcp"),
+        (codex, "mcp__db__migrate", "mcp"),
+        (gemini_cli, "mcp_db_migrate", "mcp"),
+        (claude_code, "NeverHeardOf", "other"),
+        (claude_code, "mcp__acp__Read", "read"),
+        (claude_code, "AskUserQuestion", "read"),
+    ],
+)
+def test_the_kind_of_a_tool_says_whether_it_may_write(adapter: Any, name: str, kind: str) -> None:
+    before = next(n for n, ours in adapter.EVENTS.items() if ours == "tool-start")
+    assert adapter.event(before, call(name, {}))["tool"]["kind"] == kind
+
+
+def test_a_tool_of_a_gemini_server_is_known_by_its_context() -> None:
+    given = call("migrate", {}, mcp_context={"server_name": "db"})
+    assert gemini_cli.event("BeforeTool", given)["tool"]["kind"] == "mcp"
+
+
+@pytest.mark.parametrize(
+    ("adapter", "payload", "expected"),
+    [
+        (claude_code, call("Bash", {"run_in_background": True}), {"background": True}),
+        (claude_code, call("Bash", {"run_in_background": False}), {}),
+        (
+            claude_code,
+            call("Bash", {}, tool_response={"backgroundTaskId": "b1"}, duration_ms=7),
+            {"background": True, "background_id": "b1", "duration_ms": 7},
+        ),
+        (
+            claude_code,
+            call("Bash", {}, tool_response={"stdout": "out", "stderr": "err"}),
+            {"output": "out\nerr"},
+        ),
+        (claude_code, call("Bash", {}, is_interrupt=True), {"interrupted": True}),
+        (claude_code, call("Bash", {}, duration_ms="7"), {}),
+        (gemini_cli, call("run_shell_command", {"is_background": True}), {"background": True}),
+        (
+            gemini_cli,
+            call("run_shell_command", {}, tool_response={"llmContent": "o"}),
+            {"output": "o"},
+        ),
+        (codex, call("Bash", {}, tool_response="printed"), {"output": "printed"}),
+        (codex, call("apply_patch", {}, tool_response="Exit code: 0\n"), {}),
+    ],
+)
+def test_an_end_tells_how_long_a_call_took_and_whether_it_goes_on(
+    adapter: Any, payload: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    name = next(name for name, ours in adapter.EVENTS.items() if ours == "tool-end")
+    tool = adapter.event(name, payload)["tool"]
+    keys = "background background_id duration_ms output interrupted".split()
+    assert {key: tool[key] for key in keys if key in tool} == expected
+
+
+def test_a_notification_names_the_tasks_that_ended_and_a_stop_those_that_go_on() -> None:
+    prompt = (
+        "<task-notification>\n<task-id>b1</task-id>\n<tool-use-id>t1</tool-use-id>\n"
+        "<status>completed</status>\n</task-notification>"
+    )
+    found = claude_code.event("UserPromptSubmit", {**COMMON, "prompt": prompt})
+    ended = [{"id": "b1", "tool_use_id": "t1", "status": "completed"}]
+    assert (found["notification"], found["ended_tasks"]) == (True, ended)
+    running = {"id": "b2", "type": "shell", "status": "running", "command": "make"}
+    found = claude_code.event("Stop", {**COMMON, "background_tasks": [running]})
+    assert found["background_tasks"] == [{"id": "b2", "status": "running", "command": "make"}]
+    with pytest.raises(InputError, match=r"^'background_tasks' "):
+        claude_code.event("Stop", {**COMMON, "background_tasks": ["b2"]})
+
+
+def test_a_refusal_is_in_the_words_each_client_understands() -> None:
+    why = "no: it is taken"
+    for name in agents.NAMES:
+        out, err, status = replies.refuse(agents.adapter(name).ANSWERS, "tool-start", why)
+        assert (err, status) == (why + "\n", 2)
+        answer = json.loads(out)
+        if name == "gemini-cli":
+            assert answer == {"decision": "deny", "reason": why}
+        else:
+            decision = answer["hookSpecificOutput"]
+            assert decision["permissionDecision"] == "deny"
+            assert decision["permissionDecisionReason"] == why
+    assert replies.refuse("permission", "turn-start", why) == ("", why + "\n", 2)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ SEQUENCES = [
     ("codex", "deny-exit2", "SP((().E"),
     ("codex", "resume", "SP()()().ESP().E"),
     ("codex", "sigint", "SP()(E"),
-    ("codex", "subagent", "SP()[(()]).E"),
+    ("codex", "subagent", "SP[)[(()]).E"),
     ("gemini-cli", "basic", "SP()()()()()().E"),
     ("gemini-cli", "deny-exit2", "SP(()()()((.E"),
     ("gemini-cli", "resume", "SP()()()()()().ESP().E"),

@@ -50,7 +50,20 @@ def clean(prompt: str) -> str:
 
 def is_notification(prompt: str) -> bool:
     """Did the client write this prompt to tell of a background task (A§0.1)?"""
-    return prompt.lstrip().startswith("<task-notification>")
+    return prompt.lstrip().startswith(("<task-notification>", "<system_notification>"))
+
+
+def ended_tasks(notification: str) -> list[dict[str, str]]:
+    """What a notification tells of: id, tool_use_id and status of each task, "" where untold."""
+    keys = {"id": "task-id", "tool_use_id": "tool-use-id", "status": "status"}
+    parts = notification.split("<task-notification>")[1:]
+    return [{key: _inside(part, tag) for key, tag in keys.items()} for part in parts]
+
+
+def _inside(text: str, tag: str) -> str:
+    _, _, rest = text.partition(f"<{tag}>")
+    inner, end, _ = rest.partition(f"</{tag}>")
+    return inner.strip() if end else ""
 
 
 def subject(prompt: str | None, agent_type: str = "Claude Code") -> str:

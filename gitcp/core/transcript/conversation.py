@@ -78,9 +78,13 @@ def _codex(payload: dict[str, Any]) -> Iterator[Entry]:
 
 
 def _document(parts: Iterable[dict[str, Any]], start: int) -> Iterator[Entry]:
-    """Gemini's messages: a later one of the same id stands in the place of the earlier."""
+    """Gemini's messages: a later one of the same id stands in the place of the earlier, and
+    what was rewound is no longer there."""
     found: dict[str, dict[str, Any]] = {}
     for part in parts:
+        if "$rewindTo" in part:
+            kept = list(found).index(part["$rewindTo"]) if part["$rewindTo"] in found else 0
+            found = dict(list(found.items())[:kept])
         given = part.get("$set")
         given = given if isinstance(given, dict) else part
         messages = given.get("messages", [given])
@@ -101,8 +105,11 @@ def _texts(kind: str, content: object) -> Iterator[Entry]:
     for block in blocks if role else ():
         if not isinstance(block, dict):
             continue
+        called = block.get("functionCall")
         if block.get("type") == "tool_use":
             yield _call(block, block.get("input"))
+        elif isinstance(called, dict):
+            yield _call(called, called.get("args"))
         else:
             told = block.get("text")
             if isinstance(told, str) and (text := _text(kind, told)):

@@ -1,7 +1,8 @@
 """Reading a transcript of Gemini CLI: one JSON document, or lines that build it up.
 
 Lines hold a message each, a later one of the same id replacing it, or {"$set": {…}} with keys of
-the document; a resumed session sets all its messages anew, without their tokens.
+the document; a resumed session sets all its messages anew, without their tokens and with calls as
+`functionCall` parts of the content in place of `toolCalls`.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
         for line in lines:
             if line and not line.isspace():
                 reader.line(line)
-    return reader.found
+    return reader.end()
 
 
 def written_path(name: str, given: dict[str, Any]) -> str | None:
@@ -56,6 +57,7 @@ class _Reader:
         self.found, self.start = transcript_scan.begin(), start
         self.places: dict[str, int] = {}
         self.spent: dict[str, dict[str, Any]] = {}
+        self.asked: dict[str, str] = {}  # call id -> path, of calls known by their parts alone
 
     def line(self, line: bytes) -> None:
         if b'"functionResponse"' in line[:_HEAD] and b'"id"' in line[:8]:
@@ -110,6 +112,7 @@ class _Reader:
             self.usage(key, message["tokens"])
         if place >= self.start:
             self.calls(message.get("toolCalls"))
+            self.parts(message.get("content"))
 
     def prompt(self, content: object) -> None:
         blocks = [{"text": content}] if isinstance(content, str) else content
@@ -139,3 +142,27 @@ class _Reader:
             path = written_path(str(call.get("name")), args if isinstance(args, dict) else {})
             if path and path not in self.found["written"]:
                 self.found["written"].append(path)
+
+    def parts(self, content: object) -> None:
+        """Calls, and the errors that came of some, as a resumed session keeps them."""
+        for part in content if isinstance(content, list) else []:
+            call, answer = (
+                part.get(key) if isinstance(part, dict) else None
+                for key in ("functionCall", "functionResponse")
+            )
+            if isinstance(call, dict):
+                args = call.get("args")
+                path = written_path(str(call.get("name")), args if isinstance(args, dict) else {})
+                if path:
+                    self.asked[str(call.get("id"))] = path
+            elif isinstance(answer, dict):
+                response = answer.get("response")
+                if isinstance(response, dict) and response.get("error"):
+                    self.asked.pop(str(answer.get("id")), None)
+
+    def end(self) -> Scan:
+        """A call without an answer yet counts: the client may be dead, the file written."""
+        self.found["written"] = transcript_scan.unique(
+            self.found["written"], list(self.asked.values())
+        )
+        return self.found

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from gitcp.core.transcript.conversation import entries
+from tests.support import recording
 from tests.support.recording import SCENARIOS, transcript
 
 
@@ -102,6 +103,28 @@ def test_a_message_that_comes_again_stands_in_its_first_place() -> None:
     data = lines(head, first, other, {"$set": {"messages": [{**first, "content": "new"}]}})
     assert list(entries(data)) == [("User", "new"), ("Assistant", "answer")]
     assert list(entries(data, 1)) == [("Assistant", "answer")]
+
+
+def test_a_resumed_session_of_gemini_still_shows_the_calls_it_made_before() -> None:
+    data = recording.transcript("gemini-cli", "resume")
+    said = list(entries(data))
+    first = said.index(("User", "Second prompt please"))
+    before = [text for role, text in said[:first] if role == "Tool"]
+    assert before == [
+        "write_file: /repo/hello.py",
+        "read_file: /repo/README.md",
+        "replace: /repo/README.md",
+        'run_shell_command: echo x > shell.txt && git add -A && git commit -m "agent commit"',
+        "write_file: /repo/a.txt",
+        "write_file: /repo/b.txt",
+    ]
+
+
+def test_what_gemini_rewound_is_no_longer_said() -> None:
+    head = {"sessionId": "s", "projectHash": "p"}
+    said = [{"id": n, "type": "user", "content": f"prompt {n}"} for n in "123"]
+    assert list(entries(lines(head, *said, {"$rewindTo": "2"}))) == [("User", "prompt 1")]
+    assert list(entries(lines(head, *said, {"$rewindTo": "?"}, said[2]))) == [("User", "prompt 3")]
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n", b"not json", b"{", b"\xff\xfe", b"[" * 100_000])

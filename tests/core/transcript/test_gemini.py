@@ -85,3 +85,29 @@ def test_what_the_client_says_in_the_persons_place_is_no_prompt(content: object)
     message = {"id": "1", "type": "user", "content": content}
     found = gemini.scan(json.dumps(message).encode())
     assert (found["items"], found["prompts"]) == (1, [])
+
+
+def test_calls_known_by_their_parts_alone_have_written_unless_an_error_came() -> None:
+    def called(name: str, path: str) -> dict[str, Any]:
+        return {"functionCall": {"id": path, "name": name, "args": {"file_path": path}}}
+
+    def answered(path: str, **response: str) -> dict[str, Any]:
+        return {"functionResponse": {"id": path, "response": response}}
+
+    asked = [called("write_file", "a"), called("replace", "b"), called("read_file", "c")]
+    answers = [answered("a", output="ok"), answered("b", error="no such text")]
+    messages = [
+        {"id": "1", "type": "gemini", "content": [{"text": "now"}, *asked]},
+        {"id": "1_response", "type": "user", "content": answers},
+        {"id": "2", "type": "gemini", "content": [called("write_file", "d"), "text", None]},
+    ]
+    data = json.dumps({"$set": {"messages": messages}}).encode()
+    assert gemini.scan(data)["written"] == ["a", "d"]
+    assert gemini.scan(data, 2)["written"] == ["d"]
+
+
+def test_a_resume_forgets_no_path_and_counts_none_twice() -> None:
+    data = recording.transcript("gemini-cli", "resume")
+    at = data.index(b"\n", data.index(b"functionCall"))
+    alone = data[data.rindex(b"\n", 0, at) + 1 :]
+    assert sorted(gemini.scan(alone)["written"]) == sorted([*WRITTEN, "/repo/second.txt"])
