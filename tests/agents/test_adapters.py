@@ -12,7 +12,7 @@ from gitcp import agents
 from gitcp.agents import claude_code, codex, gemini_cli, replies
 from gitcp.core.transcript import claude, gemini
 from gitcp.errors import InputError
-from tests.support.matchers import matches
+from tests.support.clients.matchers import matches
 
 COMMON = {"session_id": "s1", "cwd": "/repo"}
 PATCH = "*** Begin Patch\n*** Update File: a b.txt\n*** Move to: sub/../c.txt\n*** End Patch\n"
