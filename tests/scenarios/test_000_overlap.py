@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from tests.support.harness import Agent, World
@@ -120,6 +122,7 @@ def test_an_unreadable_stream_is_reset_with_a_warning(world: World, a: Agent, b:
     a.turn("write a", {"src/a.py": "a = 1\n"})
     tree = world.git("rev-parse", f"{world.branch()}^{{tree}}")
     (world.path / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    shutil.rmtree(world.path / ".git" / "gitcp" / "keep")
     b.prompt("write b", warns="failed to read shadow branch files")
     b.write("src/b.py", "b = 1\n")
     b.stop()

@@ -58,8 +58,9 @@ class Store:
         self.state.write_text(json.dumps({**json.loads(self.state.read_text()), **change}))
 
     def forget(self, spec: str) -> None:
-        """Delete an object, as no gc of git would."""
+        """Delete an object for good, as no gc of git would."""
         oid = git("rev-parse", spec, cwd=self.path)
+        shutil.rmtree(self.git_dir / "gitcp" / "keep", ignore_errors=True)
         os.unlink(self.git_dir / "objects" / oid[:2] / oid[2:])
 
     def old(self, name: str) -> None:

@@ -11,6 +11,7 @@ import zlib
 
 from gitcp.errors import Error, GitError
 from gitcp.record import text
+from gitcp.store.git import keep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Objects:
         self._repo = repo
         named = repo.git.env.get("GIT_OBJECT_DIRECTORY")
         self._dir = os.fsencode(named or os.path.join(repo.common, "objects"))
+        self._keep = keep.of(repo)
         self._tmp = os.fsencode(repo.shared("tmp"))
         self._batch: Batch | None = None
         self._made = 0
@@ -58,7 +60,8 @@ class Objects:
         """(oid, kind, data) of an object name or simple revision; None when it is missing."""
         if self._batch is None:
             self._batch = Batch(self._repo)
-        return self._batch.ask(spec)
+        answer = self._batch.ask(spec)
+        return self._batch.ask(spec) if answer is None and self._keep.restored(spec) else answer
 
     def need(self, oid: str, kind: str) -> bytes:
         """The data of an object that must be there; raise Error naming it otherwise."""
@@ -105,7 +108,7 @@ class Objects:
             os.utime(self._path(oid))
         except OSError:
             return False
-        return True
+        return self._keep.hold(oid)
 
     def adopt(self, quarantine: str) -> None:
         """Move every loose object below quarantine into the object database."""
@@ -160,11 +163,8 @@ class Objects:
 
     def _place(self, name: bytes, oid: str) -> None:
         path = self._path(oid)
-        try:
-            os.rename(name, path)
-        except FileNotFoundError:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            os.rename(name, path)
+        self._keep.hold(oid, name)
+        keep.with_folder(path, lambda: os.rename(name, path))
 
 
 class Batch:

@@ -7,6 +7,7 @@ import re
 
 from gitcp.errors import Error, GitError, Moved
 from gitcp.record import raw, text
+from gitcp.store.git import keep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _WAYS = (
     " -c core.filesRefLockTimeout=2000 -c core.packedRefsTimeout=5000"
 )
 _MOVED = r"cannot lock ref '(.*?)': (?:is at (\w+) but expected (\w+))?"
+_PRUNED = 3  # tries after a prune took what the ref is to name
 _RETRY = ("but expected", "reference already exists", "unable to resolve reference")
 
 
@@ -46,9 +48,10 @@ def update(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
             raise Error(f"'{ref}': neither an old nor a new value")
     data = raw("\0".join(orders) + "\0")
     args = (*_WAYS.split(), "update-ref", "-m", reason, "-z", "--stdin")
-    for left in range(len(edits), -1, -1):  # each ref's lock may be one that a kill left
+    for left in range(len(edits) + _PRUNED, -1, -1):  # each ref's lock may be one a kill left
         try:
             repo.git.run(*args, stdin=data)
+            keep.look(repo)
             return
         except GitError as e:
             if not (left and _healed(repo, e)):
@@ -56,6 +59,8 @@ def update(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
 
 
 def _healed(repo: Repo, e: GitError) -> bool:
+    if "nonexistent object" in e.said:
+        return keep.look(repo)
     if ".lock': File exists" not in e.said:
         return False
     from gitcp.store.git import stale_locks
