@@ -67,10 +67,18 @@ def connect(stages: Iterable[Sequence[str]], records: Iterable[Record]) -> Itera
         if name.startswith("!"):
             from gitcp.console import shell
 
-            records = shell.filter([name[1:], *argv], records)
+            records = shell.filter([name[1:], *argv], _handed_over(records))
         else:
             records = import_module(commands.module(name)).bind(argv)(records)
     return records
+
+
+def _handed_over(records: Iterable[Record]) -> Iterable[Record]:
+    """The records for a foreign program: when it runs, all is written and nothing locked."""
+    from gitcp import context
+
+    yield from records
+    context.leave_all()
 
 
 def listed(repo: Repo) -> list[str]:

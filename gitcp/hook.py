@@ -57,7 +57,7 @@ def _git(event: str, args: Sequence[str]) -> int:
     stdin = sys.stdin.buffer.read() if event in pipelines.TOLD else b""
     lines = stdin.decode("utf-8", "surrogateescape").splitlines()
     repo = Repo.here()
-    if repo.top is None or os.path.exists(repo.shared("off")):
+    if _off(repo):
         return OK
     return run(repo, event, {"type": "event", "event": event, "args": list(args), "stdin": lines})
 
@@ -72,7 +72,7 @@ def _agent(argv: Sequence[str]) -> int:
     if event["event"] == "unknown":
         return OK
     repo = locate(event)
-    if repo is None or repo.top is None or os.path.exists(repo.shared("off")):
+    if repo is None or _off(repo):
         return OK
     return run(repo, event["event"], event)
 
@@ -96,9 +96,8 @@ def locate(event: Record) -> Repo | None:
     A prompt speaks of the directory it comes from.  Tools and subagents may run elsewhere
     (`cd`, another worktree): then the worktree the session's state names counts.
     """
-    from gitcp.core.git import ids
+    from gitcp import context
     from gitcp.repo import Repo
-    from gitcp.store.session import state as states
 
     fresh = event["event"] in ("session-start", "turn-start")
     project = os.environ.get("CLAUDE_PROJECT_DIR") or os.environ.get("GEMINI_PROJECT_DIR")
@@ -111,29 +110,38 @@ def locate(event: Record) -> Repo | None:
         except Error as e:
             trace.note("hook", str(e))
             continue
-        if fresh:
+        if fresh or _off(repo):
             return repo
-        state = states.load(repo, ids.session_id(event["session_id"]))
+        state = context.of(repo).state(event["session_id"], rebuild=False)
         if state is None:
+            context.leave_all()
             continue
         home = state.get("worktree_path")
         if (state.get("worktree_id") or "") != repo.worktree_id and home and os.path.isdir(home):
+            context.leave_all()
             os.chdir(home)
             return Repo.here()
         return repo
     return None
 
 
+def _off(repo: Repo) -> bool:
+    return repo.top is None or os.path.exists(repo.shared("off"))
+
+
 def run(repo: Repo, event: str, first: Record) -> int:
     """Run every pipeline of event in order; obey what comes out of a gate."""
+    from gitcp import context
+
     for pipeline in in_force(repo, event):
         try:
             stages = parse(pipeline) if isinstance(pipeline, str) else pipeline
-            status = obey(event, list(connect(stages, [first])), first)
+            with context.of(repo):
+                records = list(connect(stages, [first]))
         except Error as e:
             print(f"warning: {event}: '{words(pipeline)}': {e}", file=sys.stderr)
             continue
-        if status:
+        if status := obey(event, records, first):
             return status
     return OK
 

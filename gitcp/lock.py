@@ -2,6 +2,9 @@
 
 The fast path takes the very lock that filelock >= 4 takes, in its way; filelock itself,
 38 ms to import, comes in only where somebody has to wait (git.md §2).
+
+Locks are taken in the order of ORDER, several of one kind in the order of their names: so no
+two processes wait for each other.  Under GITCP_TRACE whoever does otherwise fails.
 """
 
 from __future__ import annotations
@@ -18,21 +21,28 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 
+# Kinds of locks: the name, or what stands before its first dash (`session-<id>`).
+ORDER = ("install", "session", "transcript", "journal", "stream", "v1", "notes")
+_held: list[tuple[int, str]] = []
+
+
 class exclusive:
     """Hold the named lock of this repository, shared by all of its worktrees, in a `with`.
 
     Waits up to timeout seconds, then raises Busy.  The file is never unlinked.
     """
 
-    __slots__ = ("_fd", "_name", "_path", "_timeout", "_waited")
+    __slots__ = ("_fd", "_name", "_path", "_place", "_timeout", "_waited")
 
     def __init__(self, repo: Repo, name: str, timeout: float = 10.0) -> None:
-        self._name, self._timeout = name, timeout
+        self._name, self._timeout, self._place = name, timeout, place(name)
         self._path = repo.shared("lock", name.replace("/", "%"))
         self._fd: int | None = None
         self._waited: Any = None  # filelock's own lock, where it was needed
 
     def __enter__(self) -> None:
+        if trace.on():
+            _in_order(self._place)
         try:
             os.makedirs(os.path.dirname(self._path), exist_ok=True)
             self._fd = _try(self._path)
@@ -40,8 +50,10 @@ class exclusive:
             raise Error(f"cannot lock '{self._name}': {e.strerror}") from None
         if self._fd is None:
             self._wait()
+        _held.append(self._place)
 
     def __exit__(self, *_: object) -> None:
+        _held.remove(self._place)
         if self._fd is not None:
             fd, self._fd = self._fd, None
             os.close(fd)  # lets go of the flock
@@ -59,6 +71,21 @@ class exclusive:
             self._waited.acquire()
         except filelock.Timeout:
             raise Busy(f"'{self._name}' is locked by another process") from None
+
+
+def place(name: str) -> tuple[int, str]:
+    """The place of a lock in the order; raise ValueError for one of no known kind."""
+    kind = name.partition("-")[0]
+    if kind not in ORDER:
+        raise ValueError(f"lock '{name}' is of no kind that has a place in the order")
+    return ORDER.index(kind), name
+
+
+def _in_order(wanted: tuple[int, str]) -> None:
+    trace.note("lock", f"'{wanted[1]}'")
+    last = max(_held, default=(-1, ""))
+    if wanted <= last:
+        raise AssertionError(f"lock '{wanted[1]}' is taken after '{last[1]}'")
 
 
 def _try(path: str) -> int | None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from gitcp.console.cli import Parser
     from gitcp.record import Record, Stage
+    from gitcp.store.git.refs import Edit
 
 
 def parser() -> Parser:
@@ -28,25 +29,25 @@ def bind(argv: Sequence[str]) -> Stage:
 
 
 def _forward(records: Iterable[Record]) -> Iterator[Record]:
-    from gitcp.repo import Repo
+    for record in records:
+        yield record
+        if record.get("type") == "match" and record.get("commit") and "old" in record:
+            for ref, new, old in _moves(record):
+                yield {"type": "ref", "ref": ref, "oid": new, "old_oid": old}
+
+
+def _moves(match: Record) -> list[Edit]:
+    from gitcp import context
     from gitcp.store.git.commit import need_commit
-    from gitcp.store.git.objects import Objects
     from gitcp.store.link import commit_hooks
     from gitcp.store.stream import carry_forward
 
-    for record in records:
-        yield record
-        if record.get("type") != "match" or not record.get("commit") or "old" not in record:
-            continue
-        repo = Repo.here()
-        if commit_hooks.rewriting(repo):
-            continue  # a replayed commit is not the last one: the next event moves them
-        with Objects.shared(repo) as objects:
-            made = need_commit(objects, record["commit"])
-            for ref, new, old in carry_forward.forward(
-                repo, objects, record["old"], made, record["linked"]
-            ):
-                yield {"type": "ref", "ref": ref, "oid": new, "old_oid": old}
+    with context.here() as ctx:
+        if commit_hooks.rewriting(ctx.repo):
+            return []  # a replayed commit is not the last one: the next event moves them
+        made = need_commit(ctx.objects, match["commit"])
+        settled = set(match["sessions"]) if match["linked"] else None
+        return carry_forward.forward(ctx.repo, ctx.objects, match["old"], made, settled)
 
 
 def main() -> int:

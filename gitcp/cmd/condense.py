@@ -34,22 +34,24 @@ def _condense(records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _one(match: Record) -> None:
-    from gitcp.repo import Repo
-    from gitcp.store.git import notes
+    if not match["dismissed"] and not match["id"]:
+        return
+    from gitcp import context
     from gitcp.store.git.commit import need_commit
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.link import condense
+    from gitcp.store.link import commit_sessions
 
-    repo = Repo.here()
-    with Objects.shared(repo) as objects:
-        made, old = need_commit(objects, match["commit"]), match["old"]
+    with context.here() as ctx:
+        made, old = need_commit(ctx.objects, match["commit"]), match["old"]
+        states = ctx.states(match["sessions"])
         if match["dismissed"]:
-            condense.dismiss(repo, objects, made, list(match["sessions"]), old)
-        elif match["id"]:
-            about = (made, match["id"], match["sessions"], old)
-            condense.commit(repo, objects, *about, noted=match["noted"])
-            if match["noted"]:
-                notes.add(repo, objects, made["oid"], match["id"])
+            commit_sessions.dismiss(ctx.repo, ctx.objects, made, states.values(), old)
+        else:
+            pairs = [(state, match["sessions"][one]) for one, state in states.items()]
+            about = (made, match["id"], pairs, old, match["noted"])
+            commit_sessions.store(ctx.repo, ctx.objects, *about)
+        for state in states.values():
+            ctx.keep(state)
+        ctx.leave()  # streams move on from what the states on disk say
 
 
 def main() -> int:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.console.cli import Parser
+    from gitcp.context import Context
     from gitcp.record import Record, Stage
 
 
@@ -31,40 +32,35 @@ def bind(argv: Sequence[str]) -> Stage:
 
 
 def _finalize(records: Iterable[Record]) -> Iterator[Record]:
+    from gitcp import context
+
     for record in records:
         yield record
         if record.get("type") == "event" and record.get("session_id"):
-            for session_id in _whose(record):
-                yield from _one(session_id)
+            with context.here() as ctx:
+                done = [one for name in _whose(ctx, record) for one in _one(ctx, name)]
+            yield from done
 
 
-def _whose(event: Record) -> list[str]:
-    if event["event"] not in _STARTS:
-        return [event["session_id"]]
-    from gitcp.repo import Repo
+def _whose(ctx: Context, event: Record) -> Iterator[str]:
+    yield event["session_id"]
+    if event["event"] in _STARTS:
+        from gitcp.store.link import finalize
+
+        for session_id in finalize.abandoned(ctx.repo, event["session_id"]):
+            ctx.leave()  # the locks of sessions are not taken in just any order
+            yield session_id
+
+
+def _one(ctx: Context, session_id: str) -> list[Record]:
+    state = ctx.state(session_id, rebuild=False)
+    if not state or not (state.get("turn_checkpoint_ids") or state.get("pending_finalize")):
+        return []
     from gitcp.store.link import finalize
 
-    gone = finalize.abandoned(Repo.here(), event["session_id"])
-    return [event["session_id"], *gone]
-
-
-def _one(session_id: str) -> Iterator[Record]:
-    from gitcp.repo import Repo
-    from gitcp.store.session import state as states
-
-    repo, done = Repo.here(), []
-    with states.held(repo, [session_id]):
-        state = states.load(repo, session_id)
-        if state and (state.get("turn_checkpoint_ids") or state.get("pending_finalize")):
-            from gitcp.store.git.objects import Objects
-            from gitcp.store.link import finalize
-            from gitcp.store.session import markers
-
-            with Objects.shared(repo) as objects:
-                done = finalize.finalize(repo, objects, state)
-                markers.save(repo, state)
-    for checkpoint_id in done:
-        yield {"type": "checkpoint", "checkpoint_id": checkpoint_id, "session_id": session_id}
+    done = finalize.finalize(ctx.repo, ctx.objects, state)
+    ctx.keep(state)
+    return [{"type": "checkpoint", "checkpoint_id": i, "session_id": session_id} for i in done]
 
 
 def main() -> int:

@@ -28,8 +28,7 @@ def bind(argv: Sequence[str]) -> Stage:
 
 
 def _matches(records: Iterable[Record]) -> Iterator[Record]:
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
+    from gitcp import context
     from gitcp.store.link import commit_hooks
 
     for record in records:
@@ -37,29 +36,27 @@ def _matches(records: Iterable[Record]) -> Iterator[Record]:
         if hook not in ("prepare-commit-msg", "post-commit"):
             yield record
             continue
-        repo = Repo.here()
-        with Objects.shared(repo) as objects:
+        with context.here() as ctx:
             if hook == "prepare-commit-msg":
-                told = dict(commit_hooks.prepare(repo, objects, record["args"]))
-                yield {"type": "match", **told, "args": record["args"]}
+                prepared = commit_hooks.prepare(ctx.repo, ctx.objects, record["args"])
+                match: Record = {**prepared, "args": record["args"]}
             else:
-                yield {"type": "match", **commit_hooks.made(repo, objects)}
+                match = {**commit_hooks.made(ctx.repo, ctx.objects)}
+        yield {"type": "match", **match}
 
 
 def _ask(commit: str) -> Iterator[Record]:
     """What would link to a commit, decided anew; nothing is written."""
-    from gitcp.repo import Repo
+    from gitcp import context
     from gitcp.store.git.commit import need_commit
-    from gitcp.store.git.objects import Objects
     from gitcp.store.link import commit_match
 
-    repo = Repo.here()
-    with Objects.shared(repo) as objects:
-        made = need_commit(objects, commit)
-        parent, changes = commit_match.of_commit(objects, made)
-        found = commit_match.sessions(repo, objects, changes, parent, agent=False)
-        for session_id, linked in found.items():
-            yield {"type": "match", "commit": made["oid"], "session_id": session_id, **linked}
+    with context.here() as ctx:
+        made = need_commit(ctx.objects, commit)
+        parent, changes = commit_match.of_commit(ctx.objects, made)
+        linked = commit_match.sessions(ctx.repo, ctx.objects, changes, parent, agent=False)
+    for session_id, why in linked.items():
+        yield {"type": "match", "commit": made["oid"], "session_id": session_id, **why}
 
 
 def main() -> int:

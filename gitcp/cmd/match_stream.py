@@ -35,21 +35,17 @@ def _verdicts(records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _decide(event: Record) -> Iterator[Record]:
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.session import markers
-    from gitcp.store.session import state as states
+    from gitcp import context
     from gitcp.store.stream import stream_verdict
 
-    repo = Repo.here()
     dirty = {path: tuple(e) if e else None for path, e in event["dirty"]}
-    with states.held(repo, [event["session_id"]]), Objects.shared(repo) as objects:
-        state = states.load(repo, event["session_id"])
+    with context.here() as ctx:
+        state = ctx.state(event["session_id"], rebuild=False)
         if state is None:
             return
-        told = stream_verdict.decide(repo, objects, state, event["head"], dirty)
-        markers.save(repo, state)
-    yield {"type": "match", "session_id": event["session_id"], **told}
+        verdict = stream_verdict.decide(ctx.repo, ctx.objects, state, event["head"], dirty)
+        ctx.keep(state)
+    yield {"type": "match", "session_id": event["session_id"], **verdict}
 
 
 def main() -> int:

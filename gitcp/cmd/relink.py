@@ -31,17 +31,26 @@ def bind(argv: Sequence[str]) -> Stage:
 
 
 def _events(records: Iterable[Record]) -> Iterator[Record]:
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.link import relink
-
     for record in records:
         yield record
         if record.get("event") == "post-rewrite" and record["args"]:
-            repo = Repo.here()
-            with Objects.shared(repo) as objects:
-                done = relink.rewritten(repo, objects, record["args"][0], record["stdin"])
-            yield from ({"type": "match", **found} for found in done)
+            yield from _rewritten(record)
+
+
+def _rewritten(event: Record) -> Iterator[Record]:
+    from gitcp import context
+    from gitcp.store.link import relink
+    from gitcp.store.session import markers
+
+    with context.here() as ctx:
+        about = event["args"][0], event["stdin"]
+        noted, made = relink.rewritten(ctx.repo, ctx.objects, *about)
+        for marker in markers.here(ctx.repo) if made else ():
+            state = ctx.state(marker["session_id"], rebuild=False)
+            if state:
+                relink.work(ctx.repo, ctx.objects, state, made)
+                ctx.keep(state)
+    yield from ({"type": "match", **link} for link in noted)
 
 
 def _all(dry_run: bool) -> Iterator[Record]:

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.console.cli import Parser
+    from gitcp.context import Context
     from gitcp.record import Record, Stage
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
+    from gitcp.store.session.state import State
 
 
 def parser() -> Parser:
@@ -39,42 +39,51 @@ def _events(records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _event(event: Record) -> Iterator[Record]:
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.session import state as states
+    from gitcp import context
 
-    repo = Repo.here()
     handler = _HANDLERS.get(event["event"])
-    with states.held(repo, [event["session_id"]]), Objects.shared(repo) as objects:
-        said = handler(repo, objects, event) if handler else None
+    with context.here() as ctx:
+        told = handler(ctx, event) if handler else None
     yield event
-    yield from said or ()
+    yield from told or ()
 
 
-def _turn_start(repo: Repo, objects: Objects, event: Record) -> list[Record]:
-    from gitcp.agents import adapter
-    from gitcp.store.session import catch_up, events, greeting, markers
-    from gitcp.store.session import state as states
-    from gitcp.store.session.recall import recall
-    from gitcp.store.snapshot import blobs, snapshot
-    from gitcp.store.stream import shadow_refs
+def _turn_start(ctx: Context, event: Record) -> list[Record]:
+    from gitcp.store.session import events, greeting
 
-    began = time.time_ns()
-    state = recall(repo, objects, event["session_id"])
-    if state is None:
-        agent_type = adapter(event["agent"]).AGENT_TYPE
-        state = states.new(repo, event["session_id"], agent_type, catch_up.head(repo))
+    repo, began = ctx.repo, time.time_ns()
+    state = ctx.state(event["session_id"]) or _new(ctx, event)
     if events.repeated(state, event):
         return []  # personal and shared settings both name us: the same prompt again
     try:
         events.refuse_elsewhere(repo, state)
     except events.SessionIDConflictError as e:
         return [{"type": "refuse", "message": str(e)}]
-    warning = greeting.refusal(repo, objects, state, event, catch_up.head(repo))
+    warning = greeting.refusal(repo, ctx.objects, state, event, ctx.head)
     if warning:
-        states.save(repo, state)  # only that it was told: nothing of the session begins
+        ctx.keep(state)  # only that it was told: nothing of the session begins
         return [{"type": "refuse", "message": warning}]
     moved = events.home(repo, state)
+    _begin(ctx, state, event, began)
+    ctx.keep(state)
+    return [{"type": "say", "message": moved}] if moved else []
+
+
+def _new(ctx: Context, event: Record) -> State:
+    from gitcp.agents import adapter
+    from gitcp.store.session import state as states
+
+    agent_type = adapter(event["agent"]).AGENT_TYPE
+    return states.new(ctx.repo, event["session_id"], agent_type, ctx.head)
+
+
+def _begin(ctx: Context, state: State, event: Record, began: int) -> None:
+    """The turn begins, or goes on, from one look at the worktree."""
+    from gitcp.store.session import catch_up, events
+    from gitcp.store.snapshot import blobs, snapshot
+    from gitcp.store.stream import shadow_refs
+
+    repo, objects = ctx.repo, ctx.objects
     scan = snapshot.scan(repo)
     head = scan.head or shadow_refs.zeros(repo)
     catch_up.leftovers(repo, objects, state, event, head)
@@ -84,21 +93,19 @@ def _turn_start(repo: Repo, objects: Objects, event: Record) -> list[Record]:
     else:
         events.begin_turn(repo, state, event, head, dirty, began)
         event["dirty"], event["head"] = list(dirty.items()), head
-    markers.save(repo, state)
-    return [{"type": "say", "message": moved}] if moved else []
 
 
-def _tool(repo: Repo, objects: Objects, event: Record) -> list[Record]:
-    from gitcp.store.session import catch_up, events, markers, tasks
-    from gitcp.store.session import state as states
+def _tool(ctx: Context, event: Record) -> list[Record]:
+    from gitcp.store.session import catch_up, events, tasks
 
-    state = states.load(repo, event["session_id"])
+    repo = ctx.repo
+    state = ctx.state(event["session_id"], rebuild=False)
     if state is None:
         return []  # unknown, or set aside: a tool call waits for no rebuilding
     events.tool(repo, state, event)
     changed = tasks.note(repo, state, event)
-    if event["event"] == "tool-end" and (head := catch_up.head(repo)) != state["base_commit"]:
-        catch_up.moved(repo, objects, state, head)
+    if event["event"] == "tool-end" and ctx.head != state["base_commit"]:
+        catch_up.moved(repo, ctx.objects, state, ctx.head)
         changed = True
     if state.get("phase") != "active":
         events.go_on(repo, state, event)
@@ -106,51 +113,49 @@ def _tool(repo: Repo, objects: Objects, event: Record) -> list[Record]:
     if not state.get("tool_events"):
         state["tool_events"] = changed = True
     if changed:
-        markers.save(repo, state)
+        ctx.keep(state)
     return []
 
 
-def _turn_end(repo: Repo, objects: Objects, event: Record) -> list[Record]:
-    from gitcp.store.session import events, markers
-    from gitcp.store.session.recall import recall
+def _turn_end(ctx: Context, event: Record) -> list[Record]:
+    from gitcp.store.session import events
 
-    state = recall(repo, objects, event["session_id"])
+    state = ctx.state(event["session_id"])
     if state:
-        events.end_turn(repo, state, event)
-        markers.save(repo, state)
+        events.end_turn(ctx.repo, state, event)
+        ctx.keep(state)
     return []
 
 
-def _session_end(repo: Repo, objects: Objects, event: Record) -> list[Record]:
-    from gitcp.store.session import catch_up, events, markers
-    from gitcp.store.session.recall import recall
+def _session_end(ctx: Context, event: Record) -> list[Record]:
+    from gitcp.store.session import catch_up, events
 
-    state = recall(repo, objects, event["session_id"])
+    state = ctx.state(event["session_id"])
     if state:
         if state.get("phase") == "active":
             # Interrupted, then left: who commits now shall find the work.  Killed in here,
             # the session stays active, and its next event or a commit settles it.
-            catch_up.checkpoint(repo, objects, state, event)
-        events.end(repo, state, event)
-        markers.save(repo, state)
+            catch_up.checkpoint(ctx.repo, ctx.objects, state, event)
+        events.end(ctx.repo, state, event)
+        ctx.keep(state)
     return []
 
 
-def _session_start(repo: Repo, objects: Objects, event: Record) -> list[Record]:
-    from gitcp.store.session import catch_up, events, greeting, markers
+def _session_start(ctx: Context, event: Record) -> list[Record]:
+    from gitcp.store.session import catch_up, events, greeting
     from gitcp.store.session import state as states
-    from gitcp.store.session.recall import recall
     from gitcp.store.snapshot import index
 
+    repo, session_id = ctx.repo, event["session_id"]
     index.seed(repo)
-    head = catch_up.head(repo)
-    known = os.path.exists(states.path(repo, event["session_id"]))
-    state = recall(repo, objects, event["session_id"]) if known else None
+    known = os.path.exists(states.path(repo, session_id))
+    state = ctx.state(session_id) if known else None
     if state:
-        catch_up.leftovers(repo, objects, state, event, head)
+        catch_up.leftovers(repo, ctx.objects, state, event, ctx.head)
         events.start(repo, state, event)
-        markers.save(repo, state)
-    return [{"type": "say", "message": greeting.message(repo, objects, event["session_id"], head)}]
+        ctx.keep(state)
+    told = greeting.message(repo, ctx.objects, session_id, ctx.head)
+    return [{"type": "say", "message": told}]
 
 
 _HANDLERS = {

@@ -37,28 +37,23 @@ def _checkpoints(records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _write(event: Record) -> Iterator[Record]:
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.session import catch_up, events, markers
-    from gitcp.store.session import state as states
-    from gitcp.store.session.recall import recall
+    from gitcp import context
+    from gitcp.store.session import catch_up, events
 
-    repo = Repo.here()
-    with states.held(repo, [event["session_id"]]), Objects.shared(repo) as objects:
-        state = recall(repo, objects, event["session_id"])
+    with context.here() as ctx:
+        state, oid = ctx.state(event["session_id"]), None
         if state is None:
             return
         if event["event"] != "compact":
             events.keep_verdict(state)
-        oid = None
-        if event["event"] in ("turn-end", "subagent-end") and _commits(repo):
+        if event["event"] in ("turn-end", "subagent-end") and _commits(ctx.repo):
             from gitcp.store.link import auto_commit
 
-            catch_up.moved(repo, objects, state, catch_up.head(repo))
-            yield from auto_commit.save(repo, objects, state, event)
+            catch_up.moved(ctx.repo, ctx.objects, state, ctx.head)
+            yield from auto_commit.save(ctx.repo, ctx.objects, state, event)
         else:
-            oid = catch_up.checkpoint(repo, objects, state, event)
-        markers.save(repo, state)
+            oid = catch_up.checkpoint(ctx.repo, ctx.objects, state, event)
+        ctx.keep(state)
     if oid:
         yield {
             "type": "checkpoint",

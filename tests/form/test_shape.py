@@ -34,6 +34,7 @@ LAYERS = (
     "lock console repo",
     "agents",
     "store",
+    "context",
     "cmd",
     "chain",
     "hook",

@@ -24,54 +24,54 @@ def here(repo: Path) -> Repo:
 
 def test_a_lock_is_free_again_after_its_block(here: Repo) -> None:
     for _ in range(2):
-        with exclusive(here, "x", timeout=0.0):
+        with exclusive(here, "v1", timeout=0.0):
             pass
 
 
 def test_a_lock_that_is_held_is_busy_and_named(here: Repo) -> None:
-    with exclusive(here, "x"), pytest.raises(Busy, match="'x' is locked"):
-        exclusive(here, "x", timeout=0.0).__enter__()
+    with exclusive(here, "v1"), pytest.raises(Busy, match="'v1' is locked"):
+        exclusive(here, "v1", timeout=0.0).__enter__()
 
 
 def test_another_name_is_another_lock(here: Repo) -> None:
-    with exclusive(here, "x"), exclusive(here, "y", timeout=0.0):
+    with exclusive(here, "v1"), exclusive(here, "notes", timeout=0.0):
         pass
 
 
 def test_filelock_in_another_process_is_waited_for(here: Repo) -> None:
-    with exclusive(here, "x"):
+    with exclusive(here, "v1"):
         pass  # makes the folder
-    argv = [sys.executable, "-u", "-c", HOLD, here.shared("lock", "x")]
+    argv = [sys.executable, "-u", "-c", HOLD, here.shared("lock", "v1")]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout and holder.stdin
         assert holder.stdout.readline() == b"\n"
         with pytest.raises(Busy):
-            exclusive(here, "x", timeout=0.0).__enter__()
+            exclusive(here, "v1", timeout=0.0).__enter__()
         holder.stdin.write(b"\n")
         holder.stdin.flush()
-        with exclusive(here, "x"):
+        with exclusive(here, "v1"):
             pass
 
 
 def test_filelock_waits_for_us(here: Repo) -> None:
-    with exclusive(here, "x"), pytest.raises(filelock.Timeout):
-        filelock.FileLock(here.shared("lock", "x"), timeout=0).acquire()
+    with exclusive(here, "v1"), pytest.raises(filelock.Timeout):
+        filelock.FileLock(here.shared("lock", "v1"), timeout=0).acquire()
 
 
 def test_a_lock_file_that_was_replaced_is_not_held(here: Repo) -> None:
-    path = Path(here.shared("lock", "x"))
-    with exclusive(here, "x"):
+    path = Path(here.shared("lock", "v1"))
+    with exclusive(here, "v1"):
         path.unlink()
-        with exclusive(here, "x", timeout=0.0):
+        with exclusive(here, "v1", timeout=0.0):
             assert path.exists()
 
 
 def test_a_link_in_its_place_is_refused(here: Repo) -> None:
-    path = Path(here.shared("lock", "x"))
+    path = Path(here.shared("lock", "v1"))
     path.parent.mkdir(parents=True)
     path.symlink_to("/etc/passwd")
-    with pytest.raises(Error, match="cannot lock 'x'"):
-        exclusive(here, "x").__enter__()
+    with pytest.raises(Error, match="cannot lock 'v1'"):
+        exclusive(here, "v1").__enter__()
 
 
 def test_the_locks_of_sessions_are_let_go_when_one_is_busy(here: Repo) -> None:

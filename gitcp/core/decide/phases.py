@@ -5,8 +5,6 @@ from __future__ import annotations
 IDLE, ACTIVE, ENDED = "idle", "active", "ended"
 TURN_START, TURN_END, GIT_COMMIT = "turn-start", "turn-end", "git-commit"
 SESSION_START, SESSION_END = "session-start", "session-end"
-# The seed says SessionStop and GitCommit where the table of hooks says what fires them.
-ALIASES = {"session-stop": SESSION_END, "post-commit": GIT_COMMIT}
 
 CONDENSE = "condense"
 CONDENSE_IF_FILES_TOUCHED = "condense-if-files-touched"
@@ -47,11 +45,12 @@ def transition(
     """Return the next phase and the actions to take, in order (behaviour §2, seed 002).
 
     `rewriting`: a rebase, cherry-pick or am is going on (see `REWRITING`): a commit does nothing.
-    `files_touched`: the session has unsettled files; only asked of an ended one.
+    `files_touched`: the session has files in the commit; only asked of an ended one.
     Both condense actions presuppose that `match` linked the session to the commit.
-    An event the table does not name changes nothing, as does an unknown event.
+    An event the table does not name changes nothing, as does an unknown event.  The events of
+    agents have their own names here; SessionStop of the seed is session-end.
     """
-    now, event = normal(phase), ALIASES.get(event, event)
+    now = normal(phase)
     if event == GIT_COMMIT and rewriting:
         return now, ()
     if (now, event) == (ENDED, GIT_COMMIT) and not files_touched:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import zlib
 
+from gitcp import trace
 from gitcp.errors import Error, GitError
-from gitcp.record import text
+from gitcp.record import raw, text
 from gitcp.store.git import keep
 
 TYPE_CHECKING = False
@@ -19,13 +20,18 @@ if TYPE_CHECKING:
 
     from gitcp.repo import Repo
 
+    Object = tuple[str, str, bytes]  # oid, kind, data
+
 _WHOLE = 1 << 20  # files up to this many bytes are read at once, larger ones streamed
+_NEAR_EACH, _NEAR_ALL = 1 << 20, 32 << 20  # bytes of an object, of all, that stay at hand
 
 
 class Objects:
     """The object database of repo.  Use as a context manager, or close() it.
 
-    Stages of one process share one (shared()): its cat-file runs until the process ends.
+    What was read or written stays at hand by its oid, up to 32 MiB: git is asked for an object
+    once.  Names that are not oids are asked for each time, for refs move.  Stages of one
+    process share one database (shared()): its cat-file runs until the process ends.
     """
 
     _shared: dict[str, Objects] = {}  # noqa: RUF012
@@ -37,7 +43,8 @@ class Objects:
         self._keep = keep.of(repo)
         self._tmp = os.fsencode(repo.shared("tmp"))
         self._batch: Batch | None = None
-        self._made = 0
+        self._near: dict[str, Object] = {}
+        self._bytes = self._made = 0
 
     def __enter__(self) -> Self:
         return self
@@ -56,12 +63,39 @@ class Objects:
             self._batch.close()
             self._batch = None
 
-    def read(self, spec: str) -> tuple[str, str, bytes] | None:
+    def read(self, spec: str) -> Object | None:
         """(oid, kind, data) of an object name or simple revision; None when it is missing."""
+        if spec in self._near:
+            return self._near[spec]
+        if not spec or "\n" in spec:
+            return None
+        if len(spec) != len(self._repo.empty_tree) or spec.strip("0123456789abcdef"):
+            oid = self._git().resolve(spec)
+            if oid is None or oid in self._near:
+                return self._near[oid] if oid else None
+            spec = oid
+        found = self._git().ask(spec)
+        if found is None and self._keep.restored(spec):
+            found = self._git().ask(spec)
+        if found:
+            trace.note("object", f"{found[0]} {found[1]} {len(found[2])}")
+            self._remember(found)
+        return found
+
+    def _git(self) -> Batch:
         if self._batch is None:
             self._batch = Batch(self._repo)
-        answer = self._batch.ask(spec)
-        return self._batch.ask(spec) if answer is None and self._keep.restored(spec) else answer
+        return self._batch
+
+    def _remember(self, found: Object) -> None:
+        size = len(found[2])
+        if size > _NEAR_EACH:
+            return
+        if self._bytes + size > _NEAR_ALL:
+            self._near.clear()
+            self._bytes = 0
+        self._near[found[0]] = found
+        self._bytes += size
 
     def need(self, oid: str, kind: str) -> bytes:
         """The data of an object that must be there; raise Error naming it otherwise."""
@@ -83,6 +117,8 @@ class Objects:
             with open(fd, "wb", buffering=0) as f:
                 f.write(zlib.compress(body, 1))
             self._place(name, oid)
+        if oid not in self._near:
+            self._remember((oid, kind, data))
         return oid
 
     def write_file(self, path: bytes) -> str:
@@ -168,20 +204,32 @@ class Objects:
 
 
 class Batch:
-    """One `git cat-file --batch`, asked one name at a time."""
+    """One `git cat-file --batch-command`, asked one name at a time."""
 
     def __init__(self, repo: Repo) -> None:
-        self._run = repo.git.start("cat-file", "--batch", feed=True)
+        self._run = repo.git.start("cat-file", "--batch-command", feed=True)
         self._in, self._out = self._run.pipes()
         self._buffer = b""
 
-    def ask(self, spec: str) -> tuple[str, str, bytes] | None:
-        os.write(self._in, spec.encode() + b"\n")
+    def resolve(self, spec: str) -> str | None:
+        """The oid of a name, without its content; None when it is missing or ambiguous."""
+        head = self._head(b"info", spec)
+        return head[0].decode() if head else None
+
+    def ask(self, spec: str) -> Object | None:
+        """The object of a name; None when it is missing or ambiguous."""
+        head = self._head(b"contents", spec)
+        if head is None:
+            return None
+        return head[0].decode(), head[1].decode(), self._take(int(head[2]) + 1)[:-1]
+
+    def _head(self, command: bytes, spec: str) -> list[bytes] | None:
+        os.write(self._in, b"%s %s\n" % (command, raw(spec)))
+        return self._answer()
+
+    def _answer(self) -> list[bytes] | None:
         head = self._line().split(b" ")
-        if len(head) != 3 or not head[2].isdigit():
-            return None  # "<spec> missing" or "ambiguous"
-        size = int(head[2])
-        return head[0].decode(), head[1].decode(), self._take(size + 1)[:-1]
+        return head if len(head) == 3 and head[2].isdigit() else None  # "<spec> missing"
 
     def close(self) -> None:
         self._run.finish(ok=range(256))

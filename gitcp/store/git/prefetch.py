@@ -41,11 +41,11 @@ class Ahead(Objects):
 
 class _Pipelined(Batch):
     def ask_all(self, specs: Sequence[str]) -> Iterator[tuple[str, str, bytes] | None]:
-        os.write(self._in, "".join(f"{spec}\n" for spec in specs).encode())
+        os.write(self._in, "".join(f"contents {spec}\n" for spec in specs).encode())
         for _ in specs:
-            head = self._line().split(b" ")
-            if len(head) == 3 and head[2].isdigit():
+            head = self._answer()
+            if head:
                 data = self._take(int(head[2]) + 1)[:-1]
                 yield head[0].decode(), head[1].decode(), data
             else:
-                yield None  # "<spec> missing"
+                yield None

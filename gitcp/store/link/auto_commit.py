@@ -13,8 +13,8 @@ from gitcp.errors import Error, GitError
 from gitcp.record import raw, text
 from gitcp.store.git.commit import need_commit
 from gitcp.store.link import condense
+from gitcp.store.session import phase, tasks, turn_work
 from gitcp.store.session import state as states
-from gitcp.store.session import tasks, turn_work
 from gitcp.store.stream import place
 
 TYPE_CHECKING = False
@@ -141,6 +141,7 @@ def _store(
     if step:
         extra |= {"is_task": True, "tool_use_id": step["tool_use_id"]}
         files = {path.removeprefix("tasks/"): data for path, data in step["files"].items()}
+    phase.condenses(state, paths)
     condense.together(
         repo, objects, made, checkpoint_id, [(state, linked)], extra=extra, files=files
     )

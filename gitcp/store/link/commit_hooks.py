@@ -96,7 +96,8 @@ def made(repo: Repo, objects: Objects) -> Made:
         "noted": False,
         "linked": False,
     }
-    if rewriting(repo):
+    counts = phases.transition(phases.ACTIVE, phases.GIT_COMMIT, rewriting=rewriting(repo))[1]
+    if not counts:
         return told
     ids = trailers.read(raw(commit["message"]))
     if verdict and holds and verdict["sessions"] and (verdict.get("told") or verdict["id"] in ids):

@@ -1,7 +1,7 @@
 """Condensing: a commit's sessions onto the permanent store, all in one commit on it.
 
 Write order: objects, v1, states.  Killed in between, the next event of a session finds the
-checkpoint on v1 and settles its state (unhooked.py).
+checkpoint on v1 and settles its state (unhooked_commits.py).
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from gitcp.core.decide import remaining
 from gitcp.store.git.tree import Lookup
 from gitcp.store.link import commit_match, line_credit, session_metadata
 from gitcp.store.session import markers, turn_work
-from gitcp.store.session import state as states
-from gitcp.store.session.recall import recall
 from gitcp.store.snapshot import blobs
 from gitcp.store.stream import checkpoint
 from gitcp.store.stream.live import Live
@@ -32,40 +30,6 @@ if TYPE_CHECKING:
     from gitcp.store.v1.transcript import Stored
 
 
-def commit(
-    repo: Repo,
-    objects: Objects,
-    made: Commit,
-    checkpoint_id: str,
-    sessions: dict[str, Linked],
-    old: str,
-    noted: bool = False,
-) -> list[str]:
-    """Condense every session of a commit under checkpoint_id; return those that were there.
-
-    old: what HEAD was before.  noted: the commit does not carry the id; metadata names it, the
-    caller writes the note.
-    """
-    with states.held(repo, list(sessions)):
-        found = {sid: state for sid in sessions if (state := recall(repo, objects, sid))}
-        for state in found.values():
-            _catch_up(repo, objects, state, made, old)
-        together(
-            repo, objects, made, checkpoint_id, [(found[s], sessions[s]) for s in found], noted
-        )
-        for state in found.values():
-            markers.save(repo, state)
-    return list(found)
-
-
-def _catch_up(repo: Repo, objects: Objects, state: State, made: Commit, old: str) -> None:
-    # A commit before this one that was killed, or had no hooks: it would be out of sight.
-    if state["base_commit"] not in ("", old, made["oid"]):
-        from gitcp.store.link import unhooked_commits
-
-        unhooked_commits.link_all(repo, objects, state, state["base_commit"], old)
-
-
 def together(
     repo: Repo,
     objects: Objects,
@@ -76,9 +40,11 @@ def together(
     extra: Mapping[str, Any] | None = None,
     files: Mapping[str, bytes] | None = None,
 ) -> None:
-    """commit() for a caller that holds the locks of the sessions and saves their states.
+    """Condense sessions with their part in a commit under checkpoint_id, in one commit on v1.
 
-    extra: further keys of the sessions' metadata; files: further ones below tasks/.
+    The caller holds the locks of the sessions and saves their states.  noted: the commit does
+    not carry the id; metadata names it, the caller has written the note.  extra: further keys
+    of the sessions' metadata; files: further ones below tasks/.
     """
     parent, changes = commit_match.of_commit(objects, made)
     live = Live(repo, objects, parent)
@@ -134,19 +100,6 @@ def settle(
     state["streams"] = [s for s in state["streams"] if s["files"]]
     state["checkpoint_count"] = int(carried)
     checkpoint.clear_verdict(state)
-
-
-def dismiss(repo: Repo, objects: Objects, made: Commit, session_ids: list[str], old: str) -> None:
-    """The person took the line out: nothing is linked, what is fully committed is settled."""
-    parent, changes = commit_match.of_commit(objects, made)
-    with states.held(repo, session_ids):
-        for session_id in session_ids:
-            state = recall(repo, objects, session_id)
-            if state:
-                _catch_up(repo, objects, state, made, old)
-                settle(repo, objects, state, made, changes, parent)
-                state["base_commit"] = made["oid"]
-                markers.save(repo, state)
 
 
 def _moved_on(state: State, checkpoint_id: str, stored: Stored | None, head: str) -> None:

@@ -43,9 +43,10 @@ def amended(repo: Repo, objects: Objects, commit: Commit) -> list[str]:
     if found:
         return found
     for marker in markers.here(repo):
-        state = states.load(repo, marker["session_id"])
-        if state and state["base_commit"] == commit["oid"] and state.get("last_checkpoint_id"):
-            return [state["last_checkpoint_id"]]
+        if marker["base_commit"] == commit["oid"]:
+            state = states.peek(repo, marker["session_id"])
+            if state and state.get("last_checkpoint_id"):
+                return [state["last_checkpoint_id"]]
     return []
 
 

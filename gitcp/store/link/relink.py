@@ -12,28 +12,31 @@ from gitcp.record import text
 from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit
 from gitcp.store.link import commit_hooks, commit_match, find_commits, unhooked_commits
-from gitcp.store.session import markers
-from gitcp.store.session import state as states
 from gitcp.store.v1 import committed_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from gitcp.core.decide.relink_rules import Found
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.session.state import State
 
 MOST = 2000  # commits looked at
 
 
-def rewritten(repo: Repo, objects: Objects, command: str, lines: Sequence[str]) -> list[Found]:
+def rewritten(
+    repo: Repo, objects: Objects, command: str, lines: Sequence[str]
+) -> tuple[list[Found], dict[str, list[str]]]:
     """post-rewrite: the ids of what was rewritten follow to what it became.
 
-    lines: `<old> <new> …` as git gives them; several olds of one new were squashed.
+    lines: `<old> <new> …` as git gives them; several olds of one new were squashed.  Returns
+    the links that were noted, and the commits in which work() is to look for the sessions'
+    work: new -> olds, oldest first.
     """
     if command == "amend" and commit_hooks.rewriting(repo):
-        return []  # a step of a rebase, whose own post-rewrite comes at its end
+        return [], {}  # a step of a rebase, whose own post-rewrite comes at its end
     olds: dict[str, list[str]] = {}
     for old, new in (line.split(" ")[:2] for line in lines if " " in line):
         olds.setdefault(new, []).append(old)
@@ -49,9 +52,8 @@ def rewritten(repo: Repo, objects: Objects, command: str, lines: Sequence[str]) 
             if one not in kept:
                 notes.add(repo, objects, new, one)
                 done.append({"commit": new, "checkpoint_id": one, "how": command})
-    if command == "rebase":
-        _match(repo, objects, [oid for oid in finals if oid in olds or oid in fresh], olds)
-    return done
+    made = [oid for oid in finals if oid in olds or oid in fresh]
+    return done, {oid: olds.get(oid, []) for oid in made}
 
 
 def _share(objects: Objects, old: str, new: str) -> bool:
@@ -83,18 +85,16 @@ def _replayed(repo: Repo) -> tuple[list[str], set[str]]:
     return line(), set(line(f"^{before}") if before else ())
 
 
-def _match(repo: Repo, objects: Objects, made: list[str], olds: dict[str, list[str]]) -> None:
-    """Look for the sessions' work in what a rebase made: all of what it stopped for or an exec
-    committed; of what it rewrote (new -> olds), what was put in on the way."""
-    for marker in markers.here(repo) if made else ():
-        with states.held(repo, [marker["session_id"]]):
-            state = states.load(repo, marker["session_id"])
-            for oid in made if state else ():
-                commit = read_commit(objects, oid)
-                if state and commit:
-                    unhooked_commits.one(repo, objects, state, commit, olds.get(oid, ()))
-            if state:
-                markers.save(repo, state)
+def work(repo: Repo, objects: Objects, state: State, made: Mapping[str, Sequence[str]]) -> None:
+    """Look for a session's work in what a rebase made (new -> olds): all of what it stopped for
+    or an exec committed; of what it rewrote, what was put in on the way.
+
+    The caller holds the session's lock and saves the state.
+    """
+    for oid, olds in made.items():
+        commit = read_commit(objects, oid)
+        if commit:
+            unhooked_commits.one(repo, objects, state, commit, olds)
 
 
 def lost(repo: Repo, objects: Objects) -> list[Found]:

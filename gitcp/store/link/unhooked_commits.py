@@ -15,7 +15,7 @@ from gitcp.record import raw
 from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit
 from gitcp.store.link import commit_match, condense
-from gitcp.store.session import markers
+from gitcp.store.session import markers, phase
 from gitcp.store.stream import place
 from gitcp.store.v1 import committed_read
 
@@ -75,10 +75,13 @@ def one(
         return
     trace.note("match", f"'{commit['oid']}' was made without our hooks: {found}")
     checkpoint_id = (mine or ids or [place.fresh_id()])[-1]
-    pair = [(state, found[session_id])]
-    condense.together(repo, objects, commit, checkpoint_id, pair, noted=not ids)
+    linked = found[session_id]
+    if not phase.condenses(state, linked["paths"]):
+        return
     if not ids:
         notes.add(repo, objects, commit["oid"], checkpoint_id)
+    pair = [(state, linked)]
+    condense.together(repo, objects, commit, checkpoint_id, pair, noted=not ids)
 
 
 def _same(objects: Objects, one: Staged, other: Staged) -> bool:

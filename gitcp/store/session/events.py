@@ -12,8 +12,7 @@ import time
 from gitcp.core.decide import phases
 from gitcp.core.message import prompts
 from gitcp.errors import Error
-from gitcp.store.session import markers, process, turn_log
-from gitcp.store.session import state as states
+from gitcp.store.session import markers, phase, process, turn_log
 from gitcp.store.stream import checkpoint, place
 from gitcp.store.v1 import redaction
 
@@ -45,10 +44,7 @@ def begin_turn(
     repo: Repo, state: State, event: Event, head: str, dirty: Dirty, time_ns: int
 ) -> None:
     """TurnStart: a new turn id, its prompt, its baseline (behaviour.md §3)."""
-    phase, actions = phases.transition(state.get("phase"), phases.TURN_START)
-    state["phase"] = phase
-    if phases.CLEAR_ENDED_AT in actions:
-        state.pop("ended_at", None)
+    phase.step(state, phases.TURN_START)
     state["turn_id"] = place.fresh_id()
     state["base_commit"] = head
     for key in ("last_checkpoint_id", "turn_checkpoint_ids", "pending_finalize"):
@@ -65,8 +61,7 @@ def begin_turn(
 
 
 def touch(repo: Repo, state: State, event: Event) -> None:
-    """What every event tells: when, from which process, with which transcript."""
-    state["last_interaction_time"] = states.timestamp()
+    """What every event tells: from which process it comes, with which transcript."""
     if event.get("transcript_path") and not event.get("agent_id"):
         state["transcript_path"] = event["transcript_path"]
     found = process.agent(repo.git.env)
@@ -110,8 +105,7 @@ def repeated(state: State, event: Event) -> bool:
 def go_on(repo: Repo, state: State, event: Event) -> None:
     """The same turn continues: active again, with its baseline and verdict (behaviour.md §1)."""
     keep_verdict(state)
-    state["phase"] = phases.ACTIVE
-    state.pop("ended_at", None)
+    phase.step(state, phases.TURN_START)
     touch(repo, state, event)
 
 
@@ -125,24 +119,20 @@ def keep_verdict(state: State) -> None:
 
 def end_turn(repo: Repo, state: State, event: Event) -> None:
     """TurnEnd: idle, the flag of seed 000 cleared whether it was used or not."""
-    state["phase"] = phases.transition(state.get("phase"), phases.TURN_END)[0]
+    phase.step(state, phases.TURN_END)
     checkpoint.clear_verdict(state)
     touch(repo, state, event)
 
 
 def end(repo: Repo, state: State, event: Event) -> None:
     """SessionStop: ended, with the time."""
-    state["phase"] = phases.transition(state.get("phase"), phases.SESSION_END)[0]
-    state["ended_at"] = states.timestamp()
+    phase.step(state, phases.SESSION_END)
     touch(repo, state, event)
 
 
 def start(repo: Repo, state: State, event: Event) -> None:
     """SessionStart of a session that is known: resumed, or its transcript replaced."""
-    phase, actions = phases.transition(state.get("phase"), phases.SESSION_START)
-    state["phase"] = phase
-    if phases.CLEAR_ENDED_AT in actions:
-        state.pop("ended_at", None)
+    phase.step(state, phases.SESSION_START)
     touch(repo, state, event)
 
 

@@ -53,33 +53,55 @@ def unsettled(state: State) -> bool:
     return state.get("phase") == "active" or any(s["files"] for s in state["streams"])
 
 
+def encode(state: State) -> bytes | None:
+    """The bytes of the marker that announces state; None when nothing is unsettled."""
+    if not unsettled(state):
+        return None
+    return json.dumps(marker(state), separators=(",", ":")).encode()
+
+
+def put(repo: Repo, session_id: str, state: bytes, marker: bytes | None) -> None:
+    """Write an encoded state and its marker: that one first where it appears, last where it
+    goes, so that no commit misses what the state holds."""
+    if marker is not None:
+        _announce(repo, session_id, marker)
+    states.put(repo, session_id, state)
+    if marker is None:
+        forget(repo, session_id)
+
+
+def save(repo: Repo, state: State) -> None:
+    """Save a state, one revision on, with its marker."""
+    state["revision"] = state.get("revision", 0) + 1
+    put(repo, state["session_id"], states.encode(state), encode(state))
+
+
 def write(repo: Repo, state: State) -> None:
     """Make the marker tell what state says; without anything unsettled it goes."""
-    path = repo.shared("open", state["session_id"])
-    if unsettled(state):
-        data = json.dumps(marker(state), separators=(",", ":")).encode()
-        try:
-            with open(path, "rb") as f:
-                if f.read() == data:
-                    return
-        except FileNotFoundError:
-            pass
-        states.write_file(repo, path, data)
-        return
+    data = encode(state)
+    if data is None:
+        forget(repo, state["session_id"])
+    else:
+        _announce(repo, state["session_id"], data)
+
+
+def forget(repo: Repo, session_id: str) -> None:
+    """Take a marker away, if there is one."""
     try:
-        os.unlink(path)
+        os.unlink(repo.shared("open", session_id))
     except FileNotFoundError:
         pass
 
 
-def save(repo: Repo, state: State) -> None:
-    """Save a state with its marker: the marker first where it appears, last where it goes."""
-    if unsettled(state):
-        write(repo, state)
-        states.save(repo, state)
-    else:
-        states.save(repo, state)
-        write(repo, state)
+def _announce(repo: Repo, session_id: str, data: bytes) -> None:
+    path = repo.shared("open", session_id)
+    try:
+        with open(path, "rb") as f:
+            if f.read() == data:
+                return
+    except FileNotFoundError:
+        pass
+    states.write_file(repo, path, data)
 
 
 def read(repo: Repo) -> list[Open]:

@@ -16,7 +16,7 @@ from gitcp.store.stream import branches, checkpoint, shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
@@ -33,6 +33,11 @@ def recall(repo: Repo, objects: Objects, session_id: str) -> State | None:
     holds the session's lock.
     """
     state = states.load(repo, session_id)
+    return caught_up(repo, objects, session_id, state)
+
+
+def caught_up(repo: Repo, objects: Objects, session_id: str, state: State | None) -> State | None:
+    """recall() for who has loaded the state already: None where its file is not there."""
     if state is None:
         return _rebuilt(repo, objects, session_id)
     copy = _newest(objects, session_id, _near(repo, objects, state))
@@ -55,11 +60,15 @@ def orphaned(repo: Repo, objects: Objects, tip: Tip) -> bool:
     return not any(_names(repo, objects, tip, session_id) for session_id in owners)
 
 
-def forsaken(repo: Repo, objects: Objects, tip: Tip) -> bool:
-    """Whether a stream holds work that no state has taken in: lost, or killed before."""
+def forsaken(repo: Repo, objects: Objects, tip: Tip, sure: Collection[str] = frozenset()) -> bool:
+    """Whether a stream holds work that no state has taken in: lost, or killed before.
+
+    sure: sessions whose states have just been saved with all that the stream knows.
+    """
     try:
         folders = shadow_refs.metadata(objects, tip["tree"])
-        for session_id in {tip["session_id"], *(path.rpartition("/")[2] for path in folders)}:
+        owners = {tip["session_id"], *(path.rpartition("/")[2] for path in folders)}
+        for session_id in owners.difference(sure):
             state = states.peek(repo, ids.session_id(session_id))
             copy = checkpoint.read_state_copy(objects, tip, session_id)
             if state is None or (copy and copy.get("revision", 0) > state.get("revision", 0)):

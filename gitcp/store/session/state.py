@@ -42,6 +42,7 @@ def load(repo: Repo, session_id: str) -> State | None:
     reported on standard error; the caller rebuilds what the stream still knows.
     """
     file = path(repo, session_id)
+    trace.note("state", f"load '{session_id}'")
     try:
         with open(file, "rb") as f:
             state = json.loads(f.read())
@@ -110,15 +111,25 @@ def new(repo: Repo, session_id: str, agent_type: str, head: str) -> State:
     return state
 
 
-def save(repo: Repo, state: State) -> None:
-    """Write the state: unique temporary name, fsync, rename; files_touched follows streams."""
-    state["revision"] = state.get("revision", 0) + 1
+def encode(state: State) -> bytes:
+    """The bytes of a state's file; files_touched follows streams."""
     touched = {name for stream in state["streams"] for name in stream["files"]}
     state["files_touched"] = sorted(touched)
     if not touched:
         del state["files_touched"]
-    file = path(repo, state["session_id"])
-    write_file(repo, file, json.dumps(state, indent=2).encode() + b"\n", durable=True)
+    return json.dumps(state, indent=2).encode() + b"\n"
+
+
+def put(repo: Repo, session_id: str, data: bytes) -> None:
+    """Write encoded data as the state of a session: unique temporary name, fsync, rename."""
+    trace.note("state", f"save '{session_id}'")
+    write_file(repo, path(repo, session_id), data, durable=True)
+
+
+def save(repo: Repo, state: State) -> None:
+    """Write the state, one revision on."""
+    state["revision"] = state.get("revision", 0) + 1
+    put(repo, state["session_id"], encode(state))
 
 
 def write_file(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:

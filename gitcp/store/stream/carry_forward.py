@@ -26,12 +26,18 @@ if TYPE_CHECKING:
 SUBJECT = "carry forward: uncommitted session files"
 
 
-def forward(repo: Repo, objects: Objects, old: str, made: Commit, linked: bool) -> list[refs.Edit]:
-    """Move the streams of base old to the commit made on it; return the ref edits done."""
+def forward(
+    repo: Repo, objects: Objects, old: str, made: Commit, condensed: set[str] | None
+) -> list[refs.Edit]:
+    """Move the streams of base old to the commit made on it; return the ref edits done.
+
+    condensed: the sessions the commit was linked to, whose states are saved; None: it was not.
+    """
     done: list[refs.Edit] = []
     with exclusive(repo, f"stream-{repo.worktree_hash}"):
         for tip in streams(repo, objects, old, made["oid"]):
-            edits = _settled(repo, objects, tip, made) if linked else None
+            linked = condensed is not None
+            edits = _settled(repo, objects, tip, made, condensed or set()) if linked else []
             edits = edits or catch_up.rename(repo, objects, tip, made["oid"])
             refs.update(repo, edits, "gitcp: carry forward")
             done += edits
@@ -68,7 +74,9 @@ def _here(repo: Repo, objects: Objects, tip: Tip, new: str) -> bool:
     return not recall.forsaken(repo, objects, tip)
 
 
-def _settled(repo: Repo, objects: Objects, tip: Tip, made: Commit) -> list[refs.Edit]:
+def _settled(
+    repo: Repo, objects: Objects, tip: Tip, made: Commit, condensed: set[str]
+) -> list[refs.Edit]:
     """What a linked commit leaves of a stream starts the next one, under the same id."""
     named: dict[str, set[str]] = {}
     for marker in markers.here(repo):
@@ -92,7 +100,7 @@ def _settled(repo: Repo, objects: Objects, tip: Tip, made: Commit) -> list[refs.
             edits.append((spot[0], oid, None))
         else:
             present = {}  # the name is taken: all of it stays in the archive
-    if unsettled - set(present) or recall.forsaken(repo, objects, tip):
+    if unsettled - set(present) or recall.forsaken(repo, objects, tip, condensed):
         edits.insert(0, place.archive(repo, tip))
     return [*edits, (tip["ref"], None, tip["oid"])]
 

@@ -70,13 +70,5 @@ def test_an_unknown_event_changes_nothing(phase: str) -> None:
     assert transition(phase, "compact") == (phase, ())
 
 
-@pytest.mark.parametrize(
-    ("seed", "ours"), [("session-stop", "session-end"), ("post-commit", "git-commit")]
-)
-def test_the_names_of_the_seed_are_known(seed: str, ours: str) -> None:
-    for phase in ("idle", "active", "ended"):
-        assert transition(phase, seed) == transition(phase, ours)
-
-
 def test_a_merge_a_revert_and_a_bisect_commit_like_any_other() -> None:
     assert set(REWRITING) == {"rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD"}

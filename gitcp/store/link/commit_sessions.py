@@ -1,0 +1,63 @@
+"""What a commit of ours does to the sessions it was matched with: condensed, or dismissed."""
+
+from __future__ import annotations
+
+from gitcp.store.git import notes
+from gitcp.store.link import commit_match, condense
+from gitcp.store.session import phase
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.commit import Commit
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.link.commit_match import Linked
+    from gitcp.store.session.state import State
+
+
+def store(
+    repo: Repo,
+    objects: Objects,
+    made: Commit,
+    checkpoint_id: str,
+    sessions: list[tuple[State, Linked]],
+    old: str,
+    noted: bool = False,
+) -> None:
+    """Condense every session of a commit, each with its part in it, under checkpoint_id.
+
+    The caller holds the locks and saves the states.  old: what HEAD was before.  noted: the
+    commit does not carry the id, a note is to; that comes first, so that killed in between the
+    next event stores under the id that is there.
+    """
+    for state, _ in sessions:
+        _catch_up(repo, objects, state, made, old)
+    pairs = [
+        (state, linked) for state, linked in sessions if phase.condenses(state, linked["paths"])
+    ]
+    if pairs and noted:
+        notes.add(repo, objects, made["oid"], checkpoint_id)
+    if pairs:
+        condense.together(repo, objects, made, checkpoint_id, pairs, noted)
+
+
+def dismiss(
+    repo: Repo, objects: Objects, made: Commit, sessions: Iterable[State], old: str
+) -> None:
+    """The person took the line out: nothing is linked, what is fully committed is settled."""
+    parent, changes = commit_match.of_commit(objects, made)
+    for state in sessions:
+        _catch_up(repo, objects, state, made, old)
+        phase.condenses(state, ())
+        condense.settle(repo, objects, state, made, changes, parent)
+        state["base_commit"] = made["oid"]
+
+
+def _catch_up(repo: Repo, objects: Objects, state: State, made: Commit, old: str) -> None:
+    # A commit before this one that was killed, or had no hooks: it would be out of sight.
+    if state["base_commit"] not in ("", old, made["oid"]):
+        from gitcp.store.link import unhooked_commits
+
+        unhooked_commits.link_all(repo, objects, state, state["base_commit"], old)

@@ -1,0 +1,37 @@
+"""The phase of a session, changed as the state machine of seed 002 says and only so.
+
+core/decide/phases decides; here its actions upon the state itself are carried out, the others
+are the caller's to obey.
+"""
+
+from __future__ import annotations
+
+from gitcp import trace
+from gitcp.core.decide import phases
+from gitcp.store.session import state as states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.store.session.state import State
+
+
+def step(state: State, event: str, *, files_touched: bool = True) -> tuple[str, ...]:
+    """Take an event into the phase of a state; return the actions, done or still to do."""
+    before = state.get("phase")
+    state["phase"], actions = phases.transition(before, event, files_touched=files_touched)
+    if phases.CLEAR_ENDED_AT in actions:
+        state.pop("ended_at", None)
+    if phases.UPDATE_LAST_INTERACTION in actions:
+        state["last_interaction_time"] = states.timestamp()
+    if state["phase"] == phases.ENDED and before != phases.ENDED:
+        state["ended_at"] = states.timestamp()
+    if phases.WARN_STALE_SESSION in actions:
+        trace.note("session", f"'{state['session_id']}' starts in the middle of a turn")
+    return actions
+
+
+def condenses(state: State, paths: object) -> bool:
+    """GitCommit, of a commit that match() linked to the session by these paths: whether its
+    work is to be condensed."""
+    actions = step(state, phases.GIT_COMMIT, files_touched=bool(paths))
+    return phases.CONDENSE in actions or phases.CONDENSE_IF_FILES_TOUCHED in actions
