@@ -27,7 +27,7 @@ def data(
     repo: Repo, state: State, linked: Linked, changes: dict[str, Staged], stored: Stored | None
 ) -> SessionData:
     """One session of a commit with these changes; in state, what it has cost until now."""
-    from gitcp.store.session import token_usage
+    from gitcp.store.link import token_usage
 
     cumulative = token_usage.of(repo, state, stored)
     metadata: dict[str, Any] = {
