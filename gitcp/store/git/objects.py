@@ -10,17 +10,17 @@ import os
 import zlib
 
 from gitcp import trace
-from gitcp.errors import Error, GitError
-from gitcp.record import raw, text
+from gitcp.errors import Error
+from gitcp.record import text
 from gitcp.store.git import keep
+from gitcp.store.git.cat_file import Batch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Self
 
     from gitcp.repo import Repo
-
-    Object = tuple[str, str, bytes]  # oid, kind, data
+    from gitcp.store.git.cat_file import Object
 
 _WHOLE = 1 << 20  # files up to this many bytes are read at once, larger ones streamed
 _NEAR_EACH, _NEAR_ALL = 1 << 20, 32 << 20  # bytes of an object, of all, that stay at hand
@@ -201,59 +201,3 @@ class Objects:
         path = self._path(oid)
         self._keep.hold(oid, name)
         keep.with_folder(path, lambda: os.rename(name, path))
-
-
-class Batch:
-    """One `git cat-file --batch-command`, asked one name at a time."""
-
-    def __init__(self, repo: Repo) -> None:
-        self._run = repo.git.start("cat-file", "--batch-command", feed=True)
-        self._in, self._out = self._run.pipes()
-        self._buffer = b""
-
-    def resolve(self, spec: str) -> str | None:
-        """The oid of a name, without its content; None when it is missing or ambiguous."""
-        head = self._head(b"info", spec)
-        return head[0].decode() if head else None
-
-    def ask(self, spec: str) -> Object | None:
-        """The object of a name; None when it is missing or ambiguous."""
-        head = self._head(b"contents", spec)
-        if head is None:
-            return None
-        return head[0].decode(), head[1].decode(), self._take(int(head[2]) + 1)[:-1]
-
-    def _head(self, command: bytes, spec: str) -> list[bytes] | None:
-        os.write(self._in, b"%s %s\n" % (command, raw(spec)))
-        return self._answer()
-
-    def _answer(self) -> list[bytes] | None:
-        head = self._line().split(b" ")
-        return head if len(head) == 3 and head[2].isdigit() else None  # "<spec> missing"
-
-    def close(self) -> None:
-        self._run.finish(ok=range(256))
-
-    def _line(self) -> bytes:
-        while b"\n" not in self._buffer:
-            self._more()
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        return line
-
-    def _take(self, size: int) -> bytes:
-        parts, have = [self._buffer], len(self._buffer)
-        while have < size:
-            data = os.read(self._out, 1 << 20)
-            if not data:
-                raise GitError(("git", "cat-file", "--batch"), 128, b"ended early")
-            parts.append(data)
-            have += len(data)
-        whole = b"".join(parts)
-        self._buffer = whole[size:]
-        return whole[:size]
-
-    def _more(self) -> None:
-        data = os.read(self._out, 1 << 16)
-        if not data:
-            raise GitError(("git", "cat-file", "--batch"), 128, b"ended early")
-        self._buffer += data

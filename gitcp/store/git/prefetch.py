@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from gitcp.store.git.objects import Batch, Objects
+from gitcp.store.git.cat_file import Batch
+from gitcp.store.git.objects import Objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
