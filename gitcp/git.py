@@ -16,7 +16,7 @@ from gitcp.errors import GitError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Generator, Iterable, Iterator, Mapping
     from typing import Self
 
 # Never page, never prompt, never translate, never take a lock merely to read, never
@@ -67,6 +67,31 @@ class Running:
     def pipes(self) -> tuple[int, int]:
         """(its stdin, its stdout), for a caller that converses; finish() still ends it."""
         return self._in, self._out
+
+    def records(self, sep: bytes = b"\0") -> Generator[bytes, None, None]:
+        """The records git prints, each ended by the one byte sep, as it prints them.
+
+        Memory stays flat however many there are.  Raises GitError behind the last one unless
+        the status is 0.  A caller that stops early closes the generator: git then ends at its
+        next write.
+        """
+        begun: list[bytes] = []
+        try:
+            while data := os.read(self._out, 1 << 16):
+                if sep in data:
+                    *whole, rest = (b"".join(begun) + data).split(sep)
+                    yield from whole
+                    begun = [rest]
+                else:
+                    begun.append(data)
+            if rest := b"".join(begun):
+                yield rest
+        except GeneratorExit:
+            os.close(self._out)
+            os.close(self._err)
+            os.waitpid(self.pid, 0)
+            raise
+        self.finish()
 
     def _communicate(self, stdin: bytes) -> tuple[bytes, bytes]:
         # Reading and writing are interleaved: writing everything first deadlocks as
@@ -147,6 +172,10 @@ class Git:
         """The records git printed, separated by sep (NUL: pass -z to git)."""
         _, out = self.run(*args)
         return out.removesuffix(sep).split(sep) if out else []
+
+    def stream(self, *args: str | bytes, sep: bytes = b"\0") -> Iterator[bytes]:
+        """As lines(), one record at a time while git still runs (Running.records)."""
+        return self.start(*args).records(sep)
 
     def test(self, *args: str | bytes) -> bool:
         """A yes/no question: status 0 is yes, 1 is no, all else is an error."""

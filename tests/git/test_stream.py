@@ -1,0 +1,36 @@
+"""What git prints, record by record while it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gitcp.errors import GitError
+from gitcp.git import Git
+
+
+def test_records_come_as_git_prints_them_however_long(repo: Path) -> None:
+    content = [b"x" * 70_000, b"", b"last without an end"]
+    (repo / "big").write_bytes(b"\n".join(content))
+    assert list(Git().stream("cat-file", "blob", _hash(repo / "big"), sep=b"\n")) == content
+
+
+def test_a_failure_is_told_behind_what_came_before_it(repo: Path) -> None:
+    with pytest.raises(GitError, match="nothing-of-this-name"):
+        list(Git().stream("log", "--format=%H", "nothing-of-this-name"))
+
+
+def test_who_stops_early_leaves_no_process_behind(repo: Path) -> None:
+    running = Git().start("log", "--format=%H", "HEAD")
+    records = running.records(b"\n")
+    assert len(next(records)) == 40
+    records.close()
+    with pytest.raises(ProcessLookupError):
+        import os
+
+        os.kill(running.pid, 0)
+
+
+def _hash(path: Path) -> str:
+    return Git().out("hash-object", "-w", str(path)).decode()
