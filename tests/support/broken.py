@@ -122,6 +122,12 @@ def nobody(store: Store) -> None:
     store.marker.unlink()
 
 
+def only_stored(store: Store) -> None:
+    delete(store.stream)(store)
+    nobody(store)
+    store.forget(f"{V1}:{store.at}/0/full.jsonl")
+
+
 def scratch(store: Store) -> None:
     store.old("gitcp/tmp/git-1/ab/file")
     os.utime(store.git_dir / "gitcp/tmp/git-1", (1e9, 1e9))
@@ -175,15 +181,7 @@ STORED: dict[str, tuple[Broken, str, str]] = {
     "a note on no commit": (note("refs/heads/none", ""), "dangling-note", "warning"),
     "a branch that was not fetched": (delete(V1), "no-store", "warning"),
     "a blob that is gone": (
-        lambda s: s.forget(f"{V1}:{s.at}/0/full.jsonl"), "missing-object", "error"),
-    "a copy of a state that is gone": (
-        lambda s: s.forget(f"{s.stream}:.entire/metadata/s-one/state.json"),
-        "missing-object",
-        "error",
-    ),
-    "a tree that is gone": (lambda s: s.forget(f"{s.stream}:.entire"), "missing-object", "error"),
-    "a tip that is gone": (lambda s: s.forget(s.stream), "missing-object", "error"),
-    "a commit that is gone": (lambda s: s.forget(f"{s.stream}~1"), "missing-object", "error"),
+        lambda s: s.forget(f"{V1}:{s.at}/0/content_hash.txt"), "missing-object", "error"),
     "a ref that git cannot read": (
         append("refs/heads/entire/1111111-e3b0c4"), "bad-ref", "error"),
     "a ref at a file": (at_a_blob, "bad-ref", "error"),
@@ -201,6 +199,14 @@ STORED: dict[str, tuple[Broken, str, str]] = {
 }  # fmt: skip
 
 MENDED: dict[str, tuple[Broken, str]] = {
+    "a piece of a transcript that is gone": (only_stored, "missing-object"),
+    "a copy of a state that is gone": (
+        lambda s: s.forget(f"{s.stream}:.entire/metadata/s-one/state.json"), "broken-stream"),
+    "a tree that is gone": (lambda s: s.forget(f"{s.stream}:.entire"), "broken-stream"),
+    "a whole tree that is gone": (lambda s: s.forget(f"{s.stream}^{{tree}}"), "broken-stream"),
+    "a file that is gone": (lambda s: s.forget(f"{s.stream}:c.txt"), "broken-stream"),
+    "a tip that is gone": (lambda s: s.forget(s.stream), "broken-stream"),
+    "a commit that is gone": (lambda s: s.forget(f"{s.stream}~1"), "broken-stream"),
     "a state cut short": (lambda s: s.state.write_bytes(s.state.read_bytes()[:99]), "bad-state"),
     "a state of another session": (lambda s: s.edit_state(session_id="s-two"), "bad-state"),
     "a state that is gone": (lambda s: s.state.unlink(), "lost-state"),

@@ -13,7 +13,8 @@ import pytest
 from gitcp.core.upkeep import findings
 from gitcp.repo import Repo
 from gitcp.store.git.prefetch import Ahead
-from gitcp.store.upkeep import check_repair, check_store, check_transcript
+from gitcp.store.repair import repairs
+from gitcp.store.upkeep import check_store, check_transcript
 from gitcp.store.v1.transcript import content_hash
 from tests.support.broken import MENDED, STORED, Store
 from tests.support.checkpoints import git, unbundle
@@ -108,7 +109,7 @@ def test_a_file_that_is_young_again_is_put_back(store: Store) -> None:
     store.old("gitcp/tmp/1-2")
     path = store.git_dir / "gitcp/tmp/1-2"
     os.utime(path)
-    assert check_repair.remove(store.repo, str(path), 3600) == ""
+    assert repairs.remove(store.repo, str(path), 3600) == ""
     assert path.exists()
 
 

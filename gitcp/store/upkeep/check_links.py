@@ -19,11 +19,16 @@ _TRAILERS = ("-E", "--regexp-ignore-case", "--grep=^Entire-Checkpoint:", *commit
 
 def check(survey: Survey, stored: set[str]) -> Iterator[Finding]:
     """Every trailer of a commit on any branch, then every note; stored: the ids there are."""
+    try:
+        commits = commit_list.commits(survey.repo, (), _TRAILERS)
+    except Error as e:
+        yield finding("missing-object", "history", str(e))
+        return
     named = [
-        (commit["oid"], told["checkpoint_id"])
-        for commit in commit_list.commits(survey.repo, (), _TRAILERS)
-        for told in commit["checkpoints"]
-        if told["linked"] == "trailer"
+        (commit["oid"], link["checkpoint_id"])
+        for commit in commits
+        for link in commit["checkpoints"]
+        if link["linked"] == "trailer"
     ]
     lost = [(oid, name) for oid, name in named if name not in stored]
     if lost and not stored:

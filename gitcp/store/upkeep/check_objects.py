@@ -7,6 +7,7 @@ import re
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import GitError
 from gitcp.record import text
+from gitcp.store.repair import broken_streams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from gitcp.core.upkeep.findings import Finding
     from gitcp.store.upkeep.survey import Survey
 
-_WALK = ("rev-list", "--objects", "--missing=print", "--stdin")
+_WALK = (*broken_streams.WALK, "--stdin")
 # Files that hold what was said: of a session directory on v1, and of one on a stream.
 _SAID = re.compile(
     r"(?:[0-9a-f]{2}/[0-9a-f]{10}/|\.entire/metadata/[^/]+/)"
@@ -24,33 +25,61 @@ _SAID = re.compile(
 
 
 def check(survey: Survey, extra: Sequence[str], secrets: bool) -> Iterator[Finding]:
-    """The refs, then the objects behind them and behind extra, refs of remotes."""
-    gone = survey.missing()
-    for ref in gone:
-        oid = survey.refs[ref]
-        yield finding("missing-object", ref, f"its commit '{oid}' is missing", oid=oid)
-    wanted = [ref for ref in survey.refs if ref not in gone]
-    for ref in wanted:
-        found = survey.objects.read(survey.refs[ref])
-        if found and found[1] != "commit":
-            yield finding("bad-ref", ref, f"it is at a {found[1]}", oid=found[0])
-    if not wanted and not extra:
+    """The refs, then the objects behind them and behind extra, refs of remotes.
+
+    A stream that lacks objects comes first: whoever takes the finding may repair it at once.
+    """
+    walked = _walked(survey, [*survey.refs, *extra])
+    if walked is None or walked[0] or survey.missing():
+        lame = list(broken_streams.broken(survey.repo, list(survey.refs)))
+        for ref, count in lame:
+            reason = f"{count} objects that it needs are missing"
+            yield finding("broken-stream", ref, reason)
+        survey.objects.forget()
+        survey.renew()
+        whole = [ref for ref in survey.refs if ref not in dict(lame)]
+        yield from _refs(survey, whole)
+        walked = _walked(survey, [*whole, *extra])
+    else:
+        yield from _refs(survey, list(survey.refs))
+    if walked is None:
+        yield finding("missing-object", "history", "a commit of it is missing")
         return
-    stdin = "".join(f"{name}\n" for name in [*wanted, *extra])
+    for oid in walked[0]:
+        yield finding("missing-object", oid, "a ref of ours needs it", oid=oid)
+    if secrets:
+        yield from _secrets(survey, walked[1])
+
+
+def _refs(survey: Survey, names: Sequence[str]) -> Iterator[Finding]:
+    for ref in names:
+        oid = survey.refs[ref]
+        answer = survey.objects.read(oid)
+        if answer is None:
+            yield finding("missing-object", ref, f"its commit '{oid}' is missing", oid=oid)
+        elif answer[1] != "commit":
+            yield finding("bad-ref", ref, f"it is at a {answer[1]}", oid=oid)
+
+
+def _walked(survey: Survey, names: Sequence[str]) -> tuple[list[str], dict[str, str]] | None:
+    """(missing oids, oid -> path of blobs that hold what was said); None where git ends at a
+    missing commit in the middle of a history."""
+    gone = survey.missing()
+    stdin = "".join(f"{name}\n" for name in names if name not in gone)
+    if not stdin:
+        return [], {}
     try:
         _, out = survey.repo.git.run(*_WALK, stdin=stdin.encode("utf-8", "surrogateescape"))
-    except GitError as e:  # git ends at a missing commit in the middle of a history
-        why = e.said.removeprefix("fatal: ").partition("\n")[0]
-        yield finding("missing-object", "history", why)
-        return
-    said = {}
+    except GitError:
+        return None
+    missing, said = [], {}
     for line in text(out).splitlines():
         oid, _, path = line.partition(" ")
         if oid.startswith("?"):
-            yield finding("missing-object", oid[1:], "a ref of ours needs it", oid=oid[1:])
-        elif secrets and _SAID.fullmatch(path):
+            missing.append(oid[1:])
+        elif _SAID.fullmatch(path):
             said[oid] = path
-    yield from _secrets(survey, said)
+    return missing, said
 
 
 def _secrets(survey: Survey, said: dict[str, str]) -> Iterator[Finding]:

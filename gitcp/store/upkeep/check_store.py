@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gitcp.store.git.prefetch import Ahead
+from gitcp.store.repair import repairs
 from gitcp.store.upkeep import (
     check_committed,
     check_files,
     check_links,
     check_objects,
-    check_repair,
     check_states,
 )
 from gitcp.store.upkeep.survey import Survey
@@ -31,7 +31,7 @@ def check(repo: Repo, *, secrets: bool = False, repair: bool = False) -> Iterato
     with Ahead(repo) as objects:
         survey = Survey(repo, objects)
         for found in _all(survey, secrets):
-            yield check_repair.repaired(repo, objects, found) if repair else found
+            yield repairs.repaired(repo, objects, found) if repair else found
 
 
 def _all(survey: Survey, secrets: bool) -> Iterator[Finding]:

@@ -9,9 +9,10 @@ import os
 
 from gitcp.errors import Moved
 from gitcp.store.git import refs
+from gitcp.store.repair import repairs
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
-from gitcp.store.upkeep import check_files, check_repair, orphans
+from gitcp.store.upkeep import check_files, orphans
 from gitcp.store.upkeep.survey import listed
 
 TYPE_CHECKING = False
@@ -97,7 +98,7 @@ def _same(state: State, found: Finding) -> bool:
 def _file(repo: Repo, found: Finding, there: set[str]) -> bool:
     path = found["subject"]
     if found["kind"] == "leftover":
-        return bool(check_repair.remove(repo, path, check_files.SCRATCH_AGE))
+        return bool(repairs.remove(repo, path, check_files.SCRATCH_AGE))
     if orphans.owners(os.path.basename(path)) & there:
         return False
     try:

@@ -33,6 +33,14 @@ class Survey:
 
     def __init__(self, repo: Repo, objects: Ahead) -> None:
         self.repo, self.objects = repo, objects
+        self.states = [_state(repo, name) for name in states.names(repo)]
+        names = listed(repo.shared("open"))
+        self.markers: dict[str, Open | None] = {name: markers.of(repo, name) for name in names}
+        self.renew()
+
+    def renew(self) -> None:
+        """Read the refs and the streams again: some may have been repaired."""
+        repo = self.repo
         self.refs: dict[str, str] = {}
         self.held: set[str] = set()
         for line in repo.git.lines("for-each-ref", _FORMAT, *_OURS, sep=b"\n"):
@@ -44,9 +52,6 @@ class Survey:
         self._metadata: dict[str, set[str]] = {}
         self.strangers: list[str] = []
         self._read_tips()
-        self.states = [_state(repo, name) for name in states.names(repo)]
-        names = listed(repo.shared("open"))
-        self.markers: dict[str, Open | None] = {name: markers.of(repo, name) for name in names}
 
     def missing(self) -> list[str]:
         """The refs whose object is not there."""

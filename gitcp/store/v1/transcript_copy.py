@@ -46,9 +46,9 @@ class Copy:
     def size(self) -> int:
         return int(self.known.get("size", 0))
 
-    def read(self, start: int = 0) -> bytes:
-        """The copy from byte start on."""
-        return read(self.fd, start, self.size) if self.fd >= 0 else b""
+    def read(self, start: int = 0, end: int | None = None) -> bytes:
+        """The copy from byte start on, to end."""
+        return read(self.fd, start, self.size if end is None else end) if self.fd >= 0 else b""
 
     def append(self, data: bytes) -> None:
         """Add data; what a killed process left behind the end is overwritten."""

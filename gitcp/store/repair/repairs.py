@@ -6,6 +6,8 @@ import os
 
 from gitcp.core.upkeep.findings import CODES
 from gitcp.errors import Busy, Error, Moved
+from gitcp.store.repair import broken_streams
+from gitcp.store.repair.written_again import write_again
 from gitcp.store.session import markers, recall
 from gitcp.store.session import state as states
 from gitcp.store.stream import checkpoint, shadow_refs
@@ -39,6 +41,10 @@ def _repair(repo: Repo, objects: Objects, found: Finding) -> str:
         return remove(repo, subject, check_files.LOCK_AGE)
     if found["kind"] == "leftover":
         return remove(repo, subject, check_files.SCRATCH_AGE)
+    if found["kind"] == "broken-stream":
+        return broken_streams.mend(repo, objects, subject)
+    if found["kind"] == "missing-object":
+        return "wrote it again" if write_again(repo, objects, {found.get("oid", "")}) else ""
     with states.held(repo, [subject]):
         if found["kind"] == "old-state":
             return _newer(repo, objects, subject, found["ref"])

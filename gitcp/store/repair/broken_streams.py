@@ -1,0 +1,188 @@
+"""Streams that lack objects: built again from what is there, or set aside, so that git can work.
+
+A prune at the wrong moment, a disk or a hand may take any object of a stream.  What is left of
+its checkpoints is kept, each commit under its message; what its sessions' states know besides
+is put in again.  A stream of which nothing is known any more is noted and let go.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gitcp.core.git import ids
+from gitcp.errors import GitError
+from gitcp.lock import exclusive
+from gitcp.record import raw, text
+from gitcp.store.git import refs
+from gitcp.store.git.commit import parse_commit, read_commit, write_commit
+from gitcp.store.repair.rebuilt_tree import Rebuilder
+from gitcp.store.repair.written_again import write_again
+from gitcp.store.session import session_read
+from gitcp.store.stream import shadow_refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.commit import Commit
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session.state import State
+
+    Named = list[tuple[State, dict[str, Any]]]  # a state, and what it says of the stream
+
+WALK = ("rev-list", "--objects", "--missing=print")
+
+
+def is_stream(ref: str) -> bool:
+    """Whether a ref has the name of a stream."""
+    return ref.startswith(shadow_refs.ARCHIVE) or ids.parse_shadow(ref) is not None
+
+
+def lacking(repo: Repo, name: str, *options: str) -> set[str]:
+    """The oids of objects that a ref or commit needs and that are missing; one that git cannot
+    even walk is in it itself."""
+    try:
+        _, out = repo.git.run(*WALK, *options, "--end-of-options", name)
+    except GitError:
+        return {refs.read(repo, name) or name}
+    return {text(line[1:]) for line in out.splitlines() if line.startswith(b"?")}
+
+
+def mend(repo: Repo, objects: Objects, ref: str) -> str:
+    """Make a stream whole again; what was done, '' where it is whole or the person's."""
+    parsed = ids.parse_shadow(ref) or ids.parse_shadow(_archived(ref))
+    home = (parsed and parsed["worktree"]) or repo.worktree_hash
+    with exclusive(repo, f"stream-{home}"):
+        old = refs.read(repo, ref)
+        gone = lacking(repo, ref) if old else set()
+        if old is None or not gone:
+            return ""
+        if (again := write_again(repo, objects, gone)) and not lacking(repo, ref):
+            return f"wrote {len(again)} missing objects again"
+        log = _log(repo, ref)
+        commits = _chain(objects, [old, *log])
+        named = _named(repo, objects, ref, commits)
+        if not commits and not named and not ref.startswith(shadow_refs.ARCHIVE):
+            return ""  # nothing says that it is ours
+        kept = _note(repo, ref, old, log)
+        rebuilder = Rebuilder(repo, objects)
+        tip = _rebuild(repo, rebuilder, commits)
+        tip = _complete(repo, objects, rebuilder, ref, tip, named)
+        refs.update(repo, [(ref, tip, old)], "gitcp: fsck")
+        _forget(repo, {ref, f"refs/heads/{_archived(ref)}"})
+        return _report(commits, rebuilder, tip, kept)
+
+
+def _archived(ref: str) -> str:
+    return "entire/" + ref.removeprefix(shadow_refs.ARCHIVE).rpartition("/")[0]
+
+
+def _log(repo: Repo, ref: str) -> list[str]:
+    """Where a ref was before, newest first, as its reflog has it."""
+    try:
+        with open(os.path.join(os.fsencode(repo.common), b"logs", raw(ref)), "rb") as f:
+            lines = f.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+    return [oid for line in reversed(lines) for oid in reversed(line.split(" ", 2)[:2])]
+
+
+def _forget(repo: Repo, names: set[str]) -> None:
+    """Empty the reflogs of a branch, or of the one an archive came from: they would still name
+    what git cannot read."""
+    for ref in names:
+        if os.path.exists(os.path.join(os.fsencode(repo.common), b"logs", raw(ref))):
+            repo.git.run("reflog", "expire", "--expire=all", "--expire-unreachable=all", ref)
+
+
+def _chain(objects: Objects, tips: list[str]) -> list[Commit]:
+    """The checkpoints down from the first of tips that can be read, newest first."""
+    chain: list[Commit] = []
+    for oid in dict.fromkeys(tips):
+        commit = _checkpoint(objects, oid)
+        while commit:
+            chain.append(commit)
+            commit = _checkpoint(objects, commit["parents"][0]) if commit["parents"] else None
+        if chain:
+            break
+    return chain
+
+
+def _checkpoint(objects: Objects, oid: str) -> Commit | None:
+    answer = objects.read(oid)
+    commit = parse_commit(oid, answer[2]) if answer and answer[1] == "commit" else None
+    session = shadow_refs.trailer(commit["message"], "Entire-Session") if commit else ""
+    return commit if session else None
+
+
+def _named(repo: Repo, objects: Objects, ref: str, commits: list[Commit]) -> Named:
+    """What states say of a stream: by its id; where no commit tells that, of the streams that
+    had this name and stand nowhere else."""
+    known = shadow_refs.trailer(commits[0]["message"], "Gitcp-Stream") if commits else ""
+    there = {tip["stream"] for tip in shadow_refs.listing(repo, objects) if tip["ref"] != ref}
+    name = _archived(ref) if ref.startswith(shadow_refs.ARCHIVE) else ref
+    return [
+        (state, stream)
+        for state in session_read.every(repo)
+        for stream in state["streams"]
+        if stream["id"] == known
+        or (not known and stream["ref"].endswith(name) and stream["id"] not in there)
+    ]
+
+
+def _note(repo: Repo, ref: str, old: str, log: list[str]) -> str:
+    """Write down what a ref was; the path of the note."""
+    path = repo.shared("corrupt", f"{ref.replace('/', '%')}.{time.time_ns()}")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "x") as f:
+        f.writelines(f"{line}\n" for line in [f"{ref} {old}", *log])
+    return path
+
+
+def _rebuild(repo: Repo, rebuilder: Rebuilder, commits: list[Commit]) -> str | None:
+    tip = None
+    for commit in reversed(commits):
+        tip = rebuilder.commit(commit, tip, lacking(repo, commit["oid"], "--no-walk"))
+    return tip
+
+
+def _complete(
+    repo: Repo, objects: Objects, rebuilder: Rebuilder, ref: str, tip: str | None, named: Named
+) -> str | None:
+    """The tip with what the states know of it; without a tip, a first checkpoint of theirs."""
+    if not named:
+        return tip
+    commit = read_commit(objects, tip) if tip else None
+    state, stream = named[-1]
+    base = read_commit(objects, str(stream.get("base_commit") or ""))
+    before = commit["tree"] if commit else base["tree"] if base else None
+    tree = rebuilder.with_states(before, named, everything=commit is None)
+    if commit and tree == commit["tree"]:
+        return tip
+    lines = [
+        f"Entire-Metadata: {shadow_refs.METADATA}{state['session_id']}",
+        f"Entire-Session: {state['session_id']}",
+        "Entire-Strategy: manual-commit",
+        f"Base-Commit: {base['oid'] if base else shadow_refs.zeros(repo)}",
+        f"Gitcp-Stream: {stream['id']}",
+    ]
+    message = "\n".join(["Rebuilt from what was left of it", "", *lines])
+    return write_commit(objects, repo, tree, [tip] if tip else [], message)
+
+
+def _report(commits: list[Commit], rebuilder: Rebuilder, tip: str | None, kept: str) -> str:
+    if tip is None:
+        return f"nothing of it could be read: removed, noted in '{kept}'"
+    lost = sorted(rebuilder.lost)
+    rest = f"; lost: {' '.join(lost[:10])}{' ...' if lost[10:] else ''}" if lost else ""
+    return f"built it again from {len(commits)} checkpoints and its states{rest}"
+
+
+def broken(repo: Repo, names: list[str]) -> Iterator[tuple[str, int]]:
+    """(ref, how many objects it lacks) of the streams among names that lack any."""
+    for ref in names:
+        if is_stream(ref) and (gone := lacking(repo, ref)):
+            yield ref, len(gone)
