@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import sys
+from gitcp.console import stage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from gitcp.console.cli import Parser
-    from gitcp.record import Record, Stage
+    from gitcp.record import Record
     from gitcp.store.git.refs import Edit
 
 
-def parser() -> Parser:
-    """No options: the commit and the base it left are in the match record."""
-    from gitcp.console import cli
-
-    return cli.Parser("gitcp-carry-forward", "Move streams on to a new commit.")
-
-
-def bind(argv: Sequence[str]) -> Stage:
+def _forward(records: Iterable[Record]) -> Iterator[Record]:
     """After a match record's commit the streams of its old base move on; each ref edit is
     passed on as a ref record."""
-    if argv:
-        parser().parse_args(argv)
-    return _forward
-
-
-def _forward(records: Iterable[Record]) -> Iterator[Record]:
     for record in records:
         yield record
         if record.get("type") == "match" and record.get("commit") and "old" in record:
@@ -50,7 +36,4 @@ def _moves(match: Record) -> list[Edit]:
         return carry_forward.forward(ctx.repo, ctx.objects, match["old"], made, settled)
 
 
-def main() -> int:
-    from gitcp.console import cli
-
-    return cli.filter_main(bind, sys.argv[1:])
+parser, bind, main = stage.plain("carry-forward", _forward)

@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 import os
-import sys
+
+from gitcp.console import stage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from gitcp.console.cli import Parser
-    from gitcp.record import Record, Stage
+    from gitcp.record import Record
     from gitcp.repo import Repo
 
 _KEPT = ("scissors", "whitespace", "verbatim")  # ways of cleaning up that leave comments
 
 
-def parser() -> Parser:
-    """No options: the file is in the event of commit-msg."""
-    from gitcp.console import cli
-
-    return cli.Parser("gitcp-check-message", "Empty a message that is nothing but our trailer.")
-
-
-def bind(argv: Sequence[str]) -> Stage:
+def _messages(records: Iterable[Record]) -> Iterator[Record]:
     """The file of a commit-msg event is emptied where git would otherwise take our trailer
     for a message: an empty message aborts, as the person meant it to."""
-    if argv:
-        parser().parse_args(argv)
-    return _messages
-
-
-def _messages(records: Iterable[Record]) -> Iterator[Record]:
     from gitcp.repo import Repo
 
     for record in records:
@@ -84,7 +71,4 @@ def _read(path: str) -> bytes:
         return b""
 
 
-def main() -> int:
-    from gitcp.console import cli
-
-    return cli.filter_main(bind, sys.argv[1:])
+parser, bind, main = stage.plain("check-message", _messages)

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import sys
+from gitcp.console import stage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from gitcp.console.cli import Parser
-    from gitcp.record import Record, Stage
-
-
-def parser() -> Parser:
-    """No options: commit, id and sessions are in the match record."""
-    from gitcp.console import cli
-
-    return cli.Parser("gitcp-condense", "Write the sessions of a commit to the permanent store.")
-
-
-def bind(argv: Sequence[str]) -> Stage:
-    """A match record of post-commit is condensed onto v1, or dismissed, and passed on."""
-    if argv:
-        parser().parse_args(argv)
-    return _condense
+    from gitcp.record import Record
 
 
 def _condense(records: Iterable[Record]) -> Iterator[Record]:
+    """A match record of post-commit is condensed onto v1, or dismissed, and passed on."""
     for record in records:
         if record.get("type") == "match" and record.get("commit") and "old" in record:
             _one(record)
@@ -54,7 +40,4 @@ def _one(match: Record) -> None:
         ctx.leave()  # streams move on from what the states on disk say
 
 
-def main() -> int:
-    from gitcp.console import cli
-
-    return cli.filter_main(bind, sys.argv[1:])
+parser, bind, main = stage.plain("condense", _condense)

@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-import sys
+from gitcp.console import stage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from gitcp.console.cli import Parser
     from gitcp.context import Context
-    from gitcp.record import Record, Stage
+    from gitcp.record import Record
 
 
 _STARTS = ("session-start", "turn-start")
 
 
-def parser() -> Parser:
-    """No options: whose turn ended is in the event."""
-    from gitcp.console import cli
-
-    return cli.Parser("gitcp-finalize", "Complete the transcripts of a turn's checkpoints.")
-
-
-def bind(argv: Sequence[str]) -> Stage:
+def _finalize(records: Iterable[Record]) -> Iterator[Record]:
     """An event's session gets its turn's committed checkpoints finalized; where a session
     starts, also those of sessions whose agent died."""
-    if argv:
-        parser().parse_args(argv)
-    return _finalize
-
-
-def _finalize(records: Iterable[Record]) -> Iterator[Record]:
     from gitcp import context
 
     for record in records:
@@ -63,7 +49,4 @@ def _one(ctx: Context, session_id: str) -> list[Record]:
     return [{"type": "checkpoint", "checkpoint_id": i, "session_id": session_id} for i in done]
 
 
-def main() -> int:
-    from gitcp.console import cli
-
-    return cli.filter_main(bind, sys.argv[1:])
+parser, bind, main = stage.plain("finalize", _finalize)

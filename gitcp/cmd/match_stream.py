@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import sys
+from gitcp.console import stage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from gitcp.console.cli import Parser
-    from gitcp.record import Record, Stage
-
-
-def parser() -> Parser:
-    """No options: the decision's settings are gitcp.streams and gitcp.suffix-match."""
-    from gitcp.console import cli
-
-    return cli.Parser("gitcp-match-stream", "Decide which stream a turn belongs to.")
-
-
-def bind(argv: Sequence[str]) -> Stage:
-    """Each turn-start event gets its verdict, kept in the session's state and passed on."""
-    if argv:
-        parser().parse_args(argv)
-    return _verdicts
+    from gitcp.record import Record
 
 
 def _verdicts(records: Iterable[Record]) -> Iterator[Record]:
+    """Each turn-start event gets its verdict, kept in the session's state and passed on."""
     for record in records:
         told = record.get("type") == "event" and "dirty" in record
         matched = list(_decide(record)) if told else []
@@ -48,7 +34,4 @@ def _decide(event: Record) -> Iterator[Record]:
     yield {"type": "match", "session_id": event["session_id"], **verdict}
 
 
-def main() -> int:
-    from gitcp.console import cli
-
-    return cli.filter_main(bind, sys.argv[1:])
+parser, bind, main = stage.plain("match-stream", _verdicts)

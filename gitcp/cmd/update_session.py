@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
+
+from gitcp.console import stage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from gitcp.console.cli import Parser
     from gitcp.context import Context
-    from gitcp.record import Record, Stage
+    from gitcp.record import Record
     from gitcp.store.session.state import State
 
 
-def parser() -> Parser:
-    """No options: what happens is in the events."""
-    from gitcp.console import cli
-
-    return cli.Parser("gitcp-update-session", "Take an event into the state of its session.")
-
-
-def bind(argv: Sequence[str]) -> Stage:
-    """Each event record is taken into its session's state and passed on."""
-    if argv:
-        parser().parse_args(argv)
-    return _events
-
-
 def _events(records: Iterable[Record]) -> Iterator[Record]:
+    """Each event record is taken into its session's state and passed on."""
     for record in records:
         if record.get("type") == "event" and record.get("session_id"):
             yield from _event(record)
@@ -171,7 +158,4 @@ _HANDLERS = {
 }
 
 
-def main() -> int:
-    from gitcp.console import cli
-
-    return cli.filter_main(bind, sys.argv[1:])
+parser, bind, main = stage.plain("update-session", _events)

@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import sys
+from gitcp.console import stage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from gitcp.console.cli import Parser
-    from gitcp.record import Record, Stage
+    from gitcp.record import Record
     from gitcp.repo import Repo
 
 
-def parser() -> Parser:
-    """No options: whose checkpoint and why is in the event."""
-    from gitcp.console import cli
-
-    return cli.Parser("gitcp-write-checkpoint", "Write a temporary checkpoint onto its stream.")
-
-
-def bind(argv: Sequence[str]) -> Stage:
-    """Each event gets a checkpoint of its session's work so far, if there is new work."""
-    if argv:
-        parser().parse_args(argv)
-    return _checkpoints
-
-
 def _checkpoints(records: Iterable[Record]) -> Iterator[Record]:
+    """Each event gets a checkpoint of its session's work so far, if there is new work."""
     for record in records:
         # The checkpoint comes before the stages that follow hear of the event: they end the turn.
         told = record.get("type") == "event" and record.get("session_id")
@@ -72,7 +58,4 @@ def _commits(repo: Repo) -> bool:
     return auto_commit.strategy(repo) == auto_commit.AUTO
 
 
-def main() -> int:
-    from gitcp.console import cli
-
-    return cli.filter_main(bind, sys.argv[1:])
+parser, bind, main = stage.plain("write-checkpoint", _checkpoints)

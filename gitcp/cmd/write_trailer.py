@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import os
-import sys
+
+from gitcp.console import stage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from gitcp.console.cli import Parser
-    from gitcp.record import Record, Stage
+    from gitcp.record import Record
     from gitcp.repo import Repo
 
 
-def parser() -> Parser:
-    """No options: file and ids are in the match record."""
-    from gitcp.console import cli
-
-    return cli.Parser("gitcp-write-trailer", "Write the checkpoint id into a commit message.")
-
-
-def bind(argv: Sequence[str]) -> Stage:
-    """The message file a match record names (args) gets a trailer for each of its ids."""
-    if argv:
-        parser().parse_args(argv)
-    return _trailers
-
-
 def _trailers(records: Iterable[Record]) -> Iterator[Record]:
+    """The message file a match record names (args) gets a trailer for each of its ids."""
     for record in records:
         if record.get("type") == "match" and record.get("args"):
             _write(record)
@@ -107,7 +94,4 @@ def _agreed(repo: Repo, match: Record) -> bool:
         return True
 
 
-def main() -> int:
-    from gitcp.console import cli
-
-    return cli.filter_main(bind, sys.argv[1:])
+parser, bind, main = stage.plain("write-trailer", _trailers)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from gitcp.core.git import ids
-from gitcp.errors import Moved
-from gitcp.lock import exclusive
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, write_commit
 from gitcp.store.git.tree import TREE, edit_tree, read_tree, walk
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
 REF = "refs/notes/gitcp"
 KEY = "Entire-Checkpoint"
-_TRIES = 20
 
 
 def add(repo: Repo, objects: Objects, commit: str, checkpoint_id: str) -> None:
@@ -28,31 +25,27 @@ def add(repo: Repo, objects: Objects, commit: str, checkpoint_id: str) -> None:
     `git notes append` has no compare and swap (git.md §6), so this goes by our own lock.
     """
     line = f"{KEY}: {ids.checkpoint_id(checkpoint_id)}"
-    for left in reversed(range(_TRIES)):
-        with exclusive(repo, "notes"):
-            tip = read_commit(objects, REF)
-            tree = tip["tree"] if tip else None
-            path, entry = _find(objects, tree, commit)
-            old = objects.need(entry[1], "blob") if entry else b""
-            if line.encode() in old.split(b"\n"):
-                return
-            text = old.rstrip(b"\n") + b"\n\n" if old.strip() and KEY.encode() not in old else old
-            if text and not text.endswith(b"\n"):
-                text += b"\n"
-            blob = objects.write("blob", text + line.encode() + b"\n")
-            made = edit_tree(objects, tree, {path: ("100644", blob)})
-            parents = [tip["oid"]] if tip else []
-            oid = write_commit(objects, repo, made, parents, "Notes added by gitcp")
-            from gitcp.store.v1.committed_write import announce
 
-            announce(repo)
-            try:
-                refs.update(repo, [(REF, oid, tip["oid"] if tip else None)], "gitcp: note")
-            except Moved:  # by a stranger: ours wait for the lock
-                if not left:
-                    raise
-            else:
-                return
+    def attempt() -> None:
+        tip = read_commit(objects, REF)
+        tree = tip["tree"] if tip else None
+        path, entry = _find(objects, tree, commit)
+        old = objects.need(entry[1], "blob") if entry else b""
+        if line.encode() in old.split(b"\n"):
+            return
+        text = old.rstrip(b"\n") + b"\n\n" if old.strip() and KEY.encode() not in old else old
+        if text and not text.endswith(b"\n"):
+            text += b"\n"
+        blob = objects.write("blob", text + line.encode() + b"\n")
+        made = edit_tree(objects, tree, {path: ("100644", blob)})
+        parents = [tip["oid"]] if tip else []
+        oid = write_commit(objects, repo, made, parents, "Notes added by gitcp")
+        from gitcp.store.v1.committed_write import announce
+
+        announce(repo)
+        refs.update(repo, [(REF, oid, tip["oid"] if tip else None)], "gitcp: note")
+
+    refs.again(repo, "notes", attempt)
 
 
 def read(repo: Repo, objects: Objects, commit: str) -> list[str]:

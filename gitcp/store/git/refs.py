@@ -6,15 +6,18 @@ import os
 import re
 
 from gitcp.errors import Error, GitError, Moved
+from gitcp.lock import exclusive
 from gitcp.record import raw, text
 from gitcp.store.git import keep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
 
     from gitcp.repo import Repo
 
+    Result = TypeVar("Result")
     Edit = tuple[str, str | None, str | None]  # ref, new oid or None, old oid or None
 
 # The person's reference-transaction hook is not for our plumbing; time-outs: git.md §2.
@@ -22,6 +25,7 @@ _WAYS = (
     "-c core.hooksPath=/dev/null -c core.fsync=reference"
     " -c core.filesRefLockTimeout=2000 -c core.packedRefsTimeout=5000"
 )
+_TRIES = 20
 _MOVED = r"cannot lock ref '(.*?)': (?:is at (\w+) but expected (\w+))?"
 _PRUNED = 3  # tries after a prune took what the ref is to name
 _RETRY = ("but expected", "reference already exists", "unable to resolve reference")
@@ -56,6 +60,22 @@ def update(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
         except GitError as e:
             if not (left and _healed(repo, e)):
                 raise _explain(repo, e, edits) from None
+
+
+def again(repo: Repo, lock: str, attempt: Callable[[], Result]) -> Result:
+    """What attempt() returns: it reads a ref, builds on it and moves it, all under our lock.
+
+    Whoever of us moves the ref waits for that lock; where a stranger moved it meanwhile
+    (Moved), all of it is done again, a few times.
+    """
+    for left in reversed(range(_TRIES)):
+        try:
+            with exclusive(repo, lock):
+                return attempt()
+        except Moved:
+            if not left:
+                raise
+    raise AssertionError
 
 
 def _healed(repo: Repo, e: GitError) -> bool:

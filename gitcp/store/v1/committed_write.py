@@ -11,8 +11,6 @@ import os
 from gitcp.core.git import ids
 from gitcp.core.transcript import chunks
 from gitcp.core.v1 import summary
-from gitcp.errors import Moved
-from gitcp.lock import exclusive
 from gitcp.record import raw
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, write_commit
@@ -48,7 +46,6 @@ if TYPE_CHECKING:
     Prepared = tuple[str, SessionData, dict[str, Entry], dict[str, Entry]]
 
 REF = "refs/heads/entire/checkpoints/v1"
-_TRIES = 20
 
 
 def write(
@@ -65,23 +62,19 @@ def write(
     when the lock or the ref cannot be had.
     """
     prepared = [_prepare(objects, cid, data) for cid, data in items]
-    for left in reversed(range(_TRIES)):
-        with exclusive(repo, "v1"):
-            old, tip = base(repo, objects)
-            tree = _tree(objects, tip["tree"] if tip else None, prepared)
-            if tip and old and tree == tip["tree"]:
-                return old
-            parents = [tip["oid"]] if tip else []
-            oid = write_commit(objects, repo, tree, parents, message(items, subject))
-            announce(repo)
-            try:
-                refs.update(repo, [(REF, oid, old)], "gitcp: checkpoint")
-            except Moved:  # by a stranger: ours wait for the lock
-                if not left:
-                    raise
-            else:
-                return oid
-    raise AssertionError
+
+    def attempt() -> str:
+        old, tip = base(repo, objects)
+        tree = _tree(objects, tip["tree"] if tip else None, prepared)
+        if tip and old and tree == tip["tree"]:
+            return old
+        parents = [tip["oid"]] if tip else []
+        oid = write_commit(objects, repo, tree, parents, message(items, subject))
+        announce(repo)
+        refs.update(repo, [(REF, oid, old)], "gitcp: checkpoint")
+        return oid
+
+    return refs.again(repo, "v1", attempt)
 
 
 def base(repo: Repo, objects: Objects) -> tuple[str | None, Commit | None]:

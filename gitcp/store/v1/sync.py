@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 
 from gitcp import trace
-from gitcp.errors import Error, Moved
+from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.store.git import notes, refs
 from gitcp.store.v1 import committed_write, merge_histories, push_check
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 REFS = (committed_write.REF, notes.REF)
 _LOCKS = {committed_write.REF: "v1", notes.REF: "notes"}
-_TRIES = 20
 
 
 def push(
@@ -90,26 +89,19 @@ def _bring(repo: Repo, objects: Objects, remote: Remote) -> None:
 
 def unite(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
     """Move ref on to what has its history and theirs (an oid); return that."""
-    for left in reversed(range(_TRIES)):
-        with exclusive(repo, _LOCKS[ref]):
-            ours = refs.read(repo, ref)
-            made = theirs
-            if ours:
-                made = merge_histories.histories(
-                    repo, objects, ours, theirs, notes=ref == notes.REF
-                )
-            if made == ours:
-                return made
+
+    def attempt() -> str:
+        ours = refs.read(repo, ref)
+        made = theirs
+        if ours:
+            made = merge_histories.histories(repo, objects, ours, theirs, notes=ref == notes.REF)
+        if made != ours:
             committed_write.announce(repo)
-            try:
-                refs.update(repo, [(ref, made, ours)], "gitcp: merge")
-            except Moved:
-                if not left:
-                    raise
-            else:
-                trace.note("sync", f"{ref} is now {made}")
-                return made
-    raise AssertionError
+            refs.update(repo, [(ref, made, ours)], "gitcp: merge")
+            trace.note("sync", f"{ref} is now {made}")
+        return made
+
+    return refs.again(repo, _LOCKS[ref], attempt)
 
 
 def _settle(repo: Repo, name: str, tips: Tips) -> None:
