@@ -35,3 +35,15 @@ def test_a_loose_ref_stands_before_a_packed_one(repo: Path) -> None:
     git("pack-refs", "--all")
     git("commit", "-q", "--allow-empty", "-m", "newer")
     assert refs.head(Repo.find()) == git("rev-parse", "HEAD")
+
+
+@pytest.mark.parametrize("how", ["move", "delete"])
+def test_a_ref_that_is_symbolic_is_changed_itself_and_never_what_it_names(
+    repo: Path, how: str
+) -> None:
+    git("symbolic-ref", "refs/heads/entire/x", "refs/heads/main")
+    before, other = git("rev-parse", "main"), git("rev-parse", "main~1")
+    new = other if how == "move" else None
+    refs.update(Repo.find(), [("refs/heads/entire/x", new, before)], "test")
+    assert git("rev-parse", "main") == before
+    assert refs.read(Repo.find(), "refs/heads/entire/x") == new

@@ -107,6 +107,10 @@ CASES: list[tuple[str, Entry, Staged, bool]] = [
     # deletions
     ("deleted by both", entry(None), change(P, None), True),
     ("deleted by both, away", away(None), change(P, None), True),
+    ("deleted, made executable by the person", entry(None), change(P, P, (FILE, EXEC)), False),
+    ("deleted, a symlink in its place", entry(None), change(P, text("p"), (FILE, LINK)), False),
+    ("deleted, a file where a symlink was", entry(None), change(P, text("p"), (LINK, FILE)), False),
+    ("deleted, made anew without a line", entry(None), change(None, b""), False),
     ("deleted by the person alone", entry(AGENT), change(P, None), False),
     ("a deletion undone", entry(None), change(P, text("p", "q", "x")), False),
     ("a deletion staged in part", entry(None), change(P, text("p")), True),

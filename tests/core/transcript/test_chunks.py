@@ -86,6 +86,24 @@ def test_a_name_tells_which_chunk_it_is(name: str, number: int | None) -> None:
     assert chunks.number(name) == number
 
 
+@pytest.mark.parametrize(
+    ("first_line", "path", "document"),
+    [
+        (b"{", "chat.jsonl", True),
+        (b"  {\r\n", "", True),
+        (b'{"type":"user"}', "chat.jsonl", False),
+        (b'{"type":"user"}', "chat.json", True),
+        (b'{"type":"user"}', "chat.json.jsonl", False),
+        (b"", "chat.jsonl", False),
+        (b"[", "", False),
+    ],
+)
+def test_a_document_is_known_by_its_name_or_by_its_first_line(
+    first_line: bytes, path: str, document: bool
+) -> None:
+    assert chunks.is_document(first_line, path) is document
+
+
 @pytest.mark.parametrize("data", [b'{"a":1}', b"", b"x\n" * 50, b"xxxxxxxxx\ny"])
 def test_a_document_is_cut_only_above_its_limit(
     data: bytes, monkeypatch: pytest.MonkeyPatch

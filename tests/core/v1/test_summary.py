@@ -71,6 +71,69 @@ def test_writing_a_session_again_keeps_what_only_the_old_metadata_says() -> None
     }
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "files"),
+    [
+        ({"files": {"a": 1}}, {"files": {"a": 2}}, {"a": 2}),
+        ({"files": {"a": 1}}, {}, {"a": 1}),
+        ({"files": "damaged"}, {"files": {"b": 2}}, {"b": 2}),
+        ({"files": {"a": 1}}, {"files": None}, None),
+        ({"files": {"a": 1}}, {"files": ["of", "another", "kind"]}, ["of", "another", "kind"]),
+        (None, {"files": {"b": 2}}, {"b": 2}),
+    ],
+)
+def test_the_files_of_both_writings_are_united_where_both_have_a_table(
+    old: dict[str, Any] | None, new: dict[str, Any], files: object
+) -> None:
+    assert summary.merged(old, new).get("files") == files
+
+
+@pytest.mark.parametrize(
+    ("names", "transcript"),
+    [
+        (["full.jsonl"], "full.jsonl"),
+        (["full.log"], "full.log"),
+        (["full.jsonl", "full.log"], "full.jsonl"),
+        ([], ""),
+    ],
+)
+def test_the_transcript_is_named_full_log_only_where_nothing_newer_is(
+    names: list[str], transcript: str
+) -> None:
+    where = f"/a1/b2c3d4e5f6/3/{transcript}" if transcript else ""
+    assert summary.paths(ID, 3, names)["transcript"] == where
+
+
+def test_what_has_its_present_key_is_not_read_under_its_former_one() -> None:
+    given = {
+        "checkpoints_count": 1,
+        "steps_count": 4,
+        "checkpoint_transcript_start": 2,
+        "transcript_lines_at_start": 7,
+        "agent": "Codex",
+        "agents": ["Claude Code"],
+    }
+    read = summary.modern(given)
+    assert (read["checkpoints_count"], read["agent"]) == (1, "Codex")
+    assert read["checkpoint_transcript_start"] == 2
+    assert "agent" not in summary.modern({"agents": []})
+
+
+def test_a_summary_written_again_keeps_its_strategy_and_what_it_counted() -> None:
+    old = {"strategy": "auto-commit", "checkpoints_count": 3, "files_touched": ["old"]}
+    again = summary.summarize(ID, old, [({"strategy": "manual-commit"}, [])])
+    assert (again["strategy"], again["checkpoints_count"]) == ("auto-commit", 3)
+    assert again["files_touched"] == ["old"]
+    assert summary.summarize(ID, old, [({"checkpoints_count": 5}, [])])["checkpoints_count"] == 5
+    assert summary.summarize(ID, None, [({}, [])])["checkpoints_count"] == 0
+
+
+@pytest.mark.parametrize(("size", "cut"), [(500, False), (501, True)])
+def test_a_prompt_of_500_bytes_is_not_cut_in_the_context(size: int, cut: bool) -> None:
+    text = summary.context(["x" * size]).rpartition("\n\n")[2]
+    assert text == ("x" * 500 + "..." if cut else "x" * size)
+
+
 def test_the_summary_counts_and_unites_its_sessions() -> None:
     session = {"strategy": "manual-commit", "branch": "main", "checkpoints_count": 2}
     sessions: list[summary.Session] = [

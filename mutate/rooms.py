@@ -1,0 +1,39 @@
+"""Which files hold rules, and which tests name the room a file is in."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+# Rooms of decisions are tried whole; of a room of the store every SPARSE-th mutation.
+DECISIONS = "decide message v1".split()
+RULES = """store/stream/place store/stream/carry_forward store/session/recall store/session/state
+store/link/condense store/link/commit_hooks store/git/refs""".split()
+SPARSE = 5
+# Rules that only whole stories tell apart, beside the tests of their own room.
+STORIES = ["tests/scenarios", "tests/link", "tests/session", "tests/stream"]
+TOLD_BY_STORIES = {"stream", "session", "link", "auto", "context"}
+
+
+def rules(top: Path) -> list[tuple[str, int]]:
+    """The files tried when none is named, each with: only every so many-th mutation of it."""
+    core, stores = top / "gitcp" / "core", [top / "gitcp" / f"{rule}.py" for rule in RULES]
+    decisions = [p for d in DECISIONS for p in sorted((core / d).glob("*.py")) if p.stat().st_size]
+    every = [*((p, 1) for p in decisions), *((p, SPARSE) for p in stores)]
+    return [(str(path.relative_to(top)), number) for path, number in every]
+
+
+def tests(top: Path, path: Path) -> list[str]:
+    """The test files that name the room of a file: by their folder, or by importing from it."""
+    _, *rooms = path.relative_to(top).parts[:-1]
+    folders = ["/".join(["tests", *rooms]), f"tests/{rooms[-1]}" if rooms else "tests/program"]
+    if rooms[:1] == ["store"] and rooms[-1] in TOLD_BY_STORIES:
+        folders += STORIES
+    found = [p for folder in dict.fromkeys(folders) for p in sorted((top / folder).glob("test_*"))]
+    package = r"\.".join(["gitcp", *rooms])
+    named = re.compile(rf"^from {package}(?:\.{path.stem})? import .*", re.M)
+    for other in sorted((top / "tests").rglob("test_*.py")):
+        lines = named.findall(other.read_text())
+        if any(path.stem in line for line in lines):
+            found.append(other)
+    return list(dict.fromkeys(str(p.relative_to(top)) for p in found))
