@@ -22,6 +22,8 @@ def in_force(repo: Repo, event: str) -> list[Pipeline]:
     What is configured is still text: one that cannot be parsed must not stop the others.
     """
     built_in = pipelines.DEFAULT.get(event)
+    if built_in and repo.config.get("gitcp.guard").lower() == "off":
+        built_in = [stage for stage in built_in if stage[0] not in pipelines.GUARD]
     values = repo.config.all(f"gitcp.{event}.pipeline")
     if not values:
         return [built_in] if built_in else []

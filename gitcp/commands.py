@@ -36,6 +36,10 @@ STAGES = {
     "merge-checkpoints": "merge two histories of the permanent store",
     "push-checkpoints": "send the permanent store to a remote",
     "fetch-checkpoints": "bring the permanent store from a remote",
+    # guard
+    "check-claim": "say whether a tool call may run here, and claim its paths",
+    "release-claim": "let go of what a tool call claimed",
+    "list-claims": "list who is at work in this working copy",
     # upkeep
     "list-refs": "list refs as records",
     "expire-refs": "name the refs that are past keeping",

@@ -32,7 +32,7 @@ QUIET = {
 
 
 class Running:
-    """A git process that was started; finish() feeds it, reads it and reaps it."""
+    """A process of git (or jj) that was started; finish() feeds it, reads it and reaps it."""
 
     __slots__ = ("_argv", "_began", "_err", "_in", "_out", "pid")
 
@@ -45,7 +45,7 @@ class Running:
         actions = [(os.POSIX_SPAWN_DUP2, fd, to) for to, fd in enumerate(ends)]
         try:
             self.pid = os.posix_spawnp(
-                "git", argv, env, file_actions=actions, setsigdef=[SIGPIPE, SIGXFSZ]
+                argv[0], argv, env, file_actions=actions, setsigdef=[SIGPIPE, SIGXFSZ]
             )
         except OSError as e:
             raise GitError(_words(argv), 127, str(e).encode()) from None

@@ -148,12 +148,14 @@ def run(repo: Repo, event: str, first: Record) -> int:
 
 def obey(event: str, records: Iterable[Record], first: Record) -> int:
     """Say what the pipeline has to say; in a gate, refuse when it says so."""
-    status = OK
+    status, said = OK, []
     for record in records:
         if record.get("type") == "say":
-            _say(first, record["message"])
+            said.append(record["message"])
         elif record.get("type") == "refuse" and event in pipelines.GATES:
             status = _refuse(first, record["message"])
+    if said and not status:
+        _say(first, "\n\n".join(said))
     return status
 
 

@@ -7,15 +7,15 @@ replaces an entry; the value `default` stands for the one here (gitcp-hook(1)).
 DEFAULT: dict[str, list[list[str]]] = {
     # events of agents
     "session-start": [["update-session"], ["finalize"]],
-    "turn-start": [["update-session"], ["match-stream"], ["finalize"]],
-    "tool-start": [["update-session"]],
-    "tool-end": [["update-session"]],
+    "turn-start": [["check-claim"], ["update-session"], ["match-stream"], ["finalize"]],
+    "tool-start": [["check-claim"], ["update-session"]],
+    "tool-end": [["release-claim"], ["update-session"]],
     "subagent-start": [["update-session"]],
-    "subagent-end": [["write-checkpoint"], ["update-session"]],
+    "subagent-end": [["release-claim"], ["write-checkpoint"], ["update-session"]],
     "todo": [["write-checkpoint"], ["update-session"]],
     "compact": [["write-checkpoint"]],
-    "turn-end": [["write-checkpoint"], ["update-session"], ["finalize"]],
-    "session-end": [["update-session"], ["finalize"]],
+    "turn-end": [["release-claim"], ["write-checkpoint"], ["update-session"], ["finalize"]],
+    "session-end": [["release-claim"], ["update-session"], ["finalize"]],
     # hooks of git
     "prepare-commit-msg": [["match-commit"], ["write-trailer"]],
     "commit-msg": [["check-message"]],
@@ -26,6 +26,9 @@ DEFAULT: dict[str, list[list[str]]] = {
 
 # A record of type 'refuse' that reaches the end of these is obeyed; all others only watch.
 GATES = frozenset({"commit-msg", "turn-start", "tool-start", "tool-end", "pre-commit"})
+
+# Stages that the built-in pipelines leave out where gitcp.guard is off.
+GUARD = frozenset({"check-claim", "release-claim"})
 
 # git says more to these on standard input.
 TOLD = frozenset({"post-rewrite", "pre-push"})

@@ -83,8 +83,11 @@ class Repo:
     """One working tree of one repository (or a bare one: top is None).
 
     top, git_dir and common are absolute; git is sealed to them, hook_git keeps the index
-    that git inherited to the hook we run in (git.md §3).
+    that git inherited to the hook we run in (git.md §3).  workspace is the name of a jj workspace
+    that is no git worktree, '' for its default one.
     """
+
+    workspace = ""
 
     def __init__(
         self,
@@ -107,11 +110,16 @@ class Repo:
 
     @classmethod
     def find(
-        cls, cwd: str | None = None, env: Mapping[str, str] | None = None, eager: bool = False
+        cls,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        eager: bool = False,
+        init: bool = False,
     ) -> Repo:
         """The repository around cwd; raise Error when there is none.
 
         eager: read the configuration at the same time, for who will need it anyway.
+        init: make the git directory that a jj workspace without one needs.
         """
         base = Git(cwd, env)
         ahead = _AHEAD.pop(cwd or _cwd(), None) if env is None else None
@@ -121,10 +129,22 @@ class Repo:
         except GitError as e:
             raise Error(str(e)) from None
         answer = [os.fsdecode(line) for line in out.splitlines()]
+        top = answer[3] if status == 0 and len(answer) > 3 else None
+        if (top or len(answer) < 3) and (root := _workspace(cwd or _cwd(), top, base)):
+            return cls._jj(root, base, init)
         if len(answer) < 3:
             raise Error(f"not a git repository: '{cwd or _cwd()}'")
-        top = answer[3] if status == 0 and len(answer) > 3 else None
         return cls(top, answer[0], answer[1], answer[2], base, config)
+
+    @classmethod
+    def _jj(cls, root: str, base: Git, init: bool) -> Repo:
+        from gitcp import jj
+
+        git_dir, common, name = jj.workspace(root, init)
+        repo = cls(root, git_dir, common, "sha1", base)
+        repo.algo = repo.config.get("extensions.objectformat", "sha1").lower()
+        repo.workspace = name
+        return repo
 
     @classmethod
     def here(cls) -> Repo:
@@ -145,7 +165,19 @@ class Repo:
     def worktree_id(self) -> str:
         """'' for the main worktree, else git's name of the linked one (E§2.1)."""
         inside = os.path.join(self.common, "worktrees") + os.sep
-        return self.git_dir.removeprefix(inside) if self.git_dir.startswith(inside) else ""
+        if self.git_dir.startswith(inside):
+            return self.git_dir.removeprefix(inside)
+        return self.workspace
+
+    @property
+    def jj(self) -> bool:
+        """Whether the working tree is a jj workspace, with or without a `.git` beside it."""
+        return self.top is not None and os.path.isdir(os.path.join(self.top, ".jj"))
+
+    @property
+    def has_git(self) -> bool:
+        """Whether git itself sees this worktree, so that its hooks run for commits made here."""
+        return os.path.basename(self.git_dir) != "gitcp.git"
 
     @property
     def worktree_hash(self) -> str:
@@ -168,6 +200,15 @@ class Repo:
             "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
             "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
         }[self.algo]
+
+
+def _workspace(cwd: str, top: str | None, base: Git) -> str | None:
+    """The jj workspace around cwd that lies deeper than git's worktree: it is the one meant."""
+    if "GIT_DIR" in base.env or (top and os.path.realpath(cwd) == top):
+        return None
+    from gitcp import jj
+
+    return jj.root_above(cwd, top)
 
 
 _FOUND: dict[str, Repo] = {}

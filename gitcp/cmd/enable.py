@@ -40,6 +40,9 @@ def parser() -> cli.Parser:
     p.add_argument(
         "--strategy", choices=("manual-commit", "auto-commit"), help="what a turn's end makes"
     )
+    p.add_argument(
+        "--guard", choices=("off", "warn", "deny"), help="what happens when sessions collide"
+    )
     p.add_argument("--dry-run", action="store_true", help="only say what would be done")
     return p
 
@@ -53,7 +56,7 @@ def run(argv: list[str]) -> int:
     from gitcp.store.setup import takeover
 
     args = parser().parse_args(argv)
-    repo = Repo.find()
+    repo = Repo.find(init=True)
     if repo.top is None:
         raise Error(f"'{repo.git_dir}' has no work tree: run this in one of its worktrees")
     takeover.refuse_branches(repo)
@@ -79,13 +82,15 @@ def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
 
     entry = os.path.join(os.path.dirname(os.path.abspath(gitcp.__file__)), "entry.py")
     baked = (os.path.abspath(sys.executable), entry)
-    writes, notes = git_hooks.plan(repo, known, *baked, args.force)
+    # Where no git sees the worktree none runs its hooks: commits are noticed at the next event.
+    writes, notes = git_hooks.plan(repo, known, *baked, args.force) if repo.has_git else ([], [])
     seat = _seat(repo)
     for name in args.agent or ["claude-code"]:
         more = _settings(seat, repo, agents.adapter(name), args, baked)
         writes += more[0]
         notes += more[1]
-    chosen = {"gitcp.strategy": args.strategy} if args.strategy else {}
+    asked = {"gitcp.strategy": args.strategy, "gitcp.guard": args.guard}
+    chosen = {key: value for key, value in asked.items() if value}
     values, said = takeover.settings(repo)
     config = takeover.plan_config(repo, {**values, **chosen})
     alone = [w["path"] + end for w in writes if w.get("alone") for end in _ends(w)]
@@ -109,7 +114,7 @@ def _seat(repo: Repo) -> Repo:
     main = os.path.dirname(repo.common)
     if not repo.worktree_id or repo.common != os.path.join(main, ".git"):
         return repo
-    if repo.config.flag("core.bare"):
+    if repo.config.flag("core.bare") or not repo.has_git:
         return repo
     outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     return Repo.find(main, outside)

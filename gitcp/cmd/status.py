@@ -89,6 +89,7 @@ def _stream(state: State) -> str:
 
 def _about(repo: Repo, settled: int) -> Record:
     from gitcp.store.git import refs
+    from gitcp.store.guard import roster
     from gitcp.store.link import session_metadata
 
     return {
@@ -102,6 +103,7 @@ def _about(repo: Repo, settled: int) -> Record:
         "head": refs.head(repo) or "",
         "settled": settled,
         "unpushed": _unpushed(repo),
+        "claims": roster.listing(repo) if repo.top else [],
     }
 
 

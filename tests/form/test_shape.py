@@ -31,6 +31,7 @@ LAYERS = (
     "core",
     "trace",
     "record git",
+    "jj",
     "lock console repo",
     "agents",
     "store",

@@ -78,7 +78,7 @@ def test_list_shows_what_is_in_force_and_where_it_comes_from(repo: Path) -> None
     configure(repo, "turn-end", "default", "list-refs refs/x")
     configure(repo, "pre-rebase", "list-refs refs/y")
     lines = hook("--list").stdout.decode().splitlines()
-    assert "turn-end             built in    write-checkpoint | update-session | finalize" in lines
+    assert "session-start        built in    update-session | finalize" in lines
     assert "turn-end             configured  list-refs refs/x" in lines
     assert "pre-rebase           configured  list-refs refs/y" in lines
     assert len([line for line in lines if line.startswith("post-commit ")]) == 1

@@ -36,6 +36,7 @@ def status(
         yield [("Sessions:", "bold")]
         for session in here:
             yield from _session(session, names[session["session_id"]], ago)
+        yield from _claims(about.get("claims") or (), names, ago)
     elif about["state"] != "not set up":
         yield [("no session here has anything unsettled", "dim")]
     if about["settled"]:
@@ -65,6 +66,22 @@ def _session(session: Record, name: str, ago: Ago) -> Iterator[Line]:
     told = session.get("last_verdict")
     if isinstance(told, dict) and told.get("reason"):
         yield [(f"      {told.get('verdict', '')}: {told['reason']}", "dim")]
+
+
+def _claims(claims: Sequence[Record], names: dict[str, str], ago: Ago) -> Iterator[Line]:
+    """Who is at work now: sessions in a turn whose agent runs, on what and since when."""
+    if claims:
+        yield []
+        yield [("At work now:", "bold")]
+    for claim in claims:
+        session_id = claim["session_id"]
+        doing = " ".join(word for word in (claim["tool"], claim["path"]) if word)
+        pid = (claim.get("process") or {}).get("pid")
+        yield [
+            (f"  {names.get(session_id) or short(session_id, 13)}  ", "yellow"),
+            (short(doing, _PROMPT) or "between tool calls", ""),
+            (f"  since {ago(claim['created'])}" + (f", process {pid}" if pid else ""), "dim"),
+        ]
 
 
 def _work(session: Record) -> str:

@@ -1,0 +1,73 @@
+"""gitcp-check-claim - say whether a tool call may run here, and claim its paths"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitcp.console.cli import Parser
+    from gitcp.record import Record, Stage
+
+
+def parser() -> Parser:
+    """No options: what is asked for is in the events."""
+    from gitcp.commands import STAGES
+    from gitcp.console import cli
+
+    return cli.Parser("gitcp-check-claim", STAGES["check-claim"])
+
+
+def bind(argv: Sequence[str]) -> Stage:
+    """A tool-start that may run is passed on; one that may not becomes a refusal (`deny`) or
+    is passed on with a word to the person (`warn`).  At a prompt nothing is refused."""
+    if argv:
+        parser().parse_args(argv)
+    return _events
+
+
+def _events(records: Iterable[Record]) -> Iterator[Record]:
+    for record in records:
+        if record.get("type") == "event" and record.get("session_id"):
+            yield from _event(record)
+        else:
+            yield record
+
+
+def _event(event: Record) -> Iterator[Record]:
+    try:
+        refused, said = _judged(event)
+    except Exception as e:  # its own failure must not stop the agent's work
+        print(f"warning: the guard is not at work: {e}", file=sys.stderr)
+        refused, said = False, ""
+    if refused:
+        yield {"type": "refuse", "message": said}
+        return
+    yield event
+    if said:
+        yield {"type": "say", "message": said}
+
+
+def _judged(event: Record) -> tuple[bool, str]:
+    """(whether to refuse, what there is to say)."""
+    from gitcp import context
+    from gitcp.repo import Repo
+    from gitcp.store.guard import guard
+
+    repo, name = Repo.here(), event["event"]
+    mode = guard.mode(repo)
+    if mode == "off" or name not in ("tool-start", "turn-start"):
+        return False, ""
+    if name == "tool-start":
+        said = guard.start(repo, event, context.leave_all)
+        return bool(said) and mode == "deny", said
+    guard.leave(repo, event)
+    return False, guard.greet(repo, event)
+
+
+def main() -> int:
+    from gitcp.console import cli
+
+    return cli.filter_main(bind, sys.argv[1:])

@@ -1,0 +1,132 @@
+"""May a session's tool call run on this working copy: seed 004's checks, pure.
+
+A git worktree and a jj workspace are looked at alike (`Look`): by the commit at HEAD or the
+change at `@`.  The first check that says no decides; each verdict carries its reason.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.message import trailers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from typing import Any, NotRequired, TypedDict
+
+    class Look(TypedDict):
+        """What HEAD or `@` is.
+
+        vcs: git or jj.  name: what stays the same while it is amended, jj the change id, git
+        the branch or HEAD.  id: what people are shown, jj the change id, git the commit.
+        sessions: the values of its session trailers.  workspace: None, or whose temporary
+        workspace it is, '' when it does not say.
+        """
+
+        vcs: str
+        name: str
+        id: str
+        sessions: list[str]
+        workspace: str | None
+
+    class Verdict(TypedDict):
+        """verdict: allow, session, workspace, editing or moved; look: what it speaks of.
+
+        stored: look is the stored original, not what is there now.
+        """
+
+        verdict: str
+        reason: str
+        look: Look
+        stored: bool
+        other: NotRequired[str]
+        was: NotRequired[Look]
+        claim: NotRequired[dict[str, Any]]
+
+
+KEYS = ("Claude-Session-Id",)
+MARKER = b"[Claude Workspace]"
+_OF = b"for session "  # 004's format: what stands before the session's id
+_VCS = ("jj", "git")
+_SHELL = frozenset(";&|<>`$\n(){}")
+
+
+def sessions_named(message: bytes, keys: Sequence[str] = KEYS) -> list[str]:
+    """The sessions that the last trailer block of a message names, under any of keys."""
+    return [value for key in keys for value in trailers.read(message, key) if value]
+
+
+def workspace_owner(message: bytes) -> str | None:
+    """Whose temporary workspace a description speaks of, '' when it names nobody; else None."""
+    if MARKER not in message:
+        return None
+    words = message.partition(MARKER)[2].partition(_OF)[2].split()
+    return words[0].decode(errors="replace") if words else ""
+
+
+def look(vcs: str, name: str, shown: str, message: bytes, keys: Sequence[str]) -> Look:
+    """A commit or change as the checks see it."""
+    named = sessions_named(message, keys)
+    owner = workspace_owner(message)
+    return {"vcs": vcs, "name": name, "id": shown, "sessions": named, "workspace": owner}
+
+
+def at_start(now: Look, session_id: str, live: Collection[str]) -> Verdict:
+    """Before a tool call: is what HEAD or `@` names safe to build on?
+
+    live: the sessions at work in this working copy; in git a finished session's commit is
+    history, in jj any other session's change is unsafe (guard.md, "Verdicts").
+    """
+    return _unsafe(now, session_id, live, False) or _verdict("allow", "nothing is in the way", now)
+
+
+def at_end(
+    started: Look | None, original: Look | None, now: Look, session_id: str, live: Collection[str]
+) -> Verdict:
+    """After a tool call: has what it began on become somebody else's, or moved away?
+
+    started: the look at tool-start, None without one.  original: what started's name holds
+    now, None when it is gone.
+    """
+    if started is None:
+        return _verdict("allow", "no tool-start was seen", now)
+    if original and started["workspace"] != session_id:
+        unsafe = _unsafe(original, session_id, live, True)
+        if unsafe:
+            return unsafe
+    if (started["name"], _place(started)) == (now["name"], _place(now)):
+        return _verdict("allow", "the base is where it was", now)
+    return {**_verdict("moved", "the base is not where it was", now), "was": started}
+
+
+def editing(now: Look, claim: dict[str, Any]) -> Verdict:
+    """Another tool call holds the path: what refuses when waiting did not help."""
+    return {**_verdict("editing", "another tool call holds the path", now), "claim": claim}
+
+
+def only_moves(command: str) -> bool:
+    """Whether a shell command is one call of jj or git and nothing else.
+
+    Such a call is how the way back that a denial names is taken: it is never refused.
+    """
+    words = command.split()
+    return bool(words) and words[0] in _VCS and not _SHELL & set(command.strip())
+
+
+def _place(seen: Look) -> str:
+    return seen["id"]  # jj: the name itself; git: the commit under it
+
+
+def _unsafe(seen: Look, session_id: str, live: Collection[str], stored: bool) -> Verdict | None:
+    others = [one for one in seen["sessions"] if one != session_id]
+    if others and session_id not in seen["sessions"]:
+        other = next((one for one in others if one in live), others[0])
+        if seen["vcs"] == "jj" or other in live:
+            found = _verdict("session", "it carries another session's trailer", seen, stored)
+            return {**found, "other": other}
+    if seen["workspace"] is not None and (stored or seen["workspace"] != session_id):
+        return _verdict("workspace", "it is a temporary workspace", seen, stored)
+    return None
+
+
+def _verdict(verdict: str, reason: str, seen: Look, stored: bool = False) -> Verdict:
+    return {"verdict": verdict, "reason": reason, "look": seen, "stored": stored}

@@ -1,0 +1,148 @@
+"""The one door to jj: it is asked where it works, and never takes a snapshot for us.
+
+A workspace whose files are not also a git worktree gets a git directory of ours, `.jj/gitcp.git`:
+refs and objects are the store's (`commondir`, as in a linked worktree), HEAD is `@-`.  All that
+reads a worktree through git works there unchanged.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.errors import Error, GitError
+from gitcp.git import Git, Running
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class Change(TypedDict):
+        """A change as jj shows it; parents and commit are oids, workspaces where it is `@`."""
+
+        change: str
+        commit: str
+        parents: list[str]
+        workspaces: str
+        message: bytes
+
+
+OWN = "gitcp.git"  # our git directory in .jj
+_QUIET = ("--ignore-working-copy", "--no-pager", "--color=never", "--quiet")
+_FIELDS = (
+    "change_id",
+    "commit_id",
+    'parents.map(|p| p.commit_id()).join(" ")',
+    "working_copies",
+    "description",
+)
+_TEMPLATE = ' ++ "\\0" ++ '.join(_FIELDS)
+# A name that no branch can have: HEAD before the first commit, when @- is jj's root.
+_UNBORN = "ref: refs/heads/@gitcp-unborn\n"
+
+
+def root_above(start: str, stop: str | None = None) -> str | None:
+    """The nearest directory with a `.jj`, from start upwards and below stop; None without one."""
+    folder = os.path.realpath(start)
+    end = os.path.realpath(stop) if stop else None
+    while folder != end:
+        if os.path.isdir(os.path.join(folder, ".jj")):
+            return folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+    return None
+
+
+def ask(root: str, *args: str, ok: tuple[int, ...] = (0,)) -> tuple[int, bytes]:
+    """Run jj in a workspace; (status, stdout); GitError, 127 when there is no jj."""
+    env = {k: v for k, v in Git().env.items() if not k.startswith("GIT_")}
+    return Running(("jj", "-R", root, *_QUIET, *args), env, False).finish(ok=ok)
+
+
+def here(root: str) -> Change:
+    """The change at `@` as of jj's last snapshot."""
+    return _change(ask(root, "log", "--no-graph", "-r", "@", "-T", _TEMPLATE)[1])
+
+
+def change(root: str, name: str) -> Change | None:
+    """The change that has an id now; None when it is gone or more than one has it."""
+    if not name.isalpha():
+        return None  # jj's ids are letters: anything else is not one, and no revset either
+    argv = ("log", "--no-graph", "-r", f"change_id({name})", "-T", _TEMPLATE)
+    status, out = ask(root, *argv, ok=(0, 1))
+    return _change(out) if status == 0 and out.count(b"\0") == len(_FIELDS) - 1 else None
+
+
+def _change(out: bytes) -> Change:
+    change_id, commit, parents, workspaces, message = out.split(b"\0", 4)
+    return {
+        "change": change_id.decode(),
+        "commit": commit.decode(),
+        "parents": parents.decode().split(),
+        "workspaces": workspaces.decode("utf-8", "surrogateescape"),
+        "message": message,
+    }
+
+
+def workspace(root: str, create: bool = False) -> tuple[str, str, str]:
+    """(git directory, common directory, name) of a workspace that is no git worktree; the name
+    is '' for the default one.
+
+    Its HEAD is brought to `@-`.  Error where gitcp is not enabled, unless create.
+    """
+    own = os.path.join(root, ".jj", OWN)
+    at = _asked(root)
+    if not os.path.isfile(os.path.join(own, "commondir")):
+        _create(root, own, at, create)
+    _write(os.path.join(own, "HEAD"), _base(at))
+    common = os.path.normpath(os.path.join(own, _line(own, "commondir")))
+    return own, common, _line(own, "workspace")
+
+
+def _asked(root: str) -> Change:
+    try:
+        return here(root)
+    except GitError as e:
+        raise Error(f"cannot ask jj about '{root}': {e}") from None
+
+
+def _create(root: str, own: str, at: Change, create: bool) -> None:
+    store = ask(root, "git", "root")[1].decode("utf-8", "surrogateescape").rstrip("\n")
+    if not create and not os.path.isdir(os.path.join(store, "gitcp")):
+        raise Error(f"gitcp is not enabled in the jj repository '{root}'")
+    os.makedirs(own, 0o750, exist_ok=True)
+    ignore = os.path.join(root, ".jj", ".gitignore")
+    if not os.path.exists(ignore):
+        _write(ignore, "/*\n")  # as jj itself does where git shares the directory
+    name = at["workspaces"].partition("@")[0]
+    _write(os.path.join(own, "workspace"), "" if name in ("", "default") else f"jj-{name}")
+    _write(os.path.join(own, "HEAD"), _base(at))
+    # Relative, as a move of the whole must not matter; last, for with it the directory is whole.
+    _write(os.path.join(own, "commondir"), os.path.relpath(store, own) + "\n")
+
+
+def _base(at: Change) -> str:
+    """HEAD for a change: its first parent, unborn when that is jj's root commit."""
+    base = (at["parents"] or [""])[0]
+    return base + "\n" if base.strip("0") else _UNBORN
+
+
+def _line(folder: str, name: str) -> str:
+    with open(os.path.join(folder, name), encoding="utf-8", errors="surrogateescape") as f:
+        return f.read().rstrip("\n")
+
+
+def _write(path: str, text: str) -> None:
+    """Replace a small file, unless it says so already."""
+    data = os.fsencode(text)
+    try:
+        with open(path, "rb") as f:
+            if f.read() == data:
+                return
+    except FileNotFoundError:
+        pass
+    tmp = f"{path}.{os.getpid()}"
+    with open(tmp, "wb") as f:
+        f.write(data)
+    os.rename(tmp, path)

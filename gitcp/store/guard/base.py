@@ -1,0 +1,119 @@
+"""What HEAD or `@` of a working copy is, as the guard's checks see it.
+
+A git commit never changes, so what its message says is kept beside it: a tool call on an
+unchanged HEAD asks git nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from gitcp.core.guard import verdict
+from gitcp.store.git import refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.core.guard.verdict import Look
+    from gitcp.jj import Change
+    from gitcp.repo import Repo
+
+_UNBORN = "unborn"
+
+
+def keys(repo: Repo) -> tuple[str, ...]:
+    """The trailer keys by which a commit names its session (gitcp.session-trailers)."""
+    told = [word for value in repo.config.all("gitcp.session-trailers") for word in value.split()]
+    return tuple(told) or verdict.KEYS
+
+
+def now(repo: Repo) -> Look:
+    """HEAD of a worktree, `@` of a jj workspace."""
+    if is_jj(repo):
+        from gitcp import jj
+
+        return _change(repo, jj.here(repo.worktree))
+    name = _branch(repo)
+    return _commit(repo, name, refs.head(repo))
+
+
+def of(repo: Repo, started: Look) -> Look | None:
+    """What the name that a look was taken of holds now; None when it is gone."""
+    if started["vcs"] == "jj":
+        from gitcp import jj
+
+        found = jj.change(repo.worktree, started["name"])
+        return _change(repo, found) if found else None
+    name = started["name"]
+    if name == "HEAD":
+        return _commit(repo, name, started["id"])  # detached: the commit is all the name there is
+    oid = refs.head(repo) if name == _branch(repo) else refs.read(repo, name)
+    return _commit(repo, name, oid) if oid else None
+
+
+def is_jj(repo: Repo) -> bool:
+    """Whether to ask jj: its workspace, and jj is there to be asked."""
+    if not repo.jj:
+        return False
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return any(os.access(os.path.join(folder, "jj"), os.X_OK) for folder in folders)
+
+
+def _change(repo: Repo, change: Change) -> Look:
+    name = change["change"]
+    return verdict.look("jj", name, name, change["message"], keys(repo))
+
+
+def _branch(repo: Repo) -> str:
+    """The full name of the branch HEAD is on, HEAD when it is detached."""
+    with open(os.path.join(repo.git_dir, "HEAD"), encoding="utf-8", errors="surrogateescape") as f:
+        told = f.read()
+    if not told.startswith("ref: "):
+        return "HEAD"
+    name = told[5:].rstrip("\n")
+    if name.endswith("/.invalid"):  # another ref storage
+        status, out = repo.git.run("symbolic-ref", "-q", "HEAD", ok=(0, 1))
+        return os.fsdecode(out).rstrip("\n") if status == 0 else "HEAD"
+    return name
+
+
+def _commit(repo: Repo, name: str, oid: str | None) -> Look:
+    if oid is None:
+        return verdict.look("git", name, _UNBORN, b"", ())
+    wanted = keys(repo)
+    known = _remembered(repo)
+    if known.get("id") != oid or known.get("keys") != list(wanted):
+        known = {"id": oid, "keys": list(wanted), **_said(repo, oid, wanted)}
+        _remember(repo, known)
+    sessions, workspace = known["sessions"], known["workspace"]
+    return {"vcs": "git", "name": name, "id": oid, "sessions": sessions, "workspace": workspace}
+
+
+def _said(repo: Repo, oid: str, wanted: tuple[str, ...]) -> dict[str, Any]:
+    _, out = repo.git.run("cat-file", "commit", oid)
+    message = out.partition(b"\n\n")[2]
+    return {
+        "sessions": verdict.sessions_named(message, wanted),
+        "workspace": verdict.workspace_owner(message),
+    }
+
+
+def _remembered(repo: Repo) -> dict[str, Any]:
+    try:
+        with open(repo.own("guard-head"), "rb") as f:
+            known = json.loads(f.read())
+        complete = isinstance(known["sessions"], list) and "workspace" in known
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return dict(known) if complete else {}
+
+
+def _remember(repo: Repo, known: dict[str, Any]) -> None:
+    from gitcp.store.session import state as states
+
+    try:
+        states.write_file(repo, repo.own("guard-head"), json.dumps(known).encode())
+    except OSError:
+        pass  # asked again next time: a full disk must not decide about a tool call

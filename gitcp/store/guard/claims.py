@@ -1,0 +1,199 @@
+"""Claims of tool calls on paths: one small file each, in the working copy's own git directory.
+
+They are read, judged and written under one lock that a hook holds for milliseconds; the file is
+the long hold, from tool-start to tool-end.  What nobody stands behind any more is removed by
+whoever reads it (guard.md, "Claims").
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+from gitcp import trace
+from gitcp.core.guard import claim_rules
+from gitcp.lock import exclusive
+from gitcp.store.session import process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+    from typing import Any
+
+    from gitcp.core.guard.claim_rules import Claim
+    from gitcp.repo import Repo
+
+_POLL = (0.02, 0.25)  # seconds between two looks of one who waits: at first, at most
+_FOREIGN = 600  # seconds that another machine's claim counts: nobody here can see it die
+_TAIL = 1 << 20  # bytes of a transcript's end that are looked at
+
+
+def key(event: dict[str, Any], tool: dict[str, Any], paths: Iterable[str]) -> str:
+    """The name of a tool call's claim: by its id; a client without ids is told by its paths."""
+    from _sha1 import sha1
+
+    parts = [event["session_id"], event.get("agent_id") or "", tool.get("id") or ""]
+    if not tool.get("id"):
+        parts += [tool.get("name", ""), *sorted(set(paths))]
+    return str(sha1("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest())
+
+
+def new(event: dict[str, Any], paths: Iterable[str], started: Any, env: Any) -> Claim:
+    """The claim of a tool-start event on paths of one working copy, relative to its root."""
+    tool, names = event.get("tool") or {}, sorted(set(paths))
+    return {
+        "key": key(event, tool, names),
+        "session_id": event["session_id"],
+        "agent_id": event.get("agent_id") or "",
+        "tool_use_id": tool.get("id") or "",
+        "tool": tool.get("name", ""),
+        "paths": names,
+        "process": process.agent(env),  # type: ignore[typeddict-item]
+        "transcript": event.get("agent_transcript_path") or event.get("transcript_path") or "",
+        "created": time.time(),
+        "started": started,
+    }
+
+
+def take(
+    repo: Repo, mine: Claim, wait: float, pausing: Callable[[], object]
+) -> tuple[Claim, str] | None:
+    """Claim paths; None when done, else who holds which of them after waiting so many seconds.
+
+    What the same agent's earlier calls left, and its transcript shows ended, goes at once.
+    pausing is called before each pause: whoever waits must hold no lock that others need.
+    """
+    limit, pause = time.monotonic() + wait, _POLL[0]
+    while True:
+        with _locked(repo):
+            held = _living(repo)
+            other = claim_rules.in_the_way(mine, held)
+            if other and ended(other[0]):
+                _remove(repo, other[0]["key"])
+                continue
+            if not other:
+                _drop_earlier(repo, mine, held)
+                _write(repo, mine)
+                return None
+        if time.monotonic() >= limit:
+            return other
+        pausing()
+        time.sleep(min(pause, max(0.0, limit - time.monotonic())))
+        pause = min(pause * 1.5, _POLL[1])
+
+
+def put(repo: Repo, mine: Claim) -> tuple[Claim, str] | None:
+    """Claim paths whoever holds them; who that is, and which of them."""
+    with _locked(repo):
+        held = _living(repo)
+        other = claim_rules.in_the_way(mine, held)
+        if other and ended(other[0]):
+            _remove(repo, other[0]["key"])
+            other = None
+        _drop_earlier(repo, mine, held)
+        _write(repo, mine)
+    return other
+
+
+def release(repo: Repo, match: Callable[[Claim], bool]) -> None:
+    """Remove every claim that matches.  Where there is none no lock is taken."""
+    if not any(map(match, _read(repo))):
+        return
+    with _locked(repo):
+        for claim in filter(match, _read(repo)):
+            _remove(repo, claim["key"])
+
+
+def held(repo: Repo, keys: Collection[str]) -> list[Claim]:
+    """The claims of these names that are there."""
+    return [claim for claim in _read(repo) if claim["key"] in keys]
+
+
+def listing(repo: Repo) -> list[Claim]:
+    """The claims that somebody stands behind, oldest first; nothing is removed."""
+    standing = [claim for claim in _read(repo) if _stands(repo, claim)]
+    return sorted(standing, key=lambda claim: claim["created"])
+
+
+def ended(claim: Claim) -> bool:
+    """Whether the owner's transcript shows that the call is over: its tool-end never came."""
+    try:
+        with open(claim["transcript"], "rb") as f:
+            f.seek(max(0, f.seek(0, os.SEEK_END) - _TAIL))
+            data = f.read()
+    except OSError:
+        return False
+    seconds, rest = divmod(int(claim["created"] * 1000), 1000)
+    since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:03d}Z"
+    return claim_rules.ended(data, claim["tool_use_id"], since)
+
+
+def _locked(repo: Repo) -> exclusive:
+    return exclusive(repo, f"claims-{repo.worktree_hash}")
+
+
+def _living(repo: Repo) -> list[Claim]:
+    living = []
+    for claim in _read(repo):
+        if _stands(repo, claim):
+            living.append(claim)
+        else:
+            trace.note("claim", f"'{claim['key']}' of '{claim['session_id']}': nobody holds it")
+            _remove(repo, claim["key"])
+    return living
+
+
+def _stands(repo: Repo, claim: Claim) -> bool:
+    """Whether a claim's agent runs; one on another machine, or one whose process could not be
+    told, counts for a while by the file system's clock."""
+    owner: Any = claim["process"]
+    if owner and owner.get("host") == os.uname().nodename:
+        return process.alive(owner)
+    try:
+        written = os.stat(repo.own("claims", claim["key"])).st_mtime
+    except OSError:
+        return False
+    return abs(time.time() - written) < _FOREIGN
+
+
+def _drop_earlier(repo: Repo, mine: Claim, held: Iterable[Claim]) -> None:
+    """Forget the same agent's earlier writes that are over: without ids, all of them are."""
+    for claim in held:
+        earlier = claim["key"] != mine["key"] and claim_rules.same_agent(mine, claim)
+        if earlier and claim["paths"] and (not claim["tool_use_id"] or ended(claim)):
+            _remove(repo, claim["key"])
+
+
+def _names(repo: Repo) -> list[str]:
+    try:
+        return os.listdir(repo.own("claims"))
+    except FileNotFoundError:
+        return []
+
+
+def _read(repo: Repo) -> list[Claim]:
+    """Every claim that can be read; a file that is none holds nothing and nobody."""
+    found: list[Claim] = []
+    for name in _names(repo):
+        try:
+            with open(repo.own("claims", name), "rb") as f:
+                claim = json.loads(f.read())
+        except (OSError, ValueError, RecursionError):
+            continue
+        if claim_rules.well_formed(claim) and claim["key"] == name:
+            found.append(claim)
+    return found
+
+
+def _write(repo: Repo, claim: Claim) -> None:
+    from gitcp.store.session import state as states
+
+    states.write_file(repo, repo.own("claims", claim["key"]), json.dumps(claim).encode())
+
+
+def _remove(repo: Repo, key: str) -> None:
+    try:
+        os.unlink(repo.own("claims", key))
+    except FileNotFoundError:
+        pass

@@ -1,0 +1,183 @@
+"""The guard at an event: look, judge, claim, and say what came of it (guard.md).
+
+It refuses by its verdict only: whatever goes wrong in here is the caller's to report, and the
+tool call goes on.
+"""
+
+from __future__ import annotations
+
+from gitcp import trace
+from gitcp.core.guard import messages, verdict
+from gitcp.errors import Error
+from gitcp.store.guard import base, claims, place, presence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from gitcp.core.guard.claim_rules import Claim
+    from gitcp.core.guard.verdict import Look, Verdict
+    from gitcp.repo import Repo
+
+    Event = dict[str, Any]
+    Copies = list[tuple[Repo, list[str]]]
+
+_MODES = ("off", "warn", "deny")
+_WAIT = 20  # seconds, well below the time a client gives a hook
+_KINDS = ("write", "shell", "other")  # tools that may change the working copy
+
+
+def mode(repo: Repo) -> str:
+    """gitcp.guard: off, warn or deny; by default warn in git, deny in jj."""
+    told = repo.config.get("gitcp.guard", "deny" if repo.jj else "warn").lower()
+    if told not in _MODES:
+        raise Error(f"bad config value '{told}' for 'gitcp.guard': off, warn or deny")
+    return told
+
+
+def start(repo: Repo, event: Event, pausing: Callable[[], object]) -> str:
+    """Before a tool call: what speaks against it, '' when nothing does and its paths are claimed.
+
+    Nothing is stored for a call that is spoken against in `deny`.  pausing: what to do before
+    waiting for another's claim (claims.take).
+    """
+    tool, deny = event.get("tool") or {}, mode(repo) == "deny"
+    if tool.get("kind") not in _KINDS:
+        return ""
+    copies = place.by_working_copy(repo, tool.get("input_paths") or ())
+    observed: Copies = [] if tool.get("kind") == "write" and copies else [(repo, [])]
+    objections = []
+    for copy, paths in _merged(copies, observed):
+        objection = _start(copy, paths, event, pausing if deny else None)
+        if objection and deny:
+            let_go(repo, event)  # what was claimed for it elsewhere
+            return objection
+        objections.append(objection)
+    return "\n\n".join(one for one in objections if one)
+
+
+def _merged(copies: Copies, observed: Copies) -> Copies:
+    home = {copy.worktree for copy, _ in copies}
+    return copies + [item for item in observed if item[0].worktree not in home]
+
+
+def _start(
+    repo: Repo, paths: list[str], event: Event, pausing: Callable[[], object] | None
+) -> str:
+    """What speaks against a call in one working copy; pausing: None where nothing is denied."""
+    now, session_id, said = base.now(repo), event["session_id"], ""
+    judged = verdict.at_start(now, session_id, _live(repo, now))
+    repairs = verdict.only_moves(event["tool"].get("command") or "")
+    if judged["verdict"] != "allow" and not repairs:
+        _note(judged)
+        said = messages.text(judged, session_id)
+        if pausing:
+            return said
+    mine = claims.new(event, paths, now, repo.git.env)
+    if not pausing or not paths:
+        held = claims.put(repo, mine)
+    else:
+        held = claims.take(repo, mine, _wait(repo), pausing)
+    if held:
+        judged = verdict.editing(now, {**held[0], "path": held[1]})
+        _note(judged)
+        editing = messages.text(judged, session_id, age=_age(held[0]))
+        said = f"{said}\n\n{editing}" if said else editing
+    return said
+
+
+def end(repo: Repo, event: Event) -> str:
+    """After a tool call: what speaks against what it did, '' when nothing does.
+
+    A tool-end that comes a second time, or without its tool-start, has nothing to compare.
+    """
+    objections = [_end(copy, claim) for copy, claim in _claimed(repo, event)]
+    return "\n\n".join(one for one in objections if one)
+
+
+def let_go(repo: Repo, event: Event) -> None:
+    """Release what a tool call claimed, in every working copy that its paths lie in."""
+    for copy, claim in _claimed(repo, event):
+        claims.release(copy, lambda c, mine=claim: c["key"] == mine["key"])  # type: ignore[misc]
+
+
+def _claimed(repo: Repo, event: Event) -> list[tuple[Repo, Claim]]:
+    found = []
+    for tool in event.get("tools") or [event.get("tool") or {}]:
+        copies = place.by_working_copy(repo, tool.get("input_paths") or ())
+        for copy, paths in _merged(copies, [(repo, [])]):
+            keys = {claims.key(event, tool, paths), claims.key(event, tool, ())}
+            found += [(copy, claim) for claim in claims.held(copy, keys)]
+    return found
+
+
+def _end(repo: Repo, claim: Claim) -> str:
+    started: Any = claim["started"]
+    if not started:
+        return ""
+    now, session_id = base.now(repo), claim["session_id"]
+    same = (started["name"], started["id"]) == (now["name"], now["id"])
+    original = now if same or started["name"] == now["name"] else base.of(repo, started)
+    live = _live(repo, now, original)
+    judged = verdict.at_end(started, original, now, session_id, live)
+    if judged["verdict"] == "allow":
+        return ""
+    # A command may move HEAD: that is what it was for.
+    if judged["verdict"] == "moved" and not claim["paths"]:
+        return ""
+    _note(judged)
+    return messages.text(judged, session_id, kept=", ".join(claim["paths"]))
+
+
+def leave(repo: Repo, event: Event) -> None:
+    """The session's calls here are over: its turn begins or ends, or that of its subagent."""
+    session_id, agent_id = event["session_id"], event.get("agent_id")
+    claims.release(
+        repo,
+        lambda c: c["session_id"] == session_id and (not agent_id or c["agent_id"] == agent_id),
+    )
+
+
+def greet(repo: Repo, event: Event) -> str:
+    """At a prompt: what would speak against its first edit, and who else is at work here."""
+    now, session_id = base.now(repo), event["session_id"]
+    judged = verdict.at_start(now, session_id, _live(repo, now))
+    lines = []
+    if judged["verdict"] != "allow":
+        _note(judged)
+        lines.append(messages.text(judged, session_id))
+    others = presence.others(repo, session_id)
+    if others:
+        lines.append(_company(repo, [marker["session_id"] for marker in others]))
+    return "\n\n".join(lines)
+
+
+def _company(repo: Repo, session_ids: list[str]) -> str:
+    held = claims.listing(repo)
+    said = []
+    for one in session_ids:
+        paths = sorted({p for c in held if c["session_id"] == one for p in c["paths"]})
+        said.append(one[:8] + (f" (editing {', '.join(paths[:3])})" if paths else ""))
+    many = len(said) > 1
+    who = f"{len(said)} other sessions are" if many else "another session is"
+    return f"gitcp: {who} at work in this working copy: {', '.join(said)}"
+
+
+def _live(repo: Repo, *seen: Look | None) -> set[str]:
+    return presence.live(repo, {one for look in seen if look for one in look["sessions"]})
+
+
+def _wait(repo: Repo) -> int:
+    return repo.config.size("gitcp.guard-wait", _WAIT)
+
+
+def _age(claim: Claim) -> str:
+    import time
+
+    return f"{max(0, int(time.time() - claim['created']))} s"
+
+
+def _note(judged: Verdict) -> None:
+    seen = judged["look"]
+    trace.note("guard", f"{judged['verdict']}: {seen['name']} {seen['id']}: {judged['reason']}")

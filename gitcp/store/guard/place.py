@@ -1,0 +1,56 @@
+"""Which working copy a path belongs to: a tool's target counts, not the session's directory."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.errors import Error
+from gitcp.repo import Repo
+from gitcp.store.session import turn_log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def by_working_copy(home: Repo, paths: Iterable[str]) -> list[tuple[Repo, list[str]]]:
+    """(working copy, paths relative to its root) for absolute paths; those of none are left out.
+
+    home comes first where it has any.  A worktree that lies inside home is one of its own.
+    """
+    found: dict[str, tuple[Repo, list[str]]] = {}
+    for path in paths:
+        repo = _owner(home, path)
+        inside = turn_log.relative(repo, path) if repo else None
+        if repo and inside:
+            found.setdefault(repo.worktree, (repo, []))[1].append(inside)
+    return sorted(found.values(), key=lambda item: item[0] is not home)
+
+
+def _owner(home: Repo, path: str) -> Repo | None:
+    inside = turn_log.relative(home, path)
+    folder = os.path.realpath(os.path.dirname(path))
+    root = os.path.realpath(home.worktree)
+    nearest = _marked(folder, root if inside else None)
+    if nearest is None:
+        return None
+    if nearest == root:
+        return home
+    try:
+        outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+        repo = Repo.find(nearest, outside)
+    except Error:
+        return home if inside else None
+    return repo if repo.top else None
+
+
+def _marked(folder: str, stop: str | None) -> str | None:
+    """The nearest directory from folder upwards, up to stop, that is the root of a repository."""
+    while folder != stop:
+        if any(os.path.lexists(os.path.join(folder, name)) for name in (".git", ".jj")):
+            return folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+    return stop

@@ -1,0 +1,37 @@
+"""Who is at work in a working copy now: sessions in a turn whose agent runs."""
+
+from __future__ import annotations
+
+from gitcp.core.git import ids
+from gitcp.errors import InputError
+from gitcp.store.session import markers, process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gitcp.repo import Repo
+    from gitcp.store.session.markers import Open
+
+
+def at_work(repo: Repo, marker: Open) -> bool:
+    """Whether a session is in a turn here and the process of its agent runs."""
+    active = marker["phase"] == "active" and markers.is_home(repo, marker)
+    return active and process.alive(marker.get("agent_process"))
+
+
+def live(repo: Repo, session_ids: Iterable[str]) -> set[str]:
+    """Those of session_ids, as trailers name them, that are at work here."""
+    return {one for one in session_ids if (told := _marker(repo, one)) and at_work(repo, told)}
+
+
+def others(repo: Repo, session_id: str) -> list[Open]:
+    """The other sessions at work in this working copy."""
+    return [m for m in markers.here(repo) if m["session_id"] != session_id and at_work(repo, m)]
+
+
+def _marker(repo: Repo, named: str) -> Open | None:
+    try:
+        return markers.of(repo, ids.session_id(named))
+    except InputError:
+        return None  # a trailer that a person wrote may name anything

@@ -1,0 +1,60 @@
+"""The list of who is here: sessions at work in a working copy, since when, on what."""
+
+from __future__ import annotations
+
+from gitcp.store.guard import claims, presence
+from gitcp.store.session import markers, session_read
+from gitcp.store.session import state as states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from gitcp.core.guard.claim_rules import Claim
+    from gitcp.repo import Repo
+
+    Record = dict[str, Any]
+
+
+def listing(repo: Repo) -> list[Record]:
+    """A record of type claim for each path held and each command running here, oldest first;
+    a session in a turn that runs no tool has one with an empty tool.  Nothing is changed."""
+    held = claims.listing(repo)
+    found = [record for claim in held for record in _records(repo, claim)]
+    busy = {claim["session_id"] for claim in held}
+    for marker in markers.here(repo):
+        if marker["session_id"] not in busy and presence.at_work(repo, marker):
+            found.append(_idle(repo, marker))
+    return sorted(found, key=lambda record: float(record["created"]))
+
+
+def _records(repo: Repo, claim: Claim) -> Iterator[Record]:
+    paths: list[str | None] = [*claim["paths"]]
+    for path in paths or [None]:
+        yield {
+            "type": "claim",
+            "session_id": claim["session_id"],
+            "agent_id": claim["agent_id"],
+            "tool_use_id": claim["tool_use_id"],
+            "tool": claim["tool"],
+            "path": path,
+            "created": claim["created"],
+            "process": claim["process"],
+            "worktree_path": repo.worktree,
+        }
+
+
+def _idle(repo: Repo, marker: Record) -> Record:
+    state = states.peek(repo, marker["session_id"]) or {}
+    return {
+        "type": "claim",
+        "session_id": marker["session_id"],
+        "agent_id": "",
+        "tool_use_id": "",
+        "tool": "",
+        "path": None,
+        "created": session_read.instant(state.get("last_interaction_time")),
+        "process": marker.get("agent_process"),
+        "worktree_path": repo.worktree,
+    }

@@ -1,0 +1,144 @@
+"""What the guard says: seed 004 word for word, and the same for git."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gitcp.core.guard import messages, verdict
+
+if TYPE_CHECKING:
+    from gitcp.core.guard.verdict import Look
+
+ME, OTHER = "def45678-90ab-4cde", "abc12345-6789-4def"
+CHANGE = "abc123456789klmnopq"
+
+CONCURRENT = """\
+Error: Concurrent Claude session detected
+
+The working copy is a Claude change from another session.
+Another Claude Code session is likely active in this repo.
+
+To fix:
+1. Complete or cancel the other Claude session
+2. Run `jj edit <your-work>` to return to your working copy
+3. Retry this session
+
+Current change: abc123456789
+This session:   def45678
+Other session:  abc12345"""
+
+WORKSPACE = """\
+Error: Temporary workspace detected
+
+The working copy is a temporary Claude workspace.
+This indicates an interrupted or concurrent session.
+
+To fix:
+1. Run `jj edit <your-work>` to return to your working copy
+2. Optionally abandon the temp workspace: `jj abandon abc123456789`
+3. Retry this session
+
+Current change: abc123456789
+This session:   def45678"""
+
+EDITING = """\
+Error: Another session is editing this working copy
+
+A tool call of another session, or of another agent of this one, holds the path.
+It has begun and not ended; two writers at once would lose an edit.
+
+To fix:
+1. Wait until the other tool call has ended, or cancel it
+2. Retry this session
+
+Path:           src/app.py
+Claimed:        7 s ago, by process 4711
+This session:   def45678
+Other session:  abc12345"""
+
+MOVED = """\
+Error: The base moved during the edit
+
+The working copy is not at the commit that this edit began on.
+The edit is done, and nothing of it is lost.
+
+To fix:
+1. Look at what is there now: `git log -1`
+2. Run `git switch main` if the edit belongs there, or go on from here
+
+Was:            main abc123456789
+Now:            side abc123456789
+Edit kept:      src/app.py
+This session:   def45678"""
+
+
+def seen(vcs: str, message: str, name: str = "refs/heads/main") -> Look:
+    return verdict.look(
+        vcs, CHANGE if vcs == "jj" else name, CHANGE, message.encode(), verdict.KEYS
+    )
+
+
+CARRIES = f"x\n\nClaude-Session-Id: {OTHER}\n"
+TEMPORARY = f"[Claude Workspace] Temporary workspace for session {OTHER}\n"
+
+
+def start(look: Look) -> str:
+    return messages.text(verdict.at_start(look, ME, {OTHER}), ME)
+
+
+def test_the_words_of_the_seed_for_another_sessions_change() -> None:
+    assert start(seen("jj", CARRIES)) == CONCURRENT
+
+
+def test_the_words_of_the_seed_for_a_temporary_workspace() -> None:
+    assert start(seen("jj", TEMPORARY)) == WORKSPACE
+
+
+def test_git_has_its_own_commands_and_a_commit() -> None:
+    want = CONCURRENT.replace("jj edit <your-work>", "git switch <your-branch>")
+    assert start(seen("git", CARRIES)) == want.replace("Current change:", "Current commit:")
+    want = WORKSPACE.replace("jj edit <your-work>", "git switch <your-branch>")
+    want = want.replace("abandon the temp workspace: `jj abandon abc123456789`", "delete it")
+    want = want.replace("Current change:", "Current commit:")
+    said = start(seen("git", TEMPORARY, "refs/heads/tmp/x"))
+    assert said.replace("delete the temp workspace: `git branch -D tmp/x`", "delete it") == want
+
+
+def test_a_detached_temporary_workspace_leaves_nothing_to_delete() -> None:
+    said = start(seen("git", TEMPORARY, "HEAD"))
+    assert "git branch -D" not in said
+    assert "\n2. Retry this session\n" in said
+
+
+def test_a_tool_end_speaks_of_the_stored_original() -> None:
+    for message in (CARRIES, TEMPORARY):
+        now = seen("jj", message)
+        judged = verdict.at_end(seen("jj", "mine"), now, now, ME, set())
+        want = start(now).replace("The working copy is", "The stored original working copy is")
+        assert messages.text(judged, ME) == want
+
+
+def test_another_session_is_editing() -> None:
+    claim: dict[str, Any] = {"session_id": OTHER, "path": "src/app.py", "process": {"pid": 4711}}
+    judged = verdict.editing(seen("git", "mine"), claim)
+    assert messages.text(judged, ME, age="7 s") == EDITING
+    claim["process"] = None
+    assert "\nClaimed:        7 s ago\n" in messages.text(judged, ME, age="7 s")
+
+
+def test_the_base_moved() -> None:
+    was, now = seen("git", "mine"), seen("git", "mine", "refs/heads/side")
+    judged = verdict.at_end(was, was, now, ME, set())
+    assert messages.text(judged, ME, kept="src/app.py") == MOVED
+
+
+def test_the_way_back_is_named_as_where_it_leads() -> None:
+    detached, now = seen("git", "x", "HEAD"), seen("git", "x")
+    judged = verdict.at_end(detached, detached, now, ME, set())
+    assert "`git switch --detach abc123456789`" in messages.text(judged, ME)
+    was, now = seen("jj", "x"), verdict.look("jj", "zz", "zz", b"", verdict.KEYS)
+    judged = verdict.at_end(was, was, now, ME, set())
+    assert "`jj edit abc123456789`" in messages.text(judged, ME)
+    here = seen("git", "x")
+    judged = verdict.at_end({**here, "id": "old"}, here, here, ME, set())
+    assert "2. Go on from here, or take back the commit" in messages.text(judged, ME)

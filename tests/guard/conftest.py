@@ -1,0 +1,78 @@
+"""A working copy of each kind, made once and copied; without jj those of jj are skipped."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support import working_copies
+from tests.support.sealed import SEALED
+from tests.support.working_copies import KINDS, Copy
+
+JJ = {"JJ_USER": "J J User", "JJ_EMAIL": "jj@example.com", "JJ_CONFIG": os.devnull}
+
+
+@pytest.fixture(autouse=True)
+def with_jj(sealed: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """jj on PATH where there is one, and nothing of the person's configuration of it."""
+    folder = working_copies.jj_folder()
+    if folder:
+        monkeypatch.setenv("PATH", folder + os.pathsep + os.environ["PATH"])
+    for name, value in JJ.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(scope="session")
+def grounds(
+    template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[str], Path]]:
+    """kind -> a working copy of it with gitcp enabled."""
+    made: dict[str, Path] = {}
+
+    def ground(kind: str) -> Path:
+        if kind not in made:
+            at = tmp_path_factory.mktemp("ground") / "repo"
+            folder = working_copies.jj_folder()
+            if kind != "git" and not folder:
+                pytest.skip("jj is not installed: .ci/get-jj provides one")
+            with pytest.MonkeyPatch.context() as patch:
+                path = (folder + os.pathsep if folder else "") + os.environ["PATH"]
+                for name, value in {**SEALED, **JJ, "HOME": str(at.parent), "PATH": path}.items():
+                    patch.setenv(name, value)
+                made[kind] = working_copies.made(kind, template, at)
+        return made[kind]
+
+    yield ground
+
+
+@pytest.fixture
+def new_copy(grounds: Callable[[str], Path], tmp_path: Path) -> Iterator[Callable[[str], Copy]]:
+    """kind -> a fresh copy in which the guard denies and waits for a fifth of a second at most."""
+    made: list[Copy] = []
+
+    def copy(kind: str) -> Copy:
+        path = Path(shutil.copytree(grounds(kind), tmp_path / f"repo-{len(made)}", symlinks=True))
+        made.append(Copy(path, tmp_path / "home", kind=kind))
+        made[-1].set("gitcp.guard", "deny")
+        made[-1].set("gitcp.guard-wait", "0")
+        return made[-1]
+
+    yield copy
+    for one in made:
+        one.close()
+
+
+@pytest.fixture(params=KINDS)
+def copy(request: pytest.FixtureRequest, new_copy: Callable[[str], Copy]) -> Copy:
+    """A fresh working copy of each kind."""
+    return new_copy(request.param)
+
+
+@pytest.fixture
+def git_copy(new_copy: Callable[[str], Copy]) -> Copy:
+    """A fresh git worktree, for what has nothing to do with the kind."""
+    return new_copy("git")
