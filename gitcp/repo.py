@@ -130,17 +130,21 @@ class Repo:
             raise Error(str(e)) from None
         answer = [os.fsdecode(line) for line in out.splitlines()]
         top = answer[3] if status == 0 and len(answer) > 3 else None
-        if (top or len(answer) < 3) and (root := _workspace(cwd or _cwd(), top, base)):
-            return cls._jj(root, base, init)
+        at = cwd or _cwd()
+        if "GIT_DIR" not in base.env and (top or len(answer) < 3) and at != top:
+            from gitcp.jj import workspace
+
+            if root := workspace.root_above(at, top):
+                return cls._jj(root, base, init)
         if len(answer) < 3:
-            raise Error(f"not a git repository: '{cwd or _cwd()}'")
+            raise Error(f"not a git repository: '{at}'")
         return cls(top, answer[0], answer[1], answer[2], base, config)
 
     @classmethod
     def _jj(cls, root: str, base: Git, init: bool) -> Repo:
-        from gitcp import jj
+        from gitcp.jj import workspace
 
-        git_dir, common, name = jj.workspace(root, init)
+        git_dir, common, name = workspace.opened(root, init)
         repo = cls(root, git_dir, common, "sha1", base)
         repo.algo = repo.config.get("extensions.objectformat", "sha1").lower()
         repo.workspace = name
@@ -172,12 +176,12 @@ class Repo:
     @property
     def jj(self) -> bool:
         """Whether the working tree is a jj workspace, with or without a `.git` beside it."""
-        return self.top is not None and os.path.isdir(os.path.join(self.top, ".jj"))
+        return bool(self.top) and os.path.isdir(os.path.join(self.worktree, ".jj"))
 
     @property
     def has_git(self) -> bool:
         """Whether git itself sees this worktree, so that its hooks run for commits made here."""
-        return os.path.basename(self.git_dir) != "gitcp.git"
+        return not self.git_dir.endswith("/.jj/gitcp.git")
 
     @property
     def worktree_hash(self) -> str:
@@ -200,15 +204,6 @@ class Repo:
             "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
             "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
         }[self.algo]
-
-
-def _workspace(cwd: str, top: str | None, base: Git) -> str | None:
-    """The jj workspace around cwd that lies deeper than git's worktree: it is the one meant."""
-    if "GIT_DIR" in base.env or (top and os.path.realpath(cwd) == top):
-        return None
-    from gitcp import jj
-
-    return jj.root_above(cwd, top)
 
 
 _FOUND: dict[str, Repo] = {}

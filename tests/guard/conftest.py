@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import working_copies
+from tests.guard import working_copies
+from tests.guard.working_copies import KINDS, Copy
 from tests.support.sealed import SEALED
-from tests.support.working_copies import KINDS, Copy
 
 JJ = {"JJ_USER": "J J User", "JJ_EMAIL": "jj@example.com", "JJ_CONFIG": os.devnull}
 

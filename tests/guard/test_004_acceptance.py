@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from tests.guard.working_copies import Copy, post, pre, reason
 from tests.support.harness import Agent
-from tests.support.working_copies import Copy, post, pre, reason
 
 A, B = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
 CHANGE = f"Work of A\n\nClaude-Session-Id: {A}\n"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.guard.verdict import Look
-    from gitcp.jj import Change
+    from gitcp.jj.log import Change
     from gitcp.repo import Repo
 
 _UNBORN = "unborn"
@@ -32,9 +32,9 @@ def keys(repo: Repo) -> tuple[str, ...]:
 def now(repo: Repo) -> Look:
     """HEAD of a worktree, `@` of a jj workspace."""
     if is_jj(repo):
-        from gitcp import jj
+        from gitcp.jj import log
 
-        return _change(repo, jj.here(repo.worktree))
+        return _change(repo, log.here(repo.worktree))
     name = _branch(repo)
     return _commit(repo, name, refs.head(repo))
 
@@ -42,9 +42,9 @@ def now(repo: Repo) -> Look:
 def of(repo: Repo, started: Look) -> Look | None:
     """What the name that a look was taken of holds now; None when it is gone."""
     if started["vcs"] == "jj":
-        from gitcp import jj
+        from gitcp.jj import log
 
-        found = jj.change(repo.worktree, started["name"])
+        found = log.change(repo.worktree, started["name"])
         return _change(repo, found) if found else None
     name = started["name"]
     if name == "HEAD":
@@ -85,13 +85,13 @@ def _commit(repo: Repo, name: str, oid: str | None) -> Look:
     wanted = keys(repo)
     known = _remembered(repo)
     if known.get("id") != oid or known.get("keys") != list(wanted):
-        known = {"id": oid, "keys": list(wanted), **_said(repo, oid, wanted)}
+        known = {"id": oid, "keys": list(wanted), **_read(repo, oid, wanted)}
         _remember(repo, known)
     sessions, workspace = known["sessions"], known["workspace"]
     return {"vcs": "git", "name": name, "id": oid, "sessions": sessions, "workspace": workspace}
 
 
-def _said(repo: Repo, oid: str, wanted: tuple[str, ...]) -> dict[str, Any]:
+def _read(repo: Repo, oid: str, wanted: tuple[str, ...]) -> dict[str, Any]:
     _, out = repo.git.run("cat-file", "commit", oid)
     message = out.partition(b"\n\n")[2]
     return {

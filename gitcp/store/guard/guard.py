@@ -62,9 +62,7 @@ def _merged(copies: Copies, observed: Copies) -> Copies:
     return copies + [item for item in observed if item[0].worktree not in home]
 
 
-def _start(
-    repo: Repo, paths: list[str], event: Event, pausing: Callable[[], object] | None
-) -> str:
+def _start(repo: Repo, paths: list[str], event: Event, pausing: Callable[[], object] | None) -> str:
     """What speaks against a call in one working copy; pausing: None where nothing is denied."""
     now, session_id, said = base.now(repo), event["session_id"], ""
     judged = verdict.at_start(now, session_id, _live(repo, now))
@@ -147,7 +145,7 @@ def greet(repo: Repo, event: Event) -> str:
     if judged["verdict"] != "allow":
         _note(judged)
         lines.append(messages.text(judged, session_id))
-    others = presence.others(repo, session_id)
+    others = presence.company(repo, session_id)
     if others:
         lines.append(_company(repo, [marker["session_id"] for marker in others]))
     return "\n\n".join(lines)

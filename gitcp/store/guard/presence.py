@@ -25,7 +25,7 @@ def live(repo: Repo, session_ids: Iterable[str]) -> set[str]:
     return {one for one in session_ids if (told := _marker(repo, one)) and at_work(repo, told)}
 
 
-def others(repo: Repo, session_id: str) -> list[Open]:
+def company(repo: Repo, session_id: str) -> list[Open]:
     """The other sessions at work in this working copy."""
     return [m for m in markers.here(repo) if m["session_id"] != session_id and at_work(repo, m)]
 

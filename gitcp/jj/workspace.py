@@ -1,8 +1,8 @@
-"""The one door to jj: it is asked where it works, and never takes a snapshot for us.
+"""A jj workspace whose files are not also a git worktree, seen through git.
 
-A workspace whose files are not also a git worktree gets a git directory of ours, `.jj/gitcp.git`:
-refs and objects are the store's (`commondir`, as in a linked worktree), HEAD is `@-`.  All that
-reads a worktree through git works there unchanged.
+It gets a git directory of ours, `.jj/gitcp.git`: refs and objects are the store's (`commondir`,
+as in a linked worktree), HEAD is `@-`.  All that reads a worktree through git works there
+unchanged.
 """
 
 from __future__ import annotations
@@ -10,32 +10,13 @@ from __future__ import annotations
 import os
 
 from gitcp.errors import Error, GitError
-from gitcp.git import Git, Running
+from gitcp.jj import log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypedDict
-
-    class Change(TypedDict):
-        """A change as jj shows it; parents and commit are oids, workspaces where it is `@`."""
-
-        change: str
-        commit: str
-        parents: list[str]
-        workspaces: str
-        message: bytes
-
+    from gitcp.jj.log import Change
 
 OWN = "gitcp.git"  # our git directory in .jj
-_QUIET = ("--ignore-working-copy", "--no-pager", "--color=never", "--quiet")
-_FIELDS = (
-    "change_id",
-    "commit_id",
-    'parents.map(|p| p.commit_id()).join(" ")',
-    "working_copies",
-    "description",
-)
-_TEMPLATE = ' ++ "\\0" ++ '.join(_FIELDS)
 # A name that no branch can have: HEAD before the first commit, when @- is jj's root.
 _UNBORN = "ref: refs/heads/@gitcp-unborn\n"
 
@@ -54,38 +35,7 @@ def root_above(start: str, stop: str | None = None) -> str | None:
     return None
 
 
-def ask(root: str, *args: str, ok: tuple[int, ...] = (0,)) -> tuple[int, bytes]:
-    """Run jj in a workspace; (status, stdout); GitError, 127 when there is no jj."""
-    env = {k: v for k, v in Git().env.items() if not k.startswith("GIT_")}
-    return Running(("jj", "-R", root, *_QUIET, *args), env, False).finish(ok=ok)
-
-
-def here(root: str) -> Change:
-    """The change at `@` as of jj's last snapshot."""
-    return _change(ask(root, "log", "--no-graph", "-r", "@", "-T", _TEMPLATE)[1])
-
-
-def change(root: str, name: str) -> Change | None:
-    """The change that has an id now; None when it is gone or more than one has it."""
-    if not name.isalpha():
-        return None  # jj's ids are letters: anything else is not one, and no revset either
-    argv = ("log", "--no-graph", "-r", f"change_id({name})", "-T", _TEMPLATE)
-    status, out = ask(root, *argv, ok=(0, 1))
-    return _change(out) if status == 0 and out.count(b"\0") == len(_FIELDS) - 1 else None
-
-
-def _change(out: bytes) -> Change:
-    change_id, commit, parents, workspaces, message = out.split(b"\0", 4)
-    return {
-        "change": change_id.decode(),
-        "commit": commit.decode(),
-        "parents": parents.decode().split(),
-        "workspaces": workspaces.decode("utf-8", "surrogateescape"),
-        "message": message,
-    }
-
-
-def workspace(root: str, create: bool = False) -> tuple[str, str, str]:
+def opened(root: str, create: bool = False) -> tuple[str, str, str]:
     """(git directory, common directory, name) of a workspace that is no git worktree; the name
     is '' for the default one.
 
@@ -102,13 +52,13 @@ def workspace(root: str, create: bool = False) -> tuple[str, str, str]:
 
 def _asked(root: str) -> Change:
     try:
-        return here(root)
+        return log.here(root)
     except GitError as e:
         raise Error(f"cannot ask jj about '{root}': {e}") from None
 
 
 def _create(root: str, own: str, at: Change, create: bool) -> None:
-    store = ask(root, "git", "root")[1].decode("utf-8", "surrogateescape").rstrip("\n")
+    store = log.ask(root, "git", "root")[1].decode("utf-8", "surrogateescape").rstrip("\n")
     if not create and not os.path.isdir(os.path.join(store, "gitcp")):
         raise Error(f"gitcp is not enabled in the jj repository '{root}'")
     os.makedirs(own, 0o750, exist_ok=True)
