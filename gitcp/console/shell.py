@@ -6,12 +6,14 @@ import os
 import sys
 
 from gitcp.errors import Error, InputError
+from gitcp.git import QUIET
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from gitcp.git import Git
     from gitcp.record import Record
 
 
@@ -54,6 +56,18 @@ def page(text: str) -> None:
         sys.stdout.write(text)
         return
     process.communicate(text.encode("utf-8", "backslashreplace"))
+
+
+def git(repo_git: Git, words: Sequence[str]) -> int:
+    """Run git as the person would: their colours, pager and terminal; its status.
+
+    repo_git: bound to a repository; what seals it for plumbing is left out.
+    """
+    import subprocess
+
+    env = {k: v for k, v in repo_git.env.items() if k not in QUIET or k in os.environ}
+    sys.stdout.flush()
+    return subprocess.run(["git", *words], env=env, check=False).returncode
 
 
 def _start(

@@ -42,7 +42,12 @@ LAYERS = (
     "entry __main__",
 )
 LAYER = {part: n for n, parts in enumerate(LAYERS) for part in parts.split()}
-OWNER = {"orjson": "record.py", "filelock": "lock.py", "plumbum": "shell.py"}
+OWNER = {
+    "orjson": "record.py",
+    "filelock": "lock.py",
+    "plumbum": "shell.py",
+    "prompt_toolkit": "picker.py",
+}
 HEAVY = {*OWNER, *"dataclasses pathlib logging typing subprocess".split()}
 IMPURE = set("time random secrets subprocess socket pathlib tempfile datetime".split())
 ROOMY = {TOP / "gitcp" / "cmd", TOP / "tests" / "cmd"}  # one file a command, named like it

@@ -9,35 +9,51 @@ from gitcp.store.git.tree import TREE, edit_tree, read_tree, walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.git.tree import Entry
+
+    Edit = Callable[[bytes | None], bytes | None]
 
 REF = "refs/notes/gitcp"
 KEY = "Entire-Checkpoint"
 
 
 def add(repo: Repo, objects: Objects, commit: str, checkpoint_id: str) -> None:
-    """Note on commit (full oid) that it belongs to checkpoint_id; known already: nothing.
+    """Note on commit (full oid) that it belongs to checkpoint_id; known already: nothing."""
+    line = f"{KEY}: {ids.checkpoint_id(checkpoint_id)}".encode()
 
-    `git notes append` has no compare and swap (git.md §6), so this goes by our own lock.
+    def with_line(note: bytes | None) -> bytes | None:
+        old = note or b""
+        if line in old.split(b"\n"):
+            return note
+        text = old.rstrip(b"\n") + b"\n\n" if old.strip() and KEY.encode() not in old else old
+        if text and not text.endswith(b"\n"):
+            text += b"\n"
+        return text + line + b"\n"
+
+    change(repo, objects, commit, with_line)
+
+
+def change(repo: Repo, objects: Objects, commit: str, edit: Edit) -> None:
+    """Let edit make a new note on commit (full oid) of the old one; None: there is none.
+
+    `git notes append` has no compare and swap (git.md §6), so this goes by our own lock; edit
+    is asked again where a stranger came between.
     """
-    line = f"{KEY}: {ids.checkpoint_id(checkpoint_id)}"
 
     def attempt() -> None:
         tip = read_commit(objects, REF)
         tree = tip["tree"] if tip else None
         path, entry = _find(objects, tree, commit)
-        old = objects.need(entry[1], "blob") if entry else b""
-        if line.encode() in old.split(b"\n"):
+        old = objects.need(entry[1], "blob") if entry else None
+        new = edit(old)
+        if new == old:
             return
-        text = old.rstrip(b"\n") + b"\n\n" if old.strip() and KEY.encode() not in old else old
-        if text and not text.endswith(b"\n"):
-            text += b"\n"
-        blob = objects.write("blob", text + line.encode() + b"\n")
-        made = edit_tree(objects, tree, {path: ("100644", blob)})
+        note = None if new is None else ("100644", objects.write("blob", new))
+        made = edit_tree(objects, tree, {path: note})
         parents = [tip["oid"]] if tip else []
         oid = write_commit(objects, repo, made, parents, "Notes added by gitcp")
         from gitcp.store.v1.committed_write import announce
@@ -48,11 +64,16 @@ def add(repo: Repo, objects: Objects, commit: str, checkpoint_id: str) -> None:
     refs.again(repo, "notes", attempt)
 
 
-def read(repo: Repo, objects: Objects, commit: str) -> list[str]:
-    """The checkpoint ids that commit (full oid) is noted with, in the order they were added."""
+def text_on(objects: Objects, commit: str) -> bytes | None:
+    """The whole note on a commit (full oid); None without one."""
     tip = read_commit(objects, REF)
     _, entry = _find(objects, tip["tree"] if tip else None, commit)
-    return parse(objects.need(entry[1], "blob")) if entry else []
+    return objects.need(entry[1], "blob") if entry else None
+
+
+def read(repo: Repo, objects: Objects, commit: str) -> list[str]:
+    """The checkpoint ids that commit (full oid) is noted with, in the order they were added."""
+    return parse(text_on(objects, commit) or b"")
 
 
 def every(objects: Objects) -> Iterator[tuple[str, list[str]]]:

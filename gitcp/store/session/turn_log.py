@@ -53,6 +53,12 @@ def baseline(repo: Repo, session_id: str) -> Baseline | None:
     return dict(found)
 
 
+def set_dirty(repo: Repo, session_id: str, known: Baseline, dirty: dict[str, Entry | None]) -> None:
+    """Let a turn have begun with other files dirty: somebody else changed them meanwhile."""
+    data = json.dumps({**known, "dirty": dirty}).encode()
+    states.write_file(repo, repo.own("turn", session_id), data)
+
+
 def reach_middle(repo: Repo, session_id: str, dirty: dict[str, Entry | None]) -> None:
     """Keep what was dirty at the last checkpoint within the turn."""
     path = repo.own("turn", f"{session_id}.middle")

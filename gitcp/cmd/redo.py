@@ -1,0 +1,43 @@
+"""gitcp-redo - do again what was undone"""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp.cmd import undo
+from gitcp.commands import TOOLS
+from gitcp.console import cli
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.rewind.going_back import Outcome
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-redo", TOOLS["redo"])
+    p.add_argument("--list", action="store_true", help="list the steps, and change nothing")
+    undo.options(p)
+    which = "the step: the beginning of its id (default: what was undone last)"
+    p.add_argument("step", nargs="?", default="", metavar="<step>", help=which)
+    return p
+
+
+def main() -> int:
+    return cli.guard(lambda: run(sys.argv[1:]))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Redo one step."""
+    from gitcp.store.rewind import going_back
+
+    args = parser().parse_args(argv)
+
+    def one(repo: Repo, objects: Objects) -> Outcome:
+        agree = undo.Agreement(repo, args)
+        return going_back.redo(repo, objects, args.step, args.conflict, agree, undo.progress())[1]
+
+    return undo.moves(args, one, 1, "redone")

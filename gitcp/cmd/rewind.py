@@ -1,0 +1,150 @@
+"""gitcp-rewind - go back to an earlier point"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gitcp.commands import TOOLS
+from gitcp.console import cli
+from gitcp.errors import OK, Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+
+    from gitcp.core.rewind.point_list import Point
+    from gitcp.record import Record
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+SHOWN = 20  # points of a list for eyes
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-rewind", TOOLS["rewind"])
+    what = p.add_mutually_exclusive_group()
+    what.add_argument("--list", action="store_true", help="list the points, and change nothing")
+    point = "go to this point: its id, a checkpoint's or a commit's, or the beginning of one"
+    what.add_argument("--to", metavar="<point>", help=point)
+    p.add_argument("--all", action="store_true", help="points of other base commits too")
+    p.add_argument("--json", action="store_true", help="write records, one to a line")
+    p.add_argument("-n", "--dry-run", action="store_true", help="show the plan and stop")
+    p.add_argument("-p", "--patch", action="store_true", help="show the plan as a diff too")
+    p.add_argument("-f", "--force", action="store_true", help="also to an incomplete point")
+    p.add_argument(
+        "path", nargs="*", metavar="<path>", help="only what is at or below these (after --)"
+    )
+    return p
+
+
+def main() -> int:
+    return cli.guard(lambda: run(sys.argv[1:]))
+
+
+def run(argv: Sequence[str]) -> int:
+    """List points, or go to one: plan, safety, apply, verify, report."""
+    from gitcp.cmd import undo
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+    args = parser().parse_args(argv)
+    repo = Repo.find()
+    _ = repo.worktree
+    with Objects(repo) as objects:
+        undo.finish(repo, objects)
+        if args.list or (args.to is None and not sys.stdin.isatty()):
+            return _list(repo, objects, args)
+        point = _chosen(repo, objects, args)
+        return _go(repo, objects, args, point) if point else OK
+
+
+def _list(repo: Repo, objects: Objects, args: Namespace) -> int:
+    from gitcp.store.rewind import points
+
+    found = points.listing(repo, objects, args.all)
+    if args.json:
+        from gitcp import record
+
+        record.write(sys.stdout.buffer, map(_record, found))
+        return OK
+    _show(repo, objects, found)
+    return OK
+
+
+def _record(point: Point) -> Record:
+    """A point as a record; what compares trees stays here."""
+    return {"type": "point", **{k: v for k, v in point.items() if k != "content"}}
+
+
+def _show(repo: Repo, objects: Objects, found: Sequence[Point]) -> None:
+    from gitcp.cmd import show
+    from gitcp.core.render import rewind_lines
+    from gitcp.store.rewind import preview
+
+    if not found:
+        print("no point to go back to")
+        return
+    changes = preview.Preview(repo, objects)
+    show.page(rewind_lines.points(found, changes.counts, _ago))
+
+
+def _ago(seconds: float) -> str:
+    import time
+
+    from gitcp.console.term import ago
+
+    return ago(time.time() - seconds)
+
+
+def _chosen(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
+    from gitcp.core.rewind import point_list
+    from gitcp.store.rewind import points
+
+    found = points.listing(repo, objects, args.all)
+    if args.to is None:
+        from gitcp.cmd import undo
+
+        return undo.pick(repo, objects, found[:SHOWN])
+    try:
+        return point_list.choose(found, args.to)
+    except Error:
+        if args.all:
+            raise
+    return point_list.choose(points.listing(repo, objects, everywhere=True), args.to)
+
+
+def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
+    from gitcp.cmd import undo
+    from gitcp.store.rewind import going_back, undo_log, wishes
+
+    _check(point, args.force)
+    scopes = [scope(repo, path) for path in args.path]
+    wisher = wishes.to_point(repo, objects, point, scopes)
+    reason = f"to {point['id'][:10]}" + (f", {' '.join(scopes)}" if scopes else "")
+    step = undo_log.new_step("rewind", reason, session_id=point["session_id"], point=point["id"])
+    agree = undo.Agreement(repo, args, ask=args.to is None)
+    outcome = going_back.step(repo, objects, wisher, step, agree, undo.progress())
+    return undo.report(outcome, args, "rewound")
+
+
+def _check(point: Point, force: bool) -> None:
+    name = point["id"][:10]
+    if point["gone"]:
+        raise Error(f"point '{name}' has expired: its content is gone")
+    if point["is_logs_only"]:
+        raise Error(f"point '{name}' is a commit: 'gitcp resume' restores its conversation")
+    if point["incomplete"] and not force:
+        raise Error(f"the snapshot of point '{name}' left files out; --force goes there anyway")
+
+
+def scope(repo: Repo, path: str) -> str:
+    """A path as it is named from the root of the worktree; Error when it lies outside."""
+    top = os.path.realpath(repo.worktree)
+    folder, name = os.path.split(os.path.abspath(path))
+    whole = os.path.join(os.path.realpath(folder), name)
+    inside = os.path.relpath(whole, top)
+    if inside == ".." or inside.startswith("../"):
+        raise Error(f"'{path}' is outside the worktree")
+    return "" if inside == "." else inside

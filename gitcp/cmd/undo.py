@@ -1,0 +1,208 @@
+"""gitcp-undo - take back what gitcp changed last"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from gitcp.commands import TOOLS
+from gitcp.console import cli
+from gitcp.errors import NO, OK, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Sequence
+
+    from gitcp.core.rewind.point_list import Point
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.rewind.apply import Progress
+    from gitcp.store.rewind.going_back import Outcome
+    from gitcp.store.rewind.planning import Prepared
+
+_SOON = 1.0  # seconds before progress is shown
+
+
+def options(p: cli.Parser) -> None:
+    """What undo and redo have in common."""
+    from gitcp.store.rewind import wishes
+
+    p.add_argument("-n", "--dry-run", action="store_true", help="show the plan and stop")
+    p.add_argument("-p", "--patch", action="store_true", help="show the plan as a diff too")
+    p.add_argument(
+        "--conflict",
+        metavar="<how>",
+        choices=wishes.CONFLICTS,
+        default=wishes.REFUSE,
+        help="a file changed since in the same place: refuse (default), markers or keep",
+    )
+    p.add_argument("--json", action="store_true", help="write records, one to a line")
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-undo", TOOLS["undo"])
+    p.add_argument("--list", action="store_true", help="list the steps, and change nothing")
+    options(p)
+    p.add_argument("count", nargs="?", type=int, default=1, metavar="<count>", help="so many steps")
+    return p
+
+
+def main() -> int:
+    return cli.guard(lambda: run(sys.argv[1:]))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Undo steps one by one, each with a plan of its own."""
+    from gitcp.store.rewind import going_back
+
+    args = parser().parse_args(argv)
+    if args.count < 1:
+        raise UsageError(f"not a positive number: '{args.count}'")
+
+    def one(repo: Repo, objects: Objects) -> Outcome:
+        agree = Agreement(repo, args)
+        return going_back.undo(repo, objects, args.conflict, agree, progress())[1]
+
+    return moves(args, one, args.count, "undone")
+
+
+def moves(args: Namespace, one: Callable[[Repo, Objects], Outcome], count: int, word: str) -> int:
+    """Do one step so many times, or list the log."""
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+    repo, status = Repo.find(), OK
+    _ = repo.worktree
+    with Objects(repo) as objects:
+        finish(repo, objects)
+        if args.list:
+            return _list(repo, args)
+        for _number in range(1 if args.dry_run else count):
+            status = max(status, report(one(repo, objects), args, word))
+    return status
+
+
+def _list(repo: Repo, args: Namespace) -> int:
+    from gitcp.cmd import show
+    from gitcp.console.term import ago
+    from gitcp.core.render import rewind_lines
+    from gitcp.store.rewind import undo_log
+
+    steps = undo_log.read(repo)
+    if args.json:
+        from gitcp import record
+
+        record.write(sys.stdout.buffer, ({"type": "step", **step} for step in steps))
+        return OK
+    now = time.time()
+    show.page(rewind_lines.log(steps, lambda then: ago(now - then)))
+    return OK
+
+
+def finish(repo: Repo, objects: Objects) -> None:
+    """Finish what a kill left in the middle, and say so."""
+    from gitcp.store.rewind import going_back
+
+    for told in going_back.recovered(repo, objects):
+        print(cli.printable(f"warning: {told}"), file=sys.stderr)
+
+
+class Agreement:
+    """Shows a plan, and asks where somebody sits at a terminal who was not asked before."""
+
+    def __init__(self, repo: Repo, args: Namespace, ask: bool = False) -> None:
+        self._repo, self._args = repo, args
+        self._ask = ask and sys.stdin.isatty()
+
+    def __call__(self, prepared: Prepared) -> bool:
+        from gitcp.cmd import show
+        from gitcp.core.render import rewind_lines
+
+        if not self._args.json:
+            show.page(rewind_lines.plan(prepared.plan), paged=False)
+            if self._args.patch:
+                self._diff(prepared)
+        if self._args.dry_run:
+            if self._args.json:
+                _plan_record(prepared)
+            return False
+        if self._ask and prepared.todo:
+            return input("go back? [y/N] ").strip().lower() in ("y", "yes")
+        return True
+
+    def _diff(self, prepared: Prepared) -> None:
+        from gitcp.console import shell
+
+        trees = (prepared.present.tree, prepared.tree)
+        shell.git(self._repo.git, ["--no-pager", "diff", *trees, "--", ":(top)"])
+
+
+def _plan_record(prepared: Prepared) -> None:
+    from gitcp import record
+
+    record.write(sys.stdout.buffer, [{"type": "plan", **prepared.plan}])
+
+
+def progress() -> Progress:
+    """Tells how far it is on a terminal, where it takes longer than a second."""
+    began = time.monotonic()
+
+    def tell(done: int, of: int) -> None:
+        if sys.stderr.isatty() and time.monotonic() - began > _SOON:
+            end = "\n" if done == of else ""
+            print(f"\rgoing back: {done}/{of} files", end=end, file=sys.stderr, flush=True)
+
+    return tell
+
+
+def report(outcome: Outcome, args: Namespace, word: str) -> int:
+    """Say what was done; the status: NO when a file came out otherwise."""
+    from gitcp.store.rewind import going_back
+
+    if args.json:
+        from gitcp import record
+
+        if not args.dry_run:
+            told = {**outcome, **outcome["plan"], "step": outcome["step"]}
+            del told["plan"]
+            record.write(sys.stdout.buffer, [{"type": "step", **told}])
+    elif not args.dry_run:
+        done = going_back.summary(outcome["plan"])
+        print(f"{word}: {done or 'no file changed'}" if outcome["step"] else "nothing to change")
+    for path in outcome["differ"]:
+        told_path = cli.printable(f"warning: '{path}' was changed again by another process")
+        print(told_path, file=sys.stderr)
+    for note in outcome["notes"]:
+        print(cli.printable(f"note: {note}"), file=sys.stderr)
+    return NO if outcome["differ"] else OK
+
+
+def pick(repo: Repo, objects: Objects, found: Sequence[Point]) -> Point | None:
+    """Let the person choose a point."""
+    from gitcp.console import picker
+    from gitcp.core.render import rewind_lines, spans
+    from gitcp.store.rewind import preview
+
+    if not found:
+        print("no point to go back to")
+        return None
+    changes = preview.Preview(repo, objects)
+
+    def line(point: Point) -> str:
+        told = rewind_lines.point(point, changes.counts(point), ago_now)
+        return "".join(cli.printable(text) for text, _ in told)
+
+    def shown(number: int) -> str:
+        lines = rewind_lines.plan(changes.plan(found[number]))
+        return spans.draw(lines, lambda text, _: cli.printable(text))
+
+    chosen = picker.choose([line(point) for point in found], shown)
+    return None if chosen is None else found[chosen]
+
+
+def ago_now(then: float) -> str:
+    """The age of a moment."""
+    from gitcp.console.term import ago
+
+    return ago(time.time() - then)

@@ -1,0 +1,89 @@
+"""Points, plans and the undo log as lines for eyes."""
+
+from __future__ import annotations
+
+from gitcp.core.render.spans import many, short
+from gitcp.core.rewind import plan as plans
+from gitcp.core.rewind import undo_tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from gitcp.core.render.spans import Line
+    from gitcp.core.rewind.plan import Plan
+    from gitcp.core.rewind.point_list import Point
+    from gitcp.core.rewind.undo_tree import Step
+
+    Ago = Callable[[float], str]
+
+_COLOURS = {plans.CREATE: "green", plans.MODIFY: "yellow", plans.DELETE: "red", plans.KEEP: "dim"}
+_KINDS = {
+    "temporary": "",
+    "archived": "archived",
+    "committed": "conversation only",
+    "safety": "kept by undo",
+}
+_PROMPT = 60
+_KEPT = 20  # paths that stay, of which a plan names no more
+
+
+def point(told: Point, changes: dict[str, int] | None, ago: Ago) -> Line:
+    """One point on one line; changes: verb -> count of what going there would do."""
+    marks = [_KINDS[told["kind"]], "gone" if told["gone"] else ""]
+    marks += ["incomplete" if told["incomplete"] else "", effect(changes) if changes else ""]
+    session = told["session_id"][:8] or "-"
+    prompt = told["session_prompt"] or told["message"]
+    return [
+        (told["id"][:10], "yellow"),
+        (f"  {ago(told['time']):>9}  ", "dim"),
+        (f"{session:<8}  ", "cyan"),
+        (short(prompt, _PROMPT), ""),
+        (f"  ({', '.join(filter(None, marks))})" if any(marks) else "", "dim"),
+    ]
+
+
+def effect(changes: dict[str, int]) -> str:
+    """Counts of a plan's verbs: `+1 ~2 -1`, `no change`."""
+    signs = {plans.CREATE: "+", plans.MODIFY: "~", plans.DELETE: "-"}
+    return " ".join(f"{s}{changes[v]}" for v, s in signs.items() if changes[v]) or "no change"
+
+
+def plan(told: Plan) -> Iterator[Line]:
+    """A plan, path by path with the reasons, what stays last."""
+    actions = sorted(told["actions"], key=lambda a: a["verb"] == plans.KEEP)
+    kept = 0
+    for one in actions:
+        kept += one["verb"] == plans.KEEP
+        if kept > _KEPT:
+            continue
+        verb = f"{one['verb']:<7} "
+        yield [(verb, _COLOURS[one["verb"]]), (one["path"], ""), (f"  {one['reason']}", "dim")]
+    if kept > _KEPT:
+        yield [(f"keep    {many(kept - _KEPT, 'more path')}", "dim")]
+    for note in told["notes"]:
+        yield [("note: ", "cyan"), (note, "")]
+    for conflict in told["conflicts"]:
+        yield [("conflict ", "red"), (conflict["path"], ""), (f"  {conflict['reason']}", "dim")]
+
+
+def log(steps: Sequence[Step], ago: Ago) -> Iterator[Line]:
+    """The undo log, newest first: what is in force, and what was undone."""
+    force = set(undo_tree.path_to(steps))
+    for step in reversed(list(undo_tree.nodes(steps).values())):
+        live = step["id"] in force
+        yield [
+            ("  " if live else "x ", "" if live else "dim"),
+            (step["id"], "yellow" if live else "dim"),
+            (f"  {ago(step['time']):>9}  ", "dim"),
+            (f"{step['kind']}: {step['reason']}", "" if live else "dim"),
+            ("" if live else "  (undone)", "dim"),
+        ]
+
+
+def points(
+    listed: Iterable[Point], changes: Callable[[Point], dict[str, int] | None], ago: Ago
+) -> Iterator[Line]:
+    """All points, a line each."""
+    for told in listed:
+        yield point(told, changes(told), ago)

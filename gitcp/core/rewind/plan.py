@@ -1,0 +1,157 @@
+"""What going back does to each path, and why: decided before anything is written.
+
+The facts about the disk and about who made what are asked through a Facts; a plan is
+data, to be shown, confirmed and applied (behaviour.md §9).
+"""
+
+from __future__ import annotations
+
+from gitcp.core.git.ids import repo_path
+from gitcp.core.git.porcelain import COMMIT
+from gitcp.errors import InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+    from typing import TypedDict
+
+    Entry = tuple[str, str]
+    Version = Entry | None
+    Change = tuple[str, Version, Version]  # path, what is there, what is wanted
+
+    class Action(TypedDict):
+        """What happens to a path.  verb: create, modify, delete, or keep, which is nothing.
+
+        was: what is there now; now: what will be (of keep: what the point has).
+        """
+
+        path: str
+        verb: str
+        was: Version
+        now: Version
+        reason: str
+
+    class Conflict(TypedDict):
+        """Why a plan cannot be applied; no path of it is touched then."""
+
+        path: str
+        reason: str
+
+    class Plan(TypedDict):
+        """actions: by path.  conflicts: what must be settled first.  notes: what the person
+        should know before agreeing, a sentence each."""
+
+        actions: list[Action]
+        conflicts: list[Conflict]
+        notes: list[str]
+
+    class Facts(TypedDict):
+        """head, base: the entry that HEAD and the point's own commit have at a path.
+        owner: the session that made a path, '' when that is not known.
+        left_out: path -> why snapshots leave it out, now or at the point.
+        hidden: paths that a sparse checkout does not have on disk."""
+
+        head: Callable[[str], Version]
+        base: Callable[[str], Version]
+        owner: Callable[[str], str]
+        left_out: Mapping[str, str]
+        hidden: Collection[str]
+
+
+CREATE, MODIFY, DELETE, KEEP = "create", "modify", "delete", "keep"
+OURS = ".entire/"  # no snapshot has what the worktree has there
+
+
+def whole(changes: Iterable[Change], facts: Facts) -> list[Action]:
+    """The actions that make the worktree what a point has: its whole tree.
+
+    Untracked files that nobody's session made stay (behaviour.md §9).
+    """
+    return [_action(change, facts) for change in changes if not change[0].startswith(OURS)]
+
+
+def wanted(changes: Iterable[tuple[str, Version, Version, str]], facts: Facts) -> list[Action]:
+    """The actions for changes that were decided path by path, each with its reason."""
+    found = []
+    for path, was, now, reason in changes:
+        why = _untouchable(path, was, now, facts)
+        verb = KEEP if why else _verb(was, now)
+        found.append(action(path, verb, was, now, why or reason))
+    return found
+
+
+def action(path: str, verb: str, was: Version, now: Version, reason: str) -> Action:
+    """One action, spelt out."""
+    return {"path": path, "verb": verb, "was": was, "now": now, "reason": reason}
+
+
+def _action(change: Change, facts: Facts) -> Action:
+    path, was, now = change
+    why = _untouchable(path, was, now, facts)
+    if why:
+        return action(path, KEEP, was, now, why)
+    if now is not None:
+        return action(path, _verb(was, now), was, now, _why(path, was, facts))
+    if facts["head"](path) is not None:
+        before = facts["base"](path)
+        reason = "deleted at that point" if before else "committed since"
+        return action(path, DELETE, was, now, reason)
+    owner = facts["owner"](path)
+    if owner:
+        return action(path, DELETE, was, now, f"made since by session {owner[:8]}")
+    return action(path, KEEP, was, now, "not made by a session")
+
+
+def _verb(was: Version, now: Version) -> str:
+    return DELETE if now is None else CREATE if was is None else MODIFY
+
+
+def _why(path: str, was: Version, facts: Facts) -> str:
+    return "deleted since" if was is None else "changed since"
+
+
+def _untouchable(path: str, was: Version, now: Version, facts: Facts) -> str:
+    """Why a path is none that going back may touch; '' when it may."""
+    if COMMIT in ((was or ("",))[0], (now or ("",))[0]):
+        return "a submodule or a repository of its own"
+    if path in facts["left_out"]:
+        return f"left out of snapshots ({facts['left_out'][path]})"
+    if path in facts["hidden"]:
+        return "not in the sparse checkout"
+    return ""
+
+
+def effective(actions: Iterable[Action]) -> list[Action]:
+    """The actions that change something."""
+    return [a for a in actions if a["verb"] != KEEP]
+
+
+def names_in_conflict(actions: Iterable[Action], fold: bool) -> list[Conflict]:
+    """What is wrong with the names alone.  fold: the file system does not tell case."""
+    found: list[Conflict] = []
+    seen: dict[str, str] = {}
+    for one in effective(actions):
+        if one["now"] is None:
+            continue
+        path = one["path"]
+        try:
+            repo_path(path)
+        except InputError as e:
+            found.append({"path": path, "reason": f"no name for a file here: {e}"})
+        other = seen.setdefault(path.casefold(), path) if fold else path
+        if other != path:
+            found.append({"path": path, "reason": f"cannot stand beside '{other}' here"})
+    return found
+
+
+def counts(actions: Iterable[Action]) -> dict[str, int]:
+    """verb -> how many paths."""
+    found = dict.fromkeys((CREATE, MODIFY, DELETE, KEEP), 0)
+    for one in actions:
+        found[one["verb"]] += 1
+    return found
+
+
+def below(path: str, scopes: Collection[str]) -> bool:
+    """Whether path is one of scopes or lies below one; every path is, without scopes."""
+    return not scopes or any(s in ("", path) or path.startswith(s + "/") for s in scopes)

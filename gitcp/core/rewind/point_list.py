@@ -1,0 +1,110 @@
+"""Points to go back to, as a list: in order, folded, and chosen by a name."""
+
+from __future__ import annotations
+
+from gitcp.errors import Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import TypedDict
+
+    class Point(TypedDict):
+        """A moment of the worktree, of a conversation, or of both.
+
+        The keys of the original program's list (E§1), and ours: kind is temporary, archived,
+        committed or safety; tree what the worktree was ('' for a conversation alone); content
+        what tells two trees apart; incomplete: the snapshot left something out; gone: its
+        content is not in this repository any more; folded: how many equal ones it stands for.
+        """
+
+        id: str
+        kind: str
+        message: str
+        metadata_dir: str
+        date: str
+        time: int
+        is_task_checkpoint: bool
+        tool_use_id: str
+        is_logs_only: bool
+        condensation_id: str
+        session_id: str
+        session_prompt: str
+        ref: str
+        base_commit: str
+        tree: str
+        content: str
+        incomplete: bool
+        gone: bool
+        folded: int
+
+
+SHORTEST = 4
+EMPTY: Point = {
+    "id": "",
+    "kind": "",
+    "message": "",
+    "metadata_dir": "",
+    "date": "",
+    "time": 0,
+    "is_task_checkpoint": False,
+    "tool_use_id": "",
+    "is_logs_only": False,
+    "condensation_id": "",
+    "session_id": "",
+    "session_prompt": "",
+    "ref": "",
+    "base_commit": "",
+    "tree": "",
+    "content": "",
+    "incomplete": False,
+    "gone": False,
+    "folded": 0,
+}
+
+
+def newest_first(points: Iterable[Point]) -> list[Point]:
+    """Points by time; of one moment in the order given."""
+    return sorted(points, key=lambda p: -p["time"])
+
+
+def folded(points: Sequence[Point]) -> list[Point]:
+    """Points without those whose worktree is that of the next older one of their session.
+
+    The older stays: it is the moment at which the worktree became so.
+    """
+    found: list[Point] = []
+    for point in points:
+        last = found[-1] if found else None
+        if last and _same(last, point):
+            found[-1] = {**point, "folded": last["folded"] + 1}
+        else:
+            found.append(point)
+    return found
+
+
+def _same(newer: Point, older: Point) -> bool:
+    keys = ("content", "session_id", "kind", "session_prompt")
+    known = bool(older["content"]) and not older["gone"]
+    return known and [newer[k] for k in keys] == [older[k] for k in keys]  # type: ignore[literal-required]
+
+
+def choose(points: Iterable[Point], name: str) -> Point:
+    """The point whose id, checkpoint id or ref is name, or the only one that begins so.
+
+    Raises Error when none is meant, or several are: it lists them.
+    """
+    known = list(points)
+    exact = [p for p in known if name in (p["id"], p["condensation_id"])]
+    begin = [p for p in known if len(name) >= SHORTEST and _begins(p, name)]
+    found = exact or begin
+    if not found:
+        raise Error(f"no such point: '{name}'")
+    ids = dict.fromkeys(p["id"] for p in found)
+    if len(ids) > 1:
+        raise Error(f"ambiguous point '{name}': {' '.join(i[:12] for i in ids)}")
+    return found[0]
+
+
+def _begins(point: Point, name: str) -> bool:
+    return point["id"].startswith(name) or point["condensation_id"].startswith(name)

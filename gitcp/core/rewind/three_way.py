@@ -1,0 +1,74 @@
+"""One path in three versions: what was, what is, what is wanted (behaviour.md §9).
+
+Taking an edit back is a merge whose base is what the edit left, and whose other side is what
+it began with: what somebody else did since stays.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.git.porcelain import EXECUTABLE, FILE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    Entry = tuple[str, str]
+    Version = Entry | None  # None: nothing is there
+    Contents = Callable[[str, str, str], tuple[str, bool]]  # base, ours, theirs -> oid, clean
+
+SAME, TAKE, MERGE, CONFLICT = "same", "take", "merge", "conflict"
+_FILES = (FILE, EXECUTABLE)
+
+
+def way(base: Version, ours: Version, theirs: Version) -> str:
+    """How to get from ours to theirs, which was or became base.
+
+    SAME: ours stays.  TAKE: theirs as it is.  MERGE: regular files that differ on both
+    sides.  CONFLICT: one of them is absent, or no regular file.
+    """
+    if theirs in (base, ours):
+        return SAME
+    if ours == base:
+        return TAKE
+    regular = [e for e in (base, ours, theirs) if e and e[0] in _FILES]
+    return MERGE if len(regular) == 3 else CONFLICT
+
+
+def mode(base: Entry, ours: Entry, theirs: Entry) -> str:
+    """The mode of a merged file: the side that changed it wins, ours where both did."""
+    return theirs[0] if ours[0] == base[0] else ours[0]
+
+
+def take_back(
+    now: Version, edits: Iterable[tuple[Version, Version]], contents: Contents
+) -> tuple[Version, bool]:
+    """now without some edits of the path, each (before, after), oldest first.
+
+    contents merges three blobs.  Returns the version without them, and whether all of it was
+    clean; where nothing can be merged the version is what could be reached.
+    """
+    clean = True
+    for before, after in reversed(list(edits)):
+        how = way(after, now, before)
+        if how == TAKE:
+            now = before
+        elif how == CONFLICT:
+            clean = False
+        elif how == MERGE and now and before and after:
+            oid, whole = contents(after[1], now[1], before[1])
+            now, clean = (mode(after, now, before), oid), clean and whole
+    return now, clean
+
+
+def joined(edits: Iterable[tuple[Version, Version]]) -> list[tuple[Version, Version]]:
+    """Edits of one path, oldest first, with those that follow on each other made one.
+
+    Nobody came between an edit that begins where the one before it ended.
+    """
+    found: list[tuple[Version, Version]] = []
+    for before, after in edits:
+        if found and found[-1][1] == before:
+            found[-1] = (found[-1][0], after)
+        else:
+            found.append((before, after))
+    return [(before, after) for before, after in found if before != after]

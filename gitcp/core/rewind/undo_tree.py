@@ -1,0 +1,64 @@
+"""The undo log as a tree: which step is undone next, which redone.
+
+The log only grows.  A step stands on the one that was in force when it was made; undoing it
+goes back to that one, and what was undone stays there as a branch to come back to.
+"""
+
+from __future__ import annotations
+
+from gitcp.errors import Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    Step = dict[str, Any]  # id, kind, parent, position, target; more keys: gitcp-formats(5)
+
+UNDO, REDO = "undo", "redo"
+_MOVES = (UNDO, REDO)
+
+
+def position(log: Sequence[Step]) -> str:
+    """The id of the step in force, '' before the first; log: oldest first."""
+    return str(log[-1].get("position", "")) if log else ""
+
+
+def nodes(log: Iterable[Step]) -> dict[str, Step]:
+    """id -> step, of all that are no undo or redo themselves."""
+    return {step["id"]: step for step in log if step["kind"] not in _MOVES}
+
+
+def to_undo(log: Sequence[Step]) -> Step:
+    """The step in force; raise Error when there is none left."""
+    found = nodes(log).get(position(log))
+    if found is None:
+        raise Error("nothing to undo")
+    return found
+
+
+def to_redo(log: Sequence[Step], name: str = "") -> Step:
+    """The step to do again: the one undone last here, or the one whose id begins with name.
+
+    Raises Error when none was undone here, or name is not one of those that were.
+    """
+    here = position(log)
+    branches = [s for s in nodes(log).values() if s["parent"] == here]
+    left = [s["target"] for s in log if s["kind"] == UNDO]
+    undone = [s for s in branches if s["id"] in left]
+    undone.sort(key=lambda s: max(n for n, target in enumerate(left) if target == s["id"]))
+    named = [s for s in undone if s["id"].startswith(name)]
+    if not named:
+        raise Error(f"no such step to redo: '{name}'" if name else "nothing to redo")
+    if name and len(named) > 1:
+        raise Error(f"ambiguous step '{name}': {' '.join(s['id'] for s in named)}")
+    return named[-1]
+
+
+def path_to(log: Sequence[Step]) -> list[str]:
+    """The ids of the steps in force, the newest first."""
+    known, here, found = nodes(log), position(log), []
+    while here in known:
+        found.append(here)
+        here = known[here]["parent"]
+    return found

@@ -1,0 +1,42 @@
+"""What sessions believe about the worktree, brought up to date after a step back or forth.
+
+Going back is nobody's work: the turn of a session that is under way does not get what was
+put back as its own (behaviour.md §9).
+"""
+
+from __future__ import annotations
+
+from gitcp.store.git import refs
+from gitcp.store.git.tree import Lookup
+from gitcp.store.rewind.present import base_tree
+from gitcp.store.session import state as states
+from gitcp.store.session import turn_log
+from gitcp.store.snapshot import blobs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+
+def files(repo: Repo, objects: Objects, paths: Collection[str] = ()) -> list[str]:
+    """Let every turn under way here begin with these paths as they are now; sentences about
+    the sessions that this concerns."""
+    if not paths:
+        return []
+    there = blobs.at(repo, objects, paths, write=True)
+    head = Lookup(objects, base_tree(objects, refs.head(repo) or ""))
+    notes = []
+    for session_id in states.names(repo):
+        baseline = turn_log.baseline(repo, session_id)
+        if baseline is None:
+            continue
+        state = states.peek(repo, session_id)
+        dirty = {**baseline["dirty"], **there}
+        dirty = {path: entry for path, entry in dirty.items() if entry != head(path)}
+        turn_log.set_dirty(repo, session_id, baseline, dirty)
+        if state and state.get("phase") == "active":
+            notes.append(f"session {session_id[:8]} is at work here: its files changed under it")
+    return notes

@@ -1,0 +1,145 @@
+"""One step back or forth, from the plan to the report: what rewind, undo and redo share."""
+
+from __future__ import annotations
+
+from gitcp.core.rewind import plan as plans
+from gitcp.core.rewind import undo_tree
+from gitcp.errors import Busy, Error
+from gitcp.store.rewind import effects, follow, intent, undo_log, wishes
+from gitcp.store.rewind.carry_out import carry_out
+from gitcp.store.rewind.folders import Changed
+from gitcp.store.rewind.planning import Prepared, refuse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypedDict
+
+    from gitcp.core.rewind.plan import Plan
+    from gitcp.core.rewind.undo_tree import Step
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.rewind.apply import Progress
+    from gitcp.store.rewind.planning import Wisher
+
+    Agree = Callable[[Prepared], bool]  # shows a plan; whether to carry it out
+
+    class Outcome(TypedDict):
+        """What came of it.  step: its id in the undo log, '' when nothing was changed; differ:
+        paths that did not come out as planned; notes: sentences about sessions."""
+
+        step: str
+        plan: Plan
+        differ: list[str]
+        notes: list[str]
+
+
+_TRIES = 5
+
+
+def recovered(repo: Repo, objects: Objects) -> list[str]:
+    """Finish what a kill left unfinished here; a sentence for each thing that was done."""
+    if intent.pending(repo) is None:
+        return []
+    with undo_log.lock(repo):
+        told = intent.recover(repo, objects)
+        return [*told, *follow.files(repo, objects)]
+
+
+def step(
+    repo: Repo, objects: Objects, wisher: Wisher, wanted: Step, agree: Agree, progress: Progress
+) -> Outcome:
+    """Plan, let agree() see it, and carry it out as wanted, a step of undo_log.new_step().
+
+    A plan that does not hold any more is made again, and shown again where it has become
+    another.  Raises Error for conflicts, with nothing changed; Busy when the worktree never
+    stands still.
+    """
+    agreed: Plan | None = None
+    for _ in range(_TRIES):
+        prepared = Prepared(repo, objects, wisher)
+        refuse(prepared)
+        nothing = not prepared.todo and not wanted["effects"]
+        if prepared.plan != agreed and not agree(prepared):
+            return _outcome(prepared, "", [], [])
+        if nothing and wanted["kind"] not in (undo_tree.UNDO, undo_tree.REDO):
+            return _outcome(prepared, "", [], [])
+        agreed = prepared.plan
+        try:
+            with undo_log.lock(repo):
+                differ = carry_out(repo, objects, prepared, wanted, progress)
+                notes = follow.files(repo, objects, [a["path"] for a in prepared.todo])
+        except Changed:
+            continue
+        return _outcome(prepared, wanted["id"], differ, notes)
+    raise Busy("the worktree changes faster than it can be taken back; nothing is changed")
+
+
+def _outcome(
+    prepared: Prepared, step_id: str, differ: Sequence[str], notes: Sequence[str]
+) -> Outcome:
+    return {
+        "step": step_id,
+        "plan": prepared.plan,
+        "differ": list(differ),
+        "notes": list(notes),
+    }
+
+
+def undo(
+    repo: Repo, objects: Objects, conflict: str, agree: Agree, progress: Progress
+) -> tuple[Step, Outcome]:
+    """Take back the step in force; (that step, what came of it)."""
+    target = undo_tree.to_undo(undo_log.read(repo))
+    wanted = _move(undo_tree.UNDO, target, target["parent"])
+    wanted["effects"] = effects.turned(target["effects"])
+    return target, _moved(
+        repo, objects, target, ("after", "before"), wanted, conflict, agree, progress
+    )
+
+
+def redo(
+    repo: Repo, objects: Objects, name: str, conflict: str, agree: Agree, progress: Progress
+) -> tuple[Step, Outcome]:
+    """Do a step again that was undone: name is the beginning of its id, '' the last one."""
+    target = undo_tree.to_redo(undo_log.read(repo), name)
+    wanted = _move(undo_tree.REDO, target, target["id"])
+    wanted["effects"] = target["effects"]
+    return target, _moved(
+        repo, objects, target, ("before", "after"), wanted, conflict, agree, progress
+    )
+
+
+def _move(kind: str, target: Step, position: str) -> Step:
+    reason = f"{target['kind']}: {target['reason']}"
+    return undo_log.new_step(kind, reason, target=target["id"], position=position)
+
+
+def _moved(
+    repo: Repo,
+    objects: Objects,
+    target: Step,
+    parts: tuple[str, str],
+    wanted: Step,
+    conflict: str,
+    agree: Agree,
+    progress: Progress,
+) -> Outcome:
+    blocked = effects.blocked(repo, objects, wanted["effects"])
+    if blocked:
+        lines = [f"'{b['path']}': {b['reason']}" for b in blocked]
+        raise Error("nothing is changed, for:\n  " + "\n  ".join(lines))
+    old, new = (undo_log.tree(objects, target["commit"], part) for part in parts)
+    why = f"{wanted['kind']} of {target['kind']}"
+    if old and new:
+        wisher = wishes.between(repo, objects, old, new, conflict, why)
+    else:
+        wisher = wishes.taking_back(repo, objects, {}, conflict, why)
+    return step(repo, objects, wisher, wanted, agree, progress)
+
+
+def summary(plan: Plan) -> str:
+    """What a plan did, in words: `2 created, 1 modified`."""
+    words = {plans.CREATE: "created", plans.MODIFY: "modified", plans.DELETE: "deleted"}
+    counts = plans.counts(plan["actions"])
+    return ", ".join(f"{counts[verb]} {word}" for verb, word in words.items() if counts[verb])

@@ -1,0 +1,69 @@
+"""Which session made a path, as far as gitcp knows: only such files may go (behaviour.md §9)."""
+
+from __future__ import annotations
+
+from gitcp.errors import Error
+from gitcp.store.session import session_read
+from gitcp.store.stream import checkpoint, shadow_refs, stream_history, stream_list
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+_DEPTH = 200  # checkpoints of a stream whose states are looked at
+
+
+class Owners:
+    """owner(path) -> session id, '' when no session is known to have written the path.
+
+    The states of today are asked first, then those that the checkpoints of this worktree
+    carry: what a session wrote stays its own when a commit or a rewind settled it.
+    """
+
+    def __init__(self, repo: Repo, objects: Objects) -> None:
+        self._repo, self._objects = repo, objects
+        self._known: dict[str, str] | None = None
+        self._older: Iterator[dict[str, str]] | None = None
+
+    def owner(self, path: str) -> str:
+        if self._known is None:
+            self._known = {}
+            for state in session_read.every(self._repo):
+                self._known |= _written(state)
+            self._older = self._history()
+        while path not in self._known and self._older is not None:
+            more = next(self._older, None)
+            if more is None:
+                self._older = None
+            else:
+                self._known = more | self._known
+        return self._known.get(path, "")
+
+    def _history(self) -> Iterator[dict[str, str]]:
+        tips = [t for t in shadow_refs.listing(self._repo, self._objects) if self._here(t)]
+        for chain in stream_history.chains(self._repo, tips).values():
+            for found in chain[:_DEPTH]:
+                tip: shadow_refs.Tip = {**tips[0], "oid": found["oid"], "tree": found["tree"]}
+                try:
+                    copy = checkpoint.read_state_copy(self._objects, tip, found["session_id"])
+                except Error:
+                    continue
+                if copy:
+                    yield _written(copy)
+
+    def _here(self, tip: shadow_refs.Tip) -> bool:
+        return stream_list.place(tip["ref"])[1] in ("", self._repo.worktree_hash)
+
+
+def _written(state: dict[str, Any]) -> dict[str, str]:
+    session_id = state["session_id"]
+    return {
+        path: session_id
+        for stream in state.get("streams", ())
+        for path, file in stream["files"].items()
+        if file["oid"]
+    }

@@ -1,0 +1,146 @@
+"""The points to go back to: temporary checkpoints of this base, archived ones, committed ones,
+and what the undo log kept; newest first (behaviour.md §9)."""
+
+from __future__ import annotations
+
+import time
+
+from gitcp.core.rewind import point_list
+from gitcp.core.v1 import summary
+from gitcp.errors import Error
+from gitcp.record import text
+from gitcp.store.git import refs
+from gitcp.store.git.tree import Lookup, read_tree
+from gitcp.store.rewind import undo_log
+from gitcp.store.stream import carry_forward, shadow_refs, stream_history, stream_list
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.core.rewind.point_list import Point
+    from gitcp.record import Record
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.stream.shadow_refs import Tip
+
+COMMITS = 50  # of HEAD's history that are looked at for committed points
+
+
+def listing(repo: Repo, objects: Objects, everywhere: bool = False) -> list[Point]:
+    """Every point of this worktree; everywhere: also those of other bases.
+
+    Points without a change to the one before them are folded into it.
+    """
+    found = [*_temporary(repo, objects, everywhere), *_kept(repo, objects)]
+    found += _committed(repo)
+    return point_list.folded(point_list.newest_first(found))
+
+
+def _temporary(repo: Repo, objects: Objects, everywhere: bool) -> Iterator[Point]:
+    head = refs.head(repo) or shadow_refs.zeros(repo)
+    tips = [t for t in shadow_refs.listing(repo, objects) if _here(repo, t, head, everywhere)]
+    for ref, chain in stream_history.chains(repo, tips).items():
+        kind = stream_list.place(ref)[0]
+        for checkpoint in chain:
+            if checkpoint["message"] != carry_forward.SUBJECT:
+                yield _point(objects, checkpoint, kind)
+
+
+def _here(repo: Repo, tip: Tip, head: str, everywhere: bool) -> bool:
+    kind, worktree = stream_list.place(tip["ref"])
+    if worktree not in ("", repo.worktree_hash):
+        return False
+    return everywhere or kind != "archived" or tip["base"].startswith(_named(tip, head))
+
+
+def _named(tip: Tip, head: str) -> str:
+    return head[: len(tip["base"])]
+
+
+def _point(objects: Objects, checkpoint: Record, kind: str) -> Point:
+    """A temporary checkpoint as a point; one whose objects are gone says so."""
+    found: Point = {
+        **point_list.EMPTY,
+        "id": checkpoint["oid"],
+        "kind": "archived" if kind == "archived" else "temporary",
+        "message": checkpoint["message"],
+        "time": checkpoint["time"],
+        "date": _date(checkpoint["time"]),
+        "metadata_dir": shadow_refs.METADATA + checkpoint["session_id"],
+        "is_task_checkpoint": checkpoint["is_task_checkpoint"],
+        "tool_use_id": checkpoint["tool_use_id"],
+        "session_id": checkpoint["session_id"],
+        "ref": checkpoint["ref"],
+        "base_commit": checkpoint["base_commit"],
+        "tree": checkpoint["tree"],
+    }
+    try:
+        root = read_tree(objects, found["tree"])
+        files = Lookup(objects, found["tree"]).folder(found["metadata_dir"])
+        found["content"] = _content(root)
+        found["session_prompt"] = _prompt(objects, files)
+        found["incomplete"] = "omitted.json" in files
+    except Error:
+        found["gone"] = True
+    return found
+
+
+def _prompt(objects: Objects, files: dict[str, tuple[str, str]]) -> str:
+    entry = files.get(summary.PROMPT)
+    said = text(objects.need(entry[1], "blob")) if entry else ""
+    return said.rpartition(summary.SEPARATOR)[2]
+
+
+def _content(root: dict[str, tuple[str, str]]) -> str:
+    """What tells two trees apart, whatever is in `.entire/`."""
+    return " ".join(
+        f"{name}\0{oid}" for name, (_, oid) in sorted(root.items()) if name != ".entire"
+    )
+
+
+def _kept(repo: Repo, objects: Objects) -> Iterator[Point]:
+    """The worktree before each step of the undo log."""
+    for step in undo_log.read(repo):
+        tree = undo_log.tree(objects, step["commit"], "before")
+        if tree:
+            yield {
+                **point_list.EMPTY,
+                "id": step["commit"],
+                "kind": "safety",
+                "message": f"before {step['kind']}: {step['reason']}",
+                "time": step["time"],
+                "date": _date(step["time"]),
+                "ref": undo_log.ref(repo),
+                "tree": tree,
+                "content": _content(read_tree(objects, tree)),
+            }
+
+
+def _committed(repo: Repo) -> Iterator[Point]:
+    """The commits of HEAD's history whose checkpoints are here: for their conversations."""
+    from gitcp.store.show import commit_list
+
+    if refs.head(repo) is None:
+        return
+    for commit in commit_list.listing(repo, [], [f"-n{COMMITS}"]):
+        for checkpoint in commit["checkpoints"]:
+            for session in checkpoint.get("contents", ()):
+                yield {
+                    **point_list.EMPTY,
+                    "id": commit["oid"],
+                    "kind": "committed",
+                    "message": commit["message"],
+                    "time": commit["time"],
+                    "date": _date(commit["time"]),
+                    "is_logs_only": True,
+                    "condensation_id": checkpoint["checkpoint_id"],
+                    "session_id": session["session_id"],
+                    "session_prompt": (session["asked"] or [""])[-1],
+                    "base_commit": commit["oid"],
+                    "tree": commit["tree"],
+                }
+
+
+def _date(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

@@ -1,0 +1,129 @@
+"""The undo log of a worktree: refs/gitcp/undo/<worktree hash>, one commit a step.
+
+A commit holds the worktree before and after the step as two trees, and in its message the
+step as JSON (gitcp-formats(5)).  It only grows, so no step that was undone is lost to gc, to a
+new turn or to another step.
+"""
+
+from __future__ import annotations
+
+import json
+
+from gitcp.core.rewind import undo_tree
+from gitcp.lock import exclusive
+from gitcp.record import text
+from gitcp.store.git import refs
+from gitcp.store.git.commit import write_commit
+from gitcp.store.git.tree import TREE, Lookup, write_tree
+from gitcp.store.stream.place import fresh_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from gitcp.core.rewind.undo_tree import Step
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+    Effect = dict[str, Any]  # {note|ref|file, old, new}: store.rewind.effects
+
+PREFIX = "refs/gitcp/undo/"
+_LOG = "log -z --reverse --first-parent --no-show-signature --no-notes --no-color"
+_FORMAT = "--format=%H%x00%ct%x00%B"
+
+
+def ref(repo: Repo) -> str:
+    """The full name of this worktree's log."""
+    return PREFIX + repo.worktree_hash
+
+
+def read(repo: Repo) -> list[Step]:
+    """Every step, oldest first, each with `commit`, `time`, and the trees `before` and `after`
+    as `<commit>:before` (absent where the step changed no file of the worktree)."""
+    if refs.read(repo, ref(repo)) is None:
+        return []
+    fields = repo.git.lines(*_LOG.split(), _FORMAT, ref(repo), "--")
+    found = []
+    for at in range(0, len(fields) - 2, 3):
+        oid, when, message = (text(field) for field in fields[at : at + 3])
+        step = json.loads(message.partition("\n\n")[2])
+        found.append({**step, "commit": oid, "time": int(when or 0)})
+    return found
+
+
+def record(
+    repo: Repo,
+    objects: Objects,
+    kind: str,
+    reason: str,
+    effects: Sequence[Effect],
+) -> str:
+    """Keep a step that some command has taken, so that `gitcp undo` takes it back; its id.
+
+    kind: the command's name, for eyes.  reason: what it did, on one line, redacted.  effects:
+    what it changed, each {'note': commit, 'old', 'new'} (blobs on refs/notes/gitcp), {'ref':
+    name, 'old', 'new'} (oids) or {'file': absolute path, 'old', 'new'} (names that
+    store.rewind.kept gave their contents); old or new None for absent.  The caller has
+    changed it already, and does not hold this log's lock.
+    """
+    step = new_step(kind, reason, effects)
+    with lock(repo):
+        append(repo, write(repo, objects, step, None))
+    return str(step["id"])
+
+
+def new_step(kind: str, reason: str, effects: Iterable[Effect] = (), **more: Any) -> Step:
+    """A step that stands on nothing yet: write() puts it onto the log's end."""
+    return {"id": fresh_id(), "kind": kind, "reason": reason, "effects": list(effects), **more}
+
+
+def write(
+    repo: Repo, objects: Objects, step: Step, trees: tuple[str, str] | None
+) -> tuple[str, str | None]:
+    """(the commit of a step onto the log as it is, the log's tip); nothing moves yet.
+
+    trees: the worktree before and after.  The caller holds the lock of going back.
+    """
+    log = read(repo)
+    tip = str(log[-1]["commit"]) if log else None
+    here = undo_tree.position(log)
+    told = {"parent": here, "position": step["id"], **step}  # an undo knows where it leads
+    message = f"gitcp: {step['kind']}: {step['reason']}\n\n{json.dumps(told)}"
+    held = {"before": (TREE, trees[0]), "after": (TREE, trees[1])} if trees else {}
+    blobs = {oid for e in step["effects"] if "note" in e for oid in (e["old"], e["new"]) if oid}
+    kept = {f"blob-{oid}": ("100644", oid) for oid in blobs}
+    root = write_tree(objects, {**held, **kept})
+    parents = [tip] if tip else []
+    parents += [e["old"] for e in step["effects"] if "ref" in e and e["old"]]
+    return write_commit(objects, repo, root, parents, message), tip
+
+
+def append(repo: Repo, written: tuple[str, str | None]) -> None:
+    """Let the log end with what write() made; raise Moved when another came between."""
+    oid, tip = written
+    refs.update(repo, [(ref(repo), oid, tip)], "gitcp: undo log")
+
+
+def withdraw(repo: Repo, written: tuple[str, str | None]) -> None:
+    """Take the newest step off again: it could not be done."""
+    oid, tip = written
+    refs.update(repo, [(ref(repo), tip, oid)], "gitcp: undo log")
+
+
+class lock(exclusive):
+    """Only one process at a time goes back in a worktree, or adds to its log."""
+
+    def __init__(self, repo: Repo) -> None:
+        super().__init__(repo, f"rewind-{repo.worktree_hash}")
+
+
+def tree(objects: Objects, commit: str, part: str) -> str | None:
+    """The tree `before` or `after` of a step; None where the step has none."""
+    found = objects.read(f"{commit}:{part}")
+    return found[0] if found else None
+
+
+def look(objects: Objects, commit: str, part: str) -> Lookup:
+    """Entries of the worktree before or after a step."""
+    return Lookup(objects, tree(objects, commit, part))

@@ -1,0 +1,248 @@
+"""gitcp rewind, undo and redo: points, plan, and what they never touch."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.harness import Agent, World
+from tests.support.paths import TOP
+from tests.support.rewinding import around, done, files, plan, points, run, temporary, times
+
+
+@pytest.fixture
+def a(world: World) -> Agent:
+    return world.agent("11111111-aaaa-4a87-9186-848bdd83d62e")
+
+
+def three_turns(a: Agent) -> None:
+    """Three turns that create, modify and delete."""
+    a.turn("write a", {"a.py": "a = 1\n"})
+    a.turn("more", {"a.py": "a = 2\n", "src/b.py": "b = 1\n", "README.md": "agent\n"})
+    a.turn("less", {"a.py": None, "src/lib.py": None, "deep/er/c.py": "c = 1\n"})
+
+
+def test_each_point_gives_back_the_worktree_of_its_moment(world: World, a: Agent) -> None:
+    moments = []
+    for files_written in ({"a.py": "1\n"}, {"a.py": "2\n", "README.md": "x\n"}, {"a.py": None}):
+        a.turn("go", files_written)
+        moments.append(files(world.path))
+    newest_first = temporary(world)
+    assert len(newest_first) == 3
+    for point, moment in zip(reversed(newest_first), moments, strict=True):
+        done(world, "rewind", "--to", point)
+        assert files(world.path) == moment
+
+
+def test_undo_and_redo_go_over_any_number_of_steps(world: World, a: Agent) -> None:
+    three_turns(a)
+    states = [files(world.path)]
+    for point in temporary(world)[1:]:
+        done(world, "rewind", "--to", point)
+        states.append(files(world.path))
+    for state in reversed(states[:-1]):
+        done(world, "undo")
+        assert files(world.path) == state
+    assert "nothing to undo" in run(world, "undo").stderr
+    for state in states[1:]:
+        done(world, "redo")
+        assert files(world.path) == state
+    assert "nothing to redo" in run(world, "redo").stderr
+    done(world, "undo", "2")
+    assert files(world.path) == states[0]
+
+
+def test_head_index_stash_reflog_and_other_files_stay_as_they_were(world: World, a: Agent) -> None:
+    three_turns(a)
+    world.write("README.md", "stashed\n")
+    world.git("stash", "-q")
+    world.write("staged.txt", "staged\n")
+    world.git("add", "staged.txt")
+    before, old = around(world), times(world.path)
+    done(world, "rewind", "--to", temporary(world)[-1])
+    changed = {p for p, t in times(world.path).items() if old.get(p) != t}
+    assert around(world) == before
+    assert changed == {"a.py"}
+    assert not (world.path / "deep").exists()
+
+
+def test_what_the_person_made_stays_and_what_the_session_made_goes(world: World, a: Agent) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    a.turn("two", {"made.py": "by the agent\n"})
+    world.write("mine.txt", "by the person\n")
+    told = plan(world, "--to", temporary(world)[-1])
+    assert told["made.py"] == ("delete", f"made since by session {a.sid[:8]}")
+    assert told["mine.txt"] == ("keep", "not made by a session")
+    done(world, "rewind", "--to", temporary(world)[-1])
+    assert world.read("mine.txt") == "by the person\n"
+    assert not (world.path / "made.py").exists()
+
+
+def test_a_dry_run_and_a_list_change_nothing(world: World, a: Agent) -> None:
+    three_turns(a)
+    before = files(world.path)
+    point = temporary(world)[-1]
+    told = done(world, "rewind", "--dry-run", "--patch", "--to", point)
+    assert "delete  deep/er/c.py" in told
+    assert "-c = 1" in told
+    assert files(world.path) == before
+    assert "nothing to undo" in run(world, "undo").stderr
+
+
+def test_a_rewind_that_changes_nothing_says_so_and_is_no_step(world: World, a: Agent) -> None:
+    three_turns(a)
+    assert done(world, "rewind", "--to", temporary(world)[0]) == "nothing to change\n"
+    assert "nothing to undo" in run(world, "undo").stderr
+
+
+def test_a_point_tells_session_prompt_and_the_keys_of_the_original_list(
+    world: World, a: Agent
+) -> None:
+    three_turns(a)
+    newest, *_ = points(world)
+    assert newest["session_id"] == a.sid
+    assert newest["session_prompt"] == "less"
+    assert newest["metadata_dir"] == f".entire/metadata/{a.sid}"
+    keys = "id message metadata_dir date is_task_checkpoint tool_use_id is_logs_only"
+    assert {*keys.split(), "condensation_id"} <= set(newest)
+
+
+def test_a_point_is_named_by_its_beginning_and_an_unknown_one_is_an_error(
+    world: World, a: Agent
+) -> None:
+    three_turns(a)
+    done(world, "rewind", "--to", temporary(world)[-1][:8])
+    assert world.read("a.py") == "a = 1\n"
+    ended = run(world, "rewind", "--to", "ffffffff")
+    assert (ended.returncode, ended.stderr) == (128, "fatal: no such point: 'ffffffff'\n")
+
+
+def test_only_the_named_paths_go_back_from_any_subdirectory(world: World, a: Agent) -> None:
+    a.turn("one", {"a.py": "1\n", "src/b.py": "1\n"})
+    a.turn("two", {"a.py": "2\n", "src/b.py": "2\n", "src/c.py": "2\n"})
+    done(world, "rewind", "--to", temporary(world)[-1], "--", "b.py", cwd=world.path / "src")
+    assert (world.read("a.py"), world.read("src/b.py")) == ("2\n", "1\n")
+    assert world.read("src/c.py") == "2\n"
+    done(world, "rewind", "--to", temporary(world)[-1], cwd=world.path / "src")
+    assert (world.read("a.py"), (world.path / "src/c.py").exists()) == ("1\n", False)
+    outside = run(world, "rewind", "--to", temporary(world)[-1], "--", "../x")
+    assert "outside the worktree" in outside.stderr
+
+
+def test_archived_points_are_listed_and_reached(world: World, a: Agent) -> None:
+    a.turn("one", {"gone.py": "1\n"})
+    (world.path / "gone.py").unlink()
+    a.turn("two", {"b.py": "1\n"})
+    kinds = {p["kind"] for p in points(world)}
+    assert {"temporary", "archived"} <= kinds
+    archived = next(p["id"] for p in points(world) if p["kind"] == "archived")
+    done(world, "rewind", "--to", archived)
+    assert world.read("gone.py") == "1\n"
+    assert not (world.path / "b.py").exists()
+
+
+def test_what_undo_kept_is_a_point_too(world: World, a: Agent) -> None:
+    three_turns(a)
+    before = files(world.path)
+    done(world, "rewind", "--to", temporary(world)[-1])
+    kept = next(p for p in points(world) if p["kind"] == "safety")
+    done(world, "rewind", "--to", kept["id"])
+    assert files(world.path) == before
+
+
+def test_redo_survives_a_turn_a_commit_gc_and_another_rewind(world: World, a: Agent) -> None:
+    three_turns(a)
+    first = temporary(world)[-1]
+    done(world, "rewind", "--to", first)
+    (step,) = [line for line in done(world, "undo", "--list").splitlines() if "rewind" in line]
+    done(world, "undo")
+    a.turn("another", {"other.py": "o\n"})
+    world.commit("other.py")
+    world.git("-c", "gc.pruneExpire=now", "gc", "-q", "--prune=now")
+    done(world, "rewind", "--to", temporary(world)[0], "--", "other.py")
+    done(world, "rewind", "--to", first, "--all", "--", "README.md")
+    done(world, "undo", "1")
+    assert "(undone)" in done(world, "undo", "--list")
+    done(world, "redo", step.split()[0])
+    assert world.read("a.py") == "a = 1\n"
+
+
+def test_what_the_person_edits_between_rewind_and_undo_is_merged(world: World, a: Agent) -> None:
+    text = [f"line {n}\n" for n in range(10)]
+    a.turn("one", {"f.txt": "".join(text)})
+    a.turn("two", {"f.txt": "".join(["first\n", *text[1:]])})
+    done(world, "rewind", "--to", temporary(world)[-1])
+    world.write("f.txt", "".join([*text[:-1], "last\n"]))
+    done(world, "undo")
+    assert world.read("f.txt") == "".join(["first\n", *text[1:-1], "last\n"])
+    done(world, "redo")
+    assert world.read("f.txt") == "".join([*text[:-1], "last\n"])
+
+
+def test_a_conflict_is_listed_nothing_is_done_and_markers_come_on_request(
+    world: World, a: Agent
+) -> None:
+    a.turn("one", {"f.txt": "one\n", "g.txt": "one\n"})
+    a.turn("two", {"f.txt": "two\n", "g.txt": "two\n"})
+    done(world, "rewind", "--to", temporary(world)[-1])
+    world.write("f.txt", "mine\n")
+    before = files(world.path)
+    ended = run(world, "undo")
+    assert ended.returncode == 128
+    assert "'f.txt': changed since in the same place" in ended.stderr
+    assert files(world.path) == before
+    done(world, "undo", "--conflict=markers")
+    assert world.read("f.txt").startswith("<<<<<<< now\nmine\n=======\n")
+    assert world.read("g.txt") == "two\n"
+
+
+def test_a_conflict_can_be_left_as_it_is(world: World, a: Agent) -> None:
+    a.turn("one", {"f.txt": "one\n", "g.txt": "one\n"})
+    a.turn("two", {"f.txt": "two\n", "g.txt": "two\n"})
+    done(world, "rewind", "--to", temporary(world)[-1])
+    (world.path / "f.txt").unlink()
+    done(world, "undo", "--conflict=keep")
+    assert not (world.path / "f.txt").exists()
+    assert world.read("g.txt") == "two\n"
+
+
+def test_a_rewind_in_the_middle_of_a_turn_is_not_the_sessions_work(world: World, a: Agent) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    a.turn("two", {"a.py": "2\n", "b.py": "2\n"})
+    a.prompt("three")
+    ended = run(world, "rewind", "--to", temporary(world)[-1])
+    assert ended.returncode == 0
+    assert "is at work here" in ended.stderr
+    a.write("c.py", "3\n")
+    a.stop()
+    found = a.state["streams"][-1]["files"]
+    assert "c.py" in found
+    assert found["a.py"]["oid"] != world.git("hash-object", "a.py")
+
+
+def test_the_plan_names_another_base_and_an_operation_under_way(world: World, a: Agent) -> None:
+    three_turns(a)
+    (world.path / ".git" / "MERGE_HEAD").write_text(world.head + "\n")
+    point = temporary(world)[-1]
+    assert "note: a merge is under way" in done(world, "rewind", "-n", "--to", point)
+    (world.path / ".git" / "MERGE_HEAD").unlink()
+    world.git("stash", "-q", "-u")
+    world.git("commit", "-q", "--allow-empty", "-m", "empty")
+    told = done(world, "rewind", "-n", "--to", point)
+    assert f"HEAD is {world.head[:7]}; HEAD stays where it is" in told
+
+
+def test_two_rewinds_at_once_leave_one_of_the_two_worktrees(world: World, a: Agent) -> None:
+    import subprocess
+    import sys
+
+    three_turns(a)
+    first, second = temporary(world)[-1], temporary(world)[-2]
+    argv = [sys.executable, str(TOP / "bin" / "gitcp-rewind"), "--to"]
+    both = [subprocess.Popen([*argv, p], cwd=world.path, stdout=-3) for p in (first, second)]
+    assert [one.wait() for one in both] == [0, 0]
+    now = files(world.path)
+    assert run(world, "undo", "2").returncode == 0
+    assert not (world.path / "a.py").exists()
+    done(world, "redo")
+    done(world, "redo")
+    assert files(world.path) == now
