@@ -32,6 +32,10 @@ class Busy(Error):
     status = BUSY
 
 
+class Changed(Busy):
+    """What a plan was made for is not any more what it was."""
+
+
 class GitError(Error):
     """git exited with a status its caller did not declare acceptable; said: its own words."""
 

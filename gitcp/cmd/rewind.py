@@ -117,7 +117,8 @@ def _chosen(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
 
 def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
     from gitcp.cmd import undo
-    from gitcp.store.rewind import going_back, undo_log, wishes
+    from gitcp.store.rewind import going_back, wishes
+    from gitcp.store.undo import undo_log
 
     _check(point, args.force)
     scopes = [scope(repo, path) for path in args.path]

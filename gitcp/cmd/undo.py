@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from gitcp.core.rewind.point_list import Point
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.rewind.apply import Progress
+    from gitcp.store.restore.apply import Progress
+    from gitcp.store.restore.planning import Prepared
     from gitcp.store.rewind.going_back import Outcome
-    from gitcp.store.rewind.planning import Prepared
 
 _SOON = 1.0  # seconds before progress is shown
 
@@ -87,7 +87,7 @@ def _list(repo: Repo, args: Namespace) -> int:
     from gitcp.cmd import show
     from gitcp.console.term import ago
     from gitcp.core.render import rewind_lines
-    from gitcp.store.rewind import undo_log
+    from gitcp.store.undo import undo_log
 
     steps = undo_log.read(repo)
     if args.json:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.rewind.going import around, done, files, plan, points, run, temporary, times
 from tests.support.harness import Agent, World
 from tests.support.paths import TOP
-from tests.support.rewinding import around, done, files, plan, points, run, temporary, times
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gitcp.store.git import refs
 from gitcp.store.git.tree import Lookup
-from gitcp.store.rewind.present import base_tree
+from gitcp.store.restore.present import base_tree
 from gitcp.store.session import state as states
 from gitcp.store.session import turn_log
 from gitcp.store.snapshot import blobs

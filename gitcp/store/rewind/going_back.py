@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from gitcp.core.rewind import plan as plans
 from gitcp.core.rewind import undo_tree
-from gitcp.errors import Busy, Error
-from gitcp.store.rewind import effects, follow, intent, undo_log, wishes
-from gitcp.store.rewind.carry_out import carry_out
-from gitcp.store.rewind.folders import Changed
-from gitcp.store.rewind.planning import Prepared, refuse
+from gitcp.errors import Busy, Changed, Error
+from gitcp.store.restore import intent
+from gitcp.store.restore.carry_out import carry_out
+from gitcp.store.restore.planning import Prepared, refuse
+from gitcp.store.rewind import follow, wishes
+from gitcp.store.undo import effects, undo_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from gitcp.core.rewind.undo_tree import Step
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.rewind.apply import Progress
-    from gitcp.store.rewind.planning import Wisher
+    from gitcp.store.restore.apply import Progress
+    from gitcp.store.restore.planning import Wisher
 
     Agree = Callable[[Prepared], bool]  # shows a plan; whether to carry it out
 

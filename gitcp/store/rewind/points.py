@@ -11,8 +11,8 @@ from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.git import refs
 from gitcp.store.git.tree import Lookup, read_tree
-from gitcp.store.rewind import undo_log
 from gitcp.store.stream import carry_forward, shadow_refs, stream_history, stream_list
+from gitcp.store.undo import undo_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

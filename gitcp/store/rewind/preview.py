@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gitcp.core.rewind import plan as plans
 from gitcp.errors import Error
+from gitcp.store.restore.present import Present
 from gitcp.store.rewind import wishes
-from gitcp.store.rewind.present import Present
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ import os
 
 from gitcp.core.rewind import plan, three_way
 from gitcp.store.git.tree import Lookup, diff_trees
-from gitcp.store.rewind import planning
-from gitcp.store.rewind.merging import Merger
+from gitcp.store.restore import planning
+from gitcp.store.restore.merging import Merger
+from gitcp.store.restore.present import base_tree
 from gitcp.store.rewind.owners import Owners
-from gitcp.store.rewind.present import base_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from gitcp.core.rewind.three_way import Version
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.rewind.planning import Wish, Wisher
-    from gitcp.store.rewind.present import Present
+    from gitcp.store.restore.planning import Wish, Wisher
+    from gitcp.store.restore.present import Present
 
     Edits = Mapping[str, Sequence[tuple[Version, Version]]]  # path -> (before, after), in order
 

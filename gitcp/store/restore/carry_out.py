@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import os
 
-from gitcp.errors import Error
+from gitcp.errors import Changed, Error
 from gitcp.record import text
 from gitcp.store.git.tree import TREE, Lookup
-from gitcp.store.rewind import effects as side_effects
-from gitcp.store.rewind import intent, undo_log
-from gitcp.store.rewind.apply import Apply
-from gitcp.store.rewind.folders import Changed
-from gitcp.store.rewind.staging import Staging
+from gitcp.store.restore import intent
+from gitcp.store.restore.apply import Apply
+from gitcp.store.restore.staging import Staging
 from gitcp.store.snapshot import blobs
+from gitcp.store.undo import effects as side_effects
+from gitcp.store.undo import undo_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.core.rewind.undo_tree import Step
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.rewind.apply import Progress
-    from gitcp.store.rewind.planning import Prepared
+    from gitcp.store.restore.apply import Progress
+    from gitcp.store.restore.planning import Prepared
 
 
 def _quiet(done: int, of: int) -> None:

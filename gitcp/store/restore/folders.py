@@ -10,15 +10,11 @@ import errno
 import os
 import stat
 
-from gitcp.errors import Error
+from gitcp.errors import Changed
 from gitcp.record import raw
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
-
-
-class Changed(Error):
-    """The worktree is not any more what it was when the plan was made."""
 
 
 class Folders:

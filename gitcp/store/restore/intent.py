@@ -10,15 +10,16 @@ import json
 import os
 
 from gitcp.core.rewind.plan import effective
+from gitcp.errors import Changed
 from gitcp.store.git import refs
 from gitcp.store.git.files import read as content
-from gitcp.store.rewind import apply, effects, undo_log
-from gitcp.store.rewind.folders import Changed
-from gitcp.store.rewind.present import signature
-from gitcp.store.rewind.staging import Staging
+from gitcp.store.restore import apply
+from gitcp.store.restore.present import signature
+from gitcp.store.restore.staging import Staging
 from gitcp.store.session.state import write_file
 from gitcp.store.snapshot import blobs
 from gitcp.store.snapshot.worktree import Worktree
+from gitcp.store.undo import effects, undo_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

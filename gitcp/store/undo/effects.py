@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 
-from gitcp.errors import Error
+from gitcp.errors import Changed, Error
 from gitcp.store.git import notes, refs
 from gitcp.store.git.files import replace
-from gitcp.store.rewind import kept
-from gitcp.store.rewind.folders import Changed
+from gitcp.store.undo import kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

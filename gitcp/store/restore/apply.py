@@ -12,17 +12,18 @@ import os
 import stat
 
 from gitcp.core.rewind.plan import effective
+from gitcp.errors import Changed
 from gitcp.record import raw
-from gitcp.store.rewind.folders import Changed, Folders
-from gitcp.store.rewind.present import signature
+from gitcp.store.restore.folders import Folders
+from gitcp.store.restore.present import signature
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from gitcp.core.rewind.plan import Action
-    from gitcp.store.rewind.present import Signature
-    from gitcp.store.rewind.staging import Staging
+    from gitcp.store.restore.present import Signature
+    from gitcp.store.restore.staging import Staging
 
     Progress = Callable[[int, int], None]
 

@@ -9,7 +9,7 @@ from gitcp.core.rewind import plan
 from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.git.tree import TREE, Lookup, diff_trees, edit_tree
-from gitcp.store.rewind.present import Present
+from gitcp.store.restore.present import Present
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gitcp.core.rewind.plan import Action, Conflict, Facts, Plan
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.rewind.present import Signature
+    from gitcp.store.restore.present import Signature
 
     class Wish(TypedDict):
         """What somebody wants of the worktree: actions, conflicts of contents, notes."""

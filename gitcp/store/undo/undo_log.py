@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
-    Effect = dict[str, Any]  # {note|ref|file, old, new}: store.rewind.effects
+    Effect = dict[str, Any]  # {note|ref|file, old, new}: store.undo.effects
 
 PREFIX = "refs/gitcp/undo/"
 _LOG = "log -z --reverse --first-parent --no-show-signature --no-notes --no-color"
@@ -64,7 +64,7 @@ def record(
     kind: the command's name, for eyes.  reason: what it did, on one line, redacted.  effects:
     what it changed, each {'note': commit, 'old', 'new'} (blobs on refs/notes/gitcp), {'ref':
     name, 'old', 'new'} (oids) or {'file': absolute path, 'old', 'new'} (names that
-    store.rewind.kept gave their contents); old or new None for absent.  The caller has
+    store.undo.kept gave their contents); old or new None for absent.  The caller has
     changed it already, and does not hold this log's lock.
     """
     step = new_step(kind, reason, effects)
