@@ -193,11 +193,11 @@ def pick(repo: Repo, objects: Objects, found: Sequence[Point]) -> Point | None:
         told = rewind_lines.point(point, changes.counts(point), ago_now)
         return "".join(cli.printable(text) for text, _ in told)
 
-    def shown(number: int) -> str:
+    def preview_of(number: int) -> str:
         lines = rewind_lines.plan(changes.plan(found[number]))
         return spans.draw(lines, lambda text, _: cli.printable(text))
 
-    chosen = picker.choose([line(point) for point in found], shown)
+    chosen = picker.choose([line(point) for point in found], preview_of)
     return None if chosen is None else found[chosen]
 
 

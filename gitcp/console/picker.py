@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 _ROWS = 10
 
 
-def choose(entries: Sequence[str], shown: Callable[[int], str]) -> int | None:
+def choose(entries: Sequence[str], preview_of: Callable[[int], str]) -> int | None:
     """The number of the chosen entry, from 0; None when the person wants none of them.
 
-    shown(number) is the text below the list while an entry is marked.
+    preview_of(number) is the text below the list while an entry is marked.
     """
     if os.environ.get("TERM", "dumb") != "dumb" and sys.stdout.isatty():
         try:
-            return _drawn(entries, shown)
+            return _drawn(entries, preview_of)
         except ImportError:
             pass
     return _numbered(entries)
@@ -47,7 +47,7 @@ def _numbered(entries: Sequence[str]) -> int | None:
         print(f"not a number from 1 to {len(entries)}: '{told}'")
 
 
-def _drawn(entries: Sequence[str], shown: Callable[[int], str]) -> int | None:
+def _drawn(entries: Sequence[str], preview_of: Callable[[int], str]) -> int | None:
     from prompt_toolkit.application import Application
     from prompt_toolkit.layout import HSplit, Layout, Window
     from prompt_toolkit.layout.controls import FormattedTextControl
@@ -60,7 +60,7 @@ def _drawn(entries: Sequence[str], shown: Callable[[int], str]) -> int | None:
         return [("reverse" if n == marked[0] else "", f" {entries[n]}\n") for n in part]
 
     def preview() -> StyleAndTextTuples:
-        return [("", shown(marked[0]))]
+        return [("", preview_of(marked[0]))]
 
     height = min(_ROWS, len(entries))
     head = Window(FormattedTextControl("arrows: move, enter: choose, q: leave"), height=1)

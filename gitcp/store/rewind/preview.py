@@ -26,7 +26,7 @@ class Preview:
     def plan(self, point: Point) -> Plan:
         """The plan to a point; one without actions where no file is to change."""
         if point["id"] not in self._plans:
-            self._plans[point["id"]] = self._made(point)
+            self._plans[point["id"]] = self._planned(point)
         return self._plans[point["id"]]
 
     def counts(self, point: Point) -> dict[str, int] | None:
@@ -35,7 +35,7 @@ class Preview:
             return None
         return plans.counts(self.plan(point)["actions"])
 
-    def _made(self, point: Point) -> Plan:
+    def _planned(self, point: Point) -> Plan:
         if point["is_logs_only"] or point["gone"]:
             return {"actions": [], "conflicts": [], "notes": []}
         if self._present is None:
