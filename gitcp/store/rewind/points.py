@@ -101,7 +101,7 @@ def _content(root: dict[str, tuple[str, str]]) -> str:
 
 def _kept(repo: Repo, objects: Objects) -> Iterator[Point]:
     """The worktree before each step of the undo log."""
-    for step in undo_log.read(repo):
+    for step in reversed(undo_log.read(repo)):
         tree = undo_log.tree(objects, step["commit"], "before")
         if tree:
             yield {
