@@ -164,6 +164,8 @@ def test_redo_survives_a_turn_a_commit_gc_and_another_rewind(world: World, a: Ag
     assert world.read("README.md") == "line one\nline two\nline three\n"
     done(world, "undo", "1")
     assert "(undone)" in done(world, "undo", "--list")
+    assert "README.md" in run(world, "redo", step.split()[0]).stderr
+    world.write("README.md", "agent\n")
     done(world, "redo", step.split()[0])
     assert world.read("a.py") == "a = 1\n"
 
