@@ -79,9 +79,23 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
                 print(cli.printable(f"would take out '{known.path(entry)}'{touched}"))
             continue
         with exclusive(repo, "install"):
+            _clear_strays(repo, known)
             for entry in reversed(known.entries[:]):
-                said = _SAID[known.restore(entry, stripper(repo, known))]
-                print(cli.printable(said.format(known.path(entry))))
+                outcome = _SAID[known.restore(entry, stripper(repo, known))]
+                print(cli.printable(outcome.format(known.path(entry))))
+
+
+def _clear_strays(repo: Repo, known: Manifest) -> None:
+    """Take out the hooks of ours that another tool moved, in every directory we wrote to."""
+    from gitcp.store.setup import exclude, git_hooks, strays
+
+    folders = [os.path.dirname(known.path(e)) for e in known.entries if e["kind"] == "hook"]
+    now = git_hooks.folder(repo)
+    if any(exclude.inside(now, home) for home in (repo.common, repo.top) if home):
+        folders.append(now)
+    for write in git_hooks.plan_removal(known, dict.fromkeys(folders)):
+        strays.clear(write)
+        print(cli.printable(write["note"]))
 
 
 def manifest(repo: Repo) -> Manifest:

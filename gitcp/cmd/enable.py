@@ -68,11 +68,19 @@ def run(argv: list[str]) -> int:
         known = disable.manifest(repo)
         writes, notes = plan(repo, args, known)
         for write in writes:
-            kept = disable.own_manifest() if write.get("user") else known
-            kept.put(write, disable.stripper(repo, kept))
+            _carry_out(repo, write, disable.own_manifest() if write.get("user") else known)
         done = [write["note"] for write in writes] + _prepare(repo)
     _say(done, notes)
     return OK
+
+
+def _carry_out(repo: Repo, write: Write, known: Manifest) -> None:
+    from gitcp.store.setup import strays
+
+    if write["kind"] == "stray":
+        strays.clear(write)
+    else:
+        known.put(write, disable.stripper(repo, known))
 
 
 def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
@@ -102,11 +110,13 @@ def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
 
 def _would(note: str) -> str:
     verb, _, rest = note.partition(" ")
-    return f"would {({'wrote': 'write', 'took': 'take'}).get(verb, verb)} {rest}"
+    return (
+        f"would {({'wrote': 'write', 'took': 'take', 'removed': 'remove'}).get(verb, verb)} {rest}"
+    )
 
 
 def _ends(write: Write) -> list[str]:
-    return ["", write["aside"]] if "aside" in write else [""]
+    return ["", write["aside"]] if write.get("aside") else [""]
 
 
 def _seat(repo: Repo) -> Repo:
