@@ -43,12 +43,24 @@ def main() -> int:
         print("error:", e, file=sys.stderr)
         return USAGE
     except Error as e:
-        print(f"warning: {' '.join(argv[:2])}: {e}", file=sys.stderr)
+        _warn(f"{' '.join(argv[:2])}: {e}")
     except Exception as e:
         # A bug must not stop the person's commit or the agent's work either.
         trace.note("bug", _traceback())
-        print(f"warning: {' '.join(argv[:2])}: {type(e).__name__}: {e}", file=sys.stderr)
+        _warn(f"{' '.join(argv[:2])}: {type(e).__name__}: {e}")
     return OK
+
+
+def _warn(message: str) -> None:
+    """Say what went wrong, and keep it for `gitcp status`."""
+    print(f"warning: {message}", file=sys.stderr)
+    from gitcp.repo import Repo
+    from gitcp.store.setup import heard
+
+    try:
+        heard.warn(Repo.here(), message)
+    except Error as e:
+        trace.note("hook", str(e))
 
 
 def _git(event: str, args: Sequence[str]) -> int:
@@ -74,6 +86,9 @@ def _agent(argv: Sequence[str]) -> int:
     repo = locate(event)
     if repo is None or _off(repo):
         return OK
+    from gitcp.store.setup import heard
+
+    heard.event(repo, event["agent"], event["event"])
     return run(repo, event["event"], event)
 
 
@@ -139,7 +154,7 @@ def run(repo: Repo, event: str, first: Record) -> int:
             with context.of(repo):
                 records = list(connect(stages, [first]))
         except Error as e:
-            print(f"warning: {event}: '{words(pipeline)}': {e}", file=sys.stderr)
+            _warn(f"{event}: '{words(pipeline)}': {e}")
             continue
         if status := obey(event, records, first):
             return status

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.store.setup.manifest import Entry, Manifest, Strip
 
-_SAID = {
+_OUTCOMES = {
     "restored": "restored '{}'",
     "removed": "removed '{}'",
     "edited": "took gitcp out of '{}', which was edited since",
@@ -69,6 +69,8 @@ def silence(repo: Repo, dry_run: bool) -> None:
 
 def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
     """Put back what stood before enable; what was edited since loses only our part."""
+    from gitcp.store.setup import configured, watched
+
     manifests = [manifest(repo)] + ([own_manifest()] if user else [])
     if not any(known.entries for known in manifests):
         print("gitcp is not installed here")
@@ -81,8 +83,11 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
         with exclusive(repo, "install"):
             _clear_strays(repo, known)
             for entry in reversed(known.entries[:]):
-                outcome = _SAID[known.restore(entry, stripper(repo, known))]
+                outcome = _OUTCOMES[known.restore(entry, stripper(repo, known))]
                 print(cli.printable(outcome.format(known.path(entry))))
+    if not dry_run:
+        configured.clear(repo)
+        watched.clear(repo)
 
 
 def _clear_strays(repo: Repo, known: Manifest) -> None:

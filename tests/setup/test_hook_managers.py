@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.cmd import disable, enable
-from tests.support import hook_tools
+from tests.setup import hook_tools
 from tests.support.harness import World
 from tests.support.installed import git, write
 

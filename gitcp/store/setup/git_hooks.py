@@ -32,6 +32,15 @@ def folder(repo: Repo) -> str:
     return os.path.normpath(text(where))
 
 
+def calls_ours(where: str, hook: str) -> bool:
+    """Whether git's hook in a directory is ours or calls ours, and git can run it."""
+    path = os.path.join(where, hook)
+    if not os.access(path, os.X_OK):
+        return False
+    texts = strays.Beside(where, hook).texts
+    return hook_text.calls_ours(hook, texts[""], texts)
+
+
 def plan(repo: Repo, known: Manifest, py: str, entry: str, force: bool) -> Plan:
     """What to write so that each of git's hooks does our part; py, entry: hook_scripts."""
     where = folder(repo)
@@ -99,7 +108,8 @@ def _plan_one(
         chain["suffix"] = place + hook_scripts.BACKUP
         new["note"] = f"wrote '{path}', which calls '{hook}{chain['suffix']}' too"
     new["data"] = raw(hook_scripts.script(hook, *baked, chain))
-    return new if text(new["data"]) != old else None
+    there = text(new["data"]) == old and os.access(path, os.X_OK)
+    return None if there else new
 
 
 def _not_ours_to_write(repo: Repo, where: str) -> set[str]:
