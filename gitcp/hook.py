@@ -52,15 +52,9 @@ def main() -> int:
 
 
 def _warn(message: str) -> None:
-    """Say what went wrong, and keep it for `gitcp status`."""
-    print(f"warning: {message}", file=sys.stderr)
-    from gitcp.repo import Repo
     from gitcp.store.setup import heard
 
-    try:
-        heard.warn(Repo.here(), message)
-    except Error as e:
-        trace.note("hook", str(e))
+    heard.failed(message)  # says it, and keeps it for `gitcp status`
 
 
 def _git(event: str, args: Sequence[str]) -> int:
@@ -76,6 +70,7 @@ def _git(event: str, args: Sequence[str]) -> int:
 
 def _agent(argv: Sequence[str]) -> int:
     from gitcp.agents import adapter, recognise
+    from gitcp.store.setup import heard
 
     if len(argv) < 2:
         raise UsageError(f"no such hook: '{argv[0]}'")
@@ -86,8 +81,6 @@ def _agent(argv: Sequence[str]) -> int:
     repo = locate(event)
     if repo is None or _off(repo):
         return OK
-    from gitcp.store.setup import heard
-
     heard.event(repo, event["agent"], event["event"])
     return run(repo, event["event"], event)
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 
 TYPE_CHECKING = False
@@ -40,6 +41,19 @@ def last(repo: Repo, agent: str) -> float:
         return os.stat(repo.shared("heard", agent)).st_mtime
     except OSError:
         return 0.0
+
+
+def failed(message: str) -> None:
+    """Say what went wrong in a hook, and keep it where there is a repository."""
+    from gitcp import trace
+    from gitcp.errors import Error
+    from gitcp.repo import Repo
+
+    print(f"warning: {message}", file=sys.stderr)
+    try:
+        warn(Repo.here(), message)
+    except Error as e:
+        trace.note("hook", str(e))
 
 
 def warn(repo: Repo, message: str) -> None:
