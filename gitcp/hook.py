@@ -13,7 +13,7 @@ import os
 import sys
 
 from gitcp import pipelines, trace
-from gitcp.chain import connect, in_force, listed, parse, words
+from gitcp.chain import connect, in_force, parse, table, words
 from gitcp.errors import OK, USAGE, Error, InputError, UsageError
 
 TYPE_CHECKING = False
@@ -219,14 +219,7 @@ def _listing(argv: Sequence[str]) -> int:
             raise UsageError(f"no hook named\n{parser().format_usage().rstrip()}")
         from gitcp.repo import Repo
 
-        repo = Repo.here()
-        for event in listed(repo):
-            values = repo.config.all(f"gitcp.{event}.pipeline")
-            for pipeline in in_force(repo, event):
-                source = "configured" if isinstance(pipeline, str) else "built in"
-                print(f"{event:20} {source:11} {words(pipeline)}")
-            if values and not any(values):
-                print(f"{event:20} {'configured':11} (nothing)")
+        print("\n".join(table(Repo.here())))
         return OK
 
     return cli.guard(body)
