@@ -49,6 +49,11 @@ STAGES = {
 }
 TOOLS = {
     "hook": "run the pipeline of a hook",
+    "stats": "show how much of a range agents and people wrote",
+    "export-notes": "write who wrote which line as notes of Git AI",
+    "export-traces": "write Agent Trace records of a range",
+    "why": "show the prompt, the words and the edit that a line came of",
+    "blame": "show which session or person wrote each line of a file",
     "enable": "install the hooks of git and of an agent",
     "disable": "silence or remove the hooks",
     "status": "show sessions and streams of this worktree",

@@ -47,7 +47,7 @@ def change(repo: Repo, objects: Objects, commit: str, edit: Edit) -> None:
     def attempt() -> None:
         tip = read_commit(objects, REF)
         tree = tip["tree"] if tip else None
-        path, entry = _find(objects, tree, commit)
+        path, entry = place(objects, tree, commit)
         old = objects.need(entry[1], "blob") if entry else None
         new = edit(old)
         if new == old:
@@ -67,7 +67,7 @@ def change(repo: Repo, objects: Objects, commit: str, edit: Edit) -> None:
 def text_on(objects: Objects, commit: str) -> bytes | None:
     """The whole note on a commit (full oid); None without one."""
     tip = read_commit(objects, REF)
-    _, entry = _find(objects, tip["tree"] if tip else None, commit)
+    _, entry = place(objects, tip["tree"] if tip else None, commit)
     return objects.need(entry[1], "blob") if entry else None
 
 
@@ -95,8 +95,8 @@ def parse(note: bytes) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _find(objects: Objects, tree: str | None, commit: str) -> tuple[str, Entry | None]:
-    """(path, entry) of the note on commit; where a new one goes when there is none.
+def place(objects: Objects, tree: str | None, commit: str) -> tuple[str, Entry | None]:
+    """(path, entry) of the note on commit in a tree of notes, or where a new one goes.
 
     git reads any mixture of fan-outs; ours is one level, so that a note costs little however
     many there are.

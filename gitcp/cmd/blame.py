@@ -1,0 +1,57 @@
+"""gitcp-blame - show which session or person wrote each line of a file"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gitcp.commands import TOOLS
+from gitcp.console import cli
+from gitcp.errors import OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-blame", TOOLS["blame"])
+    p.add_argument("--json", action="store_true", help="write records, one to a line")
+    p.add_argument(
+        "--mark-unknown", action="store_true", help="show ? for commits without a checkpoint too"
+    )
+    p.add_argument("args", nargs="*", metavar="<arg>", help="as of git-blame(1)")
+    return p
+
+
+def main() -> int:
+    return cli.guard(lambda: run(sys.argv[1:]))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Show a file's lines with their authors; nothing is changed."""
+    from gitcp.core.blame import options as arguments
+    from gitcp.git import Git
+    from gitcp.repo import Repo
+    from gitcp.store.blame import view
+    from gitcp.store.blame.evidence import Evidence
+    from gitcp.store.git.prefetch import Ahead
+
+    if argv in (["-h"], ["--help"]):
+        parser().parse_args(argv)
+    options = arguments.parse(argv)
+    flags = options["flags"]
+    if "reverse" in flags or ("s" in flags and not flags & {"json", "p", "line-porcelain"}):
+        # No author is shown, or the commit is not the one that brought the line.
+        os.execvp("git", ["git", "blame", *options["given"]])
+    repo, git = Repo.find(), Git()
+    with Ahead(repo) as objects:
+        evidence = Evidence(repo, objects)
+        if "json" in flags:
+            from gitcp import record
+
+            record.write(sys.stdout.buffer, view.records(git, options, evidence))
+        else:
+            for line in view.printed(repo, git, options, evidence):
+                sys.stdout.buffer.write(line)
+    return OK

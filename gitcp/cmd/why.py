@@ -1,0 +1,59 @@
+"""gitcp-why - show the prompt, the words and the edit that a line came of"""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp.commands import TOOLS
+from gitcp.console import cli
+from gitcp.errors import OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-why", TOOLS["why"])
+    p.add_argument("--full", action="store_true", help="nothing shortened")
+    p.add_argument("--json", action="store_true", help="write records, one to a line")
+    p.add_argument(
+        "words",
+        nargs="+",
+        metavar="[<revision>] <file>:<line>[,<last>]",
+        help="lines of a file, as they are in the worktree or in a revision",
+    )
+    return p
+
+
+def main() -> int:
+    return cli.guard(lambda: run(sys.argv[1:]))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Show where lines come from; nothing is changed."""
+    from gitcp.errors import UsageError
+    from gitcp.git import Git
+    from gitcp.repo import Repo
+    from gitcp.store.blame import origin
+    from gitcp.store.blame.evidence import Evidence
+    from gitcp.store.git.prefetch import Ahead
+
+    args = parser().parse_args(argv)
+    if len(args.words) > 2:
+        raise UsageError(f"too many arguments: '{args.words[2]}'")
+    *revision, name = args.words
+    repo = Repo.find()
+    with Ahead(repo) as objects:
+        evidence = Evidence(repo, objects)
+        records = list(origin.origins(repo, Git(), objects, evidence, name, *revision))
+    if args.json:
+        from gitcp import record
+
+        record.write(sys.stdout.buffer, records)
+    else:
+        from gitcp.cmd import show
+        from gitcp.core.render import why_lines
+
+        show.page(why_lines.why(records, args.full))
+    return OK

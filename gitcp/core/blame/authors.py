@@ -1,0 +1,155 @@
+"""Who wrote a line, by what checkpoints recorded of the commit that brought it.
+
+The record is `lines.json` (gitcp-formats(5)): for each path the committed blobs with ranges of
+lines and their authors.  Only evidence counts: a line that no record knows is nobody's here.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.credit import line_diff
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any, TypedDict
+
+    class Record(TypedDict):
+        """What one session of one checkpoint recorded.  time: when, for the order of records."""
+
+        checkpoint_id: str
+        session_id: str
+        metadata: Mapping[str, Any]
+        lines: Mapping[str, Any] | None
+        time: str
+
+    class Author(TypedDict):
+        """who: "session", "person" or "unknown"; the other keys are of a session's line."""
+
+        who: str
+        session_id: str
+        agent: str
+        turn_id: str
+        number: int | None
+        prompt: str
+        model: str
+        tool_use_id: str | None
+        checkpoint_id: str
+
+    Ranges = Sequence[Sequence[Any]]
+
+_MOST = 1 << 20  # lines of a range: a damaged one must not fill the memory
+
+
+def nobody(who: str) -> Author:
+    """The author of a line that is no session's."""
+    return {
+        "who": who,
+        "session_id": "",
+        "agent": "",
+        "turn_id": "",
+        "number": None,
+        "prompt": "",
+        "model": "",
+        "tool_use_id": None,
+        "checkpoint_id": "",
+    }
+
+
+def of_blob(
+    records: Iterable[Record], path: str, oid: str, blob: Callable[[str], bytes | None]
+) -> dict[int, Author]:
+    """The authors of the lines of path as a commit has it (blob oid), by 1-based line.
+
+    records: of all checkpoints of the commit.  blob reads a blob, None where it is gone.  A
+    line is missing where nothing is recorded.  Where the recorded blob is another one (a rebase,
+    a resolved conflict) only lines that the two have in common keep their author.  A line that
+    two checkpoints give to different sessions is the later one's; at the same time, unknown.
+    """
+    best: dict[int, tuple[str, Author]] = {}
+    for record in records:
+        for line, author in _lines(record, path, oid, blob).items():
+            old = best.get(line)
+            if old is None or _stronger(record["time"], author, old):
+                best[line] = record["time"], author
+            elif _tie(record["time"], author, old):
+                best[line] = record["time"], nobody("unknown")
+    return {line: author for line, (_, author) in best.items()}
+
+
+def _stronger(time: str, author: Author, old: tuple[str, Author]) -> bool:
+    if (author["who"] == "session") != (old[1]["who"] == "session"):
+        return author["who"] == "session"
+    return time > old[0]
+
+
+def _tie(time: str, author: Author, old: tuple[str, Author]) -> bool:
+    one, other = author, old[1]
+    same = (one["session_id"], one["turn_id"]) == (other["session_id"], other["turn_id"])
+    return time == old[0] and one["who"] == other["who"] == "session" and not same
+
+
+def _lines(
+    record: Record, path: str, oid: str, blob: Callable[[str], bytes | None]
+) -> dict[int, Author]:
+    entries = (record["lines"] or {}).get(path)
+    entries = [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
+    for entry in entries:
+        if entry.get("oid") == oid:
+            return _spread(record, entry.get("ranges"))
+    for entry in reversed(entries):
+        old, new = blob(str(entry.get("oid"))), blob(oid)
+        if old is not None and new is not None:
+            authors = _spread(record, entry.get("ranges"))
+            paired = line_diff.pairs(line_diff.lines(old), line_diff.lines(new))
+            return {j + 1: authors[i + 1] for i, j in paired if i + 1 in authors}
+    return {}
+
+
+def _spread(record: Record, ranges: Ranges | None) -> dict[int, Author]:
+    authors: dict[int, Author] = {}
+    for item in ranges if isinstance(ranges, list) else ():
+        parts = item if isinstance(item, list) else []
+        first, last, who, tool = (*parts, None, None, None, None)[:4]
+        if not isinstance(first, int) or not isinstance(last, int) or not isinstance(who, str):
+            continue
+        author = (
+            nobody(who)
+            if who in ("person", "unknown")
+            else turn(record, who, tool if isinstance(tool, str) else None)
+        )
+        authors |= dict.fromkeys(range(first, min(last, first + _MOST) + 1), author)
+    return authors
+
+
+def turn(record: Record, turn_id: str, tool_use_id: str | None) -> Author:
+    """The author that a turn (and a tool use) of a recorded session is."""
+    metadata = record["metadata"]
+    about = _mapping(_mapping(metadata.get("turns")).get(turn_id))
+    tool = _mapping(_mapping(metadata.get("tools")).get(tool_use_id or ""))
+    number = about.get("number")
+    return {
+        "who": "session",
+        "session_id": record["session_id"],
+        "agent": str(tool.get("agent") or metadata.get("agent") or ""),
+        "turn_id": turn_id,
+        "number": number if isinstance(number, int) else None,
+        "prompt": str(about.get("prompt") or ""),
+        "model": str(tool.get("model") or about.get("model") or metadata.get("model") or ""),
+        "tool_use_id": tool_use_id,
+        "checkpoint_id": record["checkpoint_id"],
+    }
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def label(author: Author) -> str:
+    """A session as an author's name: agent, session and number of the prompt."""
+    number = f" #{author['number']}" if author["number"] is not None else ""
+    return f"{author['agent'] or 'agent'} {author['session_id'][:8]}{number}"
+
+
+def mail(author: Author) -> str:
+    """What stands for a session where git shows an address."""
+    return f"<{author['session_id']}>"

@@ -1,0 +1,126 @@
+"""Which lines of two texts are the same ones, in time that is nearly linear.
+
+difflib is quadratic and minutes slow where it matters.  Here lines that only one side has are
+set apart; small rests are matched exactly, larger ones from lines that occur once on each side,
+longest rising run first, and again between those (the patience way).  What is left, or would
+take more than `EFFORT` looks at each line, is matched by count, so that a line that only moved
+is paired there too: the difference may then be too small, never too large.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+EXACT = 10_000  # pairs of lines compared one by one
+EFFORT = 12
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    Pairs = list[tuple[int, int]]
+
+
+def lines(data: bytes | None) -> list[bytes]:
+    """Return the lines of a text without their newlines; a last line may lack its own."""
+    return data.removesuffix(b"\n").split(b"\n") if data else []
+
+
+def counted(items: Iterable[bytes]) -> dict[bytes, int]:
+    """Count equal lines."""
+    counts: dict[bytes, int] = {}
+    for item in items:
+        counts[item] = counts.get(item, 0) + 1
+    return counts
+
+
+def pairs(a: Sequence[bytes], b: Sequence[bytes]) -> Pairs:
+    """Return (i, j) for every line of a that stands in b as well, each index once."""
+    in_a, in_b = set(a), set(b)
+    paired: Pairs = []
+    work = [([i for i, x in enumerate(a) if x in in_b], [j for j, x in enumerate(b) if x in in_a])]
+    effort = EFFORT * (len(a) + len(b))
+    while work:
+        ends, old, new = _trimmed(a, b, *work.pop())
+        paired += ends
+        effort -= len(old) + len(new)
+        if len(old) * len(new) <= EXACT:
+            paired += _exactly(a, b, old, new)
+        elif anchors := _anchors([a[i] for i in old], [b[j] for j in new]) if effort > 0 else []:
+            paired += [(old[i], new[j]) for i, j in anchors]
+            steps = zip([(-1, -1), *anchors], [*anchors, (len(old), len(new))], strict=True)
+            work += [(old[i + 1 : k], new[j + 1 : n]) for (i, j), (k, n) in steps]
+        else:
+            paired += _by_count(a, b, old, new)
+    return paired
+
+
+def changed(a: Sequence[bytes], b: Sequence[bytes]) -> tuple[list[int], list[int]]:
+    """Return the indices of the lines that b has lost, and of those that a has not."""
+    paired = pairs(a, b)
+    kept, stayed = {i for i, _ in paired}, {j for _, j in paired}
+    removed = [i for i in range(len(a)) if i not in kept]
+    return removed, [j for j in range(len(b)) if j not in stayed]
+
+
+def _trimmed(
+    a: Sequence[bytes], b: Sequence[bytes], old: list[int], new: list[int]
+) -> tuple[Pairs, list[int], list[int]]:
+    """Pair what both begin with and what both end with; return the rest beside."""
+    shorter = min(len(old), len(new))
+    start = 0
+    while start < shorter and a[old[start]] == b[new[start]]:
+        start += 1
+    end = 0
+    while end < shorter - start and a[old[-1 - end]] == b[new[-1 - end]]:
+        end += 1
+    ends = list(zip(old[:start], new[:start], strict=True))
+    ends += zip(old[len(old) - end :], new[len(new) - end :], strict=True)
+    return ends, old[start : len(old) - end], new[start : len(new) - end]
+
+
+def _anchors(a: list[bytes], b: list[bytes]) -> Pairs:
+    """Pair the lines that both have once, as many as keep their order in both."""
+    at, in_a, in_b = {x: j for j, x in enumerate(b)}, counted(a), counted(b)
+    once = [(i, at[x]) for i, x in enumerate(a) if in_a[x] == 1 == in_b.get(x)]
+    tops: list[int] = []  # the lowest end of a rising run, by its length
+    ends: list[int] = []  # which pair that is
+    before: list[int] = []
+    for n, (_, j) in enumerate(once):
+        k = bisect_left(tops, j)
+        before.append(ends[k - 1] if k else -1)
+        tops[k : k + 1], ends[k : k + 1] = [j], [n]
+    run = []
+    n = ends[-1] if ends else -1
+    while n >= 0:
+        run.append(once[n])
+        n = before[n]
+    return run[::-1]
+
+
+def _exactly(a: Sequence[bytes], b: Sequence[bytes], old: list[int], new: list[int]) -> Pairs:
+    """Pair a longest common subsequence."""
+    rows = [[0] * (len(new) + 1)]
+    for i in reversed(old):
+        row, below = [0], rows[-1]
+        for k, j in enumerate(reversed(new)):
+            row.append(below[k] + 1 if a[i] == b[j] else max(below[k + 1], row[k]))
+        rows.append(row)
+    i, j = len(old), len(new)  # how many are left of each
+    paired = []
+    while i and j:
+        if a[old[-i]] == b[new[-j]]:
+            paired.append((old[-i], new[-j]))
+            i, j = i - 1, j - 1
+        elif rows[i - 1][j] >= rows[i][j - 1]:
+            i -= 1
+        else:
+            j -= 1
+    return paired
+
+
+def _by_count(a: Sequence[bytes], b: Sequence[bytes], old: list[int], new: list[int]) -> Pairs:
+    places: dict[bytes, list[int]] = {}
+    for i in reversed(old):
+        places.setdefault(a[i], []).append(i)
+    return [(places[b[j]].pop(), j) for j in new if places.get(b[j])]

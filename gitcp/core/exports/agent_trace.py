@@ -1,0 +1,118 @@
+"""Agent Trace records, version 0.1.0: one for a commit, with the lines that sessions wrote."""
+
+from __future__ import annotations
+
+import uuid
+from urllib.parse import quote, unquote
+
+from gitcp.core.exports.git_ai import ranges
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from gitcp.core.blame.authors import Author
+    from gitcp.core.exports.git_ai import Lines
+
+    Record = dict[str, Any]
+
+VERSION = "0.1.0"
+VENDOR = "dev.gitcp"  # our part of a record's metadata, in reverse-domain form
+_PROVIDERS = {
+    "anthropic": ("claude", "opus", "sonnet", "haiku"),
+    "openai": ("gpt", "o1", "o3", "o4", "codex", "chatgpt"),
+    "google": ("gemini", "gemma"),
+    "mistral": ("mistral", "codestral", "devstral"),
+    "alibaba": ("qwen",),
+    "xai": ("grok",),
+    "deepseek": ("deepseek",),
+    "moonshotai": ("kimi",),
+}
+
+
+def record(commit: str, timestamp: str, lines: Lines, version: str) -> Record | None:
+    """The record of a commit; None where no session wrote a line of it.
+
+    timestamp: the committer's, RFC 3339 in UTC.  version: gitcp's.  A path that is not UTF-8
+    is left out.
+    """
+    files = [_file(path, lines[path]) for path in sorted(lines) if _utf8(path)]
+    kept = [(file, details) for file, details in files if file["conversations"]]
+    if not kept:
+        return None
+    return {
+        "version": VERSION,
+        "id": str(uuid.uuid5(uuid.NAMESPACE_URL, f"gitcp:{commit}")),
+        "timestamp": timestamp,
+        "vcs": {"type": "git", "revision": commit},
+        "tool": {"name": "gitcp", "version": version},
+        "files": [file for file, _ in kept],
+        "metadata": {VENDOR: {"edits": [edit for _, details in kept for edit in details]}},
+    }
+
+
+def _utf8(path: str) -> bool:
+    try:
+        return bool(path.encode())
+    except UnicodeEncodeError:
+        return False
+
+
+def _file(path: str, authors: Mapping[int, Author]) -> tuple[Record, list[Record]]:
+    """A file of the record, and for each of its edits turn and tool use."""
+    talks: dict[tuple[str, str], dict[int, Author]] = {}
+    for line in sorted(authors):
+        author = authors[line]
+        if author["who"] == "session":
+            talks.setdefault((url(author), author["model"]), {})[line] = author
+    conversations, edits = [], []
+    for (address, model), part in talks.items():
+        contributor = {"type": "ai", **model_id(model)}
+        spans = [_span(span) for span in ranges(part).split(",")]
+        conversations.append({"url": address, "contributor": contributor, "ranges": spans})
+        edits += _edits(path, address, part)
+    return {"path": path, "conversations": conversations}, edits
+
+
+def _span(text: str) -> dict[str, int]:
+    first, _, last = text.partition("-")
+    return {"start_line": int(first), "end_line": int(last or first)}
+
+
+def _edits(path: str, address: str, part: Mapping[int, Author]) -> list[Record]:
+    by: dict[tuple[str, str | None], list[int]] = {}
+    for line, author in part.items():
+        by.setdefault((author["turn_id"], author["tool_use_id"]), []).append(line)
+    return [
+        {"path": path, "url": address, "turn_id": turn, "tool_use_id": tool, "lines": ranges(lines)}
+        for (turn, tool), lines in by.items()
+    ]
+
+
+def url(author: Author) -> str:
+    """`gitcp:<checkpoint>/<session>`, percent-encoded."""
+    name = author["session_id"].encode("utf-8", "surrogateescape")
+    return f"gitcp:{quote(author['checkpoint_id'])}/{quote(name, safe='')}"
+
+
+def model_id(model: str) -> dict[str, str]:
+    """{"model_id": "provider/model"} where the provider is known by the model's name."""
+    if "/" in model and len(model) <= 250:
+        return {"model_id": model}
+    for provider, starts in _PROVIDERS.items():
+        if model.lower().startswith(starts):
+            return {"model_id": f"{provider}/{model}"[:250]}
+    return {}
+
+
+def lines(given: Record) -> dict[str, dict[int, str]]:
+    """path -> line -> `<checkpoint>/<session>` of a record of ours read back."""
+    found: dict[str, dict[int, str]] = {}
+    for file in given["files"]:
+        row = found.setdefault(file["path"], {})
+        for talk in file["conversations"]:
+            name = unquote(talk["url"].removeprefix("gitcp:"))
+            for span in talk["ranges"]:
+                row |= dict.fromkeys(range(span["start_line"], span["end_line"] + 1), name)
+    return found

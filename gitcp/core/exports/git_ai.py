@@ -1,0 +1,198 @@
+"""Git AI's authorship logs, `authorship/3.0.0`: made of what is recorded, read, and united.
+
+A log is the text of a note under refs/notes/ai: attestations (a path, below it keys with ranges
+of lines), a line `---`, and one JSON object (the Git AI standard, version 3.0.0).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any, TypedDict
+
+    from gitcp.core.blame.authors import Author
+
+    # path -> line (1-based) -> author
+    Lines = Mapping[str, Mapping[int, Author]]
+    Attested = dict[str, dict[str, set[int]]]  # path -> key -> lines
+
+    class Log(TypedDict):
+        """A log taken apart; metadata is its JSON as it is."""
+
+        attested: Attested
+        metadata: dict[str, Any]
+
+
+VERSION = "authorship/3.0.0"
+_DIVIDER = "---"
+_TOOLS = {
+    "Claude Code": "claude",
+    "Codex": "codex",
+    "Gemini CLI": "gemini",
+    "Cursor": "cursor",
+    "Copilot CLI": "copilot",
+    "GitHub Copilot": "copilot",
+    "opencode": "opencode",
+}
+
+
+def tool(agent: str) -> str:
+    """The format's name of an agent; its own in lower case where the format has none."""
+    return _TOOLS.get(agent) or agent.lower().replace(" ", "-") or "unknown"
+
+
+def session_key(author: Author) -> str:
+    """`s_` and 14 hex digits: one session of one tool."""
+    name = f"{tool(author['agent'])}:{author['session_id']}"
+    return "s_" + hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:14]
+
+
+def trace_key(author: Author) -> str:
+    """`t_` and 14 hex digits: one edit, or where only the turn is known, one turn.
+
+    Made of what it names, so that exporting again gives the same bytes.
+    """
+    edit = author["tool_use_id"] or author["turn_id"]
+    name = f"{author['session_id']}\0{edit}".encode("utf-8", "surrogateescape")
+    return "t_" + hashlib.sha256(name).hexdigest()[:14]
+
+
+def nameable(path: str) -> bool:
+    """Whether the format can carry a path: no quotes, no line ends, UTF-8."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return bool(path) and not any(c in path for c in '"\n\r')
+
+
+def log(commit: str, lines: Lines, committer: str = "") -> Log:
+    """The log of a commit: sessions' lines alone.  committer: `Name <mail>` behind them."""
+    attested: Attested = {}
+    sessions: dict[str, Any] = {}
+    for path, authors in lines.items():
+        for line, author in authors.items():
+            if author["who"] != "session" or not nameable(path):
+                continue
+            name = session_key(author)
+            key = f"{name}::{trace_key(author)}"
+            attested.setdefault(path, {}).setdefault(key, set()).add(line)
+            about = {"tool": tool(author["agent"]), "id": author["session_id"]}
+            known = sessions.setdefault(name, {"agent_id": {**about, "model": ""}})
+            known["agent_id"]["model"] = known["agent_id"]["model"] or author["model"]
+            if committer:
+                known["human_author"] = committer
+    for known in sessions.values():
+        known["agent_id"]["model"] = known["agent_id"]["model"] or "unknown"
+    metadata = {"schema_version": VERSION, "base_commit_sha": commit, "prompts": {}}
+    return {"attested": attested, "metadata": {**metadata, "sessions": sessions}}
+
+
+def united(ours: Log, theirs: Log | None) -> Log:
+    """The log with what another tool attested: a line it names stays its.
+
+    theirs: what the note has, our own earlier entries among it: those are made anew.
+    """
+    if theirs is None:
+        return ours
+    own = set(ours["metadata"]["sessions"])
+    attested: Attested = {}
+    for path in [*theirs["attested"], *ours["attested"]]:
+        foreign = {
+            key: set(lines)
+            for key, lines in theirs["attested"].get(path, {}).items()
+            if key.partition("::")[0] not in own
+        }
+        taken = set().union(*foreign.values()) if foreign else set()
+        mine = {k: lines - taken for k, lines in ours["attested"].get(path, {}).items()}
+        row = {key: lines for key, lines in {**foreign, **mine}.items() if lines}
+        if row:
+            attested[path] = row
+    parts = {
+        name: {**_mapping(theirs["metadata"].get(name)), **_mapping(ours["metadata"].get(name))}
+        for name in ("prompts", "sessions")
+    }
+    return {"attested": attested, "metadata": {**theirs["metadata"], **ours["metadata"], **parts}}
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def dump(given: Log) -> str:
+    """The text of a log, paths and keys in order; '' when it attests nothing."""
+    rows = []
+    for path in sorted(given["attested"]):
+        keys = given["attested"][path]
+        rows.append(f'"{path}"' if any(c in path for c in " \t") else path)
+        rows += [f"  {key} {ranges(keys[key])}" for key in sorted(keys, key=lambda k: min(keys[k]))]
+    if not rows:
+        return ""
+    metadata = json.dumps(given["metadata"], indent=2, sort_keys=True, ensure_ascii=False)
+    return "\n".join([*rows, _DIVIDER, metadata]) + "\n"
+
+
+def load(text: str) -> Log | None:
+    """A log taken apart; None for what is none of version 3."""
+    head, divider, tail = f"\n{text}".partition(f"\n{_DIVIDER}\n")
+    try:
+        metadata = json.loads(tail) if divider else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(metadata, dict) or metadata.get("schema_version") != VERSION:
+        return None
+    attested: Attested = {}
+    path = None
+    for row in head.split("\n"):
+        if not row.strip():
+            continue
+        if not row.startswith("  "):
+            path = row[1:-1] if len(row) > 1 and row[0] == row[-1] == '"' else row
+            continue
+        key, _, given = row.strip().partition(" ")
+        lines = numbers(given)
+        if path is None or lines is None:
+            return None
+        attested.setdefault(path, {}).setdefault(key, set()).update(lines)
+    return {"attested": attested, "metadata": metadata}
+
+
+def ranges(lines: Iterable[int]) -> str:
+    """`1,2,19-222` of line numbers."""
+    runs: list[list[int]] = []
+    for line in sorted(lines):
+        if runs and line == runs[-1][1] + 1:
+            runs[-1][1] = line
+        else:
+            runs.append([line, line])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def numbers(text: str) -> set[int] | None:
+    """The line numbers of `1,2,19-222`; None for anything else, or more than a million."""
+    lines: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            return None
+        start, end = int(first), int(last or first)
+        if not 0 < start <= end or end - start > 1 << 20:
+            return None
+        lines.update(range(start, end + 1))
+    return lines
+
+
+def authors(given: Log, path: str) -> dict[int, tuple[str, str, str]]:
+    """(tool, session id, model) of each line of path that the log attests to a session."""
+    sessions = _mapping(given["metadata"].get("sessions"))
+    found: dict[int, tuple[str, str, str]] = {}
+    for key, lines in given["attested"].get(path, {}).items():
+        about = _mapping(_mapping(sessions.get(key.partition("::")[0])).get("agent_id"))
+        if about.get("tool"):
+            names = tuple(str(about.get(name) or "") for name in ("tool", "id", "model"))
+            found |= dict.fromkeys(lines, names)  # type: ignore[arg-type]
+    return found

@@ -1,0 +1,111 @@
+"""The tables of `gitcp stats`, for a terminal and for a pull request."""
+
+from __future__ import annotations
+
+from gitcp.core.render.spans import many, number, short, spent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from gitcp.core.render.spans import Line
+
+    Record = Mapping[str, Any]
+
+_BAR = 30  # cells of the longest bar
+_MOST = 10  # rows of a table; what is left is summed up in one
+_COLOURS = {"agent": "green", "person": "blue", "unknown": "dim"}
+_NAMES = {"agent": "agents", "person": "people", "unknown": "unknown"}
+
+
+def table(stats: Record) -> Iterator[Line]:
+    """The record `stats` with bars."""
+    yield [(_summary(stats), "bold")]
+    total = sum(stats["added"].values())
+    for who, count in stats["added"].items():
+        removed = stats["removed"][who]
+        start = f"  {_NAMES[who]:8} +{number(count):5} -{number(removed):5} {_share(count, total)} "
+        yield [(start, ""), (_bar(count, total), _COLOURS[who])]
+    if used := spent(stats["tokens"]):
+        yield [(f"  tokens: {used}", "")]
+    for title, rows in _sections(stats):
+        if rows:
+            yield []
+            yield [(title, "bold")]
+            yield from _rows(rows)
+
+
+def _summary(stats: Record) -> str:
+    counts = [many(stats["commits"], "commit"), f"{stats['linked']} linked"]
+    return ", ".join(
+        [*counts, many(stats["checkpoints"], "checkpoint"), many(stats["turns"], "turn")]
+    )
+
+
+def _share(count: int, total: int) -> str:
+    return f"{100 * count / total if total else 0:3.0f} %"
+
+
+def _bar(count: int, total: int) -> str:
+    return "█" * max(round(_BAR * min(count, total) / total), 1) if total and count else ""
+
+
+def _sections(stats: Record) -> Iterator[tuple[str, list[tuple[str, Mapping[str, int]]]]]:
+    """(title, [(label, lines by who)]) of each table below the sums."""
+    models = [(" ".join(filter(None, (m["agent"], m["model"]))), m) for m in stats["models"]]
+    yield "By model", [(name or "?", {"agent": m["added"]}) for name, m in models]
+    yield "By session", [(_session(s), {"agent": s["added"]}) for s in stats["sessions"]]
+    yield "By file", [(f["path"], f) for f in stats["files"]]
+    yield "By day", [(d["day"], d) for d in reversed(stats["days"])]
+
+
+def _session(session: Record) -> str:
+    used = spent(session["tokens"])
+    told = ", ".join(filter(None, (many(session["turns"], "turn"), used)))
+    return f"{session['session_id'][:8]} {session['agent']} ({told})"
+
+
+def _rows(rows: Sequence[tuple[str, Mapping[str, int]]]) -> Iterator[Line]:
+    kept, rest = rows[:_MOST], rows[_MOST:]
+    most = max(sum(row.get(who, 0) for who in _NAMES) for _, row in kept)
+    if rest:
+        left = {who: sum(row.get(who, 0) for _, row in rest) for who in _NAMES}
+        kept = [*kept, (f"… {many(len(rest), 'more row')}", left)]
+    size = min(44, max(len(label) for label, _ in kept))
+    for label, row in kept:
+        line: Line = [(f"  {short(label, size):{size}} ", "")]
+        line.append((f"{number(sum(row.get(who, 0) for who in _NAMES)):>5} ", ""))
+        line += [(_bar(row[who], most), _COLOURS[who]) for who in _NAMES if row.get(who)]
+        yield line
+
+
+def markdown(stats: Record) -> Iterator[str]:
+    """The same as tables of Markdown, for a comment on a pull request."""
+    yield f"**{_summary(stats)}**"
+    yield ""
+    yield "| lines | added | removed | share |"
+    yield "|---|--:|--:|--:|"
+    total = sum(stats["added"].values())
+    for who, count in stats["added"].items():
+        share = _share(count, total).strip()
+        yield f"| {_NAMES[who]} | {count} | {stats['removed'][who]} | {share} |"
+    if used := spent(stats["tokens"]):
+        yield ""
+        yield f"Tokens: {used}"
+    for title, rows in _sections(stats):
+        if rows:
+            yield ""
+            yield f"| {title} | agents | people | unknown |"
+            yield "|---|--:|--:|--:|"
+            for label, row in rows[:_MOST]:
+                cells = [str(row.get(who, 0)) for who in _NAMES]
+                yield f"| {_escaped(label)} | {' | '.join(cells)} |"
+            if len(rows) > _MOST:
+                yield f"| … {many(len(rows) - _MOST, 'more row')} | | | |"
+
+
+def _escaped(label: str) -> str:
+    """A label that cannot end its cell or become markup."""
+    safe = "".join(c if c.isprintable() else "?" for c in label)
+    return "".join(f"\\{c}" if c in "\\|`*_<>[]~#!@" else c for c in safe)

@@ -1,0 +1,202 @@
+"""Whose lines a range of commits added and removed, summed by model, session, file and day.
+
+A commit without a checkpoint is a person's.  In a linked one each added line is whose
+`lines.json` says; what it leaves out, or a checkpoint without it, makes lines unknown.  Removed
+lines are told apart by `initial_attribution` (gitcp-formats(5)), for a commit as a whole.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.transcript import tokens
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any, TypedDict
+
+    class Part(TypedDict):
+        """A session in a checkpoint.  lines: path -> its ranges, None where none were recorded."""
+
+        checkpoint_id: str
+        session_id: str
+        metadata: Mapping[str, Any]
+        lines: Mapping[str, Any] | None
+
+    class Commit(TypedDict):
+        """files: path -> (added, removed), (0, 0) for a binary one.  linked: it carries ids."""
+
+        oid: str
+        day: str
+        files: Mapping[str, tuple[int, int]]
+        linked: bool
+        parts: Sequence[Part]
+
+    Counts = dict[str, int]
+    # path -> (agent, model) or "person" or "unknown" -> lines
+    Shares = dict[str, dict[Any, int]]
+
+WHO = ("agent", "person", "unknown")
+
+
+class Sums:
+    """The sums of the commits taken so far; their number does not make them larger."""
+
+    def __init__(self) -> None:
+        self.commits = self.linked = 0
+        self.added, self.removed = _none(), _none()
+        self.models: dict[tuple[str, str], int] = {}
+        self.sessions: dict[str, dict[str, Any]] = {}
+        self.files: dict[str, Counts] = {}
+        self.days: dict[str, Counts] = {}
+        self.tokens = tokens.usage()
+        self._checkpoints: set[tuple[str, str]] = set()
+
+    def take(self, commit: Commit) -> None:
+        """Count one commit in."""
+        self.commits += 1
+        self.linked += commit["linked"]
+        for path, shares in added(commit).items():
+            row = self.files.setdefault(path, {**_none(), "removed": 0})
+            day = self.days.setdefault(commit["day"], {**_none(), "removed": 0})
+            row["removed"] += commit["files"][path][1]
+            day["removed"] += commit["files"][path][1]
+            for who, count in shares.items():
+                name = who if isinstance(who, str) else "agent"
+                for sums in (self.added, row, day):
+                    sums[name] += count
+                if name == "agent":
+                    self.models[who[:2]] = self.models.get(who[:2], 0) + count
+                    self._session(who[2], who[0])["added"] += count
+        for name, count in removed(commit).items():
+            self.removed[name] += count
+        for part in commit["parts"]:
+            self._checkpoint(part)
+
+    def _session(self, session_id: str, agent: str) -> dict[str, Any]:
+        empty = {"agent": agent, "added": 0, "turns": set(), "tokens": tokens.usage()}
+        return self.sessions.setdefault(session_id, {**empty, "checkpoints": set()})
+
+    def _checkpoint(self, part: Part) -> None:
+        """A checkpoint that several commits carry is counted once."""
+        metadata, key = part["metadata"], (part["checkpoint_id"], part["session_id"])
+        session = self._session(part["session_id"], str(metadata.get("agent") or ""))
+        turns = metadata.get("turns")
+        session["turns"].update(turns if isinstance(turns, dict) else ())
+        session["checkpoints"].add(part["checkpoint_id"])
+        if key in self._checkpoints:
+            return
+        self._checkpoints.add(key)
+        used = metadata.get("token_usage_delta")
+        if isinstance(used, dict):
+            spent = tokens.flat(used)  # type: ignore[arg-type]
+            session["tokens"] = tokens.add(session["tokens"], spent)
+            self.tokens = tokens.add(self.tokens, spent)
+
+    def record(self) -> dict[str, Any]:
+        """All of it as a record `stats` (gitcp-record(5)), largest first, days in order."""
+        models = sorted(self.models.items(), key=lambda item: (-item[1], item[0]))
+        sessions = sorted(self.sessions.items(), key=lambda item: (-item[1]["added"], item[0]))
+        files = sorted(self.files.items(), key=lambda item: (-_lines(item[1]), item[0]))
+        return {
+            "type": "stats",
+            "commits": self.commits,
+            "linked": self.linked,
+            "checkpoints": len({name for name, _ in self._checkpoints}),
+            "turns": sum(len(one["turns"]) for one in self.sessions.values()),
+            "added": self.added,
+            "removed": self.removed,
+            "tokens": self.tokens,
+            "models": [{"agent": a, "model": m, "added": n} for (a, m), n in models],
+            "sessions": [_session_record(name, one) for name, one in sessions],
+            "files": [{"path": path, **counts} for path, counts in files],
+            "days": [{"day": day, **counts} for day, counts in sorted(self.days.items())],
+        }
+
+
+def _session_record(name: str, one: Mapping[str, Any]) -> dict[str, Any]:
+    numbers = {key: len(one[key]) for key in ("turns", "checkpoints")}
+    same = {key: one[key] for key in ("agent", "added", "tokens")}
+    return {"session_id": name, **same, **numbers}
+
+
+def _lines(counts: Counts) -> int:
+    return sum(counts[who] for who in WHO)
+
+
+def _none() -> Counts:
+    return dict.fromkeys(WHO, 0)
+
+
+def added(commit: Commit) -> Shares:
+    """path -> whose its added lines are: (agent, model, session), "person" or "unknown"."""
+    if not commit["linked"]:
+        return {path: {"person": count} for path, (count, _) in commit["files"].items()}
+    recorded = [part for part in commit["parts"] if part["lines"] is not None]
+    shares: Shares = {}
+    for path, (count, _) in commit["files"].items():
+        known = _of_path(recorded, path)
+        left = count
+        row = shares[path] = {}
+        for who, lines in known.items():
+            row[who] = min(left, lines)
+            left -= row[who]
+        row["unknown"] = row.get("unknown", 0) + left
+    return shares
+
+
+def _of_path(parts: Iterable[Part], path: str) -> dict[Any, int]:
+    """Whose lines of path are, sessions' first, a line of two checkpoints once."""
+    lines: dict[int, Any] = {}
+    for part in parts:
+        for first, last, who, tool in _ranges(part, path):
+            named = who in ("person", "unknown")
+            name = who if named else (*_model(part["metadata"], who, tool), part["session_id"])
+            for line in range(first, last + 1):
+                if not named or line not in lines:
+                    lines[line] = name
+    known: dict[Any, int] = {}
+    for name in sorted(lines.values(), key=lambda name: isinstance(name, str)):
+        known[name] = known.get(name, 0) + 1
+    return known
+
+
+def _ranges(part: Part, path: str) -> Iterable[tuple[int, int, str, str]]:
+    entries = (part["lines"] or {}).get(path)
+    entries = entries if isinstance(entries, list) else []
+    first = entries[0] if entries and isinstance(entries[0], dict) else {}
+    given = first.get("ranges")
+    for item in given if isinstance(given, list) else ():
+        if isinstance(item, list) and len(item) > 2:
+            start, end, who = item[:3]
+            if isinstance(start, int) and isinstance(end, int) and isinstance(who, str):
+                tool = item[3] if len(item) > 3 and isinstance(item[3], str) else ""
+                yield start, min(end, start + (1 << 20)), who, tool
+
+
+def _model(metadata: Mapping[str, Any], turn: str, tool: str) -> tuple[str, str]:
+    turns, tools = (metadata.get(key) for key in ("turns", "tools"))
+    about = turns.get(turn) if isinstance(turns, dict) else None
+    used = tools.get(tool) if isinstance(tools, dict) else None
+    places = [place for place in (used, about, metadata) if isinstance(place, dict)]
+    model = next((str(place["model"]) for place in places if place.get("model")), "")
+    return str(metadata.get("agent") or ""), model
+
+
+def removed(commit: Commit) -> Counts:
+    """Who removed the lines that the commit removes."""
+    total = sum(count for _, count in commit["files"].values())
+    counts = _none()
+    if not commit["linked"]:
+        counts["person"] = total
+        return counts
+    persons = []
+    for part in commit["parts"]:
+        attribution = part["metadata"].get("initial_attribution")
+        by = attribution.get("lines_removed") if isinstance(attribution, dict) else None
+        if isinstance(by, dict):
+            counts["agent"] += tokens.count(by.get("agent"))
+            persons.append(tokens.count(by.get("person")))
+    counts["agent"] = min(counts["agent"], total)
+    counts["person"] = min(max(persons, default=0), total - counts["agent"])
+    counts["unknown"] = total - counts["agent"] - counts["person"]
+    return counts

@@ -1,0 +1,108 @@
+"""What commits' checkpoints recorded of their lines, in the formats of others."""
+
+from __future__ import annotations
+
+import time
+
+from gitcp.core.exports import agent_trace, git_ai
+from gitcp.record import text
+from gitcp.store.git import notes, refs
+from gitcp.store.git.commit import read_commit, write_commit
+from gitcp.store.git.tree import edit_tree
+from gitcp.store.stats import history
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gitcp.core.exports.git_ai import Lines, Log
+    from gitcp.record import Record
+    from gitcp.repo import Repo
+    from gitcp.store.blame.evidence import Evidence
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import Entry
+
+AI_NOTES = "refs/notes/ai"
+_SUBJECT = "Notes added by gitcp"
+
+
+def traces(
+    repo: Repo, objects: Objects, evidence: Evidence, revisions: Sequence[str]
+) -> Iterator[Record]:
+    """An Agent Trace record for each commit of the revisions in which a session wrote a line."""
+    from gitcp.version import VERSION
+
+    for oid, lines in _commits(repo, evidence, revisions):
+        _, seconds = _committer(objects, oid)
+        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+        record = agent_trace.record(oid, when, lines, VERSION)
+        if record is not None:
+            yield record
+
+
+def note(
+    repo: Repo, objects: Objects, evidence: Evidence, revisions: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Write the authorship logs of the revisions' commits as notes under AI_NOTES.
+
+    One commit on that ref, by compare and swap; what other tools attested there stays, and so
+    does a note that is no authorship log.  Returns (commits whose note changed, warnings).
+    """
+    logs: dict[str, Log] = {}
+    warnings = []
+    for oid, lines in _commits(repo, evidence, revisions):
+        warnings += [
+            f"left out of the note on '{oid[:12]}': '{path}'"
+            for path in lines
+            if lines[path] and not git_ai.nameable(path)
+        ]
+        log = git_ai.log(oid, lines, _committer(objects, oid)[0])
+        if log["attested"]:
+            logs[oid] = log
+
+    if not logs:
+        return [], warnings
+    changed, refused = refs.again(repo, "notes", lambda: _written(repo, objects, logs))
+    return changed, warnings + refused
+
+
+def _written(repo: Repo, objects: Objects, logs: Mapping[str, Log]) -> tuple[list[str], list[str]]:
+    """One attempt: (commits whose note changed, why others' were left alone)."""
+    tip = read_commit(objects, AI_NOTES)
+    tree = tip["tree"] if tip else None
+    edits: dict[str, Entry | None] = {}
+    changed, refused = [], []
+    for oid, log in logs.items():
+        path, entry = notes.place(objects, tree, oid)
+        old = objects.need(entry[1], "blob") if entry else b""
+        theirs = git_ai.load(text(old)) if old.strip() else None
+        if old.strip() and theirs is None:
+            refused.append(f"the note on '{oid[:12]}' is no authorship log: left alone")
+            continue
+        new = git_ai.dump(git_ai.united(log, theirs)).encode()
+        if new != old:
+            edits[path] = ("100644", objects.write("blob", new))
+            changed.append(oid)
+    if edits:
+        made = edit_tree(objects, tree, edits)
+        commit = write_commit(objects, repo, made, [tip["oid"]] if tip else [], _SUBJECT)
+        refs.update(repo, [(AI_NOTES, commit, tip["oid"] if tip else None)], "gitcp: note")
+    return changed, refused
+
+
+def _commits(
+    repo: Repo, evidence: Evidence, revisions: Sequence[str]
+) -> Iterator[tuple[str, Lines]]:
+    for commit in history.commits(repo, evidence, revisions, ()):
+        if commit["parts"]:
+            oid = commit["oid"]
+            yield oid, {path: evidence.lines(oid, path) for path in commit["files"]}
+
+
+def _committer(objects: Objects, oid: str) -> tuple[str, int]:
+    """(`Name <mail>`, seconds since 1970) of a commit."""
+    head = objects.need(oid, "commit").partition(b"\n\n")[0]
+    line = next(row for row in head.split(b"\n") if row.startswith(b"committer "))
+    name, _, stamp = text(line).removeprefix("committer ").rpartition("> ")
+    seconds = stamp.partition(" ")[0]
+    return name + ">", int(seconds) if seconds.isdecimal() else 0

@@ -1,0 +1,107 @@
+"""Where lines come from: commit, session, prompt, and the tool call that wrote them."""
+
+from __future__ import annotations
+
+from gitcp.core.blame import options as arguments
+from gitcp.core.git import quoting
+from gitcp.core.transcript import around_call
+from gitcp.errors import Error, InputError
+from gitcp.record import text
+from gitcp.store.blame import run
+from gitcp.store.v1 import committed_read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.core.blame.authors import Author
+    from gitcp.core.blame.porcelain import Entry
+    from gitcp.git import Git
+    from gitcp.record import Record
+    from gitcp.repo import Repo
+    from gitcp.store.blame.evidence import Evidence
+    from gitcp.store.git.objects import Objects
+
+
+def place(name: str) -> tuple[str, int, int]:
+    """(file, first line, last line) of `<file>:<line>` or `<file>:<first>,<last>`.
+
+    Raises InputError for anything else.
+    """
+    path, colon, numbers = name.rpartition(":")
+    first, comma, last = numbers.partition(",")
+    wanted = [first, last] if comma else [first]
+    if not colon or not path or not all(n.isascii() and n.isdigit() and int(n) for n in wanted):
+        raise InputError(f"not <file>:<line>: '{name}'")
+    start, end = int(wanted[0]), int(wanted[-1])
+    if end < start:
+        raise InputError(f"the last line is before the first: '{name}'")
+    return path, start, end
+
+
+def origins(
+    repo: Repo, git: Git, objects: Objects, evidence: Evidence, name: str, revision: str = ""
+) -> Iterator[Record]:
+    """A record `origin` for each run of lines of name that came of one edit or commit."""
+    path, first, last = place(name)
+    words = ["-L", f"{first},{last}", *([revision] if revision else []), "--", path]
+    entries, _ = run.blame(git, arguments.parse(words))
+    known = [(entry, _author(evidence, entry)) for entry in entries]
+    start = 0
+    for n in range(1, len(known) + 1):
+        if n == len(known) or _key(*known[n]) != _key(*known[start]):
+            part = [entry for entry, _ in known[start:n]]
+            yield _origin(repo, objects, part, known[start][1])
+            start = n
+
+
+def _author(evidence: Evidence, entry: Entry) -> Author:
+    path = text(quoting.unquote(entry["path"]))
+    return evidence.author(entry["oid"], path, entry["orig"], entry["content"])
+
+
+def _key(entry: Entry, author: Author) -> tuple[object, ...]:
+    return (entry["oid"], entry["path"], *author.values())
+
+
+def _origin(repo: Repo, objects: Objects, part: list[Entry], author: Author) -> Record:
+    entry, headers = part[0], dict(part[0]["headers"])
+    commit = {
+        "oid": entry["oid"],
+        "subject": text(headers.get(b"summary", b"")),
+        "committer": text(headers.get(b"committer", b"")),
+    }
+    return {
+        "type": "origin",
+        "path": text(quoting.unquote(entry["path"])),
+        "first": entry["final"],
+        "last": part[-1]["final"],
+        "content": [text(one["content"] or b"") for one in part],
+        **author,
+        "author": text(headers.get(b"author", b"")),
+        "commit": commit if entry["oid"].strip("0") else None,
+        "call": _call(repo, objects, author),
+        "resume": _resume(author),
+    }
+
+
+def _call(repo: Repo, objects: Objects, author: Author) -> around_call.Around | None:
+    if not author["tool_use_id"] or not author["checkpoint_id"]:
+        return None
+    try:
+        checkpoint = committed_read.read(repo, objects, author["checkpoint_id"])
+        content = committed_read.session(objects, checkpoint, author["session_id"])
+    except Error:
+        return None
+    return around_call.find(content["transcript"], author["tool_use_id"])
+
+
+def _resume(author: Author) -> str:
+    """The command of the agent's own client that goes on with the conversation; '' for none."""
+    from gitcp.agents import adapter
+
+    try:
+        client = adapter(author["agent"]) if author["who"] == "session" else None
+    except InputError:
+        return ""
+    return str(client.resume_command(author["session_id"])) if client else ""

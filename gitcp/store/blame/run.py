@@ -1,0 +1,135 @@
+"""One `git blame`, and what git has to be asked besides to show its lines to people."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.blame import layout, porcelain
+from gitcp.core.git import quoting
+from gitcp.errors import USAGE, Error, GitError, UsageError
+from gitcp.record import raw, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from gitcp.core.blame.options import Options
+    from gitcp.core.blame.porcelain import Entry
+    from gitcp.git import Git
+    from gitcp.repo import Repo
+
+    # (abbreviated name, date) of a commit.
+    Shown = tuple[bytes, bytes]
+
+
+def blame(git: Git, options: Options, form: str = "line-porcelain") -> tuple[list[Entry], bytes]:
+    """The entries of `git blame --<form>` with the person's arguments, and what follows them.
+
+    git runs where the person stands.  Raises Error with git's own words.
+    """
+    return porcelain.parse(_run(git, f"--{form}", *options["given"]))
+
+
+def edges(git: Git, options: Options, rows: Sequence[Entry]) -> list[tuple[bytes, bytes]]:
+    """What git shows of each line before the author, and between the number and the content:
+    for options whose effect (colours, scores, marks) git alone can tell."""
+    width = len(str(max((row["final"] for row in rows), default=0)))
+    parts = []
+    lines = _run(git, *options["given"], "-s").split(b"\n")
+    for line, row in zip(lines, rows, strict=False):
+        end = len(line) - len(row["content"] or b"")
+        middle = b" %*d) " % (width, row["final"])
+        at = line.rindex(middle, 0, end)
+        parts.append((line[:at], line[at + len(middle) : end]))
+    return parts
+
+
+def _run(git: Git, *args: str) -> bytes:
+    try:
+        return git.run("blame", *map(raw, args))[1]
+    except GitError as e:
+        said = e.said.partition("\n")[0]
+        if e.git_status == USAGE:
+            raise UsageError(said.removeprefix("error: ")) from None
+        raise Error(said.removeprefix("fatal: ")) from None
+
+
+def displayed(repo: Repo, rows: Iterable[Entry], mode: str) -> tuple[dict[str, Shown], int]:
+    """How git names and dates the commits of rows; and the columns it gives to dates in mode.
+
+    One git process.  The time of what is not committed, and 1970 for a mode whose width only a
+    date tells, are shown by commits in a scratch directory that goes at once.
+    """
+    times = {row["oid"]: dict(row["headers"]) for row in rows}
+    stamps = {
+        oid: headers[b"author-time"] + b" " + headers[b"author-tz"]
+        for oid, headers in times.items()
+        if not oid.strip("0")
+    }
+    width = layout.date_width(mode)
+    if width is None:
+        stamps[""] = b"0 +0000"
+    stored = [oid for oid in times if oid.strip("0")]
+    known = _with_scratch(repo, stored, stamps, mode) if stamps else _log(repo.git, stored, mode)
+    if width is None:
+        width = layout.width(known.pop("")[1])
+    return known, width
+
+
+def _with_scratch(
+    repo: Repo, stored: Sequence[str], stamps: Mapping[str, bytes], mode: str
+) -> dict[str, Shown]:
+    import tempfile
+
+    from gitcp.store.stream import shadow_refs
+
+    with tempfile.TemporaryDirectory(prefix="gitcp-") as scratch:
+        env = {
+            "GIT_OBJECT_DIRECTORY": scratch,
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.path.join(repo.common, "objects"),
+        }
+        oids = {}
+        make = ("hash-object", "-t", "commit", "-w", "--literally", "--stdin")
+        for name, stamp in stamps.items():
+            tree = b"0" * len(shadow_refs.zeros(repo))
+            commit = b"tree %s\nauthor x <x> %s\ncommitter x <x> %s\n\n" % (tree, stamp, stamp)
+            oids[name] = text(repo.git.run(*make, stdin=commit, env=env)[1].strip())
+        known = _log(repo.git, [*stored, *oids.values()], mode, env)
+    for name, oid in oids.items():
+        abbreviated, date = known.pop(oid)
+        known[name] = b"0" * len(abbreviated), date
+    return known
+
+
+def _log(
+    git: Git, oids: Sequence[str], mode: str, env: Mapping[str, str] | None = None
+) -> dict[str, Shown]:
+    args = ("log", "--no-walk=unsorted", "--no-show-signature", "--no-notes", "--stdin", "-z")
+    form = (f"--date={mode}", "--format=%H%x01%h%x01%ad")
+    _, out = git.run(*args, *form, stdin="\n".join(oids).encode() + b"\n", env=env)
+    known = {}
+    for item in out.split(b"\0"):
+        oid, _, rest = item.partition(b"\x01")
+        name, _, date = rest.partition(b"\x01")
+        if oid:
+            known[text(oid.strip())] = name, date
+    return known
+
+
+def padded(dates: Mapping[str, Shown], width: int) -> dict[str, bytes]:
+    """The date of each commit, as wide as git makes them."""
+    return {oid: date + b" " * (width - layout.width(date)) for oid, (_, date) in dates.items()}
+
+
+def asked(repo: Repo, options: Options, rows: Sequence[Entry]) -> bytes:
+    """The path of the file asked for, from the top of the worktree."""
+    here = os.path.relpath(os.path.realpath(os.getcwd()), os.path.realpath(repo.top or "."))
+    names = [os.path.normpath(os.path.join(here, name)) for name in options["names"]]
+    paths = {text(quoting.unquote(row["path"])) for row in rows}
+    # `<rev> <file>`, or `<file> <rev>` as git also takes it.
+    likely = [n for n in reversed(names) if n in paths or os.path.lexists(_at(repo, n))]
+    return raw((likely or names or [""])[0])
+
+
+def _at(repo: Repo, path: str) -> str:
+    return os.path.join(repo.top or ".", path)

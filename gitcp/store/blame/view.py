@@ -1,0 +1,121 @@
+"""The output of `gitcp blame`: git's own, with sessions in place of the authors of lines."""
+
+from __future__ import annotations
+
+from gitcp.core.blame import authors, layout, porcelain
+from gitcp.core.git import quoting
+from gitcp.record import raw, text
+from gitcp.store.blame import run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.core.blame.authors import Author
+    from gitcp.core.blame.layout import Row
+    from gitcp.core.blame.options import Options
+    from gitcp.core.blame.porcelain import Entry
+    from gitcp.git import Git
+    from gitcp.record import Record
+    from gitcp.repo import Config, Repo
+    from gitcp.store.blame.evidence import Evidence
+
+_UNKNOWN = b"?", b"<?>"
+# What git alone can show before the author: the option, or the configuration that asks for it.
+_HEADS = frozenset(("score-debug", "color-lines", "color-by-age"))
+_MARKS = ("blame.markunblamablelines", "blame.markignoredlines", "blame.coloring")
+
+
+def printed(repo: Repo, git: Git, options: Options, evidence: Evidence) -> Iterator[bytes]:
+    """What the person asked for, line by line: a format for programs or the table."""
+    flags = options["flags"]
+    forms = {"incremental": "incremental", "line-porcelain": "line-porcelain", "p": "porcelain"}
+    form = next((name for flag, name in forms.items() if flag in flags), "")
+    if not form:
+        yield from _table(repo, git, options, evidence)
+        return
+    entries, rest = run.blame(git, options, form)
+    for line in porcelain.rewritten(entries, lambda entry, n: _names(evidence, options, entry, n)):
+        yield line + b"\n"
+    yield rest
+
+
+def records(git: Git, options: Options, evidence: Evidence) -> Iterator[Record]:
+    """A record `line` for each line (gitcp-record(5))."""
+    for entry in run.blame(git, options)[0]:
+        author = _author(evidence, entry, 0)
+        yield {
+            "type": "line",
+            "line": entry["final"],
+            "commit": entry["oid"],
+            "original_line": entry["orig"],
+            "path": text(quoting.unquote(entry["path"])),
+            **author,
+            "author": text(dict(entry["headers"]).get(b"author", b"")),
+            "content": text(entry["content"] or b""),
+        }
+
+
+def _table(repo: Repo, git: Git, options: Options, evidence: Evidence) -> Iterator[bytes]:
+    entries, rest = run.blame(git, options)
+    if not entries:
+        yield rest
+        return
+    config, flags = repo.config, set(options["flags"])
+    flags |= {"e"} if config.flag("blame.showemail") and "no-e" not in flags else set()
+    flags |= {"b"} if config.flag("blame.blankboundary") else set()
+    mode = options["date"] or config.get("blame.date") or "iso"
+    displayed, width = run.displayed(repo, entries, mode)
+    dates = run.padded(displayed, width)
+    rows = [_row(evidence, options, flags, entry, dates) for entry in entries]
+    edges = run.edges(git, options, entries) if _asks_git(flags, config) else None
+    abbrev = _abbrev(options, [name for name, _ in displayed.values()], len(entries[0]["oid"]))
+    path = run.asked(repo, options, entries)
+    yield from layout.table(rows, flags, abbrev, path, edges)
+    yield rest
+
+
+def _asks_git(flags: set[str], config: Config) -> bool:
+    return bool(flags & _HEADS) or any(config.get(key) for key in _MARKS)
+
+
+def _row(
+    evidence: Evidence, options: Options, flags: set[str], entry: Entry, dates: dict[str, bytes]
+) -> Row:
+    headers = dict(entry["headers"])
+    own = headers[b"author"], headers[b"author-mail"]
+    name, mail = _names(evidence, options, entry, 0) or own
+    raw_time = headers[b"author-time"] + b" " + headers[b"author-tz"]
+    return {
+        "oid": entry["oid"],
+        "orig": entry["orig"],
+        "final": entry["final"],
+        "path": quoting.unquote(entry["path"]),
+        "boundary": b"boundary" in headers,
+        "name": mail if "e" in flags else name,
+        "date": raw_time if "t" in flags else dates[entry["oid"]],
+        "content": entry["content"] or b"",
+    }
+
+
+def _abbrev(options: Options, names: list[bytes], size: int) -> int:
+    asked = options["abbrev"]
+    if asked == 0:
+        return size
+    # One digit more than git's choice: a boundary commit spends one on its mark.
+    return min(size, (max(map(len, names)) if asked is None else asked) + 1)
+
+
+def _names(
+    evidence: Evidence, options: Options, entry: Entry, offset: int
+) -> tuple[bytes, bytes] | None:
+    author = _author(evidence, entry, offset)
+    if author["who"] == "session":
+        return raw(authors.label(author)), raw(authors.mail(author))
+    unmarked = "mark-unknown" in options["flags"] and not evidence.linked(entry["oid"])
+    return _UNKNOWN if author["who"] == "unknown" or unmarked else None
+
+
+def _author(evidence: Evidence, entry: Entry, offset: int) -> Author:
+    path = text(quoting.unquote(entry["path"]))
+    return evidence.author(entry["oid"], path, entry["orig"] + offset, entry["content"])

@@ -1,0 +1,49 @@
+"""Checkpoints that say who wrote which line, made by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from gitcp.repo import Repo
+from gitcp.store.git import notes
+from gitcp.store.git.commit import read_commit, write_commit
+from gitcp.store.git.objects import Objects
+from gitcp.store.git.tree import edit_tree
+from gitcp.store.v1 import committed_read, committed_write
+from tests.support import checkpoints
+from tests.support.checkpoints import git, keep
+
+
+def linked(
+    checkpoint: str,
+    session: str,
+    path: str,
+    ranges: object,
+    when: str = "",
+    transcript: Path | None = None,
+) -> None:
+    """Link HEAD to a checkpoint whose session recorded ranges for path."""
+    at = Repo.here()
+    entry = [{"oid": git("rev-parse", f"HEAD:{path}"), "ranges": ranges}]
+    metadata = {
+        "agent": "Claude Code",
+        "model": "opus",
+        "created_at": when or "2005-04-07T22:13:13Z",
+        "turns": {"t1": {"number": 3, "prompt": "Count further"}},
+        "tools": {"toolu_1": {"model": "haiku", "agent": ""}},
+    }
+    lines = json.dumps({path: entry}).encode()
+    with Objects(at) as objects:
+        kept = keep(at, objects, session, transcript) if transcript else None
+        data = checkpoints.session(session, kept, **metadata)
+        tip = read_commit(objects, committed_write.write(at, objects, [(checkpoint, data)]))
+        assert tip
+        directory = f"{checkpoint[:2]}/{checkpoint[2:]}"
+        sessions = committed_read.read(at, objects, checkpoint)["sessions"]
+        index = next(s["directory"] for s in sessions if s["session_id"] == session)
+        path = f"{directory}/{index}/lines.json"
+        tree = edit_tree(objects, tip["tree"], {path: ("100644", objects.write("blob", lines))})
+        made = write_commit(objects, at, tree, [tip["oid"]], "with lines")
+        git("update-ref", committed_write.REF, made)
+        notes.add(at, objects, git("rev-parse", "HEAD"), checkpoint)

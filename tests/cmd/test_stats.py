@@ -1,0 +1,68 @@
+"""stats: how much of a range is whose, for a terminal, a program, a pull request."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.blame.recorded_lines import linked
+from tests.support.checkpoints import git
+from tests.support.paths import BIN
+
+A = "a1b2c3d4e5f6"
+
+
+def stats(*argv: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    argv = (sys.executable, str(BIN / "gitcp"), "stats", *argv)
+    return subprocess.run(argv, capture_output=True, text=True, cwd=cwd)
+
+
+@pytest.fixture
+def counted(repo: Path) -> Path:
+    """Six lines before, then a linked commit: two of a session, one of a person, one unknown."""
+    (repo / "src" / "app.py").write_text("one\ntwo\nthree\nfour\n")
+    git("commit", "-qam", "count")
+    linked(A, "session-1", "src/app.py", [[1, 2, "t1", None], [3, 3, "person", None]])
+    return repo
+
+
+def test_the_sums_are_those_of_git_log_numstat(counted: Path) -> None:
+    record = json.loads(stats("--json").stdout)
+    rows = [line.split("\t") for line in git("log", "--numstat", "--format=").splitlines()]
+    assert sum(record["added"].values()) == sum(int(row[0]) for row in rows if row[0])
+    assert sum(record["removed"].values()) == sum(int(row[1]) for row in rows if row[0])
+    assert record["added"] == {"agent": 2, "person": 7, "unknown": 1}
+    assert (record["commits"], record["linked"], record["turns"]) == (3, 1, 1)
+
+
+def test_a_range_and_paths_limit_what_is_counted(counted: Path) -> None:
+    assert json.loads(stats("--json", "HEAD~1..").stdout)["added"]["person"] == 1
+    below = stats("--json", "--", "app.py", cwd=counted / "src")
+    assert [f["path"] for f in json.loads(below.stdout)["files"]] == ["src/app.py"]
+    assert json.loads(stats("--json", "--", "README.md").stdout)["commits"] == 1
+
+
+def test_the_table_has_sums_and_bars(counted: Path) -> None:
+    lines = stats().stdout.splitlines()
+    assert lines[0] == "3 commits, 1 linked, 1 checkpoint, 1 turn"
+    assert lines[1].startswith("  agents   +2     -0      20 % ██████")
+    assert any(line.startswith("  src/app.py") for line in lines)
+    assert any(line.startswith("  Claude Code opus") for line in lines)
+
+
+def test_markdown_escapes_what_a_name_could_do(counted: Path) -> None:
+    (counted / "a|b`<c>").write_text("x\n")
+    git("add", ".")
+    git("commit", "-qm", "odd")
+    text = stats("--markdown").stdout
+    assert "| people | 8 |" in text
+    assert "| a\\|b\\`\\<c\\> | 0 | 1 | 0 |" in text
+
+
+def test_what_is_no_revision_is_said_in_gits_words(counted: Path) -> None:
+    done = stats("nothing")
+    assert (done.returncode, done.stdout) == (128, "") and "nothing" in done.stderr

@@ -1,0 +1,137 @@
+"""why: from a line to the prompt, the words and the edit that it came of."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.blame.recorded_lines import linked
+from tests.support.checkpoints import git
+from tests.support.paths import BIN, DATA
+
+A = "a1b2c3d4e5f6"
+SESSION = "1f0c5d6e-0000-4000-8000-000000000001"
+
+
+def why(*argv: str) -> subprocess.CompletedProcess[str]:
+    argv = (sys.executable, str(BIN / "gitcp"), "why", *argv)
+    return subprocess.run(argv, capture_output=True, text=True)
+
+
+@pytest.fixture
+def told(repo: Path, tmp_path: Path) -> Path:
+    """A line that an edit of a session wrote, between two of a person's."""
+    (repo / "f.txt").write_text("one\ntwo and a half\nthree\n")
+    git("add", ".")
+    git("commit", "-q", "-m", "count")
+    edit = {"file_path": "f.txt", "old_string": "two", "new_string": "two and a half"}
+    content = [
+        ("user", [{"type": "text", "text": "Count better"}]),
+        ("assistant", [{"type": "text", "text": "I will be more exact."}]),
+        (
+            "assistant",
+            [{"type": "tool_use", "id": "toolu_1", "name": "Edit", "input": edit}],
+        ),
+        ("user", [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}]),
+        ("assistant", [{"type": "text", "text": "Halves are counted now."}]),
+        ("user", [{"type": "text", "text": "Thanks"}]),
+        ("assistant", [{"type": "text", "text": "Welcome."}]),
+    ]
+    live = tmp_path / "live.jsonl"
+    lines = [{"type": r, "message": {"role": r, "content": c}} for r, c in content]
+    live.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    linked(A, SESSION, "f.txt", [[2, 2, "t1", "toolu_1"], [3, 3, "person", None]], "", live)
+    return repo
+
+
+def test_a_sessions_line_is_told_with_prompt_words_edit_commit_and_how_to_go_on(
+    told: Path,
+) -> None:
+    done = why("f.txt:2")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "f.txt:2",
+        "    two and a half",
+        f"  Claude Code (haiku)  session {SESSION}, prompt 3",
+        "  prompt:",
+        "    Count further",
+        "  said before:",
+        "    I will be more exact.",
+        "  Edit:",
+        "    -two",
+        "    +two and a half",
+        "  said after:",
+        "    Halves are counted now.",
+        f"  commit {git('rev-parse', 'HEAD')[:12]} count, committed by C O Mitter",
+        f"  checkpoint {A}",
+        f"  go on: claude -r {SESSION}",
+    ]
+
+
+def test_lines_of_one_origin_stand_together_and_others_apart(told: Path) -> None:
+    (told / "f.txt").write_text("one\ntwo and a half\nthree\nnot committed\n")
+    records = [json.loads(line) for line in why("--json", "f.txt:1,4").stdout.splitlines()]
+    assert [(r["first"], r["last"], r["who"]) for r in records] == [
+        (1, 1, "unknown"),
+        (2, 2, "session"),
+        (3, 3, "person"),
+        (4, 4, "person"),
+    ]
+    assert records[3]["commit"] is None
+    assert [
+        r["first"]
+        for r in map(json.loads, why("--json", "HEAD~1", "README.md:1,3").stdout.splitlines())
+    ] == [1]
+
+
+def test_a_transcript_that_is_gone_leaves_prompt_and_commit(told: Path) -> None:
+    linked("0f1e2d3c4b5a", "no-transcript", "f.txt", [[1, 1, "t1", "toolu_9"]], "2099")
+    text = why("f.txt:1").stdout
+    assert "session no-transcript, prompt 3" in text and "Count further" in text
+    assert "said before" not in text
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        "f.txt",
+        "f.txt:",
+        "f.txt:0",
+        "f.txt:x",
+        "f.txt:3,2",
+        "f.txt:99",
+        ":1",
+        "nofile:1",
+        "no f.txt:1",
+    ],
+)
+def test_bad_input_is_one_line_that_names_it(told: Path, argv: str) -> None:
+    done = why(*argv.split("~"))
+    assert (done.returncode, done.stdout) == (128, "") and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("fatal: ")
+
+
+@pytest.mark.parametrize(
+    ("recording", "call", "name"),
+    [
+        ("claude-code/basic", b'"type":"tool_use","id":"', "Write"),
+        ("codex/basic", b'"call_id":"', "apply_patch"),
+        ("gemini-cli/basic", b'"toolCalls":[{"id":"', "write_file"),
+    ],
+)
+def test_the_calls_of_every_recorded_client_are_found(
+    recording: str, call: bytes, name: str
+) -> None:
+    from gitcp.core.transcript import around_call
+
+    (path,) = (DATA / "recordings" / recording).glob("transcript.*")
+    data = path.read_bytes()
+    at = data.replace(b'": ', b'":').replace(b", ", b",")
+    start = at.index(call) + len(call)
+    found = around_call.find(data, at[start : at.index(b'"', start)].decode())
+    assert found is not None and found["given"] and found["name"] == name
+    assert around_call.find(data, "toolu_nothing") is None

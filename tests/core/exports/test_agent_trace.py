@@ -1,0 +1,64 @@
+"""Agent Trace records: valid against the format's rules, and the same lines read back."""
+
+from __future__ import annotations
+
+import re
+import uuid
+
+from gitcp.core.blame import authors
+from gitcp.core.exports import agent_trace
+from tests.core.exports.test_git_ai import COMMIT, wrote
+
+LINES = {"a.py": {1: wrote(), 2: wrote(turn="t2", tool=None), 3: authors.nobody("person")}}
+
+
+def test_a_record_says_revision_time_tool_and_whose_the_lines_are() -> None:
+    record = agent_trace.record(COMMIT, "2005-04-01T11:14:15Z", LINES, "1.2.3")
+    assert record is not None
+    assert record["version"] == "0.1.0" and uuid.UUID(record["id"]).version == 5
+    assert record["timestamp"] == "2005-04-01T11:14:15Z"
+    assert record["vcs"] == {"type": "git", "revision": COMMIT}
+    assert record["files"] == [
+        {
+            "path": "a.py",
+            "conversations": [
+                {
+                    "url": "gitcp:a1b2c3d4e5f6/s1",
+                    "contributor": {"type": "ai", "model_id": "anthropic/claude-opus-4"},
+                    "ranges": [{"start_line": 1, "end_line": 2}],
+                }
+            ],
+        }
+    ]
+    edits = record["metadata"]["dev.gitcp"]["edits"]
+    assert [(e["turn_id"], e["tool_use_id"], e["lines"]) for e in edits] == [
+        ("t1", "u1", "1"),
+        ("t2", None, "2"),
+    ]
+
+
+def test_the_same_commit_gives_the_same_record_and_another_another_id() -> None:
+    one = agent_trace.record(COMMIT, "", LINES, "1")
+    assert one == agent_trace.record(COMMIT, "", LINES, "1")
+    other = agent_trace.record("0" * 40, "", LINES, "1")
+    assert one and other and one["id"] != other["id"]
+
+
+def test_reading_back_gives_the_same_lines() -> None:
+    lines = {"a b": {1: wrote("s/1 ü"), 4: wrote("s2")}}
+    record = agent_trace.record(COMMIT, "", lines, "1")
+    assert record is not None
+    assert agent_trace.lines(record) == {"a b": {1: "a1b2c3d4e5f6/s/1 ü", 4: "a1b2c3d4e5f6/s2"}}
+    urls = [t["url"] for f in record["files"] for t in f["conversations"]]
+    assert all(re.fullmatch(r"gitcp:[0-9a-f]{12}/[A-Za-z0-9%._~-]+", u) for u in urls)
+
+
+def test_a_model_of_an_unknown_provider_is_not_guessed() -> None:
+    assert agent_trace.model_id("zq-9") == {} == agent_trace.model_id("")
+    assert agent_trace.model_id("acme/zq-9") == {"model_id": "acme/zq-9"}
+    assert agent_trace.model_id("gpt-5") == {"model_id": "openai/gpt-5"}
+
+
+def test_a_commit_without_a_sessions_line_has_no_record() -> None:
+    assert agent_trace.record(COMMIT, "", {"a": {1: authors.nobody("unknown")}}, "1") is None
+    assert agent_trace.record(COMMIT, "", {"latin\udce9": {1: wrote()}}, "1") is None

@@ -1,0 +1,105 @@
+"""Git AI's authorship logs: made, read and united."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitcp.core.blame import authors
+from gitcp.core.exports import git_ai
+
+if TYPE_CHECKING:
+    from gitcp.core.blame.authors import Author
+
+COMMIT = "f" * 40
+
+
+def wrote(session: str = "s1", turn: str = "t1", tool: str | None = "u1") -> Author:
+    author = authors.nobody("session")
+    author |= {"session_id": session, "agent": "Claude Code", "model": "claude-opus-4"}
+    author |= {"turn_id": turn, "tool_use_id": tool, "checkpoint_id": "a1b2c3d4e5f6"}
+    return author
+
+
+def digits(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:14]
+
+
+def test_a_log_has_a_path_its_keys_with_ranges_a_divider_and_json() -> None:
+    lines = {"a b.py": {1: wrote(), 2: wrote(), 4: wrote(), 5: authors.nobody("person")}}
+    text = git_ai.dump(git_ai.log(COMMIT, lines, "A <a@x>"))
+    key = f"s_{digits('claude:s1')}::t_{digits('s1' + chr(0) + 'u1')}"
+    head, tail = text.split("\n---\n")
+    assert head == f'"a b.py"\n  {key} 1-2,4'
+    assert json.loads(tail) == {
+        "schema_version": "authorship/3.0.0",
+        "base_commit_sha": COMMIT,
+        "prompts": {},
+        "sessions": {
+            key.split("::", maxsplit=1)[0]: {
+                "agent_id": {"tool": "claude", "id": "s1", "model": "claude-opus-4"},
+                "human_author": "A <a@x>",
+            }
+        },
+    }
+
+
+def test_exporting_again_gives_the_same_bytes_and_reading_back_the_same_lines() -> None:
+    lines = {"x": {3: wrote(tool=None), 1: wrote("s2")}, "dir/y": {7: wrote(turn="t2")}}
+    made = git_ai.log(COMMIT, lines)
+    text = git_ai.dump(made)
+    assert git_ai.dump(git_ai.united(made, git_ai.load(text))) == text
+    read = git_ai.load(text)
+    assert read is not None and read["attested"] == made["attested"]
+    assert git_ai.authors(read, "x") == {
+        1: ("claude", "s2", "claude-opus-4"),
+        3: ("claude", "s1", "claude-opus-4"),
+    }
+
+
+def test_a_persons_lines_alone_make_no_log() -> None:
+    assert git_ai.dump(git_ai.log(COMMIT, {"x": {1: authors.nobody("person")}})) == ""
+
+
+@pytest.mark.parametrize("path", ['q"uote', "two\nlines", "latin\udce9", "", "cr\r"])
+def test_a_path_the_format_cannot_carry_is_left_out(path: str) -> None:
+    assert not git_ai.nameable(path)
+    assert git_ai.log(COMMIT, {path: {1: wrote()}, "ok": {1: wrote()}})["attested"].keys() == {"ok"}
+
+
+def test_a_line_that_another_tool_attests_stays_its() -> None:
+    theirs = git_ai.load(
+        "x\n  s_00000000000000::t_00000000000000 1-2\n  h_11111111111111 9\n---\n"
+        '{"schema_version": "authorship/3.0.0", "base_commit_sha": "0", "prompts": {}, "humans":'
+        ' {"h_11111111111111": {"author": "P"}}, "sessions": {"s_00000000000000": {"agent_id":'
+        ' {"tool": "amp", "id": "i", "model": "m"}}}}'
+    )
+    both = git_ai.united(git_ai.log(COMMIT, {"x": {n: wrote() for n in (2, 3, 9)}}), theirs)
+    text = git_ai.dump(both)
+    assert text.count("\n---\n") == 1
+    read = git_ai.load(text)
+    assert read is not None
+    assert sorted(map(sorted, read["attested"]["x"].values())) == [[1, 2], [3], [9]]
+    assert set(read["metadata"]["sessions"]) == {"s_00000000000000", f"s_{digits('claude:s1')}"}
+    assert read["metadata"]["humans"] and read["metadata"]["base_commit_sha"] == COMMIT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no divider",
+        "x\n  k 1\n---\nnot json",
+        'x\n  k 1\n---\n{"schema_version": "authorship/2"}',
+        '  k 1\n---\n{"schema_version": "authorship/3.0.0"}',
+        'x\n  k 0\n---\n{"schema_version": "authorship/3.0.0"}',
+        'x\n  k 5-3\n---\n{"schema_version": "authorship/3.0.0"}',
+        'x\n  k 1-99999999999\n---\n{"schema_version": "authorship/3.0.0"}',
+        "x\n---\n" + "[" * 100_000,
+    ],
+)
+def test_what_is_no_log_of_this_version_is_not_read(text: str) -> None:
+    assert git_ai.load(text) is None

@@ -1,0 +1,106 @@
+"""Sums of a range of commits; every number in this file was counted by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gitcp.core.stats import sums
+from gitcp.core.transcript import tokens
+
+if TYPE_CHECKING:
+    from gitcp.core.stats.sums import Commit, Part
+
+
+def part(session: str = "s1", ranges: Any = None, **metadata: Any) -> Part:
+    lines = None if ranges is None else {"f": [{"oid": "0", "ranges": ranges}]}
+    about = {"agent": "Codex", "model": "big", **metadata}
+    return {
+        "checkpoint_id": "a1b2c3d4e5f6",
+        "session_id": session,
+        "metadata": about,
+        "lines": lines,
+    }
+
+
+def commit(*parts: Part, linked: bool = True, **files: tuple[int, int]) -> Commit:
+    return {
+        "oid": "0",
+        "day": "2026-01-02",
+        "files": files or {"f": (10, 4)},
+        "linked": linked,
+        "parts": parts,
+    }
+
+
+def summed(*commits: Commit) -> dict[str, Any]:
+    made = sums.Sums()
+    for one in commits:
+        made.take(one)
+    return made.record()
+
+
+def test_a_commit_without_a_checkpoint_is_a_persons() -> None:
+    record = summed(commit(linked=False))
+    assert record["added"] == {"agent": 0, "person": 10, "unknown": 0}
+    assert record["removed"] == {"agent": 0, "person": 4, "unknown": 0}
+
+
+def test_every_line_is_whose_the_record_says_and_the_rest_unknown() -> None:
+    record = summed(commit(part(ranges=[[1, 5, "t1", None], [6, 7, "person", None]])))
+    assert record["added"] == {"agent": 5, "person": 2, "unknown": 3}
+    assert record["models"] == [{"agent": "Codex", "model": "big", "added": 5}]
+    assert record["files"] == [{"path": "f", "agent": 5, "person": 2, "unknown": 3, "removed": 4}]
+    assert record["days"][0]["day"] == "2026-01-02" and record["days"][0]["agent"] == 5
+
+
+def test_lines_of_two_sessions_of_a_checkpoint_add_up() -> None:
+    one = part("s1", [[1, 6, "t1", None], [10, 10, "person", None]])
+    two = part("s2", [[7, 9, "t1", None], [10, 10, "person", None]], agent="Gemini CLI", model="")
+    record = summed(commit(one, two))
+    assert record["added"] == {"agent": 9, "person": 1, "unknown": 0}
+    assert [(s["session_id"], s["added"]) for s in record["sessions"]] == [("s1", 6), ("s2", 3)]
+    assert [m["added"] for m in record["models"]] == [6, 3]
+
+
+def test_a_checkpoint_without_lines_makes_lines_unknown() -> None:
+    assert summed(commit(part()))["added"] == {"agent": 0, "person": 0, "unknown": 10}
+    assert summed(commit())["added"]["unknown"] == 10  # not stored here
+
+
+def test_the_model_of_a_line_is_its_tools_before_its_turns_before_the_sessions() -> None:
+    ranges = [[1, 1, "t1", "u1"], [2, 2, "t1", None], [3, 3, "t2", None]]
+    about: dict[str, Any] = {
+        "tools": {"u1": {"model": "small"}},
+        "turns": {"t1": {"model": "middle"}},
+    }
+    models = summed(commit(part(ranges=ranges, **about)))["models"]
+    assert [(m["model"], m["added"]) for m in models] == [("big", 1), ("middle", 1), ("small", 1)]
+
+
+def test_removed_lines_are_told_apart_by_the_attribution_of_the_commit() -> None:
+    by = {"lines_removed": {"agent": 2, "others": 0, "person": 1, "unknown": 1}}
+    record = summed(commit(part(ranges=[], initial_attribution=by)))
+    assert record["removed"] == {"agent": 2, "person": 1, "unknown": 1}
+
+
+def test_more_lines_than_the_commit_adds_are_not_counted() -> None:
+    record = summed(commit(part(ranges=[[1, 99, "t1", None]]), f=(3, 0)))
+    assert record["added"] == {"agent": 3, "person": 0, "unknown": 0}
+
+
+def test_a_checkpoint_on_two_commits_gives_its_tokens_once() -> None:
+    used = tokens.usage(fresh=10, cache_read=100, output=5, calls=2)
+    one = part(ranges=[[1, 1, "t1", None]], token_usage_delta=used, turns={"t1": {}, "t2": {}})
+    record = summed(commit(one), commit(one))
+    assert record["tokens"] == used
+    assert (record["checkpoints"], record["turns"], record["commits"]) == (1, 2, 2)
+    assert record["sessions"][0]["turns"] == 2
+
+
+def test_damaged_metadata_counts_as_nothing() -> None:
+    odd: list[Any] = [7, "x", None, [1], {"f": 7}, {"f": [[1]]}]
+    for value in odd:
+        broken = part(ranges=[[1, 1, "t1", None]], turns=value, tools=value)
+        broken["metadata"] = {**broken["metadata"], "initial_attribution": value}
+        broken["lines"] = value if isinstance(value, dict) else {"f": value}
+        assert sum(summed(commit(broken))["added"].values()) == 10
