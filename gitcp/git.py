@@ -19,16 +19,26 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
     from typing import Self
 
-# Never page, never prompt, never translate, never take a lock merely to read, never
-# fetch a missing object from a promisor remote behind the user's back.
+# Never page, never prompt, never translate, never take a lock merely to read.
 QUIET = {
     "LC_ALL": "C",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_NO_LAZY_FETCH": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_LITERAL_PATHSPECS": "1",
 }
+# Nor fetch a missing object from a promisor remote behind the person's back: may_fetch().
+_AT_HOME = {"GIT_NO_LAZY_FETCH": "1"}
+
+
+def may_fetch() -> None:
+    """A person waits for this process: objects that a partial clone left out may be fetched."""
+    _AT_HOME.clear()
+
+
+def fetches() -> bool:
+    """Whether may_fetch() was called."""
+    return not _AT_HOME
 
 
 class Running:
@@ -140,7 +150,7 @@ class Git:
 
     def __init__(self, cwd: str | None = None, env: Mapping[str, str] | None = None) -> None:
         self._cwd = cwd
-        self.env: dict[str, str] = {**(os.environ if env is None else env), **QUIET}
+        self.env = {**(os.environ if env is None else env), **QUIET, **_AT_HOME}
 
     def bound(self, cwd: str | None, env: Mapping[str, str | None]) -> Self:
         """The same git in another directory, with env over the environment (None: without)."""

@@ -51,10 +51,10 @@ class Config:
                 self._values.setdefault(name, []).append(value if eq else "true")
         return self._values.get(key, [])
 
-    def keys(self, prefix: str) -> list[str]:
-        """The names of all keys that are set and start with prefix and end in `.pipeline`."""
+    def keys(self, prefix: str, suffix: str) -> list[str]:
+        """The names of all keys that are set, start with prefix and end in suffix."""
         self.all("")
-        return [k for k in self._values or {} if k.startswith(prefix) and k.endswith(".pipeline")]
+        return [k for k in self._values or {} if k.startswith(prefix) and k.endswith(suffix)]
 
     def get(self, key: str, default: str = "") -> str:
         values = self.all(key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import replies, settings_file
+from gitcp.agents import settings_file
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from gitcp.core.setup.installation import Write
 
-_LOST = "gitcp is not installed where it was: nothing is recorded; 'gitcp enable' mends it"
 _OUTSIDE = "'{}' lies outside the repository and was left as it is: --force writes it"
 _TRACKED = "'{}' is tracked and was left as it is: --shared writes it for all who clone"
 
@@ -63,7 +62,7 @@ def _installed(adapter: ModuleType, path: str, scope: str, ground: Ground) -> Wr
     Raises InputError, naming path, for settings that cannot be read.
     """
     name, old = adapter.NAME, ground.read(path)
-    command = settings_file.own_command(*ground.baked, name, replies.tell(adapter.ANSWERS, _LOST))
+    command = settings_file.own_command(*ground.baked, name)
     if scope == "shared":
         command = settings_file.shared_command(name)
     try:

@@ -81,25 +81,42 @@ def _record(checkpoint_id: str, content: Content) -> Record:
         "content_hash": content["content_hash"],
         "hash": content["hash"],
         "tasks": content["tasks"],
+        **({"lacks": content["lacks"]} if content["lacks"] else {}),
     }
 
 
 def _read(opts: Namespace) -> Iterator[tuple[Checkpoint, list[Content]]]:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.v1 import committed_list, committed_read
+    from gitcp.store.v1 import committed_read
 
     repo = Repo.find()
     with Objects(repo) as objects:
-        ids = [committed_list.resolve(repo, objects, prefix) for prefix in opts.id]
+        ids = _resolved(repo, objects, opts.id)
         if opts.commit:
             ids += _of_commit(repo, objects, opts.commit)
         for checkpoint_id in dict.fromkeys(ids):
-            found = committed_read.read(repo, objects, checkpoint_id)
-            which: list[int | str] = [s["index"] for s in found["sessions"]]
+            checkpoint = committed_read.read(repo, objects, checkpoint_id)
+            which: list[int | str] = [s["index"] for s in checkpoint["sessions"]]
             if opts.session is not None:
                 which = [int(opts.session) if opts.session.isdecimal() else opts.session]
-            yield found, [committed_read.session(objects, found, w) for w in which]
+            yield checkpoint, [committed_read.session(objects, checkpoint, w) for w in which]
+
+
+def _resolved(repo: Repo, objects: Objects, prefixes: Sequence[str]) -> list[str]:
+    """The ids that begin so.  Of several, one that is unknown does not keep back the others."""
+    from gitcp.console import notice
+    from gitcp.store.v1 import committed_list
+
+    ids = []
+    for prefix in prefixes:
+        try:
+            ids.append(committed_list.resolve(repo, objects, prefix))
+        except Error as e:
+            if len(prefixes) == 1:
+                raise
+            notice.lack(str(e))
+    return ids
 
 
 def _of_commit(repo: Repo, objects: Objects, spec: str) -> list[str]:

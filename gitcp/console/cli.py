@@ -9,7 +9,9 @@ import signal
 import sys
 
 from gitcp import record
-from gitcp.errors import BUG, FATAL, OK, USAGE, Error, UsageError
+from gitcp.console import notice
+from gitcp.errors import BUG, FATAL, NO, OK, USAGE, Error, UsageError
+from gitcp.git import may_fetch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 # What is wrong with the machine or its permissions, not with gitcp: no traceback.
 _GROUND = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO)
+
+printable = notice.printable
 
 
 class Parser(argparse.ArgumentParser):
@@ -36,8 +40,10 @@ def guard(body: Callable[[], int]) -> int:
     """Run body; say an Error on stderr, without a traceback; return the status."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # die quietly under `| head`
     _open_streams()
+    may_fetch()
     try:
-        return _flushed(body())
+        status = _flushed(body())
+        return NO if status == OK and notice.incomplete() else status
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except Error as e:
@@ -76,12 +82,6 @@ def _abandon() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def printable(message: str) -> str:
-    """A message with what no terminal can show, or should obey, escaped."""
-    safe = message.encode("utf-8", "backslashreplace").decode()
-    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in safe)
 
 
 def filter_main(bind: Callable[[Sequence[str]], Stage], argv: Sequence[str]) -> int:

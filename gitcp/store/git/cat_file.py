@@ -5,38 +5,94 @@ from __future__ import annotations
 import os
 
 from gitcp.errors import GitError
+from gitcp.git import fetches
 from gitcp.record import raw
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from gitcp.repo import Repo
 
     Object = tuple[str, str, bytes]  # oid, kind, data
 
 
+_NOWHERE = {"GIT_ALLOW_PROTOCOL": "none"}  # what GIT_NO_LAZY_FETCH is before git 2.44
+
+
+class Ended(GitError):
+    """git ended in the middle of a conversation."""
+
+    def __init__(self) -> None:
+        super().__init__(("git", "cat-file", "--batch-command"), 128, b"ended early")
+
+
 class Batch:
-    """One `git cat-file --batch-command`, asked one name at a time."""
+    """`git cat-file --batch-command`, asked one name at a time.
+
+    git dies of an object that is damaged, or that a partial clone left out and cannot fetch:
+    such a one is missing, and another git answers what is asked next.
+    """
 
     def __init__(self, repo: Repo) -> None:
-        self._run = repo.git.start("cat-file", "--batch-command", feed=True)
+        self._repo = repo
+        self._start()
+
+    def _start(self) -> None:
+        env = None if fetches() else _NOWHERE
+        self._run = self._repo.git.start("cat-file", "--batch-command", feed=True, env=env)
         self._in, self._out = self._run.pipes()
         self._buffer = b""
 
     def resolve(self, spec: str) -> str | None:
         """The oid of a name, without its content; None when it is missing or ambiguous."""
-        head = self._head(b"info", spec)
+        try:
+            head = self._head(b"info", spec)
+        except Ended:
+            self._restart()
+            return None
         return head[0].decode() if head else None
 
     def ask(self, spec: str) -> Object | None:
         """The object of a name; None when it is missing or ambiguous."""
-        head = self._head(b"contents", spec)
+        return next(self.ask_all([spec]))
+
+    def ask_all(self, specs: Sequence[str]) -> Iterator[Object | None]:
+        """The objects of as many names as a pipe holds, in their order."""
+        left = list(specs)
+        while left:
+            try:
+                self._write(b"".join(b"contents %s\n" % raw(spec) for spec in left))
+                while left:
+                    answer = self._object()
+                    del left[0]
+                    yield answer
+            except Ended:
+                self._restart()
+                del left[0]
+                yield None
+
+    def _object(self) -> Object | None:
+        head = self._answer()
         if head is None:
             return None
         return head[0].decode(), head[1].decode(), self._take(int(head[2]) + 1)[:-1]
 
+    def _restart(self) -> None:
+        """Another git in place of one that ended; raise GitError when it cannot work at all."""
+        self.close()
+        self._start()
+        self._head(b"info", self._repo.empty_tree)  # git knows that one by heart
+
     def _head(self, command: bytes, spec: str) -> list[bytes] | None:
-        os.write(self._in, b"%s %s\n" % (command, raw(spec)))
+        self._write(b"%s %s\n" % (command, raw(spec)))
         return self._answer()
+
+    def _write(self, data: bytes) -> None:
+        try:
+            os.write(self._in, data)
+        except BrokenPipeError:
+            raise Ended from None
 
     def _answer(self) -> list[bytes] | None:
         head = self._line().split(b" ")
@@ -56,7 +112,7 @@ class Batch:
         while have < size:
             data = os.read(self._out, 1 << 20)
             if not data:
-                raise GitError(("git", "cat-file", "--batch-command"), 128, b"ended early")
+                raise Ended
             parts.append(data)
             have += len(data)
         whole = b"".join(parts)
@@ -66,5 +122,5 @@ class Batch:
     def _more(self) -> None:
         data = os.read(self._out, 1 << 16)
         if not data:
-            raise GitError(("git", "cat-file", "--batch-command"), 128, b"ended early")
+            raise Ended
         self._buffer += data

@@ -80,9 +80,10 @@ def every(objects: Objects) -> Iterator[tuple[str, list[str]]]:
     """(commit, ids) of every note, whatever its fan-out."""
     tip = read_commit(objects, REF)
     for path, (_, oid) in walk(objects, tip["tree"]) if tip else ():
-        found = parse(objects.need(oid, "blob"))
-        if found:
-            yield path.replace("/", ""), found
+        blob = objects.read(oid)
+        names = parse(blob[2]) if blob and blob[1] == "blob" else []
+        if names:
+            yield path.replace("/", ""), names
 
 
 def parse(note: bytes) -> list[str]:

@@ -5,6 +5,7 @@ Everything here reads and writes only the directories on the paths in question.
 
 from __future__ import annotations
 
+from gitcp.errors import Error
 from gitcp.record import raw, text
 
 TYPE_CHECKING = False
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     Tree = dict[str, Entry]
 
 TREE = "040000"
+_DEEPEST = 200
 
 
 def read_tree(objects: Objects, oid: str) -> Tree:
@@ -25,9 +27,11 @@ def read_tree(objects: Objects, oid: str) -> Tree:
     entries: Tree = {}
     at = 0
     while at < len(data):
-        nul = data.index(b"\0", at)
+        nul = data.find(b"\0", at)
         mode, _, name = data[at:nul].partition(b" ")
         at = nul + 1 + width
+        if nul < 0 or at > len(data) or not mode.isdigit():
+            raise Error(f"malformed tree '{oid}'")
         entries[text(name)] = (mode.decode().zfill(6), data[nul + 1 : at].hex())
     return entries
 
@@ -112,7 +116,12 @@ class Lookup:
 
 
 def walk(objects: Objects, tree: str, prefix: str = "") -> Iterator[tuple[str, Entry]]:
-    """Every path below tree that is not a directory, with prefix before it."""
+    """Every path below tree that is not a directory, with prefix before it.
+
+    Raises Error for directories nested deeper than any of a person's.
+    """
+    if prefix.count("/") > _DEEPEST:
+        raise Error(f"directories nested more than {_DEEPEST} deep: '{prefix[:60]}'")
     for name, (mode, oid) in read_tree(objects, tree).items():
         if mode == TREE:
             yield from walk(objects, oid, f"{prefix}{name}/")

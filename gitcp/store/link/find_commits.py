@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from gitcp.console import notice
 from gitcp.core.message import trailers
+from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.git import notes
 
@@ -30,12 +32,19 @@ def commits(repo: Repo, objects: Objects, ids: Iterable[str]) -> dict[str, list[
         for checkpoint_id in trailers.read(message):
             if checkpoint_id in found:
                 found[checkpoint_id].append(oid)
-    noted = [(oid, i) for oid, ids in notes.every(objects) for i in ids if i in found]
-    for oid, checkpoint_id in noted:
+    for oid, checkpoint_id in _noted(objects, found):
         kind = objects.read(oid)
         if kind and kind[1] == "commit" and oid not in found[checkpoint_id]:
             found[checkpoint_id].append(oid)
     return found
+
+
+def _noted(objects: Objects, ids: Iterable[str]) -> list[tuple[str, str]]:
+    try:
+        return [(oid, i) for oid, names in notes.every(objects) for i in names if i in ids]
+    except Error as e:
+        notice.lack(f"'{notes.REF}': {e}")
+        return []
 
 
 def _grep(repo: Repo, ids: Iterable[str]) -> list[tuple[str, bytes]]:

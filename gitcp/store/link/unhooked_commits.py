@@ -17,7 +17,7 @@ from gitcp.store.git.commit import read_commit
 from gitcp.store.link import commit_match, condense
 from gitcp.store.session import markers, phase
 from gitcp.store.stream import place
-from gitcp.store.v1 import committed_read
+from gitcp.store.v1 import committed_read, committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _same(objects: Objects, one: Staged, other: Staged) -> bool:
 
 def known(repo: Repo, objects: Objects, checkpoint_id: str) -> list[str]:
     """The sessions a committed checkpoint has; [] when there is no such checkpoint."""
-    if committed_read.find(repo, objects, checkpoint_id) is None:
+    if committed_refs.find(repo, objects, checkpoint_id) is None:
         return []
     found = committed_read.read(repo, objects, checkpoint_id)
     return [entry["session_id"] for entry in found["sessions"]]

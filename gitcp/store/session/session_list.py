@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.v1 import summary
+from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.git.prefetch import Ahead
 from gitcp.store.git.tree import read_tree
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from gitcp.record import Record
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import Tree
     from gitcp.store.session.state import State
     from gitcp.store.v1.committed_read import SessionEntry
 
@@ -140,11 +142,18 @@ def _prompts(repo: Repo, trees: list[str]) -> Iterator[str]:
         for at in range(0, len(trees), _WINDOW):
             part = trees[at : at + _WINDOW]
             objects.fetch(part)
-            entries = [read_tree(objects, tree) for tree in part]
+            entries = [_entries(objects, tree) for tree in part]
             objects.fetch(e[summary.PROMPT][1] for e in entries if summary.PROMPT in e)
             for entry in entries:
-                blob = entry.get(summary.PROMPT)
-                said = text(objects.need(blob[1], "blob")) if blob else ""
+                blob = objects.read(entry[summary.PROMPT][1]) if summary.PROMPT in entry else None
+                said = text(blob[2]) if blob and blob[1] == "blob" else ""
                 typed = (p.strip() for p in said.split(summary.SEPARATOR))
                 yield next((p for p in typed if p and not p.startswith(_INTERRUPTED)), "")
             objects.forget()
+
+
+def _entries(objects: Objects, tree: str) -> Tree:
+    try:
+        return read_tree(objects, tree)
+    except Error:
+        return {}  # who lists the checkpoints has told of it

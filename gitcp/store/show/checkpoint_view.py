@@ -8,7 +8,7 @@ from gitcp.store.git.commit import parse_commit
 from gitcp.store.git.tree import Lookup, read_tree
 from gitcp.store.link import find_commits
 from gitcp.store.stream import shadow_refs, stream_history
-from gitcp.store.v1 import committed_list, committed_read
+from gitcp.store.v1 import committed_list, committed_read, committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def of_commit(repo: Repo, objects: Objects, oid: str) -> list[Record]:
     names = find_commits.of_commit(repo, objects, oid)
     if not names:
         raise Error(f"commit '{oid[:12]}' has no checkpoint: no session is behind it")
-    here = [name for name in names if committed_read.find(repo, objects, name)]
+    here = [name for name in names if committed_refs.find(repo, objects, name)]
     if not here:
         told = f"checkpoint '{names[0]}' of commit '{oid[:12]}' is not in this repository"
         raise Error(f"{told}; 'gitcp fetch' may bring it")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from gitcp.console import notice
 from gitcp.core.message import trailers
 from gitcp.core.v1 import session_part, summary
 from gitcp.errors import Error, GitError
 from gitcp.record import text
 from gitcp.store.git import notes
 from gitcp.store.git.prefetch import Ahead
-from gitcp.store.git.tree import read_tree
-from gitcp.store.v1 import committed_read
+from gitcp.store.v1 import committed_list, committed_read, committed_refs
+from gitcp.store.v1.parts import Parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from gitcp.record import Record
     from gitcp.repo import Repo
-    from gitcp.store.git.tree import Tree
     from gitcp.store.v1.committed_read import Checkpoint
 
 _KEYS = "oid tree parents author email date day time message".split()
@@ -97,34 +97,33 @@ class _Store:
     def _load(self, names: list[str]) -> dict[str, Checkpoint]:
         found: dict[str, Checkpoint] = {}
         if names and self._refs is None:
-            self._refs = committed_read.everywhere(self._repo)
+            self._refs = committed_refs.everywhere(self._repo)
         for ref in self._refs or ():
             left = {f"{ref}:{n[:2]}/{n[2:]}": n for n in names if n not in found}
             self._objects.fetch(left)
-            trees = {name: got[0] for at, name in left.items() if (got := self._objects.read(at))}
-            self._prepare(list(trees.values()))
+            named = {name: self._objects.read(at) for at, name in left.items()}
+            trees = {name: got[0] for name, got in named.items() if got and got[1] == "tree"}
+            committed_list.prepare(self._objects, trees.values(), summary.PROMPT)
             for name, tree in trees.items():
                 found[name] = committed_read.load(self._objects, name, ref, tree)
+        trouble: list[Error] = []
+        for name in (name for name in names if name not in found):
+            for ref in self._refs or ():
+                if gone := committed_refs.tree_in(self._objects, ref, name, trouble):
+                    trouble.append(Error(f"checkpoint '{name}': missing tree '{gone}'"))
+        for error in trouble:
+            notice.lack(str(error))
         return found
-
-    def _prepare(self, trees: list[str]) -> None:
-        """Have at hand what load() and _details() will read of the checkpoints."""
-        entries = self._trees(trees)
-        below = [e[n][1] for e in entries for n in committed_read.directories(e, {}) if n]
-        inner = self._trees(below)
-        names = (summary.METADATA, summary.PROMPT)
-        self._objects.fetch(e[n][1] for e in [*entries, *inner] for n in names if n in e)
-
-    def _trees(self, oids: list[str]) -> list[Tree]:
-        self._objects.fetch(oids)
-        return [read_tree(self._objects, oid) for oid in oids]
 
     def _details(self, checkpoint: Checkpoint) -> Record:
         contents = []
+        parts = Parts(self._objects, checkpoint["checkpoint_id"])
         for entry in checkpoint["sessions"]:
-            blob = read_tree(self._objects, entry["tree"]).get(summary.PROMPT)
-            said = text(self._objects.need(blob[1], "blob")) if blob else ""
+            files = parts.tree(entry["tree"], entry["directory"])
+            said = text(parts.blob(files, summary.PROMPT, entry["directory"]) or b"")
             contents.append(session_part.session(entry["metadata"], said.split(summary.SEPARATOR)))
         root = checkpoint["summary"]
         names = [part["session_id"] for part in contents]
-        return {"strategy": root.get("strategy") or "", "sessions": names, "contents": contents}
+        details = {"strategy": root.get("strategy") or "", "sessions": names, "contents": contents}
+        lacks = list(dict.fromkeys([*checkpoint["lacks"], *parts.lacks]))
+        return {**details, "lacks": lacks} if lacks else details

@@ -5,11 +5,10 @@ from __future__ import annotations
 from gitcp.core.git import ids
 from gitcp.errors import Error, InputError
 from gitcp.record import raw
-from gitcp.store.git.tree import read_tree
 from gitcp.store.session import session_read
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs
-from gitcp.store.v1 import committed_list, committed_read
+from gitcp.store.v1 import committed_list, committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def resolve(repo: Repo, objects: Objects, name: str) -> Subject:
     """
     if not name or any(c < " " for c in name):
         raise InputError(f"not a name: {name!a}")
-    if ids.is_checkpoint_id(name) and committed_read.find(repo, objects, name):
+    if ids.is_checkpoint_id(name) and committed_refs.find(repo, objects, name):
         return "checkpoint", name
     commit = _revision(repo, name)
     if commit:
@@ -80,13 +79,12 @@ def _beginning(repo: Repo, objects: Objects, prefix: str) -> Iterator[str]:
     """The ids of committed checkpoints that begin with prefix."""
     if len(prefix) > 12 or not _HEX.issuperset(prefix):
         return
-    found = set()
-    for ref in committed_read.everywhere(repo):
-        tip = objects.read(f"{ref}^{{tree}}")
-        for shard, (_, oid) in (read_tree(objects, tip[0]) if tip else {}).items():
-            if len(shard) == 2 and shard.startswith(prefix[:2]):
-                found |= {shard + rest for rest in read_tree(objects, oid)}
-    yield from sorted(i for i in found if i.startswith(prefix) and ids.is_checkpoint_id(i))
+    names = {
+        name
+        for ref in committed_refs.everywhere(repo)
+        for name, _ in committed_list.trees(objects, ref, prefix)
+    }
+    yield from sorted(filter(ids.is_checkpoint_id, names))
 
 
 def _stored(repo: Repo, name: str) -> str:

@@ -12,7 +12,7 @@ from gitcp.store.upkeep import (
     check_states,
 )
 from gitcp.store.upkeep.survey import Survey
-from gitcp.store.v1 import committed_read
+from gitcp.store.v1 import committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ def check(repo: Repo, *, secrets: bool = False, repair: bool = False) -> Iterato
 
 
 def _all(survey: Survey, secrets: bool) -> Iterator[Finding]:
-    sources = committed_read.sources(survey.repo)
+    sources = committed_refs.sources(survey.repo)
     refs = [ref for ref in sources if ref.endswith("/checkpoints/v1")]
     extra = [ref for ref in sources if ref not in survey.refs]
     yield from check_objects.check(survey, extra, secrets)
     yield from check_states.check(survey)
     yield from check_files.check(survey)
     yield from check_committed.check(survey.objects, refs)
-    every = [ref for ref in committed_read.everywhere(survey.repo) if "entire" in ref]
+    every = [ref for ref in committed_refs.everywhere(survey.repo) if "entire" in ref]
     yield from check_links.check(survey, check_committed.ids_of(survey.objects, every))

@@ -8,7 +8,7 @@ from gitcp.store.git import notes
 from gitcp.store.session.session_read import instant
 from gitcp.store.stream import shadow_refs
 from gitcp.store.upkeep import orphans, space_files
-from gitcp.store.v1 import committed_list, committed_read
+from gitcp.store.v1 import committed_list, committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _objects(repo: Repo) -> Iterator[Item]:
     refs = dict(text(line).split(" ") for line in lines)
     there = _sizes(repo, list(refs.values()))
     refs = {ref: oid for ref, oid in refs.items() if oid in there}
-    sources = [ref for ref in committed_read.sources(repo) if ref in refs]
+    sources = [ref for ref in committed_refs.sources(repo) if ref in refs]
     ours = [ref for ref in refs if ref.startswith(_OURS) or ref in sources]
     if not ours:
         return

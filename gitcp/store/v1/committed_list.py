@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
+from gitcp.console import notice
 from gitcp.core.v1 import summary
 from gitcp.errors import Error, InputError
 from gitcp.store.git.prefetch import Ahead
 from gitcp.store.git.tree import TREE, read_tree
-from gitcp.store.v1.committed_read import directories, everywhere, load, sources
+from gitcp.store.v1.committed_read import directories, load
+from gitcp.store.v1.committed_refs import everywhere, sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gitcp.record import Record
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import Tree
     from gitcp.store.v1.committed_read import Checkpoint
 
 _WINDOW = 128  # checkpoints whose objects are asked for at once
@@ -29,7 +34,7 @@ def listing(repo: Repo) -> Iterator[Checkpoint]:
     with Ahead(repo) as objects:
         for ref in refs:
             window: list[tuple[str, str]] = []
-            for checkpoint_id, tree in _trees(objects, ref, ""):
+            for checkpoint_id, tree in trees(objects, ref, ""):
                 if len(refs) > 1:
                     if checkpoint_id in seen:
                         continue
@@ -42,30 +47,58 @@ def listing(repo: Repo) -> Iterator[Checkpoint]:
 
 
 def _load(objects: Ahead, ref: str, window: list[tuple[str, str]]) -> Iterator[Checkpoint]:
-    objects.fetch(tree for _, tree in window)
-    entries = [read_tree(objects, tree) for _, tree in window]
-    objects.fetch(e[summary.METADATA][1] for e in entries if summary.METADATA in e)
-    below = [e[name][1] for e in entries for name in directories(e, {})]
-    objects.fetch(below)
-    inner = [read_tree(objects, tree) for tree in below]
-    objects.fetch(e[summary.METADATA][1] for e in inner if summary.METADATA in e)
+    prepare(objects, [tree for _, tree in window])
     for checkpoint_id, tree in window:
         yield load(objects, checkpoint_id, ref, tree)
     objects.forget()
 
 
-def _trees(objects: Objects, ref: str, prefix: str) -> Iterator[tuple[str, str]]:
+def prepare(objects: Ahead, trees: Iterable[str], *more: str) -> None:
+    """Have at hand what load() will read of these checkpoints, and files named more; what is
+    missing is not told of here."""
+    entries = _fetched(objects, trees)
+    below = [e[name][1] for e in entries for name in directories(e, {}) if name]
+    inner = _fetched(objects, below)
+    names = (summary.METADATA, *more)
+    objects.fetch(e[n][1] for e in [*entries, *inner] for n in names if n in e)
+
+
+def _fetched(objects: Ahead, oids: Iterable[str]) -> list[Tree]:
+    wanted = list(oids)
+    objects.fetch(wanted)
+    trees = []
+    for oid in wanted:
+        with suppress(Error):
+            trees.append(read_tree(objects, oid))
+    return trees
+
+
+def trees(objects: Objects, ref: str, prefix: str) -> Iterator[tuple[str, str]]:
     """(id, tree) of the checkpoints of ref whose ids begin with prefix."""
     tip = objects.read(f"{ref}^{{tree}}")
-    shards = read_tree(objects, tip[0]) if tip else {}
-    for shard, (mode, oid) in shards.items():
-        if mode != TREE or len(shard) != 2 or not _HEX.issuperset(shard):
+    if tip is None:
+        notice.lack(f"'{ref}': its tree is missing")
+    for shard, (mode, oid) in _entries(objects, tip[0], ref).items() if tip else ():
+        if len(shard) != 2 or not _HEX.issuperset(shard) or shard[: len(prefix)] != prefix[:2]:
             continue
-        if shard[: len(prefix)] != prefix[:2]:
+        if mode != TREE:
+            notice.lack(f"'{ref}:{shard}' is no directory")
             continue
-        for name, (kind, tree) in read_tree(objects, oid).items():
-            if kind == TREE and _HEX.issuperset(name) and (shard + name).startswith(prefix):
+        for name, (kind, tree) in _entries(objects, oid, f"{ref}:{shard}").items():
+            if not _HEX.issuperset(name) or not (shard + name).startswith(prefix):
+                continue
+            if kind == TREE:
                 yield shard + name, tree
+            else:
+                notice.lack(f"checkpoint '{shard}{name}' is no directory")
+
+
+def _entries(objects: Objects, tree: str, where: str) -> Tree:
+    try:
+        return read_tree(objects, tree)
+    except Error as e:
+        notice.lack(f"'{where}': {e}")
+        return {}
 
 
 def resolve(repo: Repo, objects: Objects, prefix: str) -> str:
@@ -77,7 +110,7 @@ def resolve(repo: Repo, objects: Objects, prefix: str) -> str:
         raise InputError(f"not a checkpoint id: '{prefix}'")
     found: dict[str, None] = {}
     for ref in everywhere(repo):
-        found.update((checkpoint_id, None) for checkpoint_id, _ in _trees(objects, ref, prefix))
+        found.update((checkpoint_id, None) for checkpoint_id, _ in trees(objects, ref, prefix))
     if not found:
         raise Error(f"no such checkpoint: '{prefix}'")
     if len(found) > 1:
@@ -103,6 +136,8 @@ def record(checkpoint: Checkpoint) -> Record:
         "checkpoints_count": root.get("checkpoints_count") or 0,
         "files_touched": summary.strings(root.get("files_touched")),
     }
+    if checkpoint["lacks"]:
+        made["lacks"] = checkpoint["lacks"]
     if isinstance(root.get("token_usage"), dict):
         made["token_usage"] = root["token_usage"]
     return made

@@ -6,9 +6,9 @@ from gitcp.core.transcript import chunks
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.record import text
-from gitcp.store.git.tree import TREE, lookup, read_tree, walk
+from gitcp.store.v1 import committed_refs
 from gitcp.store.v1.committed_tree import numbers
-from gitcp.store.v1.committed_write import REF
+from gitcp.store.v1.parts import Parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,13 +29,15 @@ if TYPE_CHECKING:
         metadata: dict[str, Any]
 
     class Checkpoint(TypedDict):
-        """A checkpoint without its transcripts; summary is the JSON as it is stored."""
+        """A checkpoint without its transcripts; summary is the JSON as it is stored, lacks
+        what of it could not be read."""
 
         checkpoint_id: str
         ref: str
         tree: str
         summary: dict[str, Any]
         sessions: list[SessionEntry]
+        lacks: list[str]
 
     class Content(TypedDict):
         """What one session stored; hash tells "match", "differs" or "absent"."""
@@ -49,66 +51,27 @@ if TYPE_CHECKING:
         content_hash: str
         hash: str
         tasks: list[str]
-
-
-_PATTERNS = (
-    REF,
-    "refs/remotes/**/entire/checkpoints/v1",
-    "refs/heads/entire/sessions",
-    "refs/remotes/**/entire/sessions",
-)
-
-
-def sources(repo: Repo) -> list[str]:
-    """The refs that hold checkpoints: ours, or the remotes' where it is absent; then legacy."""
-    found = repo.git.lines("for-each-ref", "--format=%(refname)", *_PATTERNS, sep=b"\n")
-    names = [text(name) for name in found]
-
-    def pick(branch: str) -> list[str]:
-        local = f"refs/heads/{branch}"
-        if local in names:
-            return [local]
-        remote = [n for n in names if n.endswith(f"/{branch}")]
-        return sorted(remote, key=lambda n: (not n.startswith("refs/remotes/origin/"), n))
-
-    return pick("entire/checkpoints/v1") + pick("entire/sessions")
-
-
-def everywhere(repo: Repo) -> list[str]:
-    """sources(), and behind them the remotes' branches that ours stands before."""
-    found = repo.git.lines("for-each-ref", "--format=%(refname)", *_PATTERNS, sep=b"\n")
-    return list(dict.fromkeys([*sources(repo), *map(text, found)]))
-
-
-def find(repo: Repo, objects: Objects, checkpoint_id: str) -> tuple[str, str] | None:
-    """(ref, tree) of a checkpoint; None when no ref has it."""
-    at = f"{checkpoint_id[:2]}/{checkpoint_id[2:]}"
-    tip = objects.read(f"{REF}^{{tree}}")
-    if tip and (entry := lookup(objects, tip[0], at)):
-        return REF, entry[1]
-    for ref in everywhere(repo):
-        tip = objects.read(f"{ref}^{{tree}}")
-        if tip and (entry := lookup(objects, tip[0], at)):
-            return ref, entry[1]
-    return None
+        lacks: list[str]
 
 
 def read(repo: Repo, objects: Objects, checkpoint_id: str) -> Checkpoint:
     """A checkpoint by its full id; raise Error when there is none."""
-    found = find(repo, objects, checkpoint_id)
-    if found is None:
+    place = committed_refs.find(repo, objects, checkpoint_id)
+    if place is None:
         raise Error(f"no such checkpoint: '{checkpoint_id}'")
-    return load(objects, checkpoint_id, *found)
+    return load(objects, checkpoint_id, *place)
 
 
 def load(objects: Objects, checkpoint_id: str, ref: str, tree: str) -> Checkpoint:
-    """The checkpoint whose directory is tree."""
-    entries = read_tree(objects, tree)
-    root = _json(objects, entries) or {}
+    """The checkpoint whose directory is tree, as far as it is there."""
+    parts = Parts(objects, checkpoint_id)
+    entries = parts.tree(tree)
+    root = parts.json(entries)
     sessions: list[SessionEntry] = []
     for name in directories(entries, root):
         at = entries[name][1] if name else tree
-        metadata = summary.modern(_json(objects, read_tree(objects, at)) or {})
+        files = parts.tree(at, name) if name else entries
+        metadata = summary.modern(parts.json(files, name) if name else root)
         sessions.append(
             {
                 "index": len(sessions),
@@ -124,6 +87,7 @@ def load(objects: Objects, checkpoint_id: str, ref: str, tree: str) -> Checkpoin
         "tree": tree,
         "summary": root,
         "sessions": sessions,
+        "lacks": parts.lacks,
     }
 
 
@@ -151,35 +115,43 @@ def session(objects: Objects, checkpoint: Checkpoint, which: int | str) -> Conte
     A hash that does not match is told, never an error (formats.md).  Raises Error when the
     checkpoint has no such session.
     """
-    entry = _pick(checkpoint, which)
-    files = read_tree(objects, entry["tree"])
-
-    def content(name: str) -> bytes:
-        return objects.need(files[name][1], "blob") if name in files else b""
-
-    transcript = b"\n".join(pieces(objects, files))
-    stored = text(content(summary.HASH)).strip()
-    tasks = files.get("tasks") or read_tree(objects, checkpoint["tree"]).get("tasks")
-    under = walk(objects, tasks[1]) if tasks and tasks[0] == TREE else ()
-    prompts = text(content(summary.PROMPT))
+    entry, parts = _pick(checkpoint, which), Parts(objects, checkpoint["checkpoint_id"])
+    folder = entry["directory"]
+    files = parts.tree(entry["tree"], folder)
+    transcript = b"\n".join(_pieces(parts, files, folder))
+    stored = text(parts.blob(files, summary.HASH, folder) or b"").strip()
+    tasks = files.get("tasks") or parts.tree(checkpoint["tree"]).get("tasks")
+    prompts = text(parts.blob(files, summary.PROMPT, folder) or b"")
     return {
         "index": entry["index"],
         "session_id": entry["session_id"],
         "metadata": entry["metadata"],
         "transcript": transcript,
         "prompts": prompts.split(summary.SEPARATOR) if prompts else [],
-        "context": text(content(summary.CONTEXT)),
+        "context": text(parts.blob(files, summary.CONTEXT, folder) or b""),
         "content_hash": stored,
         "hash": _compare(stored, transcript),
-        "tasks": [path for path, _ in under],
+        "tasks": parts.below(tasks, "tasks"),
+        "lacks": parts.lacks,
     }
 
 
 def pieces(objects: Objects, files: Tree) -> Iterator[bytes]:
     """The chunks of a session's transcript in order; joined with newlines they are it."""
-    found = {n: oid for name, (_, oid) in files.items() if (n := chunks.number(name)) is not None}
-    for _, oid in sorted(found.items()):
-        yield objects.need(oid, "blob")
+    for name in _names(files):
+        yield objects.need(files[name][1], "blob")
+
+
+def _names(files: Tree) -> list[str]:
+    numbered = {n: name for name in files if (n := chunks.number(name)) is not None}
+    return [numbered[n] for n in sorted(numbered)]
+
+
+def _pieces(parts: Parts, files: Tree, folder: str) -> Iterator[bytes]:
+    for name in _names(files):
+        data = parts.blob(files, name, folder)
+        if data is not None:
+            yield data
 
 
 def _pick(checkpoint: Checkpoint, which: int | str) -> SessionEntry:
@@ -196,8 +168,3 @@ def _compare(stored: str, transcript: bytes) -> str:
     from gitcp.store.v1.transcript import content_hash
 
     return "match" if stored == content_hash(transcript) else "differs"
-
-
-def _json(objects: Objects, entries: Tree) -> dict[str, Any] | None:
-    entry = entries.get(summary.METADATA)
-    return summary.load(objects.need(entry[1], "blob")) if entry else None

@@ -1,0 +1,25 @@
+"""What a command had to leave out: said once on standard error, and its status tells it."""
+
+from __future__ import annotations
+
+import sys
+
+_SAID: dict[str, None] = {}
+
+
+def lack(what: str) -> None:
+    """Say that something could not be read, and what that is; a second time it is silent."""
+    if what not in _SAID:
+        _SAID[what] = None
+        print("warning:", printable(what).replace("\n", " "), file=sys.stderr)
+
+
+def incomplete() -> bool:
+    """Whether anything was left out in this process."""
+    return bool(_SAID)
+
+
+def printable(message: str) -> str:
+    """A message with what no terminal can show, or should obey, escaped."""
+    safe = message.encode("utf-8", "backslashreplace").decode()
+    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in safe)

@@ -1,0 +1,50 @@
+"""Objects that a partial clone left with its remote: fetched many at once, where that is wanted.
+
+A hook never does: what is not here is not here.  A command that a person waits for may
+(git.may_fetch()); git alone would fetch the objects one by one.
+"""
+
+from __future__ import annotations
+
+from gitcp import git, trace
+from gitcp.errors import GitError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.repo import Repo
+
+_HEX = frozenset("0123456789abcdef")
+_WHICH = "rev-list --objects --no-object-names --ignore-missing --missing=print --no-walk --stdin"
+_FETCH = (
+    "-c fetch.negotiationAlgorithm=noop -c core.hooksPath=/dev/null fetch -q --no-tags"
+    " --no-write-fetch-head --no-auto-maintenance --recurse-submodules=no --filter=blob:none"
+)
+
+
+def remote(repo: Repo) -> str:
+    """The remote that has what this clone left out, '' where it is whole or must not fetch."""
+    if not git.fetches():
+        return ""
+    if name := repo.config.get("extensions.partialclone"):
+        return name
+    for key in repo.config.keys("remote.", ".promisor"):
+        if repo.config.flag(key):
+            return key.removeprefix("remote.").removesuffix(".promisor")
+    return ""
+
+
+def bring(repo: Repo, name: str, oids: Sequence[str]) -> None:
+    """Fetch those of the objects that are missing; a remote that is away changes nothing."""
+    oids = [oid for oid in oids if len(oid) == len(repo.empty_tree) and _HEX.issuperset(oid)]
+    asked = "".join(f"{oid}\n" for oid in oids).encode()
+    try:
+        _, out = repo.git.run(*_WHICH.split(), stdin=asked)
+        there = set(out.decode().split())
+        away = "".join(f"{oid}\n" for oid in oids if oid not in there)
+        if away:
+            env = {"GITCP_ACTIVE": "1"}
+            repo.git.run(*_FETCH.split(), name, "--stdin", stdin=away.encode(), env=env)
+    except GitError as e:
+        trace.note("objects", f"not fetched: {e}")

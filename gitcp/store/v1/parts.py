@@ -1,0 +1,74 @@
+"""The parts of one checkpoint, read as far as they are there; what is not is told once."""
+
+from __future__ import annotations
+
+from gitcp.console import notice
+from gitcp.core.v1 import summary
+from gitcp.errors import Error
+from gitcp.store.git.tree import TREE, read_tree, walk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import Entry, Tree
+
+FILES = ("100644", "100755")
+
+
+class Parts:
+    """A reader that goes on: lacks names each part that could not be read, and why.
+
+    A person hears of it at once, by the checkpoint and the part (console/notice.py).
+    """
+
+    def __init__(self, objects: Objects, checkpoint_id: str) -> None:
+        self._objects, self._id = objects, checkpoint_id
+        self.lacks: list[str] = []
+
+    def lack(self, part: str, why: object) -> None:
+        """Note a part that is not there, or not what it should be."""
+        line = f"{part}: {why}" if part else str(why)
+        self.lacks.append(line)
+        notice.lack(f"checkpoint '{self._id}': {line}")
+
+    def tree(self, oid: str, part: str = "") -> Tree:
+        """The entries of a directory; {} where it cannot be read."""
+        try:
+            return read_tree(self._objects, oid)
+        except Error as e:
+            self.lack(part, e)
+            return {}
+
+    def blob(self, files: Tree, name: str, folder: str = "") -> bytes | None:
+        """The bytes of a file; None where there is none, or it cannot be read."""
+        entry, part = files.get(name), f"{folder}/{name}" if folder else name
+        if entry is None:
+            return None
+        if entry[0] not in FILES:
+            self.lack(part, f"it is no file (mode {entry[0]})")
+            return None
+        try:
+            return self._objects.need(entry[1], "blob")
+        except Error as e:
+            self.lack(part, e)
+            return None
+
+    def json(self, files: Tree, folder: str = "") -> dict[str, Any]:
+        """The metadata of a directory; {} where it cannot be read as such."""
+        data = self.blob(files, summary.METADATA, folder)
+        content = summary.load(data) if data is not None else {}
+        if content is None:
+            self.lack(f"{folder}/{summary.METADATA}".strip("/"), "it is no JSON object")
+        return content or {}
+
+    def below(self, entry: Entry | None, part: str) -> list[str]:
+        """The paths of the files below a directory, as far as it can be read."""
+        paths: list[str] = []
+        if entry and entry[0] == TREE:
+            try:
+                paths += (path for path, _ in walk(self._objects, entry[1]))
+            except Error as e:
+                self.lack(part, e)
+        return paths

@@ -1,0 +1,193 @@
+"""Readers of the store give what is there, say what is not, and go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gitcp.repo import Repo
+from gitcp.store.git import refs
+from gitcp.store.git.commit import need_commit, write_commit
+from gitcp.store.git.objects import Objects
+from gitcp.store.git.tree import edit_tree
+from gitcp.store.v1 import committed_write
+from gitcp.store.v1.transcript import Given
+from tests.support.checkpoints import V1, git, session
+from tests.support.paths import BIN
+
+FIRST, SECOND, THIRD = (f"{n}a{n}b00000000" for n in (1, 2, 3))
+AT = f"{SECOND[:2]}/{SECOND[2:]}"
+NOWHERE = "1" * 40
+READERS = [
+    ["list-checkpoints"],
+    ["list-sessions"],
+    ["read-checkpoint", FIRST, SECOND, THIRD],
+    ["log", "--json"],
+    ["show", "--json", SECOND],
+]
+
+
+@pytest.fixture
+def stored(repo: Path) -> Repo:
+    """Three commits with a checkpoint each, of two sessions."""
+    here = Repo.find()
+    for cid in (FIRST, SECOND, THIRD):
+        with Objects(here) as objects:
+            items = []
+            for name in ("s-one", "s-two"):
+                data = session(name)
+                data["transcript"] = Given(
+                    objects, b'{"of":"%s %s"}\n' % (cid.encode(), name.encode())
+                )
+                items.append((cid, data))
+            committed_write.write(here, objects, items)
+        git("commit", "-q", "--allow-empty", "-m", f"x\n\nEntire-Checkpoint: {cid}")
+    return here
+
+
+def run(*args: str, env: dict[str, str] | None = None) -> tuple[int, list[dict[str, object]], str]:
+    """(status, records, what it says besides) of a command."""
+    argv = [sys.executable, str(BIN / f"gitcp-{args[0]}"), *args[1:]]
+    done = subprocess.run(argv, capture_output=True, text=True, env={**os.environ, **(env or {})})
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+
+
+def put(repo: Repo, path: str, mode: str, oid: str) -> None:
+    """Put an entry of any kind onto the branch."""
+    with Objects(repo) as objects:
+        tip = need_commit(objects, V1)
+        tree = edit_tree(objects, tip["tree"], {path: (mode, oid)})
+        commit = write_commit(objects, repo, tree, [tip["oid"]], "by a stranger")
+        refs.update(repo, [(V1, commit, tip["oid"])], "test")
+
+
+def gone(spec: str) -> Callable[[Repo], None]:
+    def take(repo: Repo) -> None:
+        oid = git("rev-parse", spec)
+        os.unlink(Path(repo.common, "objects", oid[:2], oid[2:]))
+        for kept in Path(repo.shared("keep")).glob(f"*/{oid}"):
+            kept.unlink()
+
+    return take
+
+
+def odd(path: str, mode: str, kind: str = "blob") -> Callable[[Repo], None]:
+    def change(repo: Repo) -> None:
+        with Objects(repo) as objects:
+            oid = NOWHERE if mode == "160000" else objects.write(kind, b"../../secrets")
+        put(repo, path, mode, oid)
+
+    return change
+
+
+ODD = {
+    "a transcript is gone": gone(f"{V1}:{AT}/0/full.jsonl"),
+    "metadata is gone": gone(f"{V1}:{AT}/1/metadata.json"),
+    "prompts are gone": gone(f"{V1}:{AT}/0/prompt.txt"),
+    "a summary is gone": gone(f"{V1}:{AT}/metadata.json"),
+    "a session's directory is gone": gone(f"{V1}:{AT}/0"),
+    "a checkpoint's directory is gone": gone(f"{V1}:{AT}"),
+    "a shard is gone": gone(f"{V1}:{AT[:2]}"),
+    "a file stands for a shard": odd(AT[:2], "100644"),
+    "a link stands for a checkpoint": odd(AT, "120000"),
+    "a submodule stands for a checkpoint": odd(AT, "160000"),
+    "a submodule stands for a transcript": odd(f"{AT}/0/full.jsonl", "160000"),
+    "a link stands for metadata": odd(f"{AT}/0/metadata.json", "120000"),
+    "a tree that is none": odd(AT, "040000", "tree"),
+    "metadata that is none": odd(f"{AT}/metadata.json", "100644"),
+}
+# What a reader does not look at is none of its business.
+WITHOUT = {
+    "list-checkpoints": ("transcript", "prompts"),
+    "list-sessions": ("transcript", "prompts"),
+    "log": ("transcript",),
+}
+
+
+@pytest.mark.parametrize("reader", READERS, ids=lambda args: args[0])
+@pytest.mark.parametrize("what", ODD)
+def test_one_absent_or_odd_entry_hides_nothing_else(
+    stored: Repo, what: str, reader: list[str]
+) -> None:
+    ODD[what](stored)
+    status, records, said = run(*reader)
+    assert "Traceback" not in said
+    if not any(word in what for word in WITHOUT.get(reader[0], ())):
+        assert status in (1, 128) if reader[0] == "show" else status == 1, said
+        assert SECOND in said or f"{V1}:{AT[:2]}" in said
+    if reader[0] != "show":
+        found = json.dumps(records)
+        assert FIRST in found and THIRD in found
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_fsck_names_it_and_checks_the_rest(stored: Repo, what: str) -> None:
+    ODD[what](stored)
+    status, records, said = run("check-store", "--json")
+    assert (status, said) == (1, "")
+    kinds = {record["kind"] for record in records}
+    assert kinds & {"missing-object", "stray", "bad-summary", "bad-metadata", "bad-chunk"}
+
+
+def test_of_a_session_that_lacks_a_piece_the_rest_is_read(stored: Repo) -> None:
+    gone(f"{V1}:{AT}/0/full.jsonl")(stored)
+    _, (checkpoint, one, two), _ = run("read-checkpoint", SECOND)
+    assert "0/full.jsonl: missing blob" in json.dumps(one["lacks"])
+    assert one["prompts"] == ["do it, s-one"]
+    assert "lacks" not in two and two["hash"] == "match"
+    assert "lacks" not in checkpoint
+
+
+def test_an_unknown_id_does_not_keep_back_the_others(stored: Repo) -> None:
+    status, records, said = run("read-checkpoint", FIRST, "ffff", THIRD)
+    assert (status, len(records)) == (1, 6)
+    assert "no such checkpoint: 'ffff'" in said
+
+
+@pytest.mark.parametrize("kind", ["blob:none", "tree:0"])
+def test_a_partial_clone_fetches_what_a_person_asks_for(
+    stored: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    for key in ("allowFilter", "allowAnySHA1InWant"):
+        git("config", f"uploadpack.{key}", "true")
+    clone = tmp_path / "clone"
+    git("clone", "-q", f"--filter={kind}", f"file://{stored.worktree}", str(clone))
+    monkeypatch.chdir(clone)
+    for reader in READERS:
+        status, records, said = run(*reader)
+        assert (status, said) == (0, ""), reader
+        assert SECOND in json.dumps(records)
+
+
+@pytest.mark.parametrize("kind", ["blob:none", "tree:0"])
+def test_without_the_remote_a_partial_clone_tells_what_it_lacks(
+    stored: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    git("config", "uploadpack.allowFilter", "true")
+    git("clone", "-q", "-n", f"--filter={kind}", f"file://{stored.worktree}", str(tmp_path / "c"))
+    git("config", "remote.origin.url", str(tmp_path / "nowhere"), cwd=tmp_path / "c")
+    monkeypatch.chdir(tmp_path / "c")
+    for reader in READERS[:-1]:
+        status, _, said = run(*reader)
+        assert status == 1 and "Traceback" not in said, reader
+    for name in ("du", "check-store", "status"):
+        status, _, said = run(name, "--json")
+        assert status in (0, 1) and "Traceback" not in said
+
+
+def test_a_hook_never_fetches(stored: Repo, tmp_path: Path) -> None:
+    for key in ("allowFilter", "allowAnySHA1InWant"):
+        git("config", f"uploadpack.{key}", "true")
+    clone = tmp_path / "clone"
+    git("clone", "-q", "-n", "--filter=blob:none", f"file://{stored.worktree}", str(clone))
+    tip = git("rev-parse", f"{V1}:{AT}/0/full.jsonl")
+    with Objects(Repo.find(str(clone))) as objects:
+        assert objects.read(tip) is None
+        assert objects.read("HEAD") is not None
+    assert tip not in git("cat-file", "--batch-all-objects", "--batch-check", cwd=clone)
