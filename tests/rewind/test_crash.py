@@ -1,0 +1,173 @@
+"""Killed or refused at any instant: completed or taken back, and never a mix unnoticed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gitcp.cmd import rewind, undo
+from tests.rewind.going import done, files, run, temporary
+from tests.support.harness import Agent, World
+
+EVERY = 1 if os.environ.get("LONG") else 9
+WRITES = ("rename", "unlink", "link", "mkdir", "rmdir", "symlink")
+OPEN = {"a.py": "2\n", "src/b.py": "2\n", "src/lib.py": None, "new/c.py": "2\n", "thing": "2\n"}
+
+
+@pytest.fixture
+def a(world: World) -> Agent:
+    return world.agent("11111111-aaaa-4a87-9186-848bdd83d62e")
+
+
+def in_child(at: Path, body: Callable[[], int], fail: Callable[[str, int], None]) -> int:
+    """Run body in a process of its own at a place; fail(name, n) comes before its n-th change
+    of the file system."""
+    pid = os.fork()
+    if pid:
+        return os.waitpid(pid, 0)[1]
+    try:
+        os.chdir(at)
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(null, fd)
+        count = 0
+        for name in WRITES:
+            real = getattr(os, name)
+
+            def counted(
+                *args: object, _name: str = name, _real: object = real, **more: object
+            ) -> object:
+                nonlocal count
+                count += 1
+                fail(_name, count)
+                return _real(*args, **more)  # type: ignore[operator]
+
+            setattr(os, name, counted)
+        os._exit(body())
+    except BaseException:
+        os._exit(70)
+
+
+def prepared(world: World, a: Agent) -> str:
+    """Two turns that differ in every way; the point after the first."""
+    a.turn("one", {"a.py": "1\n", "src/b.py": "1\n", "thing/inside": "1\n"})
+    a.turn("two", {"thing/inside": None})
+    (world.path / "thing").rmdir()
+    a.turn("three", OPEN)
+    return temporary(world)[-1]
+
+
+def test_killed_before_every_single_change_the_next_command_settles_it(
+    world: World, a: Agent, tmp_path: Path
+) -> None:
+    point = prepared(world, a)
+    old = files(world.path)
+    done(world, "rewind", "--to", point)
+    new = files(world.path)
+    done(world, "undo")
+    at, settled = 1, set()
+    while True:
+        copy = tmp_path / "copy"
+        shutil.copytree(world.path, copy, symlinks=True)
+
+        def kill(_: str, n: int, at: int = at) -> None:
+            if n == at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        status = in_child(copy, lambda: rewind.run(["--to", point]), kill)
+        left = World(copy, world.home)
+        told = run(left, "undo", "--list")
+        assert told.returncode == 0, told
+        now = files(copy)
+        assert now in (old, new), at
+        if os.WIFSIGNALED(status):
+            settled.add("completed" in told.stderr)
+            assert (now == new) or "changed nothing" in told.stderr or not told.stderr
+        if now == new:
+            done(left, "undo")
+            assert files(copy) == old
+        shutil.rmtree(copy)
+        if not os.WIFSIGNALED(status):
+            break
+        at += EVERY
+    assert settled == {True, False}
+    assert at > 20
+
+
+def test_a_change_refused_by_the_machine_takes_everything_back(
+    world: World, a: Agent, tmp_path: Path
+) -> None:
+    point = prepared(world, a)
+    old = files(world.path)
+    failed, undone = 0, 0
+    for at in range(2, 60, EVERY):
+
+        def refuse(name: str, n: int, at: int = at) -> None:
+            if n == at and name in ("rename", "unlink", "mkdir", "link"):
+                raise OSError(28, "No space left on device")
+
+        in_child(world.path, lambda: rewind.run(["--to", point]), refuse)
+        steps = done(world, "undo", "--list").count("rewind: ")
+        if files(world.path) == old:
+            failed += 1
+            assert steps == undone, at
+        else:  # the refusal was of something that can be done without
+            undone += 1
+            assert steps == undone, at
+            done(world, "undo")
+            assert files(world.path) == old, at
+    assert failed > 2
+
+
+def test_what_somebody_changed_after_a_kill_stays_and_is_told(world: World, a: Agent) -> None:
+    point = prepared(world, a)
+
+    def kill(name: str, n: int) -> None:
+        if name == "unlink" and not (world.path / "thing").exists():
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    in_child(world.path, lambda: rewind.run(["--to", point]), kill)
+    world.write("a.py", "the person's\n")
+    told = run(world, "rewind", "--list")
+    assert "an interrupted rewind has been completed" in told.stderr
+    assert "'a.py' was changed since, and stays as it is" in told.stderr
+    assert world.read("a.py") == "the person's\n"
+    assert world.read("thing/inside") == "1\n"
+
+
+def test_an_undo_that_was_killed_is_completed_too(world: World, a: Agent) -> None:
+    point = prepared(world, a)
+    old = files(world.path)
+    done(world, "rewind", "--to", point)
+
+    def kill(name: str, n: int) -> None:
+        if name == "rename" and not (world.path / "thing" / "inside").exists():
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    in_child(world.path, lambda: undo.run([]), kill)
+    assert "an interrupted undo has been completed" in run(world, "redo", "--list").stderr
+    assert files(world.path) == old
+
+
+def test_a_file_that_changes_while_the_plan_is_applied_is_not_overwritten(
+    world: World, a: Agent
+) -> None:
+    a.turn("one", {"a.py": "1\n", "b.py": "1\n", "c.py": "1\n"})
+    a.turn("two", {"a.py": "2\n", "b.py": "2\n", "c.py": "2\n"})
+    written: list[int] = []
+
+    def write(name: str, n: int) -> None:
+        placed = name == "rename" and (world.path / "a.py").read_text() == "1\n"
+        if placed and not written:
+            written.append(n)
+            (world.path / "c.py").write_text("meanwhile\n")
+
+    in_child(world.path, lambda: rewind.run(["--to", temporary(world)[-1]]), write)
+    assert [world.read(p) for p in ("a.py", "b.py", "c.py")] == ["1\n", "1\n", "1\n"]
+    done(world, "undo")
+    assert world.read("c.py") == "meanwhile\n"
