@@ -62,6 +62,7 @@ HOOKS = (
     ("PreCompact", None, None),
     ("SessionEnd", None, 10),  # ended after 1.5 s otherwise
 )
+_LONGEST = 200  # characters of the name of a project's folder
 _FAILED = ("<tool_use_error>", "PreToolUse:")  # how the text of a call that never ran begins
 
 
@@ -126,8 +127,30 @@ def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
 
 def session_dir(home: str, cwd: str) -> str:
     """The folder of the transcripts of sessions started in cwd; each is `<session id>.jsonl`."""
-    project = "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd)
-    return os.path.join(home, ".claude", "projects", project)
+    return os.path.join(home, ".claude", "projects", _slug(cwd))
+
+
+def _slug(cwd: str) -> str:
+    """The client's name for a directory: a long one is cut, and told apart by a number."""
+    data = cwd.encode("utf-16-le", "surrogatepass")
+    units = [int.from_bytes(data[n : n + 2], "little") for n in range(0, len(data), 2)]
+    name = "".join(chr(u) if u < 128 and chr(u).isalnum() else "-" for u in units)
+    if len(name) <= _LONGEST:
+        return name
+    number = 0
+    for unit in units:
+        number = (number * 31 + unit) & 0xFFFFFFFF
+    number = abs(number - (1 << 32) if number & 0x80000000 else number)
+    digits = ""
+    while number:
+        number, digit = divmod(number, 36)
+        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
+    return f"{name[:_LONGEST]}-{digits or '0'}"
+
+
+def transcript_name(session_id: str, time: str) -> str:
+    """What the transcript of a session is called below session_dir; time: its start, RFC 3339."""
+    return f"{session_id}.jsonl"
 
 
 def subagent_transcript(transcript_path: str, agent_id: str) -> str:

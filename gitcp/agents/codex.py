@@ -114,6 +114,12 @@ def session_dir(home: str, cwd: str) -> str:
     return os.path.join(home, ".codex", "sessions")
 
 
+def transcript_name(session_id: str, time: str) -> str:
+    """What the transcript of a session is called below session_dir; time: its start, RFC 3339."""
+    day, second = time[:10].replace("-", os.sep), time[:19].replace(":", "-")
+    return os.path.join(day, f"rollout-{second}-{session_id}.jsonl")
+
+
 def subagent_transcript(transcript_path: str, agent_id: str) -> str | None:
     """The transcript of a subagent, found beside its session's; None when there is none."""
     folder, end = os.path.dirname(transcript_path), f"-{agent_id}.jsonl"

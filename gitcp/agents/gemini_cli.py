@@ -112,6 +112,11 @@ def _slug(home: str, cwd: str) -> str | None:
         return None
 
 
+def transcript_name(session_id: str, time: str) -> str:
+    """What the transcript of a session is called below session_dir; time: its start, RFC 3339."""
+    return f"session-{time[:16].replace(':', '-')}-{session_id[:8]}.jsonl"
+
+
 def subagent_transcript(transcript_path: str, agent_id: str) -> str | None:
     """Nothing: subagents of this client keep no transcript of their own."""
     return None

@@ -7,7 +7,7 @@ import sys
 
 from gitcp.commands import TOOLS
 from gitcp.console import cli
-from gitcp.errors import OK, Error
+from gitcp.errors import OK, Error, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gitcp.record import Record
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.rewind.conversation import Conversation
 
 SHOWN = 20  # points of a list for eyes
 
@@ -33,6 +34,11 @@ def parser() -> cli.Parser:
     p.add_argument("-n", "--dry-run", action="store_true", help="show the plan and stop")
     p.add_argument("-p", "--patch", action="store_true", help="show the plan as a diff too")
     p.add_argument("-f", "--force", action="store_true", help="also to an incomplete point")
+    part = p.add_mutually_exclusive_group()
+    part.add_argument("--files-only", action="store_true", help="leave the conversation alone")
+    part.add_argument("--transcript-only", action="store_true", help="leave the files alone")
+    same = "put the conversation back in the place of the newer one, under its own id"
+    p.add_argument("--same-id", action="store_true", help=same)
     p.add_argument(
         "path", nargs="*", metavar="<path>", help="only what is at or below these (after --)"
     )
@@ -120,23 +126,45 @@ def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
     from gitcp.store.rewind import going_back, wishes
     from gitcp.store.undo import undo_log
 
-    _check(point, args.force)
+    _check(point, args)
     scopes = [scope(repo, path) for path in args.path]
-    wisher = wishes.to_point(repo, objects, point, scopes)
+    to_point = wishes.to_point(repo, objects, point, scopes)
+    wisher = wishes.nothing if args.transcript_only else to_point
     reason = f"to {point['id'][:10]}" + (f", {' '.join(scopes)}" if scopes else "")
+    talk = _conversation(repo, objects, args, point)
     step = undo_log.new_step("rewind", reason, session_id=point["session_id"], point=point["id"])
+    step["effects"] = talk["effects"] if talk else []
     agree = undo.Agreement(repo, args, ask=args.to is None)
-    outcome = going_back.step(repo, objects, wisher, step, agree, undo.progress())
+    outcome = going_back.step(repo, objects, wisher, step, agree, undo.progress(), talk)
     return undo.report(outcome, args, "rewound")
 
 
-def _check(point: Point, force: bool) -> None:
+def _conversation(
+    repo: Repo, objects: Objects, args: Namespace, point: Point
+) -> Conversation | None:
+    """The conversation that goes back with the files; of single paths none does."""
+    from gitcp.store.rewind import conversation
+
+    if args.files_only or args.path:
+        return None
+    try:
+        return conversation.of_point(repo, objects, point, args.same_id)
+    except Error as e:
+        if args.transcript_only or args.same_id:
+            raise
+        print(cli.printable(f"note: {e}"), file=sys.stderr)
+        return None
+
+
+def _check(point: Point, args: Namespace) -> None:
     name = point["id"][:10]
+    if args.path and (args.transcript_only or args.same_id):
+        raise UsageError("single paths have no conversation")
     if point["gone"]:
         raise Error(f"point '{name}' has expired: its content is gone")
     if point["is_logs_only"]:
         raise Error(f"point '{name}' is a commit: 'gitcp resume' restores its conversation")
-    if point["incomplete"] and not force:
+    if point["incomplete"] and not args.force and not args.transcript_only:
         raise Error(f"the snapshot of point '{name}' left files out; --force goes there anyway")
 
 

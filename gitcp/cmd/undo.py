@@ -164,18 +164,30 @@ def report(outcome: Outcome, args: Namespace, word: str) -> int:
         from gitcp import record
 
         if not args.dry_run:
-            told = {**outcome, **outcome["plan"], "step": outcome["step"]}
+            talk = {k: v for k, v in (outcome["conversation"] or {}).items() if k != "effects"}
+            told = {**outcome, **outcome["plan"], "conversation": talk or None}
             del told["plan"]
             record.write(sys.stdout.buffer, [{"type": "step", **told}])
     elif not args.dry_run:
         done = going_back.summary(outcome["plan"])
         print(f"{word}: {done or 'no file changed'}" if outcome["step"] else "nothing to change")
+        _tell_conversation(outcome)
     for path in outcome["differ"]:
         told_path = cli.printable(f"warning: '{path}' was changed again by another process")
         print(told_path, file=sys.stderr)
     for note in outcome["notes"]:
         print(cli.printable(f"note: {note}"), file=sys.stderr)
     return NO if outcome["differ"] else OK
+
+
+def _tell_conversation(outcome: Outcome) -> None:
+    talk = outcome["conversation"]
+    if talk is None:
+        return
+    for note in talk["notes"]:
+        print(cli.printable(f"note: {note}"), file=sys.stderr)
+    print("the conversation up to there goes on with:")
+    print(f"  {cli.printable(talk['command'])}")
 
 
 def pick(repo: Repo, objects: Objects, found: Sequence[Point]) -> Point | None:

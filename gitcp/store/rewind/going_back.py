@@ -22,17 +22,20 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
     from gitcp.store.restore.apply import Progress
     from gitcp.store.restore.planning import Wisher
+    from gitcp.store.rewind.conversation import Conversation
 
     Agree = Callable[[Prepared], bool]  # shows a plan; whether to carry it out
 
     class Outcome(TypedDict):
         """What came of it.  step: its id in the undo log, '' when nothing was changed; differ:
-        paths that did not come out as planned; notes: sentences about sessions."""
+        paths that did not come out as planned; notes: sentences about sessions; conversation:
+        the one that was put back."""
 
         step: str
         plan: Plan
         differ: list[str]
         notes: list[str]
+        conversation: Conversation | None
 
 
 _TRIES = 5
@@ -48,9 +51,17 @@ def recovered(repo: Repo, objects: Objects) -> list[str]:
 
 
 def step(
-    repo: Repo, objects: Objects, wisher: Wisher, wanted: Step, agree: Agree, progress: Progress
+    repo: Repo,
+    objects: Objects,
+    wisher: Wisher,
+    wanted: Step,
+    agree: Agree,
+    progress: Progress,
+    talk: Conversation | None = None,
 ) -> Outcome:
     """Plan, let agree() see it, and carry it out as wanted, a step of undo_log.new_step().
+
+    talk: the conversation that goes back with it, whose files are among wanted's effects.
 
     A plan that does not hold any more is made again, and shown again where it has become
     another.  Raises Error for conflicts, with nothing changed; Busy when the worktree never
@@ -72,7 +83,7 @@ def step(
                 notes = follow.files(repo, objects, [a["path"] for a in prepared.todo])
         except Changed:
             continue
-        return _outcome(prepared, wanted["id"], differ, notes)
+        return {**_outcome(prepared, wanted["id"], differ, notes), "conversation": talk}
     raise Busy("the worktree changes faster than it can be taken back; nothing is changed")
 
 
@@ -84,6 +95,7 @@ def _outcome(
         "plan": prepared.plan,
         "differ": list(differ),
         "notes": list(notes),
+        "conversation": None,
     }
 
 

@@ -37,6 +37,11 @@ _BUSY = {
 }
 
 
+def nothing(present: Present) -> Wish:
+    """No change to any file."""
+    return {"actions": [], "conflicts": [], "notes": []}
+
+
 def to_point(repo: Repo, objects: Objects, point: Point, scopes: Iterable[str]) -> Wisher:
     """The worktree as it was at a point, below scopes (paths from the root; none: all)."""
     wanted = list(scopes)

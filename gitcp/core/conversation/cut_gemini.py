@@ -1,0 +1,75 @@
+"""A conversation of Gemini CLI up to a moment, under a new id: JSON lines, or one document."""
+
+from __future__ import annotations
+
+import json
+
+from gitcp.core.transcript import transcript_scan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+
+def last(data: bytes) -> str:
+    """The id of the message at which a conversation ends; '' when it has none."""
+    document = _document(data)
+    parts: Iterable[dict[str, Any]] = document["messages"] if document else _lines(data)
+    ids = [m["id"] for m in parts if isinstance(m, dict) and isinstance(m.get("id"), str)]
+    return ids[-1] if ids else ""
+
+
+def cut(
+    data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool
+) -> tuple[bytes, list[str]]:
+    """(the conversation up to the message leaf and to the end of its turn, nothing left out).
+
+    Returns b'' when no message has that id.
+    """
+    document = _document(data)
+    if document is not None:
+        kept = _until(document["messages"], leaf)
+        told = {**document, "sessionId": new_id, "messages": kept}
+        return (json.dumps(told, indent=2).encode() if kept else b""), []
+    lines = _until(_lines(data), leaf)
+    return b"".join(json.dumps(_renamed(one, new_id)).encode() + b"\n" for one in lines), []
+
+
+def _document(data: bytes) -> dict[str, Any] | None:
+    whole = transcript_scan.load(data) if data.lstrip()[:1] == b"{" else None
+    return whole if whole and isinstance(whole.get("messages"), list) else None
+
+
+def _lines(data: bytes) -> list[dict[str, Any]]:
+    loaded = (transcript_scan.load(line) for line in data.split(b"\n") if line.strip())
+    return [line for line in loaded if line is not None]
+
+
+def _until(parts: list[dict[str, Any]], leaf: str) -> list[dict[str, Any]]:
+    """parts up to the one named leaf, and on to where the person speaks next."""
+    ids = [part.get("id") for part in parts]
+    if not leaf or leaf not in ids:
+        return []
+    end = ids.index(leaf) + 1
+    while end < len(parts) and not _starts(parts[end]):
+        end += 1
+    return parts[:end]
+
+
+def _starts(part: dict[str, Any]) -> bool:
+    """Whether the client was resumed or rewound here, or the person said something."""
+    if "projectHash" in part or "$rewindTo" in part:
+        return True
+    if part.get("type") != "user":
+        return False
+    content = part.get("content")
+    blocks = content if isinstance(content, list) else [{"text": content}]
+    return any(isinstance(b, dict) and "text" in b for b in blocks)
+
+
+def _renamed(part: dict[str, Any], new_id: str) -> dict[str, Any]:
+    inner = part.get("$set")
+    if isinstance(inner, dict) and "sessionId" in inner:
+        return {**part, "$set": {**inner, "sessionId": new_id}}
+    return {**part, "sessionId": new_id} if "sessionId" in part else part

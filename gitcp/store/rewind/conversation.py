@@ -1,0 +1,183 @@
+"""The conversation of a point, put where its client looks: cut there, and under a new id.
+
+The live transcript is cut where there is one, since what is stored is redacted.  The newer
+conversation stays as it is, and the client's own command goes on with the older one.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+
+from gitcp.core.conversation import cut_claude, cut_codex, cut_gemini
+from gitcp.errors import Error, InputError
+from gitcp.record import text
+from gitcp.store.git.files import read as content
+from gitcp.store.git.tree import Lookup
+from gitcp.store.session import process
+from gitcp.store.session import state as states
+from gitcp.store.undo import kept
+from gitcp.store.v1 import committed_read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any, TypedDict
+
+    from gitcp.core.rewind.point_list import Point
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session.state import State
+
+    class Conversation(TypedDict):
+        """A conversation ready to be put back.  effects: the files it needs (undo_log); command:
+        what the person types to go on with it; notes: what is not in it, a sentence each."""
+
+        session_id: str
+        agent: str
+        effects: list[dict[str, Any]]
+        command: str
+        notes: list[str]
+
+
+CUTS: dict[str, ModuleType] = {
+    "claude-code": cut_claude,
+    "codex": cut_codex,
+    "gemini-cli": cut_gemini,
+}
+
+
+def of_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> Conversation | None:
+    """The conversation of a temporary checkpoint; None for a point that has none, or where the
+    live one is no further.
+
+    same_id: under the id it has, in the place of the newer one.  Raises Error when that is
+    held open by a client, or when the client's transcripts are not known to be cut.
+    """
+    files = Lookup(objects, point["tree"]).folder(point["metadata_dir"] or ".entire/none")
+    stored = b"\n".join(committed_read.pieces(objects, files))
+    if not point["session_id"] or not stored:
+        return None
+    state = states.peek(repo, point["session_id"]) or {}
+    agent = _agent(state.get("agent_type") or "Claude Code")
+    if same_id:
+        _refuse_open(state, agent, point["session_id"])
+    new_id = point["session_id"] if same_id else str(uuid.uuid4())
+    data, notes = _cut(stored, state, agent, point["session_id"], new_id)
+    if CUTS[agent.NAME].last(data) == CUTS[agent.NAME].last(_live(state) or b""):
+        return None
+    path = _path(repo, state, agent, new_id, same_id)
+    if agent.NAME == "claude-code" and not same_id:
+        data += cut_claude.title(f"{point['session_prompt'] or 'rewound'} (rewound)", new_id)
+    effects = [effect(repo, path, data)]
+    if not same_id:
+        effects += _subagents(repo, state, path, data)
+    return {
+        "session_id": new_id,
+        "agent": agent.NAME,
+        "effects": effects,
+        "command": agent.resume_command(new_id),
+        "notes": notes,
+    }
+
+
+def effect(repo: Repo, path: str, data: bytes) -> dict[str, Any]:
+    """The effect of writing a file that is not the repository's; both contents are kept."""
+    return {"file": path, "old": kept.keep(repo, content(path)), "new": kept.keep(repo, data)}
+
+
+def _agent(name: str) -> ModuleType:
+    from gitcp.agents import adapter
+
+    try:
+        found = adapter(name)
+    except InputError:
+        raise Error(f"the conversation of agent '{name}' cannot be cut; --files-only") from None
+    if found.NAME not in CUTS:
+        raise Error(f"the conversation of {name} cannot be cut; --files-only leaves it as it is")
+    return found
+
+
+def _cut(
+    stored: bytes, state: State, agent: ModuleType, old_id: str, new_id: str
+) -> tuple[bytes, list[str]]:
+    cutter = CUTS[agent.NAME]
+    leaf = cutter.last(stored)
+    live = _live(state)
+    for data, redacted in ((live, False), (stored, True)):
+        found, notes = cutter.cut(data or b"", leaf, old_id, new_id, redacted)
+        if found:
+            return found, notes
+    raise Error(f"the transcript of session '{old_id[:8]}' cannot be cut at this point")
+
+
+def _live(state: State) -> bytes | None:
+    path = state.get("transcript_path")
+    return content(path) if isinstance(path, str) and os.path.isabs(path) else None
+
+
+def _path(repo: Repo, state: State, agent: ModuleType, new_id: str, same_id: bool) -> str:
+    """Beside the live transcript, where the client looked before; else where it looks here."""
+    live = state.get("transcript_path")
+    known = isinstance(live, str) and os.path.isdir(os.path.dirname(live))
+    if same_id and known:
+        return str(live)
+    name = agent.transcript_name(new_id, states.timestamp())
+    if known and os.sep not in name:
+        return os.path.join(os.path.dirname(str(live)), name)
+    return os.path.join(home_dir(agent, os.path.realpath(repo.worktree)), name)
+
+
+def home_dir(agent: ModuleType, cwd: str) -> str:
+    """The folder where a client looks for the conversations of cwd."""
+    return str(agent.session_dir(os.path.expanduser("~"), cwd))
+
+
+def _subagents(repo: Repo, state: State, path: str, data: bytes) -> list[dict[str, Any]]:
+    """The transcripts of the subagents that the conversation speaks of travel along."""
+    live = state.get("transcript_path")
+    if not isinstance(live, str) or not live.endswith(".jsonl"):
+        return []
+    folder = os.path.join(live.removesuffix(".jsonl"), "subagents")
+    if not os.path.isdir(folder):
+        return []
+    target = os.path.join(path.removesuffix(".jsonl"), "subagents")
+    found = []
+    for name in sorted(os.listdir(folder)):
+        named = name.removeprefix("agent-").partition(".")[0]
+        theirs = content(os.path.join(folder, name))
+        if theirs is not None and named and named.encode() in data:
+            found.append(effect(repo, os.path.join(target, name), theirs))
+    return found
+
+
+def _refuse_open(state: State, agent: ModuleType, session_id: str) -> None:
+    owner = state.get("agent_process")
+    alive = state.get("phase") != "ended" and bool(owner) and process.alive(owner)
+    lock = os.path.join(
+        os.path.expanduser("~"), ".codex", "thread-writer-locks", f"{session_id}.lock"
+    )
+    if alive or (agent.NAME == "codex" and os.path.exists(lock)) or _open_claude(session_id):
+        raise Error(f"session '{text(session_id.encode())[:8]}' is open in its client")
+
+
+def _open_claude(session_id: str) -> bool:
+    """Whether Claude Code lists the session as one that a running client of it holds."""
+    import json
+
+    folder = os.path.join(os.path.expanduser("~"), ".claude", "sessions")
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return False
+    for name in names:
+        data = content(os.path.join(folder, name))
+        try:
+            told = json.loads(data or b"")
+        except ValueError:
+            continue
+        if isinstance(told, dict) and told.get("sessionId") == session_id:
+            pid = told.get("pid")
+            if isinstance(pid, int) and os.path.exists(f"/proc/{pid}"):
+                return True
+    return False

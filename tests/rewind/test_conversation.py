@@ -1,0 +1,147 @@
+"""The conversation goes back with the files: under a new id, the newer one stays."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.rewind.going import done, files, run, temporary
+from tests.support.harness import Agent, World
+
+SID = "11111111-aaaa-4a87-9186-848bdd83d62e"
+
+
+@pytest.fixture
+def a(world: World) -> Agent:
+    return world.agent(SID)
+
+
+def three_turns(a: Agent) -> None:
+    for number in (1, 2, 3):
+        a.turn(f"prompt {number}", {"a.py": f"{number}\n"})
+
+
+def transcripts(a: Agent) -> dict[str, str]:
+    return {p.stem: p.read_text() for p in a.transcript.parent.glob("*.jsonl")}
+
+
+def test_the_conversation_is_cut_at_the_point_under_a_new_id_and_the_newer_stays(
+    world: World, a: Agent
+) -> None:
+    three_turns(a)
+    before = transcripts(a)
+    told = done(world, "rewind", "--to", temporary(world)[1])
+    after = transcripts(a)
+    (new,) = after.keys() - before.keys()
+    assert f"claude -r {new}" in told
+    assert after[SID] == before[SID]
+    assert "prompt 2" in after[new]
+    assert "prompt 3" not in after[new]
+    assert SID not in {json.loads(line).get("sessionId") for line in after[new].splitlines()}
+
+
+def test_undo_takes_the_cut_conversation_away_and_redo_brings_it_back(
+    world: World, a: Agent
+) -> None:
+    three_turns(a)
+    before = transcripts(a)
+    done(world, "rewind", "--to", temporary(world)[1])
+    cut = transcripts(a)
+    done(world, "undo")
+    assert transcripts(a) == before
+    done(world, "redo")
+    assert transcripts(a) == cut
+
+
+def test_an_undo_leaves_a_conversation_that_went_on(world: World, a: Agent) -> None:
+    three_turns(a)
+    done(world, "rewind", "--to", temporary(world)[1])
+    (new,) = transcripts(a).keys() - {SID}
+    path = a.transcript.with_name(f"{new}.jsonl")
+    path.write_text(path.read_text() + "{}\n")
+    ended = run(world, "undo")
+    assert ended.returncode == 128
+    assert "changed since by somebody else" in ended.stderr
+    assert world.read("a.py") == "2\n"
+
+
+def test_files_only_and_transcript_only_leave_the_other_alone(world: World, a: Agent) -> None:
+    three_turns(a)
+    before, worktree = transcripts(a), files(world.path)
+    done(world, "rewind", "--transcript-only", "--to", temporary(world)[1])
+    assert files(world.path) == worktree
+    assert len(transcripts(a)) == len(before) + 1
+    done(world, "undo")
+    done(world, "rewind", "--files-only", "--to", temporary(world)[1])
+    assert transcripts(a) == before
+    assert world.read("a.py") == "2\n"
+
+
+def test_the_same_id_is_refused_while_the_client_is_open_and_undone_like_the_rest(
+    world: World, a: Agent
+) -> None:
+    three_turns(a)
+    whole = transcripts(a)
+    args = ("--same-id", "--to", temporary(world)[1])
+    assert "is open in its client" in run(world, "rewind", *args).stderr
+    a.end()
+    world.kill(a)
+    assert f"claude -r {SID}" in done(world, "rewind", *args)
+    assert "prompt 3" not in transcripts(a)[SID]
+    assert transcripts(a).keys() == whole.keys()
+    done(world, "undo")
+    assert transcripts(a) == whole
+
+
+def test_subagents_that_the_conversation_speaks_of_travel_along(world: World, a: Agent) -> None:
+    a.prompt("prompt 1")
+    a.write("a.py", "1\n")
+    a.answer([{"type": "text", "text": "agentId: abc123"}])
+    a.stop()
+    a.turn("prompt 2", {"a.py": "2\n"})
+    folder = a.transcript.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    for name in ("abc123", "later9"):
+        (folder / f"agent-{name}.jsonl").write_text("{}\n")
+    done(world, "rewind", "--to", temporary(world)[-1])
+    (new,) = transcripts(a).keys() - {SID}
+    kept = sorted(p.name for p in (a.transcript.parent / new / "subagents").iterdir())
+    assert kept == ["agent-abc123.jsonl"]
+
+
+def test_without_the_live_transcript_the_stored_one_is_put_where_the_client_looks(
+    world: World, a: Agent
+) -> None:
+    three_turns(a)
+    points = temporary(world)
+    a.transcript.unlink()
+    a.transcript.parent.rmdir()
+    told = done(world, "rewind", "--to", points[1])
+    new = told.split("claude -r ")[1].strip()
+    slug = "".join(c if c.isalnum() else "-" for c in os.path.realpath(world.path))
+    path = world.home / ".claude" / "projects" / slug / f"{new}.jsonl"
+    assert "prompt 2" in path.read_text()
+    assert "prompt 3" not in path.read_text()
+
+
+def test_a_rewind_onto_the_present_puts_no_conversation_back(world: World, a: Agent) -> None:
+    three_turns(a)
+    before = transcripts(a)
+    assert done(world, "rewind", "--to", temporary(world)[0]) == "nothing to change\n"
+    assert transcripts(a) == before
+
+
+def test_a_project_folder_is_named_as_the_client_names_it(tmp_path: Path) -> None:
+    from gitcp.agents import claude_code
+
+    def slug(cwd: str) -> str:
+        return os.path.basename(claude_code.session_dir("/home/p", cwd))
+
+    assert slug("/tmp/a_b.c d\u00e9") == "-tmp-a-b-c-d-"
+    assert slug("/x/\U0001f600") == "-x---"
+    long = slug("/" + "a" * 268)
+    assert long.startswith("-" + "a" * 199 + "-")
+    assert long == slug("/" + "a" * 268) != slug("/" + "a" * 267 + "b")
