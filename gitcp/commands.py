@@ -62,6 +62,7 @@ TOOLS = {
     "rewind": "go back to an earlier point",
     "undo": "take back what gitcp changed last",
     "redo": "do again what was undone",
+    "resume": "put conversations back where their agents look",
     "push": "send checkpoints to a remote",
     "fetch": "bring checkpoints from a remote",
     "fsck": "check the stored data, and repair it",

@@ -1,0 +1,99 @@
+"""gitcp-resume - put conversations back where their agents look"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gitcp.commands import TOOLS
+from gitcp.console import cli
+from gitcp.errors import NO, OK, Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable, Sequence
+
+    from gitcp.repo import Repo
+    from gitcp.store.rewind.resume import Restored, Stored
+
+_WORDS = {
+    "written": "put back",
+    "replaced": "replaced",
+    "kept": "is here already",
+    "impossible": "cannot be put back",
+}
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-resume", TOOLS["resume"])
+    where = p.add_mutually_exclusive_group()
+    where.add_argument("--switch", action="store_true", help="switch to the branch first")
+    new = "check the commit out in a new worktree there, and go on in it"
+    where.add_argument("--worktree", metavar="<folder>", help=new)
+    force = "replace a conversation that is here and went another way"
+    p.add_argument("-f", "--force", action="store_true", help=force)
+    p.add_argument("--json", action="store_true", help="write records, one to a line")
+    what = "a branch, a commit, a checkpoint or a session (default: HEAD)"
+    p.add_argument("name", nargs="?", default="HEAD", metavar="<name>", help=what)
+    return p
+
+
+def main() -> int:
+    return cli.guard(lambda: run(sys.argv[1:]))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Restore the conversations behind a name; the status: NO when one cannot be."""
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.rewind import resume
+
+    args = parser().parse_args(argv)
+    repo = Repo.find()
+    if args.switch:
+        _switch(repo, args.name)
+    with Objects(repo) as objects:
+        commit, stored = resume.stored(repo, objects, args.name)
+        cwd = _place(repo, args, commit)
+        restored = [resume.restore(repo, one, cwd, args.force) for one in _newest(stored)]
+        resume.write(repo, objects, restored, args.name)
+    _report(restored, args)
+    return NO if any(one["what"] == resume.IMPOSSIBLE for one in restored) else OK
+
+
+def _newest(stored: Iterable[Stored]) -> list[Stored]:
+    """Each session once, as its last checkpoint has it."""
+    return list({one["session_id"]: one for one in stored}.values())
+
+
+def _switch(repo: Repo, name: str) -> None:
+    if repo.git.lines("status", "--porcelain", "-z"):
+        raise Error("there are changes that are not committed: nothing is switched")
+    repo.git.run("switch", "--", name)
+
+
+def _place(repo: Repo, args: Namespace, commit: str) -> str:
+    if not args.worktree:
+        return os.path.realpath(repo.worktree)
+    if not commit:
+        raise Error(f"'{args.name}' belongs to no commit: there is nothing to check out")
+    folder = os.path.abspath(args.worktree)
+    repo.git.run("worktree", "add", "--detach", "--", folder, commit)
+    return str(os.path.realpath(folder))
+
+
+def _report(restored: Sequence[Restored], args: Namespace) -> None:
+    if args.json:
+        from gitcp import record
+
+        told = ({k: v for k, v in one.items() if k != "effects"} for one in restored)
+        record.write(sys.stdout.buffer, ({"type": "conversation", **one} for one in told))
+        return
+    for one in restored:
+        head = f"session {one['session_id']} ({one['agent']}) {_WORDS[one['what']]}"
+        print(cli.printable(head))
+        for note in one["notes"]:
+            print(cli.printable(f"  note: {note}"))
+        if one["command"]:
+            print(cli.printable(f"  {one['command']}"))

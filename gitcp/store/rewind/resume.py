@@ -1,0 +1,208 @@
+"""Stored conversations put where their clients look, so that a person can go on with them."""
+
+from __future__ import annotations
+
+import glob
+import os
+
+from gitcp.agents import adapter
+from gitcp.errors import Error, InputError
+from gitcp.store.git.commit import read_commit
+from gitcp.store.git.files import read as content
+from gitcp.store.git.tree import Lookup
+from gitcp.store.link import find_commits
+from gitcp.store.rewind import conversation
+from gitcp.store.session import state as states
+from gitcp.store.show import lookup
+from gitcp.store.stream import shadow_refs, stream_history
+from gitcp.store.undo import effects, undo_log
+from gitcp.store.v1 import committed_list, committed_read, committed_refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import ModuleType
+    from typing import Any, TypedDict
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+    class Stored(TypedDict):
+        """A conversation as it is stored, redacted."""
+
+        session_id: str
+        agent: str
+        transcript: bytes
+
+    class Restored(TypedDict):
+        """What became of one.  what: 'written', 'kept' (the one here is as new or newer),
+        'replaced', or 'impossible'; command: to go on with it; notes: sentences."""
+
+        session_id: str
+        agent: str
+        what: str
+        path: str
+        command: str
+        notes: list[str]
+        effects: list[dict[str, Any]]
+
+
+WRITTEN, KEPT, REPLACED, IMPOSSIBLE = "written", "kept", "replaced", "impossible"
+_DEPTH = 100  # first parents that are looked at for a checkpoint
+
+
+def stored(repo: Repo, objects: Objects, name: str) -> tuple[str, list[Stored]]:
+    """(the commit that belongs to it or '', the conversations) behind a branch, a commit, a
+    checkpoint or a session.
+
+    A commit without a checkpoint stands for the newest of its first parents that has one.
+    Raises Error when there is none.
+    """
+    kind, key = lookup.resolve(repo, objects, name)
+    if kind == "commit":
+        commit, ids = _carrying(repo, objects, key)
+        return commit, list(_of_checkpoints(repo, objects, ids))
+    if kind == "checkpoint":
+        commits = find_commits.commits(repo, objects, [key])[key]
+        return (commits or [""])[0], list(_of_checkpoints(repo, objects, [key]))
+    if kind == "temporary":
+        return "", [_temporary(objects, key)]
+    return "", [_of_session(repo, objects, key)]
+
+
+def _carrying(repo: Repo, objects: Objects, oid: str) -> tuple[str, list[str]]:
+    step: str | None = oid
+    for _ in range(_DEPTH):
+        commit = read_commit(objects, step) if step else None
+        if commit is None:
+            break
+        ids = find_commits.of_commit(repo, objects, commit["oid"])
+        here = [i for i in ids if committed_refs.find(repo, objects, i)]
+        if here:
+            return commit["oid"], here
+        if ids:
+            told = f"checkpoint '{ids[0]}' of commit '{commit['oid'][:12]}' is not here"
+            raise Error(f"{told}; 'gitcp fetch' may bring it")
+        step = commit["parents"][0] if commit["parents"] else None
+    raise Error(f"no checkpoint belongs to '{oid[:12]}' or the {_DEPTH} commits before it")
+
+
+def _of_checkpoints(repo: Repo, objects: Objects, ids: Iterable[str]) -> Iterator[Stored]:
+    for checkpoint_id in ids:
+        found = committed_read.read(repo, objects, checkpoint_id)
+        for entry in found["sessions"]:
+            told = committed_read.session(objects, found, entry["index"])
+            yield {
+                "session_id": told["session_id"],
+                "agent": str(told["metadata"].get("agent") or "Claude Code"),
+                "transcript": told["transcript"],
+            }
+
+
+def _temporary(objects: Objects, oid: str) -> Stored:
+    commit = read_commit(objects, oid)
+    if commit is None:
+        raise Error(f"missing commit '{oid}'")
+    session_id = shadow_refs.trailer(commit["message"], "Entire-Session")
+    return _at(objects, commit["tree"], session_id, "Claude Code")
+
+
+def _at(objects: Objects, tree: str, session_id: str, agent: str) -> Stored:
+    from gitcp.core.v1 import summary
+
+    files = Lookup(objects, tree).folder(shadow_refs.METADATA + session_id)
+    copy = files.get("state.json")
+    state = summary.load(objects.need(copy[1], "blob")) or {} if copy else {}
+    transcript = b"\n".join(committed_read.pieces(objects, files))
+    named = str(state.get("agent_type") or agent)
+    return {"session_id": session_id, "agent": named, "transcript": transcript}
+
+
+def _of_session(repo: Repo, objects: Objects, session_id: str) -> Stored:
+    """The newest that is stored of a session: on a stream, or committed."""
+    newest: tuple[int, str] | None = None
+    for chain in stream_history.chains(repo, shadow_refs.listing(repo, objects)).values():
+        for found in chain:
+            if found["session_id"] == session_id and (newest or (-1, ""))[0] < found["time"]:
+                newest = (found["time"], found["tree"])
+    if newest:
+        return _at(objects, newest[1], session_id, "Claude Code")
+    with_it = [
+        c["checkpoint_id"]
+        for c in committed_list.listing(repo)
+        if any(s["session_id"] == session_id for s in c["sessions"])
+    ]
+    told = [s for s in _of_checkpoints(repo, objects, with_it) if s["session_id"] == session_id]
+    if not told:
+        raise Error(f"nothing is stored of session '{session_id}' yet")
+    return max(told, key=lambda one: len(one["transcript"]))
+
+
+def restore(repo: Repo, one: Stored, cwd: str, force: bool) -> Restored:
+    """What is to be done to go on with a conversation in cwd (absolute, links resolved).
+
+    Nothing is written yet.  One that is here and has all that is stored is kept; one that went
+    elsewhere is replaced only when forced.
+    """
+    told = _nothing(one)
+    try:
+        agent = adapter(one["agent"])
+    except InputError as e:
+        return {**told, "notes": [str(e)]}
+    if agent.NAME not in conversation.CUTS or not one["transcript"]:
+        return {**told, "notes": [f"the conversation of {one['agent']} cannot be put back"]}
+    told["command"] = agent.resume_command(one["session_id"])
+    cutter = conversation.CUTS[agent.NAME]
+    leaf, own = cutter.last(one["transcript"]), one["session_id"]
+    data, notes = cutter.cut(one["transcript"], leaf, own, own, True)
+    path = _local(repo, agent, one["session_id"], cwd)
+    told |= {"path": path, "notes": notes}
+    local = content(path)
+    if local is not None and not force:
+        if not cutter.cut(local, leaf, own, own, False)[0] and not _older(cutter, local, data):
+            raise Error(f"the conversation in '{path}' went another way; --force replaces it")
+        if cutter.cut(local, leaf, own, own, False)[0]:
+            return {**told, "what": KEPT, "notes": []}
+    told["what"] = WRITTEN if local is None else REPLACED
+    return {**told, "effects": [conversation.effect(repo, path, data)]}
+
+
+def _older(cutter: ModuleType, local: bytes, data: bytes) -> bool:
+    """Whether what is stored goes on from where the local one ends."""
+    end = cutter.last(local)
+    return not end or bool(cutter.cut(data, end, "", "", False)[0])
+
+
+def _nothing(one: Stored) -> Restored:
+    return {
+        "session_id": one["session_id"],
+        "agent": one["agent"],
+        "what": IMPOSSIBLE,
+        "path": "",
+        "command": "",
+        "notes": [],
+        "effects": [],
+    }
+
+
+def _local(repo: Repo, agent: ModuleType, session_id: str, cwd: str) -> str:
+    """Where the client has the conversation, or would look for it."""
+    folder = conversation.home_dir(agent, cwd)
+    pattern = os.path.join(glob.escape(folder), "**", f"*{glob.escape(session_id)}*.jsonl")
+    there = [p for p in sorted(glob.glob(pattern, recursive=True)) if "subagents" not in p]
+    if there:
+        return there[-1]
+    known = (states.peek(repo, session_id) or {}).get("transcript_path")
+    same = cwd == os.path.realpath(repo.worktree)
+    if same and isinstance(known, str) and os.path.exists(known):
+        return known
+    return os.path.join(folder, agent.transcript_name(session_id, states.timestamp()))
+
+
+def write(repo: Repo, objects: Objects, restored: Iterable[Restored], name: str) -> str:
+    """Write the conversations that are to be; the id of the undo step, '' for none."""
+    wanted = [effect for one in restored for effect in one["effects"]]
+    if not wanted:
+        return ""
+    effects.put(repo, objects, wanted)
+    return undo_log.record(repo, objects, "resume", name, wanted)

@@ -1,0 +1,158 @@
+"""gitcp resume: stored conversations where their clients look, and nothing newer overwritten."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.rewind.going import done, run
+from tests.support.harness import Agent, World
+
+SID = "11111111-aaaa-4a87-9186-848bdd83d62e"
+
+
+@pytest.fixture
+def a(world: World) -> Agent:
+    return world.agent(SID)
+
+
+def place(world: World, cwd: Path, sid: str = SID) -> Path:
+    """Where Claude Code looks for a session of cwd."""
+    slug = "".join(c if c.isalnum() else "-" for c in os.path.realpath(cwd))
+    return world.home / ".claude" / "projects" / slug / f"{sid}.jsonl"
+
+
+def committed(world: World, a: Agent, number: int = 1) -> str:
+    """A turn and its commit; the checkpoint's id."""
+    a.turn(f"prompt {number}", {f"f{number}.py": f"{number}\n"})
+    (checkpoint,) = world.commit(f"f{number}.py")
+    return checkpoint
+
+
+def elsewhere(world: World, a: Agent) -> None:
+    """The local transcript is gone, as on another machine."""
+    shutil.rmtree(a.transcript.parent)
+
+
+def test_a_commit_a_branch_a_checkpoint_and_a_session_name_the_same_conversation(
+    world: World, a: Agent
+) -> None:
+    checkpoint = committed(world, a)
+    world.git("commit", "-q", "--allow-empty", "-m", "a commit of the person's")
+    for name in ("HEAD", "main", checkpoint, checkpoint[:6], SID, SID[:8]):
+        if a.transcript.parent.exists():
+            elsewhere(world, a)
+        told = done(world, "resume", name)
+        assert f"claude -r {SID}" in told
+        assert "prompt 1" in place(world, world.path).read_text()
+        shutil.rmtree(place(world, world.path).parent)
+
+
+def test_a_fresh_clone_goes_on_after_a_fetch(world: World, a: Agent, tmp_path: Path) -> None:
+    committed(world, a)
+    bare, clone = tmp_path / "bare.git", tmp_path / "clone"
+    world.git("clone", "-q", "--bare", str(world.path), str(bare))
+    world.git("remote", "add", "origin", str(bare))
+    world.gitcp("push")
+    elsewhere(world, a)
+    world.git("clone", "-q", "--single-branch", str(bare), str(clone))
+    missing = run(world, "resume", cwd=clone)
+    assert (missing.returncode, "'gitcp fetch' may bring it" in missing.stderr) == (128, True)
+    done(world, "fetch", cwd=clone)
+    assert f"claude -r {SID}" in done(world, "resume", cwd=clone)
+    assert "prompt 1" in place(world, clone).read_text()
+
+
+def test_a_newer_local_conversation_is_kept_and_another_one_only_replaced_by_force(
+    world: World, a: Agent
+) -> None:
+    committed(world, a)
+    a.prompt("newer, not stored")
+    newer = a.transcript.read_text()
+    told = done(world, "resume", SID)
+    assert f"session {SID} (Claude Code) is here already" in told
+    assert a.transcript.read_text() == newer
+    other = json.dumps({"type": "user", "uuid": "zz", "message": {"content": "elsewhere"}})
+    a.transcript.write_text(other + "\n")
+    ended = run(world, "resume", SID)
+    assert (ended.returncode, "went another way" in ended.stderr) == (128, True)
+    assert a.transcript.read_text() == other + "\n"
+    done(world, "resume", "--force", SID)
+    assert "prompt 1" in a.transcript.read_text()
+    done(world, "undo")
+    assert a.transcript.read_text() == other + "\n"
+
+
+def test_an_older_local_conversation_is_extended(world: World, a: Agent) -> None:
+    committed(world, a)
+    whole = a.transcript.read_text().splitlines(keepends=True)
+    a.transcript.write_text("".join(whole[:2]))
+    assert "replaced" in done(world, "resume", SID)
+    assert "prompt 1" in a.transcript.read_text()
+    assert len(a.transcript.read_text().splitlines()) == len(whole)
+
+
+def test_undo_takes_away_what_resume_wrote(world: World, a: Agent) -> None:
+    committed(world, a)
+    elsewhere(world, a)
+    done(world, "resume")
+    done(world, "undo")
+    assert not place(world, world.path).exists()
+    done(world, "redo")
+    assert place(world, world.path).exists()
+
+
+def test_it_switches_only_on_request_and_only_when_all_is_committed(world: World, a: Agent) -> None:
+    committed(world, a)
+    world.git("switch", "-q", "-c", "other")
+    committed(world, a, 2)
+    world.write("README.md", "not committed\n")
+    ended = run(world, "resume", "--switch", "main")
+    assert (ended.returncode, "nothing is switched" in ended.stderr) == (128, True)
+    world.git("checkout", "-q", "--", "README.md")
+    done(world, "resume", "main")
+    assert world.git("branch", "--show-current") == "other"
+    done(world, "resume", "--switch", "main")
+    assert world.git("branch", "--show-current") == "main"
+
+
+def test_the_files_come_in_a_worktree_of_their_own_and_the_conversation_with_them(
+    world: World, a: Agent, tmp_path: Path
+) -> None:
+    checkpoint = committed(world, a)
+    committed(world, a, 2)
+    before = world.head
+    done(world, "resume", "--worktree", str(tmp_path / "then"), checkpoint)
+    assert sorted(p.name for p in (tmp_path / "then").glob("f*.py")) == ["f1.py"]
+    assert "prompt 1" in place(world, tmp_path / "then").read_text()
+    assert world.head == before
+
+
+def test_every_session_of_a_checkpoint_is_put_back(world: World, a: Agent) -> None:
+    b = world.agent("22222222-bbbb-4a87-9186-848bdd83d62e")
+    a.turn("prompt a", {"a.py": "a\n"})
+    b.turn("prompt b", {"b.py": "b\n"})
+    world.commit()
+    elsewhere(world, a)
+    told = done(world, "resume")
+    assert told.count("claude -r ") == 2
+    assert "prompt b" in place(world, world.path, b.sid).read_text()
+
+
+def test_a_session_that_is_not_committed_yet_is_put_back_from_its_stream(
+    world: World, a: Agent
+) -> None:
+    a.turn("prompt 1", {"a.py": "1\n"})
+    a.turn("prompt 2", {"a.py": "2\n"})
+    elsewhere(world, a)
+    done(world, "resume", SID)
+    assert "prompt 2" in place(world, world.path).read_text()
+
+
+def test_nothing_stored_is_an_error(world: World) -> None:
+    ended = run(world, "resume")
+    assert (ended.returncode, "no checkpoint belongs to" in ended.stderr) == (128, True)
