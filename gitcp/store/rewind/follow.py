@@ -6,9 +6,11 @@ put back as its own (behaviour.md §9).
 
 from __future__ import annotations
 
+from gitcp.errors import Busy, Moved
 from gitcp.store.git import refs
 from gitcp.store.git.tree import Lookup
 from gitcp.store.restore.present import base_tree
+from gitcp.store.rewind import stream_follow
 from gitcp.store.session import state as states
 from gitcp.store.session import turn_log
 from gitcp.store.snapshot import blobs
@@ -39,4 +41,8 @@ def files(repo: Repo, objects: Objects, paths: Collection[str] = ()) -> list[str
         turn_log.set_dirty(repo, session_id, baseline, dirty)
         if state and state.get("phase") == "active":
             notes.append(f"session {session_id[:8]} is at work here: its files changed under it")
+    try:
+        stream_follow.follow(repo, objects, there, head)
+    except (Busy, Moved) as e:
+        notes.append(f"the streams are brought up to date by the next turn: {e}")
     return notes

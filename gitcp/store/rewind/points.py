@@ -11,6 +11,7 @@ from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.git import refs
 from gitcp.store.git.tree import Lookup, read_tree
+from gitcp.store.rewind import history
 from gitcp.store.stream import carry_forward, shadow_refs, stream_history, stream_list
 from gitcp.store.undo import undo_log
 
@@ -43,7 +44,7 @@ def _temporary(repo: Repo, objects: Objects, everywhere: bool) -> Iterator[Point
     for ref, chain in stream_history.chains(repo, tips).items():
         kind = stream_list.place(ref)[0]
         for checkpoint in chain:
-            if checkpoint["message"] != carry_forward.SUBJECT:
+            if checkpoint["message"] not in (carry_forward.SUBJECT, history.SUBJECT):
                 yield _point(objects, checkpoint, kind)
 
 

@@ -1,0 +1,102 @@
+"""What sessions, streams and commits make of a step back: as if the rest had not happened."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.rewind.going import done, points, temporary
+from tests.support.harness import Agent, World
+
+
+@pytest.fixture
+def a(world: World) -> Agent:
+    return world.agent("11111111-aaaa-4a87-9186-848bdd83d62e")
+
+
+def files(a: Agent) -> dict[str, str]:
+    """path -> the prompt's number of the turn that the state records for it."""
+    turns = a.state["turns"]
+    found = a.state["streams"][-1]["files"] if a.state["streams"] else {}
+    return {path: str(turns[f["turn_id"]]["number"]) for path, f in found.items()}
+
+
+def test_a_commit_after_a_rewind_links_by_the_content_that_came_back(
+    world: World, a: Agent
+) -> None:
+    a.turn("one", {"new.py": "def one():\n    return 1\n"})
+    a.turn("two", {"new.py": "class Other:\n    pass\n", "more.py": "more = 2\n"})
+    done(world, "rewind", "--to", temporary(world)[-1])
+    (checkpoint,) = world.commit("new.py")
+    told = world.committed(checkpoint)[a.sid]
+    assert told["files_touched"] == ["new.py"]
+    assert told["files"]["new.py"]["prompt"] == "one"
+
+
+def test_the_state_records_what_is_there_after_rewind_undo_and_redo(world: World, a: Agent) -> None:
+    a.turn("one", {"a.py": "1\n", "README.md": "one\n"})
+    a.turn("two", {"a.py": "2\n", "b.py": "2\n", "README.md": "two\n"})
+    both = files(a)
+    done(world, "rewind", "--to", temporary(world)[-1])
+    assert files(a) == {"a.py": "1", "README.md": "1"}
+    done(world, "undo")
+    assert files(a) == both
+    done(world, "redo")
+    assert files(a) == {"a.py": "1", "README.md": "1"}
+
+
+def test_the_tip_of_the_stream_has_the_files_and_is_no_point_of_its_own(
+    world: World, a: Agent
+) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    a.turn("two", {"a.py": "2\n", "b.py": "2\n"})
+    before = temporary(world)
+    done(world, "rewind", "--to", before[-1])
+    assert world.tree(world.branch()) == {"a.py": "1\n"}
+    assert temporary(world) == before
+    assert world.trailer(world.branch(), "Entire-Session") == [a.sid] * 3
+
+
+def test_the_next_turn_goes_on_from_there_and_its_points_follow(world: World, a: Agent) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    a.turn("two", {"a.py": "2\n", "b.py": "2\n"})
+    done(world, "rewind", "--to", temporary(world)[-1])
+    a.turn("three", {"c.py": "3\n"})
+    assert a.verdict == "continue"
+    assert files(a) == {"a.py": "1", "c.py": "3"}
+    assert [p["session_prompt"] for p in points(world) if p["kind"] == "temporary"] == [
+        "three",
+        "two",
+        "one",
+    ]
+    done(world, "rewind", "--to", temporary(world)[1])
+    assert (world.read("b.py"), (world.path / "c.py").exists()) == ("2\n", False)
+
+
+def test_two_sessions_on_one_stream_keep_each_their_own(world: World, a: Agent) -> None:
+    b = world.agent("22222222-bbbb-4a87-9186-848bdd83d62e")
+    a.turn("one", {"a.py": "1\n"})
+    b.turn("one", {"b.py": "1\n"})
+    a.turn("two", {"a.py": "2\n"})
+    b.turn("two", {"b.py": "2\n"})
+    done(world, "rewind", "--to", temporary(world)[2])
+    assert (files(a), files(b)) == ({"a.py": "1"}, {"b.py": "1"})
+    (checkpoint,) = world.commit()
+    assert sorted(world.committed(checkpoint)) == sorted([a.sid, b.sid])
+
+
+def test_suffix_streams_follow_too(world: World, a: Agent) -> None:
+    world.git("config", "gitcp.streams", "suffix")
+    a.turn("one", {"a.py": "1\n"})
+    a.turn("two", {"a.py": "2\n", "b.py": "2\n"})
+    done(world, "rewind", "--to", temporary(world)[-1])
+    assert files(a) == {"a.py": "1"}
+    assert len(world.commit()) == 1
+
+
+def test_fsck_finds_nothing_wrong_after_all_of_it(world: World, a: Agent) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    a.turn("two", {"a.py": "2\n", "b.py": "2\n"})
+    done(world, "rewind", "--to", temporary(world)[-1])
+    done(world, "undo")
+    done(world, "redo")
+    assert done(world, "fsck") == ""
