@@ -1,0 +1,47 @@
+"""The files that a name stands for, as a tree that git can compare."""
+
+from __future__ import annotations
+
+from gitcp.errors import Error
+from gitcp.store.git.commit import need_commit
+from gitcp.store.git.tree import edit_tree
+from gitcp.store.link import find_commits
+from gitcp.store.show import lookup
+from gitcp.store.stream import shadow_refs, stream_history
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+WORKTREE = "worktree"
+
+
+def named(repo: Repo, objects: Objects, name: str) -> str:
+    """The tree of a commit, a checkpoint, a session (its newest one) or of the worktree now.
+
+    Without what checkpoints keep under `.entire/metadata`.  Raises Error for a name of nothing,
+    and for a committed checkpoint that no commit here carries.
+    """
+    if name == WORKTREE:
+        from gitcp.store.restore.present import Present
+
+        return Present(repo, objects).tree
+    kind, key = lookup.resolve(repo, objects, name)
+    if kind == "checkpoint":
+        commits = find_commits.commits(repo, objects, [key])[key]
+        if not commits:
+            raise Error(f"no commit here carries checkpoint '{key}'")
+        key = commits[0]
+    elif kind == "session":
+        key = _newest(repo, objects, key)
+    tree = need_commit(objects, key)["tree"]
+    return edit_tree(objects, tree, {shadow_refs.METADATA.rstrip("/"): None})
+
+
+def _newest(repo: Repo, objects: Objects, session_id: str) -> str:
+    chains = stream_history.chains(repo, shadow_refs.listing(repo, objects))
+    its = [c for chain in chains.values() for c in chain if c["session_id"] == session_id]
+    if not its:
+        raise Error(f"session '{session_id}' has no temporary checkpoint")
+    return str(max(its, key=lambda c: int(c["time"]))["oid"])

@@ -1,0 +1,52 @@
+"""gitcp-diff: git's own diff between checkpoints, commits and the worktree."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.rewind.going import done, run, temporary
+from tests.support.harness import Agent, World
+
+
+@pytest.fixture
+def a(world: World) -> Agent:
+    return world.agent("11111111-aaaa-4a87-9186-848bdd83d62e")
+
+
+def test_a_checkpoint_is_compared_with_the_worktree_and_with_another(
+    world: World, a: Agent
+) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    a.turn("two", {"a.py": "2\n", "b.py": "2\n"})
+    newest, oldest = temporary(world)
+    assert done(world, "diff", newest) == ""
+    world.write("mine.txt", "mine\n")
+    assert done(world, "diff", "--name-status", newest) == "A\tmine.txt\n"
+    assert done(world, "diff", "--name-status", oldest, newest) == "M\ta.py\nA\tb.py\n"
+    assert done(world, "diff", oldest, newest, "--", "a.py").splitlines()[-2:] == ["-1", "+2"]
+    assert done(world, "diff", "--stat", "HEAD", oldest).startswith(" a.py | 1 +")
+
+
+def test_committed_checkpoints_and_sessions_have_files_too(world: World, a: Agent) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    (checkpoint,) = world.commit()
+    a.turn("two", {"b.py": "2\n"})
+    assert done(world, "diff", "--name-only", checkpoint, a.sid[:8]) == "b.py\n"
+    assert done(world, "diff", "--name-only", checkpoint) == "b.py\n"
+
+
+def test_git_says_what_is_wrong_and_so_do_we(world: World) -> None:
+    ended = run(world, "diff", "nothing")
+    assert (ended.returncode, ended.stderr) == (
+        128,
+        "fatal: no such commit, checkpoint or session: 'nothing'\n",
+    )
+    assert run(world, "diff", "--no-such-option", "HEAD").returncode == 129
+
+
+def test_a_diff_touches_neither_index_nor_files(world: World, a: Agent) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    index = world.path / ".git" / "index"
+    before = (index.read_bytes(), index.stat().st_mtime_ns)
+    done(world, "diff", "HEAD")
+    assert (index.read_bytes(), index.stat().st_mtime_ns) == before
