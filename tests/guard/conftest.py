@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -27,10 +28,20 @@ def with_jj(sealed: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
+def pids() -> Iterator[tuple[int, ...]]:
+    """Two processes that stand for the agents of sessions A and B."""
+    sleepers = [subprocess.Popen(["sleep", "3600"]) for _ in range(2)]
+    yield tuple(sleeper.pid for sleeper in sleepers)
+    for sleeper in sleepers:
+        sleeper.kill()
+        sleeper.wait()
+
+
+@pytest.fixture(scope="session")
 def grounds(
-    template: Path, tmp_path_factory: pytest.TempPathFactory
+    template: Path, tmp_path_factory: pytest.TempPathFactory, pids: tuple[int, ...]
 ) -> Iterator[Callable[[str], Path]]:
-    """kind -> a working copy of it with gitcp enabled."""
+    """kind -> a working copy of it with gitcp enabled and two sessions at work."""
     made: dict[str, Path] = {}
 
     def ground(kind: str) -> Path:
@@ -43,22 +54,22 @@ def grounds(
                 path = (folder + os.pathsep if folder else "") + os.environ["PATH"]
                 for name, value in {**SEALED, **JJ, "HOME": str(at.parent), "PATH": path}.items():
                     patch.setenv(name, value)
-                made[kind] = working_copies.made(kind, template, at)
+                made[kind] = working_copies.made(kind, template, at, pids)
         return made[kind]
 
     yield ground
 
 
 @pytest.fixture
-def new_copy(grounds: Callable[[str], Path], tmp_path: Path) -> Iterator[Callable[[str], Copy]]:
-    """kind -> a fresh copy in which the guard denies and waits for a fifth of a second at most."""
+def new_copy(
+    grounds: Callable[[str], Path], tmp_path: Path, pids: tuple[int, ...]
+) -> Iterator[Callable[[str], Copy]]:
+    """kind -> a fresh working copy."""
     made: list[Copy] = []
 
     def copy(kind: str) -> Copy:
         path = Path(shutil.copytree(grounds(kind), tmp_path / f"repo-{len(made)}", symlinks=True))
-        made.append(Copy(path, tmp_path / "home", kind=kind))
-        made[-1].set("gitcp.guard", "deny")
-        made[-1].set("gitcp.guard-wait", "0")
+        made.append(Copy(path, tmp_path / "home", kind=kind, pids=pids))
         return made[-1]
 
     yield copy

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import os
 
-from tests.guard.working_copies import Copy, post, pre, reason
-from tests.support.harness import Agent
+from tests.guard.working_copies import A, B, Copy, post, pre, reason
 
-A, B = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
 CHANGE = f"Work of A\n\nClaude-Session-Id: {A}\n"
 WORKSPACE = f"[Claude Workspace] Temporary workspace for session {A}\n"
-
-
-def two(copy: Copy) -> tuple[Agent, Agent]:
-    """Two sessions, both in a turn."""
-    a, b = copy.agent(A), copy.agent(B)
-    a.prompt("A works")
-    b.prompt("B works")
-    return a, b
 
 
 # Detection requirements
 
 
 def test_detects_the_working_copy_is_a_claude_change_of_a_different_session(copy: Copy) -> None:
-    _, b = two(copy)
+    _, b = copy.pair()
     copy.go_to_new(CHANGE)
     assert "Concurrent Claude session detected" in reason(pre(b))
 
@@ -32,13 +22,13 @@ def test_detects_the_working_copy_is_a_claude_change_of_a_different_session(copy
 def test_detects_the_working_copy_is_a_temporary_workspace_of_a_different_session(
     copy: Copy,
 ) -> None:
-    _, b = two(copy)
+    _, b = copy.pair()
     copy.go_to_new(WORKSPACE)
     assert "Temporary workspace detected" in reason(pre(b))
 
 
 def test_detects_the_stored_original_is_a_claude_change_of_a_different_session(copy: Copy) -> None:
-    _, b = two(copy)
+    _, b = copy.pair()
     assert pre(b).status == 0
     copy.describe(CHANGE)
     done = post(b)
@@ -48,7 +38,7 @@ def test_detects_the_stored_original_is_a_claude_change_of_a_different_session(c
 
 
 def test_detects_the_stored_original_is_a_temporary_workspace(copy: Copy) -> None:
-    a, b = two(copy)
+    a, b = copy.pair()
     for agent, use in ((a, "toolu_a"), (b, "toolu_b")):  # also when it is the session's own
         assert pre(agent, f"{use}.txt", use).status == 0
     copy.describe(WORKSPACE)
@@ -60,7 +50,7 @@ def test_detects_the_stored_original_is_a_temporary_workspace(copy: Copy) -> Non
 
 
 def test_detects_a_poisoned_original_also_when_the_working_copy_left_it(copy: Copy) -> None:
-    _, b = two(copy)
+    _, b = copy.pair()
     assert pre(b).status == 0
     copy.describe(CHANGE)
     copy.go_to_new("elsewhere")
@@ -68,13 +58,13 @@ def test_detects_a_poisoned_original_also_when_the_working_copy_left_it(copy: Co
 
 
 def test_allows_this_sessions_temporary_workspace(copy: Copy) -> None:
-    a, _ = two(copy)
+    a, _ = copy.pair()
     copy.go_to_new(WORKSPACE)
     assert (pre(a).status, post(a).status) == (0, 0)
 
 
 def test_allows_a_normal_user_commit(copy: Copy) -> None:
-    _, b = two(copy)
+    _, b = copy.pair()
     copy.go_to_new("A person's work\n\nSigned-off-by: P <p@example.com>\n")
     assert (pre(b).status, post(b).status) == (0, 0)
 
@@ -83,7 +73,7 @@ def test_allows_a_normal_user_commit(copy: Copy) -> None:
 
 
 def test_fails_before_storing_the_original_and_before_creating_any_commits(copy: Copy) -> None:
-    _, b = two(copy)
+    _, b = copy.pair()
     copy.go_to_new(WORKSPACE)
     before, refs, place = copy.kept(), copy.every_ref(), copy.place()
     assert pre(b).status == 2
@@ -93,7 +83,7 @@ def test_fails_before_storing_the_original_and_before_creating_any_commits(copy:
 
 
 def test_fails_before_squashing_at_a_tool_end(copy: Copy) -> None:
-    _, b = two(copy)
+    _, b = copy.pair()
     assert pre(b).status == 0
     copy.write("a.txt", "by B\n")
     copy.describe(CHANGE)
@@ -105,7 +95,7 @@ def test_fails_before_squashing_at_a_tool_end(copy: Copy) -> None:
 
 def refusals(copy: Copy) -> list[tuple[str, str]]:
     """(title, message) of both refusals at a tool-start."""
-    _, b = two(copy)
+    _, b = copy.pair()
     found = []
     for title, message in (
         ("Concurrent Claude session detected", CHANGE),
@@ -143,39 +133,35 @@ def test_the_error_explains_shows_ids_cut_short_and_says_how_to_fix_it(copy: Cop
 
 
 def test_sequential_sessions_work(copy: Copy) -> None:
-    a, b = copy.agent(A, tools=True), copy.agent(B, tools=True)
-    a.turn("A works", {"a.txt": "by A\n"})
-    b.turn("B works", {"a.txt": "by B\n"})
-    assert copy.read("a.txt") == "by B\n"
+    a, b = copy.pair()
+    for agent in (a, b):
+        assert (pre(agent).status, post(agent).status) == (0, 0)
     assert copy.claims() == []
 
 
 def test_same_session_multiple_tool_uses_work(copy: Copy) -> None:
-    a = copy.agent(A, tools=True)
-    a.turn("A works", {"a.txt": "1\n", "b.txt": "1\n"})
-    a.turn("A goes on", {"a.txt": "2\n"})
-    assert a.state["checkpoint_count"] == 2
+    a, _ = copy.pair()
+    for path, use in (("a.txt", "toolu_1"), ("b.txt", "toolu_2"), ("a.txt", "toolu_3")):
+        assert (pre(a, path, use).status, post(a, path, use).status) == (0, 0)
 
 
 def test_a_session_continues_on_its_own_temporary_workspace(copy: Copy) -> None:
-    a, b = two(copy)
+    a, b = copy.pair()
     copy.go_to_new(WORKSPACE)
     for use in ("toolu_1", "toolu_2"):
         assert (pre(a, use=use).status, post(a, use=use).status) == (0, 0)
     assert pre(b).status == 2
-    copy.go_back()
-    assert (pre(b).status, post(b).status) == (0, 0)
 
 
 def test_a_session_works_with_its_own_claude_changes(copy: Copy) -> None:
-    a, _ = two(copy)
+    a, _ = copy.pair()
     copy.go_to_new(CHANGE)
     for use in ("toolu_1", "toolu_2"):
         assert (pre(a, use=use).status, post(a, use=use).status) == (0, 0)
 
 
 def test_does_not_interfere_with_normal_operations(copy: Copy) -> None:
-    a, _ = two(copy)
+    a, _ = copy.pair()
     place, operations = copy.place(), operations_of(copy)
     assert pre(a).status == 0
     copy.write("a.txt", "by A\n")

@@ -29,12 +29,34 @@ def jj_folder() -> str | None:
     return os.path.dirname(on_path) if on_path else str(own) if (own / "jj").exists() else None
 
 
+A, B = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
+
+
 @dataclass
 class Copy(World):
-    """A working copy of a kind, gitcp enabled, `gitcp.guard` = deny, nobody waits for long."""
+    """A working copy of a kind, gitcp enabled, `gitcp.guard` = deny, nobody waits.
+
+    Sessions A and B are in a turn each; pids are those of their agents, which all copies share.
+    """
 
     kind: str = "git"
+    pids: tuple[int, ...] = ()
     made: int = 0
+
+    def pair(self) -> tuple[Agent, Agent]:
+        """Sessions A and B, in their first turn."""
+        a, b = (
+            Agent(self, sid, self.path, pid, tools=True, _prompts=1)
+            for sid, pid in zip((A, B), self.pids, strict=True)
+        )
+        return a, b
+
+    def restarted(self, agent: Agent) -> Agent:
+        """The same session with a process of its own, which may be killed, at its next prompt."""
+        again = self.agent(agent.sid, tools=True)
+        again._prompts = agent._prompts
+        again.prompt("go on")
+        return again
 
     @property
     def uses_jj(self) -> bool:
@@ -125,10 +147,22 @@ def run(argv: list[str], cwd: Path) -> str:
     return done.stdout
 
 
-def made(kind: str, template: Path, at: Path) -> Path:
-    """A working copy of a kind in which gitcp is enabled, to be copied: see Copy."""
+def made(kind: str, template: Path, at: Path, pids: tuple[int, ...]) -> Path:
+    """A working copy of a kind, to be copied: see Copy."""
     if kind == "git":
-        return enabled(template, at)
+        enabled(template, at)
+    else:
+        _make_jj(kind, template, at)
+    copy = Copy(at, at.parent, kind=kind, pids=pids)
+    copy.set("gitcp.guard", "deny")
+    copy.set("gitcp.guard-wait", "0")
+    for agent in copy.pair():
+        agent._prompts = 0
+        agent.prompt("work")
+    return at
+
+
+def _make_jj(kind: str, template: Path, at: Path) -> None:
     (at / "src").mkdir(parents=True)
     form = "--colocate" if kind == "colocated" else "--no-colocate"
     run(["jj", "--quiet", "git", "init", form], at)
@@ -137,7 +171,6 @@ def made(kind: str, template: Path, at: Path) -> Path:
     run(["jj", "--quiet", "commit", "-m", "initial"], at)
     run(["jj", "--quiet", "describe", "-m", OURS], at)
     run([sys.executable, str(TOP / "bin" / "gitcp-enable")], at)
-    return at
 
 
 def call(

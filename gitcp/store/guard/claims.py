@@ -78,6 +78,7 @@ def take(
                 return None
         if time.monotonic() >= limit:
             return other
+        trace.note("claim", f"waiting for '{other[0]['session_id']}' to end with '{other[1]}'")
         pausing()
         time.sleep(min(pause, max(0.0, limit - time.monotonic())))
         pause = min(pause * 1.5, _POLL[1])

@@ -1,0 +1,356 @@
+"""Claims: who holds a path, and that nobody is locked out by one that nobody stands behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.guard.working_copies import A, B, Copy, call, post, pre, reason
+from tests.support.harness import ENTRY, Agent
+
+EDITING = "Error: Another session is editing this working copy\n"
+
+
+def rewrite(copy: Copy, **change: Any) -> Path:
+    """Change the one claim that lies here."""
+    (claim,) = copy.claims()
+    path = copy.own / "claims" / str(claim["key"])
+    path.write_text(json.dumps({**claim, **change}))
+    return path
+
+
+def locked(copy: Copy) -> tuple[Agent, Agent]:
+    """A holds a.txt, and B is refused it."""
+    a, b = copy.pair()
+    assert pre(a).status == 0
+    assert reason(pre(b)).startswith(EDITING)
+    return a, b
+
+
+def test_one_path_is_written_by_one_call_at_a_time(copy: Copy) -> None:
+    a, b = locked(copy)
+    assert pre(b, "b.txt").status == 0
+    assert post(a).status == 0
+    assert pre(b, use="toolu_2").status == 0
+    assert reason(pre(a)).startswith(EDITING)
+
+
+def test_the_refusal_names_path_owner_and_process(git_copy: Copy) -> None:
+    a, b = git_copy.pair()
+    assert pre(a, "src/app.py").status == 0
+    lines = reason(pre(b, "src/app.py")).splitlines()
+    assert "Path:           src/app.py" in lines
+    assert "Other session:  aaaaaaaa" in lines
+    assert any(x.startswith("Claimed:") and x.endswith(f"by process {a.pid}") for x in lines)
+
+
+def test_a_path_is_the_same_from_a_subdirectory_and_through_a_link(git_copy: Copy) -> None:
+    a, b = git_copy.pair()
+    link = git_copy.path.parent / "link"
+    link.symlink_to(git_copy.path)
+    (git_copy.path / "inner").symlink_to("src")
+    assert pre(a, "src/app.py").status == 0
+    b.cwd = link / "src"
+    assert pre(b, "app.py").status == 2
+    assert pre(b, "../inner/app.py").status == 2
+    assert pre(b, "other.py").status == 0
+
+
+def test_a_path_in_another_worktree_is_claimed_there(git_copy: Copy) -> None:
+    """The target counts, not the session's directory; also in one that lies inside."""
+    there = git_copy.path / ".claude" / "worktrees" / "x"
+    git_copy.git("worktree", "add", "-q", str(there), "-b", "side")
+    a = git_copy.pair()[0]
+    b = git_copy.agent("cccccccc-3", there)
+    b.prompt("B works there")
+    assert pre(a, ".claude/worktrees/x/src/app.py").status == 0
+    assert reason(pre(b, "src/app.py")).startswith(EDITING)
+    assert pre(a, "src/app.py", "toolu_2").status == 0
+    assert post(a, ".claude/worktrees/x/src/app.py").status == 0
+    assert pre(b, "src/app.py").status == 0
+
+
+def test_a_shell_call_claims_nothing_and_is_listed(git_copy: Copy) -> None:
+    a, b = git_copy.pair()
+    assert pre(a, "make -j all", tool="Bash").status == 0
+    assert pre(b, "a.txt").status == 0
+    held = [json.loads(line) for line in git_copy.gitcp("list-claims").splitlines()]
+    assert [(c["session_id"], c["tool"], c["path"]) for c in held] == [
+        (A, "Bash", None),
+        (B, "Write", "a.txt"),
+    ]
+    held = [json.loads(line) for line in git_copy.gitcp("list-claims", "--held").splitlines()]
+    assert [c["path"] for c in held] == ["a.txt"]
+
+
+def test_status_and_the_list_say_who_is_here_since_when_on_what(git_copy: Copy) -> None:
+    a = git_copy.restarted(git_copy.pair()[0])
+    idle = git_copy.agent("cccccccc-3")
+    idle.turn("done")
+    assert pre(a, "src/app.py").status == 0
+    shown = git_copy.gitcp("status")
+    at = shown.splitlines().index("At work now:")
+    lines = shown.splitlines()[at + 1 : at + 3]
+    assert [line.split()[0] for line in lines] == ["bbbbbbbb", "aaaaaaaa"]
+    assert "Write src/app.py" in lines[1] and f"process {a.pid}" in lines[1]
+    assert "between tool calls" in lines[0]
+    git_copy.kill(a)
+    assert "src/app.py" not in git_copy.gitcp("list-claims")
+
+
+def test_parallel_calls_of_one_session_are_in_nobodys_way(git_copy: Copy) -> None:
+    a, _ = git_copy.pair()
+    for n in range(4):
+        assert pre(a, f"{n}.txt", f"toolu_{n}").status == 0
+    for n in (2, 0, 3, 1):
+        assert post(a, f"{n}.txt", f"toolu_{n}").status == 0
+    assert git_copy.claims() == []
+
+
+def test_the_same_hook_called_twice_is_one_call(git_copy: Copy) -> None:
+    a, b = git_copy.pair()
+    assert [pre(a).status, pre(a).status] == [0, 0]
+    assert len(git_copy.claims()) == 1
+    assert [post(a).status, post(a).status] == [0, 0]
+    assert pre(b).status == 0
+
+
+# Nobody is locked out
+
+
+def test_subagents_share_a_session_id_and_not_a_path(git_copy: Copy) -> None:
+    a, _ = git_copy.pair()
+    one, other = {"agent_id": "agent-1", "agent_type": "x"}, {"agent_id": "agent-2"}
+    assert pre(a, use="toolu_1", **one).status == 0
+    assert reason(pre(a, use="toolu_2", **other)).startswith(EDITING)
+    assert pre(a, "b.txt", use="toolu_3", **other).status == 0
+    assert a.event("SubagentStop", agent_transcript_path="", **one).status == 0
+    assert pre(a, use="toolu_4", **other).status == 0
+
+
+def test_a_killed_tool_start_leaves_nothing_that_holds(git_copy: Copy) -> None:
+    a, b = git_copy.pair()
+    assert pre(a).status == 0
+    (claim,) = git_copy.claims()
+    path = git_copy.own / "claims" / claim["key"]
+    for half in (b"", path.read_bytes()[:40], b"null", b"\xff\xfe"):
+        path.write_bytes(half)
+        assert pre(b).status == 0
+        assert post(b).status == 0
+    assert pre(a).status == 0  # its own is whole again
+    assert pre(b).status == 2
+
+
+def test_a_killed_agent_holds_nothing(copy: Copy) -> None:
+    b = copy.pair()[1]
+    a = copy.restarted(copy.pair()[0])
+    assert (pre(a).status, pre(b).status) == (0, 2)
+    copy.kill(a)
+    assert pre(b).status == 0
+    assert len(copy.claims()) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"start": "1"}, {"boot_id": "another"}, {"pid": 2**22 + 1}, {"pid": "x"}],
+    ids=["pid reused", "another boot", "no such pid", "no number"],
+)
+def test_who_is_not_that_process_any_more_holds_nothing(
+    git_copy: Copy, change: dict[str, Any]
+) -> None:
+    _, b = locked(git_copy)
+    (claim,) = git_copy.claims()
+    rewrite(git_copy, process={**claim["process"], **change})
+    assert pre(b).status == 0
+
+
+def test_a_live_owner_is_not_robbed_by_age(git_copy: Copy) -> None:
+    _, b = locked(git_copy)
+    path = rewrite(git_copy, created=time.time() - 10**6)
+    os.utime(path, (1, 1))
+    assert reason(pre(b)).startswith(EDITING)
+
+
+def test_a_clock_set_back_changes_nothing(git_copy: Copy) -> None:
+    a, b = locked(git_copy)
+    rewrite(git_copy, created=time.time() + 10**6)
+    assert "Claimed:        0 s ago" in reason(pre(b))
+    assert post(a).status == 0
+    assert pre(b).status == 0
+
+
+def test_another_machine_is_believed_for_a_while(git_copy: Copy) -> None:
+    """On a shared file system nobody here can see its process."""
+    _, b = locked(git_copy)
+    (claim,) = git_copy.claims()
+    elsewhere = {**claim["process"], "host": f"not-{socket.gethostname()}", "pid": os.getpid()}
+    path = rewrite(git_copy, process=elsewhere)
+    assert pre(b).status == 2
+    os.utime(path, (time.time() - 700,) * 2)
+    assert pre(b).status == 0
+
+
+def test_an_agent_that_cannot_be_told_is_believed_for_a_while(git_copy: Copy) -> None:
+    _, b = locked(git_copy)
+    path = rewrite(git_copy, process=None)
+    assert pre(b).status == 2
+    os.utime(path, (time.time() - 700,) * 2)
+    assert pre(b).status == 0
+
+
+@pytest.mark.parametrize("name", ["UserPromptSubmit", "Stop", "SessionEnd"])
+def test_the_sessions_next_prompt_stop_or_end_ends_what_it_held(git_copy: Copy, name: str) -> None:
+    """Esc and a failed edit send no tool-end."""
+    a, b = locked(git_copy)
+    assert a.event(name, prompt="go on", prompt_id="p9", stop_hook_active=False).status == 0
+    assert git_copy.claims() == []
+    assert pre(b).status == 0
+
+
+RESULT = {"type": "tool_result", "tool_use_id": "toolu_x", "content": "not found", "is_error": True}
+ESC = {"type": "text", "text": "[Request interrupted by user for tool use]"}
+
+
+@pytest.mark.parametrize("block", [RESULT, ESC], ids=["failed edit", "Esc"])
+def test_a_waiter_sees_in_the_transcript_that_the_call_is_over(
+    git_copy: Copy, block: dict[str, Any]
+) -> None:
+    a, b = locked(git_copy)
+    at = time.strftime("%Y-%m-%dT%H:%M:%S.999Z", time.gmtime(time.time() + 1))
+    a.say({"type": "user", "timestamp": at, "message": {"role": "user", "content": [block]}})
+    assert pre(b).status == 0
+
+
+def test_a_later_write_of_the_same_agent_ends_what_its_transcript_shows_ended(
+    git_copy: Copy,
+) -> None:
+    a, b = locked(git_copy)
+    assert pre(a, "b.txt", "toolu_2").status == 0
+    assert pre(b).status == 2  # nothing says yet that the first call is over
+    a.say({"type": "user", "message": {"role": "user", "content": [RESULT]}})
+    assert pre(a, "c.txt", "toolu_3").status == 0
+    assert sorted(path for c in git_copy.claims() for path in c["paths"]) == ["b.txt", "c.txt"]
+
+
+def test_a_tool_end_alone_touches_nothing(copy: Copy) -> None:
+    a, b = copy.pair()
+    assert pre(b).status == 0
+    place, refs = copy.place(), copy.every_ref()
+    copy.write("a.txt", "whose is it\n")
+    assert post(a).status == 0
+    assert (copy.place(), copy.every_ref()) == (place, refs)
+    assert [c["session_id"] for c in copy.claims()] == [b.sid]
+
+
+def test_a_failed_edit_with_its_end_event_lets_go(git_copy: Copy) -> None:
+    a, b = locked(git_copy)
+    assert call(a, "PostToolUseFailure", "a.txt", error="no match").status == 0
+    assert pre(b).status == 0
+
+
+def test_who_waits_is_let_in_when_the_call_ends(git_copy: Copy) -> None:
+    a, b = locked(git_copy)
+    git_copy.set("gitcp.guard-wait", "30")
+    given = {"file_path": str(b.cwd / "a.txt"), "content": "x"}
+    payload = {
+        "session_id": b.sid,
+        "cwd": str(b.cwd),
+        "tool_name": "Write",
+        "tool_input": given,
+        "tool_use_id": "toolu_y",
+    }
+    argv = [sys.executable, "-I", "-S", str(ENTRY), "claude-code", "PreToolUse"]
+    trace = git_copy.path.parent / "trace"
+    waiting = subprocess.Popen(
+        argv,
+        cwd=b.cwd,
+        env={**os.environ, "CLAUDE_PID": str(b.pid), "GITCP_TRACE": str(trace)},
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert waiting.stdin is not None
+    waiting.stdin.write(json.dumps(payload).encode())
+    waiting.stdin.close()
+    while not trace.exists() or "waiting" not in trace.read_text():
+        assert waiting.poll() is None
+        time.sleep(0.01)
+    # Meanwhile nothing of the waiting session is locked, and the holder can end.
+    assert pre(b, "b.txt", "toolu_z").status == 0
+    assert post(a).status == 0
+    assert waiting.wait() == 0
+    assert sorted(p for c in git_copy.claims() for p in c["paths"]) == ["a.txt", "b.txt"]
+
+
+# The guard fails open on its own errors, with one line
+
+
+def one_line(done: Any) -> str:
+    assert done.status == 0, done
+    (line,) = done.stderr.splitlines()
+    return str(line)
+
+
+def warned(agent: Agent, name: str, **more: Any) -> Any:
+    tool = {"tool_input": {"file_path": str(agent.cwd / "a.txt")}, "tool_use_id": "toolu_x"}
+    return agent.event(name, "warning: ", tool_name="Write", **tool, **more)
+
+
+def test_a_setting_that_is_none_is_named_and_the_call_goes_on(git_copy: Copy) -> None:
+    a, _ = git_copy.pair()
+    git_copy.set("gitcp.guard", "sometimes")
+    assert "bad config value 'sometimes' for 'gitcp.guard'" in one_line(warned(a, "PreToolUse"))
+
+
+def test_a_place_that_cannot_be_written_stops_nobody(git_copy: Copy) -> None:
+    """A full disk, a read-only git directory: a file where the folder should be is like them."""
+    a, b = git_copy.pair()
+    (git_copy.own / "claims").write_text("in the way")
+    assert "the guard is not at work" in one_line(warned(a, "PreToolUse"))
+    assert "the guard is not at work" in one_line(warned(b, "PreToolUse"))
+
+
+def test_a_full_disk_stops_nobody(git_copy: Copy) -> None:
+    """No file can grow: what a full disk does to whoever writes."""
+    a, b = git_copy.pair()
+    assert pre(b, "b.txt").status == 0
+    files = git_copy.claims()
+    payload = {
+        "session_id": a.sid,
+        "cwd": str(a.cwd),
+        "tool_name": "Write",
+        "tool_input": {"file_path": str(a.cwd / "a.txt")},
+        "tool_use_id": "toolu_x",
+    }
+    argv = [sys.executable, "-I", "-S", str(ENTRY), "claude-code", "PreToolUse"]
+    done = subprocess.run(
+        argv,
+        input=json.dumps(payload).encode(),
+        cwd=a.cwd,
+        env={**os.environ, "CLAUDE_PID": str(a.pid)},
+        capture_output=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
+    )
+    assert done.returncode == 0
+    lines = [line for line in done.stderr.decode().splitlines() if "the guard" in line]
+    assert len(lines) == 1
+    assert git_copy.claims() == files
+
+
+def test_a_git_directory_in_which_no_lock_can_be_taken_stops_nobody(git_copy: Copy) -> None:
+    """As in one that is read-only."""
+    a, _ = git_copy.pair()
+    folder = git_copy.path / ".git" / "gitcp" / "lock"
+    folder.rename(folder.with_name("was-lock"))
+    folder.write_text("in the way")
+    done = warned(a, "PreToolUse")
+    assert done.status == 0
+    assert git_copy.claims() == []
