@@ -58,3 +58,14 @@ def _change(out: bytes) -> Change:
         "workspaces": workspaces.decode("utf-8", "surrogateescape"),
         "message": message,
     }
+
+
+def made_since(root: str, old: str) -> list[str]:
+    """The person's own commits from old to `@-`, oldest first; none when old is no longer known.
+
+    What came from elsewhere, by a fetch, has another author.
+    """
+    revset = f"({old}..@-) & mine()" if old.strip("0") else "(::@-) & mine()"
+    argv = ("log", "--no-graph", "--reversed", "--limit=100", "-r", revset)
+    status, out = ask(root, *argv, "-T", 'commit_id ++ "\\n"', ok=(0, 1))
+    return out.decode().split() if status == 0 else []

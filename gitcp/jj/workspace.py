@@ -8,6 +8,7 @@ unchanged.
 from __future__ import annotations
 
 import os
+import time
 
 from gitcp.errors import Error, GitError
 from gitcp.jj import log
@@ -45,9 +46,24 @@ def opened(root: str, create: bool = False) -> tuple[str, str, str]:
     at = _asked(root)
     if not os.path.isfile(os.path.join(own, "commondir")):
         _create(root, own, at, create)
-    _write(os.path.join(own, "HEAD"), _base(at))
+    _move(root, own, at)
     common = os.path.normpath(os.path.join(own, _line(own, "commondir")))
     return own, common, _line(own, "workspace")
+
+
+def _move(root: str, own: str, at: Change) -> None:
+    """Bring HEAD to `@-`; its reflog tells the commits made here, as jj does where git sees it."""
+    before, now = _line(own, "HEAD") + "\n", _base(at)
+    if before == now:
+        return
+    old = before.strip() if before != _UNBORN else "0" * len(at["commit"])
+    logs = os.path.join(own, "logs")
+    os.makedirs(logs, exist_ok=True)
+    with open(os.path.join(logs, "HEAD"), "a", encoding="utf-8") as f:
+        for oid in log.made_since(root, old):
+            f.write(f"{old} {oid} jj <> {int(time.time())} +0000\texport from jj\n")
+            old = oid
+    _write(os.path.join(own, "HEAD"), now)
 
 
 def _asked(root: str) -> Change:

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.guard.working_copies import A, Copy, post, pre, run
 from tests.support.paths import TOP
 
@@ -32,24 +34,33 @@ def test_enable_installs_only_the_agents_entries_where_no_git_is(new_copy: NewCo
     assert "gitcp" in (both.path / ".git" / "hooks" / "post-commit").read_text()
 
 
-def test_a_turn_is_recorded_and_its_commit_found_at_the_next_event(new_copy: NewCopy) -> None:
-    copy = new_copy("non-colocated")
+@pytest.mark.parametrize("kind", ["colocated", "non-colocated"])
+def test_a_turn_is_recorded_and_its_commits_found_at_the_next_event(
+    new_copy: NewCopy, kind: str
+) -> None:
+    copy = new_copy(kind)
     a, _ = copy.pair()
-    a.write("a.txt", "by A\n")
+    for path in ("a.txt", "b.txt"):
+        a.write(path, "by A\n")
     a.stop()
-    assert a.state["files_touched"] == ["a.txt"]
-    base = copy.jj("log", "--no-graph", "-r", "@-", "-T", "commit_id")
+    assert a.state["files_touched"] == ["a.txt", "b.txt"]
+    base = commit_at(copy, "@-")
     assert a.state["base_commit"] == base
     (stream,) = a.state["streams"]
     assert stream["ref"] == f"refs/heads/entire/{base[:7]}-e3b0c4"
-    copy.jj("commit", "-m", "the person takes it")
-    new = copy.jj("log", "--no-graph", "-r", "@-", "-T", "commit_id")
+    copy.jj("commit", "-m", "the person takes one", "a.txt")
+    copy.jj("commit", "-m", "and the other")
     a.prompt("next")
-    assert a.state["base_commit"] == new
-    shown = gitcp(copy.path, "show", new)
-    assert shown.returncode == 0, shown
-    assert A[:8] in shown.stdout and "a.txt" in shown.stdout
+    assert a.state["base_commit"] == commit_at(copy, "@-")
+    for revision, path in (("@--", "a.txt"), ("@-", "b.txt")):
+        shown = gitcp(copy.path, "show", commit_at(copy, revision))
+        assert shown.returncode == 0, shown
+        assert A[:8] in shown.stdout and path in shown.stdout
     assert not a.state.get("files_touched")
+
+
+def commit_at(copy: Copy, revision: str) -> str:
+    return copy.jj("log", "--no-graph", "-r", revision, "-T", "commit_id")
 
 
 def test_before_the_first_commit_the_base_is_unborn(tmp_path: Path, new_copy: NewCopy) -> None:
