@@ -58,8 +58,12 @@ def test_turn_end_with_a_transcript_of_megabytes(
 
 
 @pytest.mark.benchmark(group="hooks of an agent, 300 files")
-def test_tool_start_and_tool_end(benchmark: Any, template: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("guard", ["off", "warn", "deny"])
+def test_tool_start_and_tool_end(
+    benchmark: Any, template: Path, tmp_path: Path, guard: str
+) -> None:
     session = Session(template, tmp_path)
+    quietly("git", "config", "gitcp.guard", guard, cwd=session.repo)
     session.prompt()
     benchmark.pedantic(session.edit, rounds=ROUNDS)
 

@@ -6,8 +6,6 @@ change at `@`.  The first check that says no decides; each verdict carries its r
 
 from __future__ import annotations
 
-from gitcp.core.message import trailers
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -52,6 +50,8 @@ _SHELL = frozenset(";&|<>`$\n(){}")
 
 def sessions_named(message: bytes, keys: Sequence[str] = KEYS) -> list[str]:
     """The sessions that the last trailer block of a message names, under any of keys."""
+    from gitcp.core.message import trailers  # a known HEAD needs none of it
+
     return [value for key in keys for value in trailers.read(message, key) if value]
 
 

@@ -7,7 +7,7 @@ tool call goes on.
 from __future__ import annotations
 
 from gitcp import trace
-from gitcp.core.guard import messages, verdict
+from gitcp.core.guard import verdict
 from gitcp.errors import Error
 from gitcp.store.guard import base, claims, place, presence
 
@@ -69,7 +69,7 @@ def _start(repo: Repo, paths: list[str], event: Event, pausing: Callable[[], obj
     repairs = verdict.only_moves(event["tool"].get("command") or "")
     if judged["verdict"] != "allow" and not repairs:
         _note(judged)
-        said = messages.text(judged, session_id)
+        said = _words(judged, session_id)
         if pausing:
             return said
     mine = claims.new(event, paths, now, repo.git.env)
@@ -80,7 +80,7 @@ def _start(repo: Repo, paths: list[str], event: Event, pausing: Callable[[], obj
     if held:
         judged = verdict.editing(now, {**held[0], "path": held[1]})
         _note(judged)
-        editing = messages.text(judged, session_id, age=_age(held[0]))
+        editing = _words(judged, session_id, age=_age(held[0]))
         said = f"{said}\n\n{editing}" if said else editing
     return said
 
@@ -125,7 +125,7 @@ def _end(repo: Repo, claim: Claim) -> str:
     if judged["verdict"] == "moved" and not claim["paths"]:
         return ""
     _note(judged)
-    return messages.text(judged, session_id, kept=", ".join(claim["paths"]))
+    return _words(judged, session_id, kept=", ".join(claim["paths"]))
 
 
 def leave(repo: Repo, event: Event) -> None:
@@ -144,7 +144,7 @@ def greet(repo: Repo, event: Event) -> str:
     lines = []
     if judged["verdict"] != "allow":
         _note(judged)
-        lines.append(messages.text(judged, session_id))
+        lines.append(_words(judged, session_id))
     others = presence.company(repo, session_id)
     if others:
         lines.append(_company(repo, [marker["session_id"] for marker in others]))
@@ -160,6 +160,12 @@ def _company(repo: Repo, session_ids: list[str]) -> str:
     many = len(said) > 1
     who = f"{len(said)} other sessions are" if many else "another session is"
     return f"gitcp: {who} at work in this working copy: {', '.join(said)}"
+
+
+def _words(judged: Verdict, session_id: str, kept: str = "", age: str = "") -> str:
+    from gitcp.core.guard import messages  # a call that may run has nothing to say
+
+    return messages.text(judged, session_id, kept, age)
 
 
 def _live(repo: Repo, *seen: Look | None) -> set[str]:

@@ -1,0 +1,64 @@
+"""What the guard costs: nothing when it is off, no process of git on an unchanged HEAD."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.guard.working_copies import Copy, post, pre
+from tests.support.harness import ENTRY, Agent
+
+GUARD = re.compile(r"gitcp\.(?:store\.guard|core\.guard|cmd\.(?:check|release)_claim|jj)[.\w]*")
+
+
+def imported(agent: Agent, name: str) -> set[str]:
+    """The guard's modules that the hook of a tool event imports."""
+    payload = {
+        "session_id": agent.sid,
+        "cwd": str(agent.cwd),
+        "tool_name": "Write",
+        "tool_input": {"file_path": str(agent.cwd / "a.txt"), "content": "x"},
+        "tool_use_id": "toolu_x",
+        "tool_response": {},
+    }
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-X", "importtime", str(ENTRY), "claude-code", name],
+        cwd=agent.cwd,
+        env={**os.environ, "CLAUDE_PID": str(agent.pid)},
+        input=json.dumps(payload),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "gitcp.hook" in done.stderr
+    return set(GUARD.findall(done.stderr))
+
+
+@pytest.mark.parametrize("name", ["PreToolUse", "PostToolUse"])
+def test_with_the_guard_off_nothing_of_it_is_imported(git_copy: Copy, name: str) -> None:
+    a, _ = git_copy.pair()
+    assert "gitcp.store.guard.claims" in imported(a, name)
+    git_copy.set("gitcp.guard", "off")
+    assert imported(a, name) == set()
+
+
+def processes(copy: Copy, agent: Agent, path: str) -> int:
+    """How many processes of git and jj the two hooks of one call run."""
+    trace = copy.path.parent / f"trace-{path}"
+    copy.env["GITCP_TRACE"] = str(trace)
+    assert (pre(agent, path).status, post(agent, path).status) == (0, 0)
+    del copy.env["GITCP_TRACE"]
+    return trace.read_text().count(" git: ")
+
+
+def test_on_an_unchanged_head_the_guard_runs_no_process(git_copy: Copy) -> None:
+    a, _ = git_copy.pair()
+    processes(git_copy, a, "first")
+    on = processes(git_copy, a, "second")
+    git_copy.set("gitcp.guard", "off")
+    assert on == processes(git_copy, a, "third")
