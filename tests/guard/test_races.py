@@ -23,7 +23,7 @@ DELAYS = (0, 20, 40, 60, 80, 120) if LONG else (0, 40)  # milliseconds
 ROUNDS = 50 if LONG else 2
 CONTROL = {
     "git": "git log -1 --format=%B | grep -qF '[Claude Workspace]' && exit 2;"
-    " git commit -q --no-verify --allow-empty -m '[Claude Workspace]'",
+    " until git commit -q --no-verify --allow-empty -m '[Claude Workspace]'; do sleep .01; done",
     "jj": "jj log --no-graph -r @ -T description | grep -qF '[Claude Workspace]' && exit 2;"
     " jj --quiet new -m '[Claude Workspace]'",
 }
