@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import os
 
+from gitcp.core.upkeep import shapes
+from gitcp.store.git import private
 from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
@@ -44,12 +46,8 @@ def tell(repo: Repo) -> None:
 
 def load(repo: Repo) -> Verdict | None:
     """The worktree's stored verdict; None when there is none that can be read."""
-    try:
-        with open(repo.own("verdict"), "rb") as f:
-            found: Verdict = json.loads(f.read())
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) and "parent" in found else None
+    verdict: Verdict | None = private.cached(repo.own("verdict"), shapes.COMMIT_VERDICT)
+    return verdict
 
 
 def forget(repo: Repo) -> None:

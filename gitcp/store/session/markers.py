@@ -10,6 +10,10 @@ from __future__ import annotations
 import json
 import os
 
+from gitcp import trace
+from gitcp.core.upkeep import shapes
+from gitcp.errors import Error
+from gitcp.store.git import private
 from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
@@ -105,7 +109,7 @@ def _announce(repo: Repo, session_id: str, data: bytes) -> None:
 
 
 def read(repo: Repo) -> list[Open]:
-    """Every marker of the repository, by session id; one cut short counts as absent."""
+    """Every marker of the repository, by session id; see of()."""
     try:
         names = sorted(os.listdir(repo.shared("open")))
     except FileNotFoundError:
@@ -114,13 +118,28 @@ def read(repo: Repo) -> list[Open]:
 
 
 def of(repo: Repo, session_id: str) -> Open | None:
-    """The marker of one session; None when there is none, or one cut short."""
+    """The marker of one session; None when there is none.
+
+    Of a damaged one the state tells what it should say: no commit misses what that holds.
+    """
     try:
-        with open(repo.shared("open", session_id), "rb") as f:
-            found: Open = json.loads(f.read())
-    except (OSError, ValueError):
+        return stored(repo, session_id)
+    except private.Damaged as e:
+        trace.note("marker", str(e))
+    try:
+        state = states.read(repo, session_id)
+    except Error:
         return None
-    return found
+    return marker(state) if state and unsettled(state) else None
+
+
+def stored(repo: Repo, session_id: str) -> Open | None:
+    """The marker of one session as its file has it; raise Damaged where that says nothing."""
+    path = repo.shared("open", session_id)
+    answer: Open | None = private.load(path, shapes.MARKER)
+    if answer and answer["session_id"] != session_id:
+        raise private.Damaged(path, f"it is the marker of '{answer['session_id'][:60]}'")
+    return answer
 
 
 def paths(repo: Repo, stream_id: str) -> set[str]:

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from gitcp.errors import Error
+from gitcp.store.git import private
 from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
@@ -31,24 +31,13 @@ def read(repo: Repo, name: str) -> State:
 
     Of one that cannot be read only session_id, and unreadable, which says why.
     """
-    path = os.path.join(states.folder(repo), f"{name}.json")
     bare: State = {"session_id": name, "phase": "", "streams": [], "checkpoint_count": 0}
     try:
-        with open(path, "rb") as f:
-            found = json.loads(f.read())
-        if not isinstance(found, dict) or not isinstance(found.get("session_id"), str):
-            raise ValueError("not the state of a session")
-    except (OSError, ValueError, RecursionError) as e:
+        return states.read(repo, name) or {**bare, "unreadable": "it is gone"}
+    except private.Damaged as e:
+        return {**bare, "unreadable": e.why}
+    except Error as e:
         return {**bare, "unreadable": str(e)}
-    found = states.modern(found)
-    found["streams"] = [s for s in found["streams"] if _is_stream(s)]
-    return found
-
-
-def _is_stream(value: object) -> bool:
-    if not isinstance(value, dict) or not isinstance(value.get("files"), dict):
-        return False
-    return all(isinstance(value.get(key), str) for key in ("id", "ref"))
 
 
 def prompt(state: State) -> str:

@@ -8,8 +8,9 @@ import time
 
 from gitcp import trace
 from gitcp.core.git import ids
-from gitcp.errors import Error
+from gitcp.core.upkeep import shapes
 from gitcp.lock import exclusive
+from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,19 +42,21 @@ def load(repo: Repo, session_id: str) -> State | None:
     A file that cannot be read as a state is set aside under <common>/gitcp/corrupt and
     reported on standard error; the caller rebuilds what the stream still knows.
     """
-    file = path(repo, session_id)
     trace.note("state", f"load '{session_id}'")
     try:
-        with open(file, "rb") as f:
-            state = json.loads(f.read())
-        if not isinstance(state, dict) or state.get("session_id") != session_id:
-            raise ValueError("not the state of this session")
-    except FileNotFoundError:
+        return read(repo, session_id)
+    except private.Damaged as e:
+        private.set_aside(repo, e)
         return None
-    except ValueError as e:
-        _set_aside(repo, file, str(e))
-        return None
-    return modern(state)
+
+
+def read(repo: Repo, session_id: str) -> State | None:
+    """load() that changes nothing: raise Damaged for a file that cannot be read as a state."""
+    file = path(repo, session_id)
+    state: State | None = private.load(file, shapes.STATE)
+    if state is not None and state["session_id"] != session_id:
+        raise private.Damaged(file, f"it is the state of '{state['session_id'][:60]}'")
+    return modern(state) if state is not None else None
 
 
 def peek(repo: Repo, session_id: str) -> State | None:
@@ -62,17 +65,15 @@ def peek(repo: Repo, session_id: str) -> State | None:
     None when there is none; one that cannot be read is a state that says nothing.
     """
     try:
-        with open(path(repo, session_id), "rb") as f:
-            state = json.loads(f.read())
-    except FileNotFoundError:
-        return None
-    except ValueError:
-        state = None
-    return modern(state if isinstance(state, dict) else {"session_id": session_id})
+        return read(repo, session_id)
+    except private.Damaged:
+        return modern({"session_id": session_id})
 
 
 def modern(state: State) -> State:
-    """Legacy fields of E§2.2 under their present names; unknown keys stay."""
+    """Legacy fields of E§2.2 under their present names; unknown keys stay, null says nothing."""
+    for key in [key for key, value in state.items() if value is None]:
+        del state[key]
     for old in ("condensed_transcript_lines", "transcript_lines_at_start"):
         lines = state.pop(old, 0)
         if lines and not state.get("checkpoint_transcript_start"):
@@ -82,8 +83,7 @@ def modern(state: State) -> State:
         state["phase"] = "active"
     elif phase not in ("active", "idle", "ended"):
         state["phase"] = "idle"
-    if not isinstance(state.get("streams"), list):
-        state["streams"] = []
+    state.setdefault("streams", [])
     state.setdefault("checkpoint_count", 0)
     state.setdefault("base_commit", "")
     return state
@@ -192,16 +192,3 @@ def timestamp() -> str:
 def path(repo: Repo, session_id: str) -> str:
     """The state file of a session; InputError for an id that cannot name a file."""
     return os.path.join(folder(repo), ids.session_id(session_id) + ".json")
-
-
-def _set_aside(repo: Repo, path: str, why: str) -> None:
-    import sys
-
-    place = repo.shared("corrupt", f"{os.path.basename(path)}.{time.time_ns()}")
-    try:
-        os.makedirs(os.path.dirname(place), exist_ok=True)
-        os.rename(path, place)
-    except OSError as e:
-        raise Error(f"cannot set aside '{path}': {e.strerror}") from None
-    trace.note("state", f"'{path}' is not a state: {why}")
-    print(f"warning: '{path}' cannot be read ({why}); kept as '{place}'", file=sys.stderr)

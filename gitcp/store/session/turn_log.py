@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 
+from gitcp.core.upkeep import shapes
 from gitcp.record import raw
+from gitcp.store.git import private
 from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
@@ -44,13 +46,14 @@ def begin(
 
 def baseline(repo: Repo, session_id: str) -> Baseline | None:
     """What the turn began with; None when there is none or it cannot be read."""
-    try:
-        with open(repo.own("turn", session_id), "rb") as f:
-            found = json.loads(f.read())
-        found["dirty"] = {p: tuple(e) if e else None for p, e in found["dirty"].items()}
-    except (OSError, ValueError, KeyError, AttributeError):
-        return None
-    return dict(found)
+    known: Baseline | None = private.cached(repo.own("turn", session_id), shapes.BASELINE)
+    if known is not None:
+        known["dirty"] = _tuples(known["dirty"])
+    return known
+
+
+def _tuples(entries: dict[str, Any]) -> dict[str, Entry | None]:
+    return {path: tuple(entry) if entry else None for path, entry in entries.items()}
 
 
 def set_dirty(repo: Repo, session_id: str, known: Baseline, dirty: dict[str, Entry | None]) -> None:
@@ -67,11 +70,8 @@ def reach_middle(repo: Repo, session_id: str, dirty: dict[str, Entry | None]) ->
 
 def middle(repo: Repo, session_id: str) -> dict[str, Entry | None] | None:
     """What reach_middle() kept in this turn; None when nothing was."""
-    try:
-        with open(repo.own("turn", f"{session_id}.middle"), "rb") as f:
-            return {p: tuple(e) if e else None for p, e in json.loads(f.read()).items()}
-    except (OSError, ValueError):
-        return None
+    entries = private.cached(repo.own("turn", f"{session_id}.middle"), shapes.entries)
+    return None if entries is None else _tuples(entries)
 
 
 def _remove(repo: Repo, name: str) -> None:
@@ -106,9 +106,9 @@ def logged(repo: Repo, session_id: str) -> list[dict[str, Any]]:
     for line in lines:
         try:
             item = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
-        if isinstance(item, dict):
+        if not shapes.wrong(item, shapes.TOOL_LINE):
             found.append(item)
     return found
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 
+from gitcp.core.upkeep import shapes
 from gitcp.errors import Moved
 from gitcp.lock import exclusive
-from gitcp.store.git import refs
+from gitcp.store.git import private, refs
 from gitcp.store.git.commit import write_commit
 from gitcp.store.git.tree import Lookup, diff_trees, edit_tree
 from gitcp.store.snapshot import blobs
@@ -175,7 +176,7 @@ def read_state_copy(objects: Objects, tip: Tip, session_id: str) -> State | None
     if entry is None:
         return None
     try:
-        found = json.loads(objects.need(entry[1], "blob"))
-    except ValueError:
+        copy: State = private.checked(tip["ref"], objects.need(entry[1], "blob"), shapes.STATE)
+    except private.Damaged:
         return None
-    return found if isinstance(found, dict) else None
+    return copy if copy["session_id"] == session_id else None

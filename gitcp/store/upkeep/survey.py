@@ -35,7 +35,7 @@ class Survey:
         self.repo, self.objects = repo, objects
         self.states = [_state(repo, name) for name in states.names(repo)]
         names = listed(repo.shared("open"))
-        self.markers: dict[str, Open | None] = {name: markers.of(repo, name) for name in names}
+        self.markers = {name: _marker(repo, name) for name in names}
         self.renew()
 
     def renew(self) -> None:
@@ -138,6 +138,13 @@ def _state(repo: Repo, name: str) -> State:
         return found
     other = f"it is the state of '{found['session_id'][:60]}'"
     return {"session_id": name, "phase": "", "streams": [], "unreadable": other}
+
+
+def _marker(repo: Repo, name: str) -> Open | None:
+    try:
+        return markers.stored(repo, name)
+    except Error:
+        return None
 
 
 def listed(folder: str) -> list[str]:

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import zlib
+
+from gitcp.core.upkeep import shapes
+from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,20 +81,20 @@ class Copy:
         os.rename(name, self._json)
 
     def _load(self) -> None:
+        known = private.cached(self._json, shapes.TRANSCRIPT) or {"version": 0}
         try:
-            with open(self._json, "rb") as f:
-                known = json.loads(f.read())
             self._open(os.O_RDWR)
-            size = known["size"]
-            last = read(self.fd, max(0, size - TAIL), size)
-            sound = known["version"] == _VERSION and known["crc"] == zlib.crc32(last)
-        except (OSError, ValueError, KeyError, TypeError):
-            sound = False
-        if sound:
+        except OSError:
+            return
+        size = known.get("size", 0)
+        last = read(self.fd, max(0, size - TAIL), size)
+        if known["version"] == _VERSION and known["crc"] == zlib.crc32(last):
             self.known = known
-        elif self.fd >= 0:
-            self.close()
-            os.unlink(self._path)  # others may read the old file: a new one is begun
+            return
+        self.close()  # others may read the old file: a new one is begun
+        place = self._repo.shared("corrupt", f"{os.path.basename(self._path)}.{time.time_ns()}")
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        os.rename(self._path, place)
 
     def _open(self, flags: int) -> None:
         flags |= os.O_NOFOLLOW | os.O_CLOEXEC

@@ -1,0 +1,185 @@
+"""What private files of JSON must be, and what is wrong with one that is not.
+
+A shape is a type; a test, which takes a value; [shape] for a list of it; {None: shape} for an
+object of any keys; or an object of known keys, where `key?` may be absent or null and keys that
+are not named may hold anything.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Shape = Any
+
+_HEX = frozenset("0123456789abcdef")
+_NAMES = {str: "text", int: "number", bool: "boolean", dict: "object", list: "list"}
+_LARGEST = 1 << 63  # times in ns are below it too
+
+
+def wrong(value: object, shape: Shape, at: str = "") -> str:
+    """What is wrong with a value, '' for nothing: `'streams[0].files' is no object`."""
+    if isinstance(shape, dict):
+        return _object(value, shape, at)
+    if isinstance(shape, list):
+        if not isinstance(value, list):
+            return _no(at, "list")
+        told = (wrong(one, shape[0], f"{at}[{n}]") for n, one in enumerate(value))
+        return next(filter(None, told), "")
+    if isinstance(shape, type):
+        fits = isinstance(value, shape) and not (isinstance(value, bool) and shape is not bool)
+        return "" if fits else _no(at, _NAMES[shape])
+    return "" if shape(value) else _no(at, shape.__name__.replace("_", " "))
+
+
+def _object(value: object, shape: Shape, at: str) -> str:
+    if not isinstance(value, dict):
+        return _no(at, "object")
+    if None in shape:
+        told = (wrong(one, shape[None], f"{at}[{key!a}]") for key, one in value.items())
+        return next(filter(None, told), "")
+    for name, inner in shape.items():
+        key = name.removesuffix("?")
+        if value.get(key) is None and name != key:
+            continue
+        where = f"{at}.{key}" if at else key
+        if key not in value:
+            return f"'{where}' is missing"
+        if why := wrong(value[key], inner, where):
+            return why
+    return ""
+
+
+def _no(at: str, what: str) -> str:
+    return f"'{at}' is no {what}" if at else f"it is no {what}"
+
+
+def count(value: object) -> bool:
+    """A number of things."""
+    return type(value) is int and 0 <= value < _LARGEST
+
+
+def object_name(value: object) -> bool:
+    """An oid or the beginning of one; '' stands for none."""
+    return isinstance(value, str) and len(value) <= 64 and _HEX.issuperset(value)
+
+
+def id(value: object) -> bool:
+    """The id of a stream, a turn or a checkpoint; '' stands for none."""
+    return isinstance(value, str) and len(value) <= 12 and _HEX.issuperset(value)
+
+
+def ref(value: object) -> bool:
+    """A full ref name; '' stands for none."""
+    if not isinstance(value, str) or not value:
+        return value == ""
+    odd = any(c <= " " or c in "~^:?*[\\\x7f" for c in value)
+    return value.startswith("refs/") and not odd and ".." not in value
+
+
+def mode(value: object) -> bool:
+    """The mode of a tree's entry."""
+    return isinstance(value, str) and len(value) == 6 and value.isdecimal() and value.isascii()
+
+
+def path(value: object) -> bool:
+    """A path inside the worktree."""
+    if not isinstance(value, str) or not value or "\0" in value or value[0] == "/":
+        return False
+    return ".." not in value or ".." not in value.split("/")
+
+
+def files(value: object) -> bool:
+    """An object of the files of a stream: path -> {oid, mode, turn_id}."""
+    if not isinstance(value, dict) or not all(map(path, value)):
+        return False
+    told = (wrong(one, _FILE) for one in value.values())
+    return not any(told)
+
+
+def marked_files(value: object) -> bool:
+    """An object of the files of a stream: path -> [mode, oid]."""
+    if not isinstance(value, dict) or not all(map(path, value)):
+        return False
+    return all(
+        isinstance(e, list) and len(e) == 2 and mode(e[0]) and object_name(e[1])
+        for e in value.values()
+    )
+
+
+def entries(value: object) -> bool:
+    """An object of the entries of a worktree: path -> [mode, oid], null for what is gone."""
+    if not isinstance(value, dict) or not all(map(path, value)):
+        return False
+    return marked_files({name: entry for name, entry in value.items() if entry is not None})
+
+
+def _chunk(value: object) -> bool:
+    """A chunk of a transcript: its oid, its bytes, when it was seen in a pack."""
+    if not isinstance(value, list) or len(value) != 3 or not object_name(value[0]):
+        return False
+    return count(value[1]) and type(value[2]) is int
+
+
+_FILE = {"oid": object_name, "mode": mode, "turn_id?": str}
+_PROCESS = {"pid": count, "start?": str, "boot_id?": str, "host?": str}
+_VERDICT = {"verdict": str, "ref?": ref, "tip?": object_name, "reason?": str}
+STATE = {
+    "session_id": str,
+    "base_commit?": object_name,
+    "attribution_base_commit?": object_name,
+    **dict.fromkeys(("checkpoint_count?", "revision?", "checkpoint_transcript_start?"), count),
+    **dict.fromkeys(("transcript_lines_at_start?", "condensed_transcript_lines?"), count),
+    **dict.fromkeys("worktree_path? worktree_id? agent_type? cli_version?".split(), str),
+    **dict.fromkeys("transcript_path? first_prompt? prompt_id? started_at?".split(), str),
+    **dict.fromkeys(("ended_at?", "last_interaction_time?"), str),
+    "transcript_identifier_at_start?": str,
+    "streams?": [{"id": id, "ref": ref, "base_commit?": object_name, "files": files}],
+    "files_touched?": [str],
+    "turn_id?": str,
+    "turns?": {None: {"number?": count, "prompt": str}},
+    "last_checkpoint_id?": id,
+    "turn_checkpoint_ids?": [id],
+    "pending_finalize?": {"ids": [id], "size?": int},
+    "shadow_ref?": ref,
+    "shadow_branch_suffix?": count,
+    "verdict?": _VERDICT,
+    "last_verdict?": _VERDICT,
+    "agent_process?": _PROCESS,
+    "tasks?": dict,
+    "token_usage?": dict,
+    "tokens_at_condensation?": dict,
+    "multisession_warned?": dict,
+}
+MARKER = {
+    "session_id": str,
+    **dict.fromkeys("agent_type worktree_path worktree_id phase".split(), str),
+    "base_commit": object_name,
+    "agent_process?": _PROCESS,
+    "prompt?": str,
+    "count": count,
+    "streams": [{"id": id, "ref": ref, "files": marked_files}],
+}
+COMMIT_VERDICT = {
+    "id": id,
+    "head": object_name,
+    "parent": object_name,
+    "sessions": {None: {"paths": [path]}},
+}
+TOOL_LINE = {"path?": str, "begin?": count, "end?": count}
+_SCAN = {
+    **dict.fromkeys(("items", "bytes", "skipped"), count),
+    **{key: [str] for key in ("prompts", "written", "subagents")},
+    "usage?": dict,
+    "carry": dict,
+}
+TRANSCRIPT = {
+    **dict.fromkeys(("version", "size", "crc"), count),
+    **dict.fromkeys(("lines?", "parts?", "start?"), count),
+    "chunks?": [_chunk],
+    "live?": {None: count},
+    "scan?": _SCAN,
+    "document?": list,
+}
+BASELINE = {"head": object_name, "time_ns": count, "dirty": entries}

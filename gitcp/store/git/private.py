@@ -1,0 +1,92 @@
+"""Private files of JSON, checked against their shape before anything relies on them."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import time
+
+from gitcp import trace
+from gitcp.errors import Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.core.upkeep.shapes import Shape
+    from gitcp.repo import Repo
+
+LARGEST = 64 << 20  # bytes: nothing of ours comes near
+
+
+class Damaged(Error):
+    """A private file that is there and is not what it must be; why says what it is not."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f"'{path}' cannot be read ({why})")
+        self.path, self.why = path, why
+
+
+def load(path: str, shape: Shape) -> Any:
+    """The content of a file of JSON; None when there is none.
+
+    Raises Damaged for one that is not of that shape, no regular file or far too large; Error
+    when it must not be read.
+    """
+    data = _bytes(path)
+    if data is None:
+        return None
+    return checked(path, data, shape)
+
+
+def checked(path: str, data: bytes, shape: Shape) -> Any:
+    """What data says, of the file named path; raise Damaged where it is not of that shape."""
+    import json
+
+    from gitcp.core.upkeep import shapes
+
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as e:
+        raise Damaged(path, str(e)) from None
+    if why := shapes.wrong(value, shape):
+        raise Damaged(path, why)
+    return value
+
+
+def _bytes(path: str) -> bytes | None:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as e:
+        raise Error(f"cannot read '{path}': {e.strerror}") from None
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise Damaged(path, "no regular file")
+    with open(fd, "rb", buffering=0) as f:
+        data = f.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise Damaged(path, f"larger than {LARGEST} bytes")
+    return data
+
+
+def cached(path: str, shape: Shape) -> Any:
+    """load() of what can be had anew: None also where it is damaged."""
+    try:
+        return load(path, shape)
+    except Error as e:
+        trace.note("files", str(e))
+        return None
+
+
+def set_aside(repo: Repo, error: Damaged) -> None:
+    """Move a damaged file out of the way, to <common>/gitcp/corrupt, and say so."""
+    place = repo.shared("corrupt", f"{os.path.basename(error.path)}.{time.time_ns()}")
+    try:
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        os.rename(error.path, place)
+    except OSError as e:
+        raise Error(f"cannot set aside '{error.path}': {e.strerror}") from None
+    print(f"warning: {error}; kept as '{place}'", file=sys.stderr)
