@@ -68,12 +68,15 @@ def _agent(argv: Sequence[str]) -> int:
     if len(argv) < 2:
         raise UsageError(f"no such hook: '{argv[0]}'")
     given = payload(sys.stdin.buffer.read())
-    event = recognise(adapter(argv[0]), given).event(argv[1], given)
+    client = recognise(adapter(argv[0]), given)
+    event = client.event(argv[1], given)
     if event["event"] == "unknown":
         return OK
     repo = locate(event)
     if repo is None or _off(repo):
         return OK
+    if hasattr(client, "export"):
+        client.export(event, repo.shared("exports", client.NAME))
     return run(repo, event["event"], event)
 
 

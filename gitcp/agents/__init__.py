@@ -17,8 +17,21 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-NAMES = ("claude-code", "gemini-cli", "codex")
-_TYPES = {"Claude Code": "claude-code", "Gemini CLI": "gemini-cli", "Codex": "codex"}
+NAMES = (
+    *("claude-code", "gemini-cli", "codex", "copilot"),
+    *("opencode", "qwen-code", "cline", "cursor"),
+)
+_TYPES = {
+    "Claude Code": "claude-code",
+    "Gemini CLI": "gemini-cli",
+    "Codex": "codex",
+    "Copilot CLI": "copilot",
+    "OpenCode": "opencode",
+    "Qwen Code": "qwen-code",
+    "Cline": "cline",
+    "Cursor": "cursor",
+}
+_GUESTS = ("copilot", "cursor")  # they run the hooks of Claude Code's settings
 
 
 def adapter(name: str) -> ModuleType:
@@ -31,4 +44,10 @@ def adapter(name: str) -> ModuleType:
 
 def recognise(named: ModuleType, payload: Mapping[str, Any]) -> ModuleType:
     """Whose payload it is: some clients also run the hooks that are installed for another."""
+    transcript = str(payload.get("transcript_path"))
+    its_own = transcript.endswith(f"{payload.get('session_id')}.jsonl")
+    if named.NAME == "claude-code" and (not its_own or "conversation_id" in payload):
+        for guest in map(adapter, _GUESTS):
+            if guest.is_payload(payload):
+                return guest
     return named

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 NAME = "claude-code"
 AGENT_TYPE = "Claude Code"
+PROGRAM = "claude"
 SESSION_ENV = ("CLAUDE_CODE_SESSION_ID",)
 ANSWERS = "permission"  # gitcp.agents.replies
+FORM = "nested"  # gitcp.agents.install.settings
+TRUST = ""
 KINDS = {
     **dict.fromkeys(("Write", "Edit", "MultiEdit", "NotebookEdit"), "write"),
     **dict.fromkeys(("mcp__acp__Write", "mcp__acp__Edit"), "write"),

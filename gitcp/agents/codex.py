@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 NAME = "codex"
 AGENT_TYPE = "Codex"
+PROGRAM = "codex"
 SESSION_ENV = ("CODEX_SESSION_ID",)  # CODEX_THREAD_ID may be a subagent's
 ANSWERS = "permission"  # gitcp.agents.replies
+FORM = "nested"  # gitcp.agents.install.settings
+TRUST = "asks for trust in new hooks once, in its terminal (/hooks), and skips them till then"
 KINDS = {
     "apply_patch": "write",
     "Bash": "shell",

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 NAME = "gemini-cli"
 AGENT_TYPE = "Gemini CLI"
+PROGRAM = "gemini"
 SESSION_ENV = ("GEMINI_SESSION_ID",)
 ANSWERS = "decision"  # gitcp.agents.replies
+FORM = "nested"  # gitcp.agents.install.settings
+TRUST = "asks for trust in new hooks of a repository once"
 KINDS = {
     **dict.fromkeys("write_file replace edit edit_file save_file".split(), "write"),
     "run_shell_command": "shell",

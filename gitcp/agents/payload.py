@@ -75,8 +75,11 @@ _OUTPUT = 65536  # characters of a shell's output that an event carries
 
 
 def all_but(kinds: Mapping[str, str], *left_out: str) -> str:
-    """A matcher of JavaScript for every tool, known or not, whose kind is none of left_out."""
-    return f"^(?!(?:{'|'.join(name for name, kind in kinds.items() if kind in left_out)})$)"
+    """A matcher of JavaScript for every tool, known or not, whose kind is none of left_out.
+
+    It covers the whole name: Copilot CLI looks for no part of one.
+    """
+    return f"^(?!(?:{'|'.join(name for name, kind in kinds.items() if kind in left_out)})$).*$"
 
 
 def unknown(agent: str) -> Event:

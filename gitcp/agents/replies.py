@@ -5,14 +5,21 @@ to stop anything: the model reads it.  An adapter's ANSWERS names the way of its
 
     permission   Claude Code, Codex, Qwen Code: hookSpecificOutput
     decision     Gemini CLI, whose standard output holds nothing but JSON
+    copilot      Copilot CLI: the permission itself; it shows no messages
+    cursor       Cursor: the permission, for a prompt whether to continue
+    cline        Cline, which takes no status for a no
+    text         opencode and others: the status and standard error
 """
 
 from __future__ import annotations
 
 import json
 
+from gitcp.errors import OK
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     Reply = tuple[str, str, int]  # standard output, standard error, status
@@ -22,18 +29,36 @@ REFUSED = 2  # the status by which these clients understand "no"
 
 def refuse(way: str, event: str, message: str) -> Reply:
     """What says no to an event, by our name of it."""
-    answer: dict[str, Any] = {}
-    if way == "permission" and event == "tool-start":
-        decision = {"permissionDecision": "deny", "permissionDecisionReason": message}
-        answer = {"hookSpecificOutput": {"hookEventName": "PreToolUse", **decision}}
-    elif way == "decision":
-        answer = {"decision": "deny", "reason": message}
-    return _line(answer), message + "\n", REFUSED
+    answer = _REFUSALS[way](message)
+    if way == "permission" and event != "tool-start":
+        answer = {}
+    return _line(answer), message + "\n", OK if way == "cline" else REFUSED
 
 
 def tell(way: str, message: str) -> str:
-    """What a hook prints so that the client shows the person a message."""
-    return _line({"systemMessage": message})
+    """What a hook prints so that the client shows the person a message, "" where none does."""
+    return _line({"systemMessage": message}) if way in ("permission", "decision") else ""
+
+
+def _permission(message: str) -> dict[str, Any]:
+    return {"permissionDecision": "deny", "permissionDecisionReason": message}
+
+
+_REFUSALS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "permission": lambda message: {
+        "hookSpecificOutput": {"hookEventName": "PreToolUse", **_permission(message)}
+    },
+    "decision": lambda message: {"decision": "deny", "reason": message},
+    "copilot": _permission,
+    "cursor": lambda message: {
+        "continue": False,
+        "permission": "deny",
+        "user_message": message,
+        "agent_message": message,
+    },
+    "cline": lambda message: {"cancel": True, "errorMessage": message},
+    "text": lambda message: {},
+}
 
 
 def _line(answer: dict[str, Any]) -> str:

@@ -102,7 +102,7 @@ def own_manifest() -> Manifest:
 
 def stripper(repo: Repo, known: Manifest) -> Strip:
     """What takes our part out of a file that was edited since."""
-    from gitcp.agents import enabling
+    from gitcp.agents.install import enabling
     from gitcp.core.setup import installation
     from gitcp.record import raw, text
     from gitcp.store.setup import git_hooks, takeover
@@ -112,6 +112,8 @@ def stripper(repo: Repo, known: Manifest) -> Strip:
             return git_hooks.without_ours(known.path(entry), entry, data)
         if entry["kind"] == "settings":
             return enabling.without_ours(entry["agent"], data, bool(entry["before"]))
+        if entry["kind"] in ("plugin", "script"):
+            return enabling.without_file(data)
         if entry["kind"] == "config":
             return takeover.without_values(repo, entry, data)
         left = raw(installation.without_lines(text(data), entry["lines"]))

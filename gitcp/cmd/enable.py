@@ -123,7 +123,7 @@ def _seat(repo: Repo) -> Repo:
 def _settings(
     seat: Repo, repo: Repo, adapter: ModuleType, args: Namespace, baked: tuple[str, str]
 ) -> Plan:
-    from gitcp.agents import enabling
+    from gitcp.agents.install import enabling
     from gitcp.store.git import files
     from gitcp.store.setup import exclude
 

@@ -30,8 +30,8 @@ def test_an_adapter_is_found_by_its_name_and_by_the_agent_type_in_stored_data() 
 
 
 def test_an_unknown_agent_is_refused_with_those_that_are_known() -> None:
-    with pytest.raises(InputError, match="'cursor'; known are claude-code, gemini-cli, codex"):
-        agents.adapter("cursor")
+    with pytest.raises(InputError, match="'aider'; known are claude-code, gemini-cli, codex"):
+        agents.adapter("aider")
 
 
 @pytest.mark.parametrize("name", agents.NAMES)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.agents import settings
+from gitcp.agents.install import settings
 from gitcp.errors import InputError
 
 HOOKS = (("Stop", None, None), ("PreToolUse", "Write|Bash", 60))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gitcp.agents import settings_file
+from gitcp.agents.install import settings_file
 from gitcp.errors import InputError
 
 HOOKS = (("Stop", None, None), ("SessionEnd", "x|y", 10))

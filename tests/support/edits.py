@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+_AGENTS = ("CLAUDE", "CODEX", "GEMINI", "COPILOT", "OPENCODE", "QWEN")
 # A recorded `sleep` is where a person interrupted it, or nothing worth waiting for.
 _NAP = {False: "sleep() { :; }; ", True: "sleep() { exit 130; }; "}
 
@@ -66,7 +67,7 @@ def patch(text: str, cwd: Path) -> None:
 
 def environment(recorded: Mapping[str, str], home: Path) -> dict[str, str]:
     """Ours with the names the agent sets; its process is us, who stand for it."""
-    names = {k: v for k, v in recorded.items() if k.startswith(("CLAUDE", "CODEX", "GEMINI"))}
+    names = {k: v for k, v in recorded.items() if k.startswith(_AGENTS)}
     if "CLAUDE_PID" in names:
         names["CLAUDE_PID"] = str(os.getpid())
     return {**os.environ, **names, "HOME": str(home)}

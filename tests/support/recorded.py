@@ -11,8 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.support.clients.matchers import Installed
 from tests.support.paths import TOP
-from tests.support.replay import Call, Replay, initial
+from tests.support.replay import Call, Replay, initial, plan
 
 V1 = "entire/checkpoints/v1"
 TRAILER = re.compile(r"^Entire-Checkpoint: ([0-9a-f]{12})$", re.M)
@@ -25,11 +26,19 @@ class Recorded:
         self.path, self.home = tmp / "work", tmp / "home"
         self.path.mkdir()
         initial(self.path)
-        self.gitcp("enable", f"--agent={agent}")
         self._replay = Replay(agent, scenario, self.path, self.home)
+        installed = self._replay.meta.get("installed", agent)
+        self.gitcp("enable", f"--agent={installed}")
+        self._replay.hooks = Installed(installed, self.path, self.home)
 
-    def play(self, after: Callable[[Call], None] | None = None) -> list[Call]:
-        return self._replay.run(after)
+    def play(
+        self, after: Callable[[Call], None] | None = None, without: int | None = None
+    ) -> list[Call]:
+        return self._replay.run(after, without)
+
+    def plan(self) -> list[tuple[str, dict[str, Any]]]:
+        """What play() does, in order; `without` counts in this list."""
+        return list(plan(self._replay.events()))
 
     def gitcp(self, name: str, *args: str) -> str:
         argv = [sys.executable, str(TOP / "bin" / f"gitcp-{name}"), *args]

@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.support import edits
+from tests.support.clients import database, spelling
 from tests.support.paths import TOP
 
 RECORDINGS = TOP / "tests" / "data" / "recordings"
-BEFORE = {"PreToolUse", "BeforeTool"}
-AFTER = {"PostToolUse", "PostToolUseFailure", "AfterTool"}
 NOISE = {"MessageDisplay", "PreCompress", "BeforeModel", "AfterModel", "BeforeToolSelection"}
 # Gemini's shell sets an empty core.hooksPath: no git hook runs for its commits.
 NO_HOOKS = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.hooksPath", "GIT_CONFIG_VALUE_0": ""}
@@ -45,7 +44,8 @@ class Call:
 class Replay:
     """A recording in a repository that has the files of initial() and gitcp enabled.
 
-    python and entry: how an installed hook starts gitcp.
+    python and entry: how an installed hook starts gitcp.  hooks: which command lines the client
+    runs at an event, of a tool or of none, by what is installed; without it every hook runs.
     """
 
     agent: str
@@ -54,27 +54,33 @@ class Replay:
     home: Path
     python: str = sys.executable
     entry: Path = TOP / "gitcp" / "entry.py"
+    hooks: Callable[[str, str | None], list[str]] | None = None
 
-    def run(self, after: Callable[[Call], None] | None = None) -> list[Call]:
+    def run(
+        self, after: Callable[[Call], None] | None = None, without: int | None = None
+    ) -> list[Call]:
         """Play every event in its order, after(call) following each; return the calls.
 
-        A hook that does not exit 0 raises AssertionError with what it said.
+        without: the number of an event that does not reach us.  A hook that does not exit 0
+        raises AssertionError with what it said.
         """
         transcripts = self.transcripts()
         calls = []
-        for what, event in plan(self.events()):
+        for number, (what, event) in enumerate(plan(self.events())):
             env = edits.environment(event["env"], self.home)
             if what == "call":
                 self._flush(event, transcripts)
+                if number == without:
+                    continue
                 calls.append(self._call(event, env))
                 if after:
                     after(calls[-1])
             else:
                 if self.agent == "gemini-cli":
                     env |= NO_HOOKS
-                payload = event["payload"]
-                cwd = Path(payload.get("cwd") or self.repo)
-                edits.apply(payload["tool_input"], cwd, env, interrupted=what == "cut")
+                cwd = Path(event["payload"].get("cwd") or self.repo)
+                given = spelling.given(event["payload"])
+                edits.apply(given, cwd, env, interrupted=what == "cut")
         return calls
 
     def events(self) -> list[Json]:
@@ -83,10 +89,16 @@ class Replay:
 
     def transcripts(self) -> dict[str, list[str]]:
         """Path -> the lines it has at the end, of every transcript of the recording."""
-        names = json.loads(self._here((self._folder / "meta.json").read_text()))["transcripts"]
+        names = self.meta["transcripts"]
         kept = {path: self._folder / name for path, name in names.items() if name}
         texts = {path: self._here(file.read_text()) for path, file in kept.items()}
         return {path: text.splitlines(keepends=True) for path, text in texts.items()}
+
+    @property
+    def meta(self) -> Json:
+        """What is known of the recording."""
+        found: Json = json.loads(self._here((self._folder / "meta.json").read_text()))
+        return found
 
     @property
     def _folder(self) -> Path:
@@ -101,24 +113,35 @@ class Replay:
         payload = event["payload"]
         if path := payload.get("agent_transcript_path"):
             _write(path, transcripts.get(path, []))
-        lines = (event.get("transcript_path_state") or {}).get("lines")
-        if lines is not None:
-            path = payload["transcript_path"]
-            _write(path, transcripts[path][:lines])
+        state = event.get("transcript_path_state") or {}
+        if "lines" in state:
+            path = state.get("path") or payload["transcript_path"]
+            _write(path, transcripts[path][: state["lines"]])
+        rows = self._folder / "database.jsonl"
+        if rows.exists():
+            database.fill(self._here(rows.read_text()), self.home, event["t"])
 
     def _call(self, event: Json, env: Mapping[str, str]) -> Call:
-        argv = [self.python, "-I", "-S", str(self.entry), self.agent, event["event"]]
-        done = subprocess.run(
-            argv,
-            input=json.dumps(event["payload"]),
-            cwd=event["cwd"],
-            env=dict(env),
-            capture_output=True,
-            text=True,
-            start_new_session=True,
-        )
-        assert done.returncode == 0, f"{event['event']}: {done.returncode}: {done.stderr}"
-        return Call(event["event"], event["payload"], 0, done.stdout, done.stderr)
+        payload, name = event["payload"], event["event"]
+        done = Call(name, payload, 0, "", "")
+        for argv in self._commands(name, spelling.tool(payload)):
+            ran = subprocess.run(
+                argv,
+                input=json.dumps(payload),
+                cwd=event["cwd"],
+                env=dict(env),
+                capture_output=True,
+                text=True,
+                start_new_session=True,
+            )
+            assert ran.returncode == 0, f"{name}: {ran.returncode}: {ran.stderr}"
+            done.stdout, done.stderr = done.stdout + ran.stdout, done.stderr + ran.stderr
+        return done
+
+    def _commands(self, event: str, tool: str | None) -> list[list[str]]:
+        if self.hooks is None:
+            return [[self.python, "-I", "-S", str(self.entry), self.agent, event]]
+        return [["sh", "-c", command] for command in self.hooks(event, tool)]
 
 
 def plan(events: list[Json]) -> Iterator[tuple[str, Json]]:
@@ -132,35 +155,35 @@ def plan(events: list[Json]) -> Iterator[tuple[str, Json]]:
     last: Json | None = None
     for event in events:
         name, payload = event["event"], event["payload"]
-        if name in AFTER:
+        if name in spelling.ENDS:
             mine = [e for e in started if _key(e) == _key(event)][:1]
             started = [e for e in started if e not in mine]
-            if payload["tool_input"].get("run_in_background"):
+            if spelling.in_background(payload):
                 later += mine
             else:
                 yield from (("tool", e) for e in mine)
         elif name.startswith("git:"):
-            mine = [e for e in started if "git " in e["payload"]["tool_input"].get("command", "")][
-                :1
-            ]
+            commands = [(e, spelling.given(e["payload"]).get("command", "")) for e in started]
+            mine = [e for e, command in commands if "git " in command][:1]
             started = [e for e in started if e not in mine]
             yield from (("tool", e) for e in mine)
             continue
-        elif name in ("UserPromptSubmit", "SessionEnd") and not payload.get("agent_id"):
+        elif name in spelling.PROMPTS | spelling.LAST and not spelling.of_subagent(payload):
             if last in started:
                 yield "cut", last
             yield from (("tool", e) for e in later)
             started, later = [], []
         yield "call", event
-        if name in BEFORE:
+        if name in spelling.STARTS:
             started.append(event)
         if name not in NOISE:
             last = event
+    if last in started:
+        yield "cut", last
 
 
-def _key(event: Json) -> object:
-    payload = event["payload"]
-    return payload.get("tool_use_id") or (payload["tool_name"], payload["tool_input"])
+def _key(event: Json) -> str:
+    return spelling.call(event["payload"])
 
 
 def _write(path: str, lines: list[str]) -> None:

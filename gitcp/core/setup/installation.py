@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     class Write(TypedDict):
         """One file to be written.
 
-        kind: hook, settings or exclude, which decides how it is taken out again.  aside: the
-        suffix under which a hook that stands there is kept.  lines: what an exclude file
-        gets.  agent: whose settings they are.  alone: nobody else should get the file, for it
-        names paths of this machine.  user: it is the person's, not the repository's.  note: what
-        to tell the person.
+        kind: hook, settings, plugin, script or exclude, which decides how it is taken out
+        again.  aside: the suffix under which a hook that stands there is kept.  lines: what an
+        exclude file gets.  agent: whose settings they are.  alone: nobody else should get the
+        file, for it names paths of this machine.  user: it is the person's, not the
+        repository's.  note: what to tell the person.
         """
 
         path: str

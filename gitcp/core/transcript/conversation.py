@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from gitcp.core.transcript.facts import Facts
+
     Entry = tuple[str, str]  # "User", "Assistant" or "Tool", and the text
 
 _NOT_SAID = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSidechain")
@@ -28,8 +30,8 @@ _CONTEXT = (
     "[Request interrupted",
 )
 # The first of these that a call's input has tells best what it did.
-_TELLING = """file_path notebook_path path absolute_path command cmd pattern query url description
-prompt message subject name""".split()
+_TELLING = """file_path filePath notebook_path path absolute_path command commands cmd pattern
+query url description prompt message subject name""".split()
 _ROLES = {"user": "User", "assistant": "Assistant", "gemini": "Assistant"}
 
 
@@ -40,7 +42,15 @@ def entries(data: bytes, start: int = 0) -> Iterator[Entry]:
     """
     lines = [line for line in data.split(b"\n") if line.strip()]
     first = transcript_scan.load(lines[0]) if lines else None
-    if first is None and (whole := transcript_scan.load(data)) is not None:
+    of = _facts_of(first or {})
+    if of is not None:
+        loaded = map(transcript_scan.load, lines[start:])
+        yield from _said_in(of, (entry for entry in loaded if entry))
+    elif (whole := first or transcript_scan.load(data)) and _of_cline(whole):
+        from gitcp.core.transcript import cline
+
+        yield from _said_in(cline.of, cline.messages(whole)[start:])
+    elif first is None and whole is not None:
         yield from _document([whole], start)
     elif first is not None and "projectHash" in first:
         yield from _document(filter(None, map(transcript_scan.load, lines)), start)
@@ -48,6 +58,38 @@ def entries(data: bytes, start: int = 0) -> Iterator[Entry]:
         for line in lines[start:]:
             if any(mark in line for mark in _MARKS):
                 yield from _line(transcript_scan.load(line) or {})
+
+
+def _facts_of(first: dict[str, Any]) -> Facts | None:
+    """How the lines after this one say what they say; None where they are read here."""
+    message = first.get("message")
+    if "data" in first and "." in str(first.get("type")):
+        from gitcp.core.transcript.copilot import of
+    elif isinstance(first.get("info"), dict):
+        from gitcp.core.transcript.opencode import of
+    elif "systemPayload" in first or (isinstance(message, dict) and "parts" in message):
+        from gitcp.core.transcript.qwen import of
+    elif "role" in first and isinstance(message, dict):
+        from gitcp.core.transcript.cursor import of
+    else:
+        return None
+    return of
+
+
+def _of_cline(document: dict[str, Any]) -> bool:
+    messages = document.get("messages")
+    first = messages[0] if isinstance(messages, list) and messages else None
+    return isinstance(first, dict) and "role" in first and "type" not in first
+
+
+def _said_in(of: Facts, given: Iterable[dict[str, Any]]) -> Iterator[Entry]:
+    for kind, *fact in (fact for entry in given for fact in of(entry)):
+        if kind == "prompt" and (text := _text("user", fact[0])):
+            yield "User", text
+        elif kind == "said" and (text := _text("assistant", fact[0])):
+            yield "Assistant", text
+        elif kind == "call":
+            yield _call({"name": fact[1]}, fact[2])
 
 
 def _line(entry: dict[str, Any]) -> Iterator[Entry]:

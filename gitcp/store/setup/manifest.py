@@ -138,7 +138,7 @@ class Manifest:
 
 
 def _replace(entry: Entry, path: str, data: bytes, mode: int | None = None) -> None:
-    if mode is None and entry["kind"] == "hook":
+    if mode is None and entry["kind"] in ("hook", "script"):
         mode = files.executable()
     # The configuration is replaced in git's own way, which excludes others.
     files.replace(path, data, mode, tmp=path + ".lock" if entry["kind"] == "config" else None)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from gitcp import agents
 
 _NAMES = re.compile(r"[A-Za-z0-9_|]*")
 
@@ -37,3 +40,21 @@ def matches(matcher: str | None, tool: str) -> bool:
 
 def _command(hook: dict[str, Any]) -> str:
     return str(hook.get("command") or hook["bash"])
+
+
+class Installed:
+    """The command lines that what `enable` wrote makes a client run."""
+
+    def __init__(self, agent: str, top: Path, home: Path) -> None:
+        self._client = agents.adapter(agent)
+        paths = self._client.settings_paths(str(home), str(top))
+        self._paths = [Path(path) for path in paths.values()]
+
+    def __call__(self, event: str, tool: str | None) -> list[str]:
+        if self._client.FORM == "scripts":
+            return [str(p / event) for p in self._paths if (p / event).exists()]
+        if self._client.FORM == "plugin":
+            texts = [path.read_text() for path in self._paths if path.exists()]
+            own = [json.loads(re.findall(r"^const own = (.*)$", t, re.M)[0]) for t in texts]
+            return [shlex.join([*argv, self._client.NAME, event]) for argv in own]
+        return commands(self._paths, event, tool)

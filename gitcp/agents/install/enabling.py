@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import settings_file
+from gitcp.agents.install import own_files, settings_file
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _OUTSIDE = "'{}' lies outside the repository and was left as it is: --force writes it"
 _TRACKED = "'{}' is tracked and was left as it is: --shared writes it for all who clone"
+_THEIRS = "'{}' is somebody else's and was left as it is: make it call 'gitcp-hook {} {}'"
 
 
 class Ground:
@@ -41,19 +42,46 @@ def plan(
     """
     paths: dict[str, str] = adapter.settings_paths(home, top)
     target = os.path.realpath(paths.get(scope, paths["shared"]))
-    writes, notes = [], []
+    writes: list[Write | None] = []
+    notes = []
     root = os.path.realpath(top) + os.sep
     if scope != "user" and not force and not target.startswith(root):
         notes.append(_OUTSIDE.format(target))
     elif scope == "local" and not force and ground.tracked(target):
         notes.append(_TRACKED.format(target))
+    elif adapter.FORM in ("plugin", "scripts"):
+        own, notes = _own_files(adapter, target, scope, ground)
+        writes += own
     else:
         writes.append(_installed(adapter, target, scope, ground))
-    for path in (paths[scope] for scope in ("local", "shared") if scope in paths):
-        old = ground.read(path)
-        if old is not None and os.path.realpath(path) != target:
-            writes.append(plan_removal(adapter, path, old))
+    if any(writes) and adapter.TRUST:
+        notes.append(f"{adapter.AGENT_TYPE} {adapter.TRUST}")
+    if adapter.FORM == "nested":
+        for path in (paths[scope] for scope in ("local", "shared") if scope in paths):
+            old = ground.read(path)
+            if old is not None and os.path.realpath(path) != target:
+                writes.append(plan_removal(adapter, path, old))
     return [write for write in writes if write], notes
+
+
+def _own_files(
+    adapter: ModuleType, target: str, scope: str, ground: Ground
+) -> tuple[list[Write], list[str]]:
+    """The files that are ours alone, apart from those that are there already or somebody's."""
+    baked = None if scope == "shared" else ground.baked
+    writes: list[Write] = []
+    notes = []
+    for path, data in own_files.files(adapter, target, baked).items():
+        old = ground.read(path)
+        if old is not None and not own_files.is_ours(old):
+            notes.append(_THEIRS.format(path, adapter.NAME, os.path.basename(path)))
+        elif old != data:
+            note = f"wrote the hooks of {adapter.NAME} into '{path}'"
+            kind = "script" if adapter.FORM == "scripts" else "plugin"
+            writes.append({"path": path, "kind": kind, "data": data, "note": note})
+            writes[-1].update({"agent": adapter.NAME, "alone": scope == "local"})
+            writes[-1]["user"] = scope == "user"
+    return writes, notes
 
 
 def _installed(adapter: ModuleType, path: str, scope: str, ground: Ground) -> Write | None:
@@ -68,7 +96,7 @@ def _installed(adapter: ModuleType, path: str, scope: str, ground: Ground) -> Wr
     try:
         text = None if old is None else old.decode()
         cleaned = text and settings_file.remove(text, settings_file.is_entires)
-        new = settings_file.install(cleaned or None, name, adapter.HOOKS, command)
+        new = settings_file.install(cleaned or None, name, adapter.HOOKS, command, adapter.FORM)
     except (InputError, ValueError) as e:
         raise InputError(f"'{path}': {e}") from None
     note = f"wrote the hooks of {name} into '{path}'"
@@ -94,9 +122,15 @@ def without_ours(agent: str, data: bytes, keep: bool) -> bytes | None:
     try:
         text = data.decode()
         left = settings_file.remove(text, settings_file.ours(agent))
-        return None if not keep and not settings_file.parse(left) else left.encode()
+        empty = settings_file.parse(left) in ({}, {"version": 1})
+        return None if not keep and empty else left.encode()
     except (InputError, ValueError):
         return data  # no longer settings: nothing in it can be told to be ours
+
+
+def without_file(data: bytes) -> bytes | None:
+    """A file that was edited since we wrote it: kept where nothing says any more it is ours."""
+    return None if own_files.is_ours(data) else data
 
 
 def _write(path: str, agent: str, new: str, note: str) -> Write:

@@ -1,6 +1,8 @@
 """The hook entries of a client's settings: put in, taken out, all else left as it is.
 
-All three clients nest alike: {"hooks": {event: [{"matcher", "hooks": [{"type", "command"}]}]}}.
+Most clients nest alike: {"hooks": {event: [{"matcher", "hooks": [{"type", "command"}]}]}}.
+Cursor and Copilot CLI do not: {"version": 1, "hooks": {event: [{"matcher", "command"}]}}, the
+command of the latter being named `bash`.
 """
 
 from __future__ import annotations
@@ -21,20 +23,32 @@ def install(
     hooks: Iterable[Hook],
     command: Callable[[str], str],
     ours: Callable[[str], bool],
+    form: str = "nested",
 ) -> Settings:
     """settings with one entry for each of an adapter's HOOKS, in place of those that are ours.
 
-    command gives the command line for a client's event; ours tells which commands are ours.
+    command gives the command line for a client's event; ours tells which commands are ours;
+    form is how the client nests: nested, cursor or copilot.
     """
     found = remove(settings, ours)
     events = dict(_events(found))
     for event, matcher, timeout in hooks:
-        hook: Settings = {"type": "command", "command": command(event)}
-        if timeout is not None:
-            hook["timeout"] = timeout
-        entry: Settings = {} if matcher is None else {"matcher": matcher}
-        events[event] = [*events.get(event, []), {**entry, "hooks": [hook]}]
-    return {**found, "hooks": events}
+        entry = _entry(form, matcher, timeout, command(event))
+        events[event] = [*events.get(event, []), entry]
+    version = {} if form == "nested" else {"version": 1}
+    return {**version, **found, "hooks": events}
+
+
+def _entry(form: str, matcher: str | None, timeout: int | None, command: str) -> Settings:
+    matched: Settings = {} if matcher is None else {"matcher": matcher}
+    if form == "cursor":
+        return {**matched, "command": command}
+    if form == "copilot":
+        return {"type": "command", **matched, "bash": command}
+    hook: Settings = {"type": "command", "command": command}
+    if timeout is not None:
+        hook["timeout"] = timeout
+    return {**matched, "hooks": [hook]}
 
 
 def remove(settings: Settings, ours: Callable[[str], bool]) -> Settings:
@@ -51,11 +65,11 @@ def remove(settings: Settings, ours: Callable[[str], bool]) -> Settings:
 def commands(settings: Settings) -> list[tuple[str, str]]:
     """Each (client's event, command) that is installed, in order."""
     return [
-        (event, hook["command"])
+        (event, command)
         for event, entries in _events(settings).items()
         for entry in entries
-        for hook in _hooks(entry)
-        if isinstance(hook, dict) and isinstance(hook.get("command"), str)
+        for hook in hooks_of(entry)
+        if (command := command_of(hook))
     ]
 
 
@@ -66,15 +80,24 @@ def _events(settings: Settings) -> dict[str, list[Any]]:
     return events
 
 
-def _hooks(entry: object) -> list[Any]:
-    hooks = entry.get("hooks") if isinstance(entry, dict) else None
-    return hooks if isinstance(hooks, list) else []
+def hooks_of(entry: object) -> list[Any]:
+    """The hooks of an entry: those it nests, or itself."""
+    nested = entry.get("hooks") if isinstance(entry, dict) else None
+    if isinstance(nested, list):
+        return nested
+    return [entry] if command_of(entry) else []
+
+
+def command_of(hook: object) -> str:
+    """The command line of a hook, "" when it has none."""
+    given = (hook.get("command") or hook.get("bash")) if isinstance(hook, dict) else None
+    return given if isinstance(given, str) else ""
 
 
 def _without(entry: Any, ours: Callable[[str], bool]) -> Any:
     """The entry without our hooks; None when it had only ours."""
-    hooks = _hooks(entry)
-    kept = [h for h in hooks if not (isinstance(h, dict) and ours(str(h.get("command", ""))))]
+    hooks = hooks_of(entry)
+    kept = [hook for hook in hooks if not ours(command_of(hook))]
     if len(kept) == len(hooks):
         return entry
     return {**entry, "hooks": kept} if kept else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 
-from gitcp.agents import settings
+from gitcp.agents.install import settings
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from gitcp.agents.settings import Hook, Settings
+    from gitcp.agents.install.settings import Hook, Settings
 
-_OURS = r"(?:\bgitcp-hook|\bgitcp hook|/gitcp/entry\.py'?)\s+{agent}\s+\w+\s*$"
+_OURS = r"(?:\bgitcp-hook|\bgitcp hook|/gitcp/entry\.py'?)\s+{agent}\s+[\w.]+\s*$"
 _ENTIRES = re.compile(r"\bentire(?:/main\.go)?['\"]? hooks [a-z-]+ ")
 
 
@@ -50,19 +50,23 @@ def shared_command(agent: str) -> Callable[[str], str]:
 
 
 def install(
-    text: str | None, agent: str, hooks: Iterable[Hook], command: Callable[[str], str]
+    text: str | None,
+    agent: str,
+    hooks: Iterable[Hook],
+    command: Callable[[str], str],
+    form: str = "nested",
 ) -> str:
-    """The settings with an agent's hooks; text None is no file yet.
+    """The settings with an agent's hooks, nested in its form; text None is no file yet.
 
     Raises InputError when text is not an object of JSON, or its hooks are not what they
     should be.
     """
     found = parse("{}" if text is None else text)
     mine, hooks = ours(agent), tuple(hooks)
-    wanted = settings.install({}, hooks, command, mine)
+    wanted = settings.install({}, hooks, command, mine, form)
     if text is not None and _entries(found, mine) == _entries(wanted, mine):
         return text
-    return _dump(settings.install(found, hooks, command, mine), text or "")
+    return _dump(settings.install(found, hooks, command, mine, form), text or "")
 
 
 def remove(text: str, mine: Callable[[str], bool]) -> str:
@@ -98,9 +102,8 @@ def _entries(found: Settings, mine: Callable[[str], bool]) -> list[str]:
     entries = []
     for event, matchers in found.get("hooks", {}).items() if settings.commands(found) else ():
         for matcher in matchers:
-            hooks = matcher.get("hooks") if isinstance(matcher, dict) else None
-            for hook in hooks if isinstance(hooks, list) else ():
-                if isinstance(hook, dict) and mine(str(hook.get("command", ""))):
+            for hook in settings.hooks_of(matcher):
+                if mine(settings.command_of(hook)):
                     entries.append(json.dumps([event, matcher.get("matcher"), hook]))
     return sorted(entries)
 

@@ -1,0 +1,156 @@
+"""Cline: its hooks, where it keeps things, and what its payloads mean.
+
+A hook is an executable file named by its event; those of every hook folder run, so that ours lie
+in one.  Headless, a prompt has no hook: the session's file has it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.agents import payload
+from gitcp.core.git import ids
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.agents.payload import Event, Tool
+    from gitcp.core.transcript.transcript_scan import Scan
+
+NAME = "cline"
+AGENT_TYPE = "Cline"
+PROGRAM = "cline"
+SESSION_ENV = ()
+ANSWERS = "cline"  # gitcp.agents.replies
+FORM = "scripts"  # gitcp.agents.install.own_files
+TRUST = ""
+KINDS = {
+    **dict.fromkeys("editor apply_patch write_to_file replace_in_file".split(), "write"),
+    **dict.fromkeys("run_commands execute_command".split(), "shell"),
+    "spawn_agent": "task",
+    **dict.fromkeys(
+        """read_files read_file search_codebase search_files list_files
+        list_code_definition_names fetch_web_content ask_question ask_followup_question
+        plan_mode_respond attempt_completion""".split(),
+        "read",
+    ),
+}
+EVENTS = {
+    "TaskStart": "turn-start",
+    "TaskResume": "turn-start",
+    "UserPromptSubmit": "turn-start",
+    "PreToolUse": "tool-start",
+    "PostToolUse": "tool-end",
+    "PreCompact": "compact",
+    "TaskComplete": "turn-end",
+    "TaskError": "turn-end",
+    "TaskCancel": "turn-end",
+    "SessionShutdown": "session-end",
+}
+HOOKS = tuple((name, None, None) for name in EVENTS)  # it knows no matchers
+_PATHS = ("path", "file_path", "absolutePath")
+
+
+def settings_paths(home: str, top: str) -> dict[str, str]:
+    """The folders in which hooks can lie: for all users of the repository, for the person."""
+    return {
+        "shared": os.path.join(top, ".clinerules", "hooks"),
+        "user": os.path.join(home, ".cline", "hooks"),
+    }
+
+
+def event(name: str, given: dict[str, Any]) -> Event:
+    """The record of a hook call; InputError names a field that cannot be right."""
+    ours, parent = EVENTS.get(name), given.get("parent_agent_id")
+    if ours is None or (parent is not None and ours in ("turn-start", "turn-end")):
+        return payload.unknown(NAME)
+    session = payload.mapping(given, "sessionContext").get("rootSessionId") or given.get("taskId")
+    roots = given.get("workspaceRoots")
+    common = {
+        "session_id": session,
+        "cwd": roots[0] if isinstance(roots, list) and roots else None,
+        "agent_id": given.get("agent_id") if parent is not None else None,
+        "turn_id": given.get("timestamp") if isinstance(given.get("timestamp"), str) else None,
+        "last_assistant_message": payload.mapping(given, "turn").get("outputText"),
+    }
+    if ours == "turn-start":
+        prompt = payload.mapping(given, "userPromptSubmit").get("prompt")
+        common["prompt"] = prompt or payload.mapping(given, "taskStart").get("task")
+    else:
+        common.pop("turn_id")
+    record = payload.event(NAME, ours, common)
+    folder = os.path.join(session_dir(os.path.expanduser("~"), ""), record["session_id"])
+    record["transcript_path"] = os.path.join(folder, record["session_id"] + ".messages.json")
+    if ours == "turn-start" and not record["prompt"]:
+        record["prompt"] = _asked(os.path.join(folder, record["session_id"] + ".json"))
+    if ours in ("tool-start", "tool-end"):
+        record["tool"] = _tool(given, ours, record["cwd"])
+    return record
+
+
+def _asked(path: str) -> str:
+    """The prompt a session began with, by its file; "" while that does not tell."""
+    from gitcp.core.message import prompts
+    from gitcp.core.transcript.transcript_scan import load
+
+    try:
+        with open(path, "rb") as f:
+            told = (load(f.read()) or {}).get("prompt")
+    except OSError:
+        return ""
+    return prompts.clean(told) if isinstance(told, str) else ""
+
+
+def _tool(given: dict[str, Any], ours: str, cwd: str) -> Tool:
+    call = payload.mapping(given, "tool_call" if ours == "tool-start" else "tool_result")
+    other = payload.mapping(given, "preToolUse" if ours == "tool-start" else "postToolUse")
+    arguments = payload.mapping(call, "input") or payload.mapping(other, "parameters")
+    commands = arguments.get("commands")
+    if isinstance(commands, list):
+        arguments = {**arguments, "command": "\n".join(str(command) for command in commands)}
+    told = {
+        "tool_name": call.get("name") or other.get("toolName"),
+        "tool_input": arguments,
+        "tool_use_id": call.get("id"),
+        "duration_ms": call.get("durationMs"),
+    }
+    tool = payload.tool(told, KINDS, cwd)
+    if tool["kind"] == "write":
+        tool["input_paths"] = _paths(arguments, cwd)
+    output = call.get("output")
+    parts = [part for part in output if isinstance(part, dict)] if isinstance(output, list) else []
+    payload.say_output(tool, *(part.get("result") for part in parts))
+    tool["failed"] = bool(call.get("error")) or other.get("success") is False
+    return tool
+
+
+def _paths(arguments: dict[str, Any], cwd: str) -> list[str]:
+    named = payload.paths(arguments, _PATHS, cwd)
+    if named:
+        return named
+    from gitcp.core.transcript import cline
+
+    return [payload.path(p, cwd, "apply_patch") for p in cline.written("apply_patch", arguments)]
+
+
+def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+    """What a transcript, always the whole of it, says (core.transcript.transcript_scan.Scan)."""
+    from gitcp.core.transcript import cline
+
+    return cline.scan(data, start, previous)
+
+
+def session_dir(home: str, cwd: str) -> str:
+    """The folder of all sessions; the transcript of each is `<id>/<id>.messages.json`."""
+    return os.path.join(home, ".cline", "data", "sessions")
+
+
+def subagent_transcript(transcript_path: str, agent_id: str) -> str | None:
+    """Nothing: subagents of this client keep no transcript of their own."""
+    return None
+
+
+def resume_command(session_id: str) -> str:
+    """What the person types to go on with a session."""
+    return f"cline --id {ids.session_id(session_id)}"

@@ -1,0 +1,188 @@
+"""Copilot CLI: its hooks, where it keeps things, and what its payloads mean.
+
+It also runs the hooks of Claude Code's settings, with the same payload but for its spelling:
+events in PascalCase bring snake_case, its own ones camelCase.  No call has an id: Pre and Post
+meet by their arguments.  One event has the same time stamp in both, so that it counts once.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.agents import payload
+from gitcp.core.git import ids
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.agents.payload import Event, Tool
+    from gitcp.core.transcript.transcript_scan import Scan
+
+NAME = "copilot"
+AGENT_TYPE = "Copilot CLI"
+PROGRAM = "copilot"
+SESSION_ENV = ("COPILOT_AGENT_SESSION_ID",)
+ANSWERS = "copilot"  # gitcp.agents.replies
+FORM = "copilot"  # gitcp.agents.install.settings
+TRUST = "runs hooks of a repository only in a folder that you told it to trust"
+KINDS = {
+    **dict.fromkeys("create edit apply_patch Write Edit MultiEdit".split(), "write"),
+    **dict.fromkeys("bash powershell Bash".split(), "shell"),
+    **dict.fromkeys("task Task Agent".split(), "task"),
+    **dict.fromkeys(
+        """view glob grep rg web_fetch web_search ask_user report_intent update_todo read_bash
+        stop_bash list_bash read_agent list_agents fetch_copilot_cli_documentation show_file
+        store_memory skill Read Glob Grep WebFetch WebSearch TodoWrite""".split(),
+        "read",
+    ),
+}
+EVENTS = {
+    "sessionStart": "session-start",
+    "userPromptSubmitted": "turn-start",
+    "preToolUse": "tool-start",
+    "postToolUse": "tool-end",
+    "postToolUseFailure": "tool-end",
+    "subagentStart": "subagent-start",
+    "subagentStop": "subagent-end",
+    "agentStop": "turn-end",
+    "preCompact": "compact",
+    "sessionEnd": "session-end",
+}
+_CLAUDES = {"UserPromptSubmit": "userPromptSubmitted", "Stop": "agentStop"}
+_TOOLS = payload.all_but(KINDS, "read")
+# (client's event, matcher or None, seconds or None)
+HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
+_PATHS = ("path", "file_path")
+
+
+def settings_paths(home: str, top: str) -> dict[str, str]:
+    """Where hooks can be installed: for all users of the repository, for the person."""
+    return {
+        "shared": os.path.join(top, ".github", "hooks", "gitcp.json"),
+        "user": os.path.join(_folder(home), "hooks", "gitcp.json"),
+    }
+
+
+def is_payload(given: dict[str, Any]) -> bool:
+    """Whether a payload that came to a hook of Claude Code is of this client."""
+    if "sessionId" in given or "parentAgentId" in given:
+        return True
+    transcript = given.get("transcript_path")
+    if isinstance(transcript, str):
+        return os.path.basename(transcript) == "events.jsonl"
+    return "timestamp" in given and "transcript_path" not in given and "cursor_version" not in given
+
+
+def event(name: str, given: dict[str, Any]) -> Event:
+    """The record of a hook call; InputError names a field that cannot be right."""
+    name = _CLAUDES.get(name, name[:1].lower() + name[1:])
+    given = {_snake(key): value for key, value in given.items()}
+    ours, agent = EVENTS.get(name), given.get("agent_id")
+    if ours is None or (agent is not None and ours in ("turn-start", "turn-end")):
+        return payload.unknown(NAME)
+    if agent is not None and given.get("session_id") == agent:
+        given["session_id"] = given.get("parent_agent_id")
+    record = payload.event(NAME, ours, given)
+    if ours == "turn-start":
+        record["turn"] = _moment(given.get("timestamp"))
+    folder = os.path.join(_folder(os.path.expanduser("~")), "session-state")
+    record.setdefault("transcript_path", os.path.join(folder, record["session_id"], "events.jsonl"))
+    if ours in ("tool-start", "tool-end"):
+        tool = record["tool"] = _tool(given, record["cwd"])
+        tool["failed"] = tool["failed"] or name == "postToolUseFailure"
+        if tool["kind"] == "task":
+            record["event"] = "subagent-start" if ours == "tool-start" else "subagent-end"
+    return record
+
+
+def _tool(given: dict[str, Any], cwd: str) -> Tool:
+    arguments = given.pop("tool_args", given.get("tool_input"))
+    given["tool_input"] = arguments = _loaded(arguments)
+    given["tool_use_id"] = _id(arguments)
+    tool = payload.tool(given, KINDS, cwd)
+    if tool["kind"] == "write":
+        tool["input_paths"] = _paths(tool["name"], arguments, cwd)
+    elif tool["kind"] == "shell" and (arguments.get("mode") == "async" or arguments.get("detach")):
+        tool["background"] = True
+    elif tool["kind"] == "task":
+        tool["subagent_type"] = payload.text(arguments, "agent_type")
+    result = payload.mapping(given, "tool_result")
+    _result(tool, {_snake(key): value for key, value in result.items()})
+    return tool
+
+
+def _result(tool: Tool, result: dict[str, Any]) -> None:
+    tool["failed"] = result.get("result_type", "success") != "success"
+    payload.say_output(tool, result.get("text_result_for_llm"))
+    _, named, rest = tool.get("output", "").partition("in background with shellId: ")
+    if named:
+        tool["background"], tool["background_id"] = True, rest.partition(">")[0].strip()
+
+
+def _paths(name: str, arguments: dict[str, Any], cwd: str) -> list[str]:
+    from gitcp.core.transcript import apply_patch
+
+    if "patch" in arguments:
+        patch = payload.text(arguments, "patch")
+        return [payload.path(path, cwd, "patch") for path in apply_patch.paths(patch)]
+    return payload.paths(arguments, _PATHS, cwd)
+
+
+def _loaded(arguments: object) -> dict[str, Any]:
+    """The arguments of a call: an object, the text of one, or the patch itself."""
+    if isinstance(arguments, str):
+        from gitcp.core.transcript.transcript_scan import load
+
+        return load(arguments.encode(errors="replace")) or {"patch": arguments}
+    return payload.mapping({"tool_input": arguments}, "tool_input")
+
+
+def _id(arguments: dict[str, Any]) -> str:
+    """What the two hooks of one call have in common."""
+    import hashlib
+    import json
+
+    return "args-" + hashlib.sha256(json.dumps(arguments, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _moment(stamp: object) -> str:
+    """A time stamp in milliseconds, however it was written; it names a prompt."""
+    if isinstance(stamp, str):
+        from datetime import datetime
+
+        try:
+            return f"{datetime.fromisoformat(stamp).timestamp() * 1000:.0f}"
+        except ValueError:
+            return ""
+    return str(stamp) if isinstance(stamp, int) else ""
+
+
+def _snake(key: str) -> str:
+    return "".join("_" + c.lower() if c.isupper() else c for c in key)
+
+
+def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+    """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
+    from gitcp.core.transcript import copilot
+
+    return copilot.scan(data, start, previous)
+
+
+def session_dir(home: str, cwd: str) -> str:
+    """The folder of all sessions; the transcript of each is `<session id>/events.jsonl`."""
+    return os.path.join(_folder(home), "session-state")
+
+
+def _folder(home: str) -> str:
+    return os.environ.get("COPILOT_HOME") or os.path.join(home, ".copilot")
+
+
+def subagent_transcript(transcript_path: str, agent_id: str) -> str | None:
+    """Nothing: what a subagent says stands in the transcript of its session."""
+    return None
+
+
+def resume_command(session_id: str) -> str:
+    """What the person types to go on with a session."""
+    return f"copilot --resume={ids.session_id(session_id)}"

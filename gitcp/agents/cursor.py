@@ -1,0 +1,127 @@
+"""Cursor: its hooks and what its payloads mean, from its documentation alone.
+
+It also runs the hooks of Claude Code's settings: the same session, turn and call then come
+twice and count once.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.agents import payload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.agents.payload import Event, Tool
+    from gitcp.core.transcript.transcript_scan import Scan
+
+NAME = "cursor"
+AGENT_TYPE = "Cursor"
+PROGRAM = "cursor-agent"
+SESSION_ENV = ()
+ANSWERS = "cursor"  # gitcp.agents.replies
+FORM = "cursor"  # gitcp.agents.install.settings
+TRUST = "runs hooks of a repository only in a workspace that you trust"
+KINDS = {
+    **dict.fromkeys("Write Edit StrReplace MultiEdit EditNotebook Delete".split(), "write"),
+    **dict.fromkeys("Shell Bash".split(), "shell"),
+    **dict.fromkeys("Task Agent".split(), "task"),
+    **dict.fromkeys(
+        """Read ReadFile Glob Grep LS List Search SemanticSearch ReadLints WebSearch WebFetch
+        AskQuestion SwitchMode TodoWrite""".split(),
+        "read",
+    ),
+}
+EVENTS = {
+    "sessionStart": "session-start",
+    "beforeSubmitPrompt": "turn-start",
+    "preToolUse": "tool-start",
+    "postToolUse": "tool-end",
+    "postToolUseFailure": "tool-end",
+    "subagentStart": "subagent-start",
+    "subagentStop": "subagent-end",
+    "preCompact": "compact",
+    "stop": "turn-end",
+    "sessionEnd": "session-end",
+}
+_CLAUDES = {"UserPromptSubmit": "beforeSubmitPrompt"}
+_TOOLS = payload.all_but(KINDS, "read")
+# (client's event, matcher or None, None)
+HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
+_PATHS = ("file_path", "path", "target_file", "target_notebook")
+
+
+def settings_paths(home: str, top: str) -> dict[str, str]:
+    """Where hooks can be installed: for all users of the repository, for the person."""
+    return {
+        "shared": os.path.join(top, ".cursor", "hooks.json"),
+        "user": os.path.join(home, ".cursor", "hooks.json"),
+    }
+
+
+def is_payload(given: dict[str, Any]) -> bool:
+    """Whether a payload that came to a hook of Claude Code is of this client."""
+    return "cursor_version" in given or ("conversation_id" in given and "workspace_roots" in given)
+
+
+def event(name: str, given: dict[str, Any]) -> Event:
+    """The record of a hook call; InputError names a field that cannot be right."""
+    name = _CLAUDES.get(name, name[:1].lower() + name[1:])
+    ours = EVENTS.get(name)
+    if ours is None:
+        return payload.unknown(NAME)
+    roots = given.get("workspace_roots")
+    root = roots[0] if isinstance(roots, list) and roots else None
+    given = {
+        **given,
+        "session_id": given.get("conversation_id") or given.get("session_id"),
+        "turn_id": given.get("generation_id"),
+        "cwd": given.get("cwd") or root,
+    }
+    record = payload.event(NAME, ours, given)
+    if ours in ("tool-start", "tool-end"):
+        tool = record["tool"] = _tool(name, given, record["cwd"])
+        if tool["kind"] == "task":
+            record["event"] = "subagent-start" if ours == "tool-start" else "subagent-end"
+    return record
+
+
+def _tool(name: str, given: dict[str, Any], cwd: str) -> Tool:
+    if isinstance(given.get("tool_input"), str):
+        from gitcp.core.transcript.transcript_scan import load
+
+        given["tool_input"] = load(given["tool_input"].encode(errors="replace")) or {}
+    if isinstance(given.get("duration"), int):
+        given["duration_ms"] = given["duration"]
+    tool = payload.tool(given, KINDS, cwd)
+    if tool["kind"] == "write":
+        named = payload.mapping(given, "tool_input")
+        tool["input_paths"] = payload.paths(named, _PATHS, cwd)
+    payload.say_output(tool, given.get("tool_output"))
+    tool["failed"] = name == "postToolUseFailure"
+    return tool
+
+
+def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+    """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
+    from gitcp.core.transcript import cursor
+
+    return cursor.scan(data, start, previous)
+
+
+def session_dir(home: str, cwd: str) -> str:
+    """The folder of the transcripts of sessions started in cwd."""
+    project = "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd).strip("-")
+    return os.path.join(home, ".cursor", "projects", project, "agent-transcripts")
+
+
+def subagent_transcript(transcript_path: str, agent_id: str) -> str | None:
+    """Nothing: where subagents keep theirs is not documented."""
+    return None
+
+
+def resume_command(session_id: str) -> str:
+    """What the person types to go on with a session."""
+    return f"cursor-agent --resume {session_id}"

@@ -1,0 +1,100 @@
+"""Files that are ours from the first line to the last: opencode's plugin, Cline's hook scripts.
+
+Where an installation's interpreter or entry is gone they look for `gitcp-hook` on PATH, and
+without that do nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+MARKER = "gitcp: written by 'gitcp enable', taken out by 'gitcp disable --uninstall'"
+
+# A hook of opencode is told to gitcp-hook, which may refuse it with status 2.
+_PLUGIN = """\
+// %(marker)s
+import { spawn } from "node:child_process"
+import { existsSync } from "node:fs"
+
+const own = %(own)s
+const argv = own.length && [own[0], own[3]].every((file) => existsSync(file)) ? own : ["gitcp-hook"]
+
+export const Gitcp = async ({ directory }) => {
+  const parents = {}
+  const seen = new Set()
+  const tell = (hook, input, output) =>
+    new Promise((resolve, reject) => {
+      const id = input.sessionID
+      if (!parents[id]) seen.add(id)
+      const child = spawn(argv[0], [...argv.slice(1), "opencode", hook], {
+        cwd: directory,
+        stdio: ["pipe", "ignore", "pipe"],
+      })
+      let why = ""
+      child.stderr.on("data", (text) => (why += text))
+      child.stdin.on("error", () => {})
+      child.on("error", () => resolve())
+      child.on("close", (status) => (status === 2 ? reject(new Error(why.trim())) : resolve()))
+      child.stdin.end(JSON.stringify({ hook, input, output, parent: parents[id], directory }))
+    })
+  const told = (hook) => (input, output) => tell(hook, input, output)
+  return {
+    event: async ({ event }) => {
+      const { sessionID, info } = event.properties ?? {}
+      if (event.type === "session.created" && info?.parentID) parents[info.id] = info.parentID
+      if (event.type === "session.created") await tell(event.type, { sessionID: info.id })
+      if (event.type === "session.idle") await tell(event.type, { sessionID })
+    },
+    "chat.message": told("chat.message"),
+    "tool.execute.before": told("tool.execute.before"),
+    "tool.execute.after": told("tool.execute.after"),
+    "shell.env": async (input, output) => {
+      const { sessionID } = input
+      if (sessionID) output.env.OPENCODE_SESSION_ID = parents[sessionID] ?? sessionID
+    },
+    dispose: async () => {
+      for (const sessionID of seen) await tell("dispose", { sessionID })
+    },
+  }
+}
+"""
+_SCRIPT = """\
+#!/bin/sh
+# %(marker)s
+%(own)scommand -v gitcp-hook >/dev/null 2>&1 || exit 0
+exec gitcp-hook %(agent)s %(event)s
+"""
+_OWN = """\
+py=%s entry=%s
+if [ -x "$py" ] && [ -f "$entry" ]; then exec "$py" -I -S "$entry" %s %s; fi
+"""
+
+
+def files(adapter: ModuleType, path: str, baked: tuple[str, str] | None) -> dict[str, bytes]:
+    """path -> text of each file that makes a client run our hooks.
+
+    path: what the adapter's settings_paths gives.  baked: interpreter and entry, absolute; None
+    for files that other people get too.
+    """
+    if adapter.FORM == "plugin":
+        own = [baked[0], "-I", "-S", baked[1]] if baked else []
+        return {path: (_PLUGIN % {"marker": MARKER, "own": json.dumps(own)}).encode()}
+    return {os.path.join(path, name): _script(adapter, name, baked) for name, *_ in adapter.HOOKS}
+
+
+def _script(adapter: ModuleType, event: str, baked: tuple[str, str] | None) -> bytes:
+    from shlex import quote
+
+    own = _OWN % (*map(quote, baked), adapter.NAME, event) if baked else ""
+    told = {"marker": MARKER, "own": own, "agent": adapter.NAME, "event": event}
+    return (_SCRIPT % told).encode("utf-8", "surrogateescape")
+
+
+def is_ours(data: bytes) -> bool:
+    """Whether a file is one of these."""
+    return MARKER.encode() in b"".join(data.splitlines(keepends=True)[:2])

@@ -1,0 +1,150 @@
+"""opencode: a plugin of ours that pipes what it is told to gitcp-hook, and waits for it.
+
+The payload is {hook, input, output, parent, directory}: what opencode gave the plugin, and the
+session that started this one, which makes this one a subagent.  Conversations are in a database;
+before it is read a session's new messages are copied from there to a file of the repository.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.agents import payload
+from gitcp.core.git import ids
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.agents.payload import Event, Tool
+    from gitcp.core.transcript.transcript_scan import Scan
+
+NAME = "opencode"
+AGENT_TYPE = "OpenCode"
+PROGRAM = "opencode"
+SESSION_ENV = ("OPENCODE_SESSION_ID",)  # the plugin sets it
+ANSWERS = "text"  # gitcp.agents.replies
+FORM = "plugin"  # gitcp.agents.install.own_files
+TRUST = ""
+KINDS = {
+    **dict.fromkeys("write edit multiedit patch apply_patch".split(), "write"),
+    "bash": "shell",
+    "task": "task",
+    "todowrite": "todo",
+    **dict.fromkeys(
+        """read glob grep list ls webfetch websearch codesearch todoread question skill
+        plan_enter plan_exit lsp invalid""".split(),
+        "read",
+    ),
+}
+EVENTS = {
+    "session.created": "session-start",
+    "chat.message": "turn-start",
+    "tool.execute.before": "tool-start",
+    "tool.execute.after": "tool-end",
+    "session.idle": "turn-end",
+    "dispose": "session-end",
+}
+HOOKS = tuple((name, None, None) for name in EVENTS)
+
+
+def settings_paths(home: str, top: str) -> dict[str, str]:
+    """Where the plugin can lie: for all users of the repository, for the person."""
+    config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    return {
+        "shared": os.path.join(top, ".opencode", "plugins", "gitcp.js"),
+        "user": os.path.join(config, "opencode", "plugins", "gitcp.js"),
+    }
+
+
+def event(name: str, given: dict[str, Any]) -> Event:
+    """The record of a hook call; InputError names a field that cannot be right."""
+    ours, parent = EVENTS.get(name), given.get("parent")
+    told, output = payload.mapping(given, "input"), payload.mapping(given, "output")
+    if ours is None or (parent is not None and ours not in ("tool-start", "tool-end")):
+        return payload.unknown(NAME)
+    session = told.get("sessionID")
+    common = {
+        "session_id": session if parent is None else parent,
+        "agent_id": session if parent is not None else None,
+        "cwd": given.get("directory"),
+    }
+    if ours == "turn-start":
+        message = payload.mapping(output, "message")
+        common["turn_id"] = message.get("id")
+        parts = [p for p in payload.objects(output, "parts") if p.get("synthetic") is not True]
+        common["prompt"] = "\n\n".join(payload.words(part, "text") for part in parts)
+        common["model"] = payload.mapping(message, "model").get("modelID")
+    record = payload.event(NAME, ours, common)
+    if ours in ("tool-start", "tool-end"):
+        arguments = payload.mapping(output if ours == "tool-start" else told, "args")
+        tool = record["tool"] = _tool(told, arguments, record["cwd"])
+        if ours == "tool-end":
+            payload.say_output(tool, output.get("output"))
+            child = payload.mapping(output, "metadata").get("sessionId")
+            if tool["kind"] == "task" and child is not None:
+                tool["agent_id"] = ids.component(child, "sessionId")
+        record["event"] = _refined(ours, tool["kind"])
+    return record
+
+
+def _tool(told: dict[str, Any], arguments: dict[str, Any], cwd: str) -> Tool:
+    call = {
+        "tool_name": told.get("tool"),
+        "tool_input": arguments,
+        "tool_use_id": told.get("callID"),
+    }
+    tool = payload.tool(call, KINDS, cwd)
+    if tool["kind"] == "write":
+        from gitcp.core.transcript import opencode
+
+        written = opencode.written(tool["name"], arguments)
+        tool["input_paths"] = [payload.path(path, cwd, "filePath") for path in written]
+    return tool
+
+
+def _refined(ours: str, kind: str) -> str:
+    if kind == "task":
+        return "subagent-start" if ours == "tool-start" else "subagent-end"
+    return "todo" if kind == "todo" and ours == "tool-end" else ours
+
+
+def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+    """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
+    from gitcp.core.transcript import opencode
+
+    return opencode.scan(data, start, previous)
+
+
+def session_dir(home: str, cwd: str) -> str:
+    """The folder of the client's database."""
+    data = os.environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+    return os.path.join(data, "opencode")
+
+
+def export(record: Event, folder: str) -> None:
+    """Copy the session's new messages to folder, and name that file as its transcript."""
+    from gitcp.agents import opencode_export
+
+    home = os.path.expanduser("~")
+    database = os.path.join(session_dir(home, ""), "opencode.db")
+    agent = record.get("tool", {}).get("agent_id")
+    if agent and record["event"] == "subagent-end":
+        path = subagent_transcript(os.path.join(folder, "x"), agent)
+        if opencode_export.append(database, agent, path):
+            record["agent_transcript_path"] = path
+    path = os.path.join(folder, ids.session_id(record["session_id"]) + ".jsonl")
+    done = record["event"] in ("turn-end", "session-end")
+    if opencode_export.append(database, record["session_id"], path, done) or os.path.exists(path):
+        record["transcript_path"] = path
+
+
+def subagent_transcript(transcript_path: str, agent_id: str) -> str:
+    """Where the transcript of a subagent is, given its session's; it need not be there."""
+    name = ids.component(agent_id, "agent_id") + ".jsonl"
+    return os.path.join(os.path.dirname(transcript_path), name)
+
+
+def resume_command(session_id: str) -> str:
+    """What the person types to go on with a session."""
+    return f"opencode --session {session_id}"

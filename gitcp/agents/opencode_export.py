@@ -1,0 +1,105 @@
+"""Messages of an opencode session, from its database to a file that only grows.
+
+The database is opened to read and never waited for: locked or of another shape, nothing is
+copied, and a later event does it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from sqlite3 import Connection
+    from typing import Any
+
+_MESSAGES = "SELECT id, data FROM message WHERE session_id = ? AND id > ? ORDER BY id"
+_PARTS = "SELECT id, message_id, data FROM part WHERE session_id = ? AND message_id > ? ORDER BY id"
+
+
+def append(database: str, session_id: str, path: str, done: bool = True) -> bool:
+    """Add to the file at path the messages it has not; whether the session was found.
+
+    An answer that is still being written is left for later, unless done says that nothing
+    more will come.
+    """
+    import sqlite3
+    from urllib.parse import quote
+
+    if not os.path.exists(database):
+        return False
+    try:
+        db = sqlite3.connect(f"file:{quote(database)}?mode=ro", uri=True, timeout=0.2)
+    except sqlite3.Error:
+        return False
+    try:
+        last, lines = _last(path), []
+        if last is None:
+            lines.append({"info": _session(db, session_id)})
+        messages = list(_messages(db, session_id, last or ""))
+        if messages and not done and not _complete(messages[-1]["info"]):
+            messages.pop()
+        _write(path, [*lines, *messages])
+    except (sqlite3.Error, LookupError, ValueError):
+        return False
+    finally:
+        db.close()
+    return True
+
+
+def _session(db: Connection, session_id: str) -> dict[str, Any]:
+    """The session's row, in the names of an export; LookupError when there is none."""
+    import sqlite3
+
+    db.row_factory = sqlite3.Row
+    row = db.execute("SELECT * FROM session WHERE id = ?", (session_id,)).fetchone()
+    if row is None:
+        raise LookupError(session_id)
+    names = {"project_id": "projectID", "parent_id": "parentID", "directory": "directory"}
+    names |= {key: key for key in ("id", "slug", "title", "version", "path", "agent")}
+    known = {ours: row[key] for key, ours in names.items() if key in row.keys()}  # noqa: SIM118
+    time = {"created": row["time_created"], "updated": row["time_updated"]}
+    return {**{key: value for key, value in known.items() if value is not None}, "time": time}
+
+
+def _messages(db: Connection, session_id: str, after: str) -> Iterator[dict[str, Any]]:
+    parts: dict[str, list[dict[str, Any]]] = {}
+    for key, message, data in db.execute(_PARTS, (session_id, after)):
+        whole = {**json.loads(data), "id": key, "sessionID": session_id, "messageID": message}
+        parts.setdefault(message, []).append(whole)
+    for key, data in db.execute(_MESSAGES, (session_id, after)):
+        info = {**json.loads(data), "id": key, "sessionID": session_id}
+        info.pop("summary", None)  # worked out later, from the client's own snapshots
+        yield {"info": info, "parts": parts.get(key, [])}
+
+
+def _complete(info: dict[str, Any]) -> bool:
+    return info.get("role") == "user" or bool(info.get("time", {}).get("completed"))
+
+
+def _last(path: str) -> str | None:
+    """The id of the file's last message, "" when it has none yet; None without a file.
+
+    A last line that was cut short by a kill is taken away.
+    """
+    try:
+        with open(path, "rb+") as f:
+            data = f.read()
+            whole = data[: data.rfind(b"\n") + 1]
+            f.truncate(len(whole))
+    except FileNotFoundError:
+        return None
+    if not whole:
+        return None
+    info = json.loads(whole[whole[:-1].rfind(b"\n") + 1 :])["info"]
+    return str(info["id"]) if "role" in info else ""
+
+
+def _write(path: str, entries: list[dict[str, Any]]) -> None:
+    if entries:
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        lines = "".join(json.dumps(entry, separators=(",", ":")) + "\n" for entry in entries)
+        with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "wb", 0) as f:
+            f.write(lines.encode())

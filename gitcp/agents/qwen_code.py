@@ -1,0 +1,117 @@
+"""Qwen Code: hooks as Claude Code's, tools as Gemini CLI's.
+
+Headless it has no session start and no end; after each tool's result it submits an empty
+prompt, which is no turn.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.agents import claude_code, payload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.agents.payload import Event
+    from gitcp.core.transcript.transcript_scan import Scan
+
+NAME = "qwen-code"
+AGENT_TYPE = "Qwen Code"
+PROGRAM = "qwen"
+SESSION_ENV = ()  # its shell has QWEN_CODE=1 and no session
+ANSWERS = "permission"  # gitcp.agents.replies
+FORM = "nested"  # gitcp.agents.install.settings
+TRUST = ""
+KINDS = {
+    **dict.fromkeys("write_file edit replace notebook_edit".split(), "write"),
+    "run_shell_command": "shell",
+    **dict.fromkeys("task agent".split(), "task"),
+    "todo_write": "todo",
+    **dict.fromkeys(
+        """read_file read_many_files list_directory glob grep_search search_file_content
+        web_fetch web_search google_web_search ask_user_question enter_plan_mode exit_plan_mode
+        skill tool_search lsp""".split(),
+        "read",
+    ),
+}
+EVENTS = claude_code.EVENTS
+_START = payload.all_but(KINDS, "read", "todo")
+_END = payload.all_but(KINDS, "read")
+# (client's event, matcher or None, milliseconds or None)
+HOOKS = (
+    ("SessionStart", None, None),
+    ("UserPromptSubmit", None, None),
+    ("PreToolUse", _START, None),
+    ("PostToolUse", _END, None),
+    ("PostToolUseFailure", _START, None),
+    ("SubagentStart", None, None),
+    ("SubagentStop", None, None),
+    ("Stop", None, None),
+    ("PreCompact", None, None),
+    ("SessionEnd", None, None),
+)
+_PATHS = ("file_path", "path", "notebook_path")
+
+
+def settings_paths(home: str, top: str) -> dict[str, str]:
+    """Where hooks can be installed: for all users of the repository, for the person."""
+    return {
+        "shared": os.path.join(top, ".qwen", "settings.json"),
+        "user": os.path.join(home, ".qwen", "settings.json"),
+    }
+
+
+def event(name: str, given: dict[str, Any]) -> Event:
+    """The record of a hook call; InputError names a field that cannot be right."""
+    ours = EVENTS.get(name)
+    if ours is None or name == "PostToolBatch":
+        return payload.unknown(NAME)
+    if ours == "turn-start" and (given.get("agent_id") is not None or not given.get("prompt")):
+        return payload.unknown(NAME)
+    record = payload.event(NAME, ours, given)
+    path = record.get("transcript_path", "")
+    if path and not path.endswith(".jsonl"):  # the folder of all transcripts
+        record["transcript_path"] = os.path.join(path, record["session_id"] + ".jsonl")
+    if ours in ("tool-start", "tool-end"):
+        tool = record["tool"] = payload.tool(given, KINDS, record["cwd"])
+        if tool["kind"] == "write":
+            named = payload.mapping(given, "tool_input")
+            tool["input_paths"] = payload.paths(named, _PATHS, record["cwd"])
+        response = given.get("tool_response")
+        if isinstance(response, dict):
+            payload.say_output(tool, response.get("returnDisplay") or response.get("llmContent"))
+            tool["failed"] = bool(response.get("error"))
+        tool["failed"] = tool["failed"] or name == "PostToolUseFailure"
+        record["event"] = _refined(ours, tool["kind"], tool["failed"])
+    return record
+
+
+def _refined(ours: str, kind: str, failed: bool) -> str:
+    if kind == "task":
+        return "subagent-start" if ours == "tool-start" else "subagent-end"
+    return "todo" if kind == "todo" and ours == "tool-end" and not failed else ours
+
+
+def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+    """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
+    from gitcp.core.transcript import qwen
+
+    return qwen.scan(data, start, previous)
+
+
+def session_dir(home: str, cwd: str) -> str:
+    """The folder of the transcripts of sessions started in cwd; each is `<session id>.jsonl`."""
+    project = "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd)
+    return os.path.join(home, ".qwen", "projects", project, "chats")
+
+
+def subagent_transcript(transcript_path: str, agent_id: str) -> str | None:
+    """Nothing: subagents of this client keep no transcript of their own."""
+    return None
+
+
+def resume_command(session_id: str) -> str:
+    """What the person types to go on with a session."""
+    return f"qwen --resume {session_id}"

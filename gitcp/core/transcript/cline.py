@@ -1,0 +1,65 @@
+"""Reading a transcript of Cline: one JSON document of messages, written anew each time."""
+
+from __future__ import annotations
+
+from gitcp.core.transcript import apply_patch, facts, tokens, transcript_scan
+from gitcp.core.transcript.facts import mapping, objects
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from gitcp.core.transcript.facts import Fact
+    from gitcp.core.transcript.transcript_scan import Scan
+
+WRITES = ("editor", "write_to_file", "replace_in_file")
+_path = facts.path_under("path", "file_path")
+
+
+def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+    """Read data, always the whole (its bytes is 0, previous is not needed); see Scan."""
+    return facts.document(messages(transcript_scan.load(data) or {}), of, written, start)
+
+
+def messages(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The messages of the document, in order."""
+    return objects(document.get("messages"))
+
+
+def of(entry: dict[str, Any]) -> Iterator[Fact]:
+    """What a message says (gitcp.core.transcript.facts)."""
+    role = entry.get("role")
+    for block in objects(entry.get("content")):
+        kind = block.get("type")
+        if kind == "text" and role == "user":
+            yield "prompt", _typed(str(block.get("text") or ""))
+        elif kind == "text":
+            yield "said", str(block.get("text") or "")
+        elif kind == "tool_use":
+            yield "call", str(block.get("id")), str(block.get("name")), mapping(block.get("input"))
+        elif kind == "tool_result":
+            yield "answer", str(block.get("tool_use_id")), block.get("is_error") is True
+    if isinstance(entry.get("metrics"), dict):
+        yield "usage", str(entry.get("id")), _usage(entry["metrics"])
+
+
+def written(name: str, given: dict[str, Any]) -> list[str]:
+    """The paths that a call of the tool name with this input writes, as it named them."""
+    if name == "apply_patch":
+        return apply_patch.paths("\n".join(v for v in given.values() if isinstance(v, str)))
+    return _path(given) if name in WRITES else []
+
+
+def _typed(text: str) -> str:
+    """A prompt without the element its client puts around it."""
+    head, _, rest = text.partition(">")
+    inner, end, _ = rest.rpartition("</user_input>")
+    return inner if head.startswith("<user_input") and end else text
+
+
+def _usage(given: dict[str, Any]) -> tokens.Usage:
+    """inputTokens holds what came from the cache and went into it."""
+    names = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
+    whole, write, read, output = (tokens.count(given.get(name)) for name in names)
+    return tokens.usage(max(0, whole - write - read), write, read, output, 1)

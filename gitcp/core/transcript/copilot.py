@@ -1,0 +1,54 @@
+"""Reading a transcript of Copilot CLI: JSON lines of {type, data, id, timestamp}."""
+
+from __future__ import annotations
+
+from gitcp.core.transcript import apply_patch, facts, tokens
+from gitcp.core.transcript.facts import mapping, objects
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from gitcp.core.transcript.facts import Fact
+    from gitcp.core.transcript.transcript_scan import Scan
+
+WRITES = ("create", "edit", "str_replace_editor")
+_path = facts.path_under("path", "file_path")
+
+
+def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+    """Read data (what follows previous["bytes"] when previous is given); see Scan."""
+    return facts.scan(data, of, written, start, previous)
+
+
+def of(entry: dict[str, Any]) -> Iterator[Fact]:
+    """What a line says (gitcp.core.transcript.facts).  A subagent's lines name it."""
+    kind, data = entry.get("type"), mapping(entry.get("data"))
+    if kind == "user.message" and not entry.get("agentId"):
+        yield "prompt", str(data.get("content") or "")
+    elif kind == "assistant.message":
+        if data.get("content"):
+            yield "said", str(data["content"])
+        for call in objects(data.get("toolRequests")):
+            given = call.get("arguments")
+            given = {"patch": given} if isinstance(given, str) else mapping(given)
+            yield "call", str(call.get("toolCallId")), str(call.get("name")), given
+    elif kind == "tool.execution_complete":
+        yield "answer", str(data.get("toolCallId")), data.get("success") is not True
+    elif kind == "session.usage_record":
+        yield "usage", str(entry.get("id")), _usage(mapping(data.get("usage")))
+
+
+def written(name: str, given: dict[str, Any]) -> list[str]:
+    """The paths that a call of the tool name with this input writes, as it named them."""
+    if name == "apply_patch":
+        return apply_patch.paths(str(given.get("patch") or given.get("input") or ""))
+    return _path(given) if name in WRITES else []
+
+
+def _usage(given: dict[str, Any]) -> tokens.Usage:
+    """inputTokens holds what came from the cache and went into it."""
+    names = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
+    whole, write, read, output = (tokens.count(given.get(name)) for name in names)
+    return tokens.usage(max(0, whole - write - read), write, read, output, 1)

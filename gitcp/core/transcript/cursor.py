@@ -1,0 +1,51 @@
+"""Reading a transcript of Cursor: JSON lines of {role, message: {content}}.
+
+Documented by its users only; what a line does not say is passed over.  It tells no tokens.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.transcript import facts
+from gitcp.core.transcript.facts import mapping, objects
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from gitcp.core.transcript.facts import Fact
+    from gitcp.core.transcript.transcript_scan import Scan
+
+WRITES = ("Write", "Edit", "StrReplace", "MultiEdit", "EditNotebook", "Delete")
+_path = facts.path_under("file_path", "path", "target_file")
+
+
+def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+    """Read data (what follows previous["bytes"] when previous is given); see Scan."""
+    return facts.scan(data, of, written, start, previous)
+
+
+def of(entry: dict[str, Any]) -> Iterator[Fact]:
+    """What a line says (gitcp.core.transcript.facts)."""
+    content = mapping(entry.get("message")).get("content")
+    if entry.get("role") == "user":
+        yield "prompt", _typed(facts.texts(content))
+    elif entry.get("role") == "assistant":
+        for block in objects(content):
+            if block.get("type") == "tool_use":
+                key, name = str(block.get("id") or block)[:200], str(block.get("name"))
+                yield "call", key, name, mapping(block.get("input"))
+            elif isinstance(block.get("text"), str):
+                yield "said", block["text"]
+
+
+def written(name: str, given: dict[str, Any]) -> list[str]:
+    """The paths that a call of the tool name with this input writes, as it named them."""
+    return _path(given) if name in WRITES else []
+
+
+def _typed(text: str) -> str:
+    """The person's part of a prompt, which its client puts into an element."""
+    _, begun, rest = text.partition("<user_query>")
+    inner, ended, _ = rest.partition("</user_query>")
+    return inner if begun and ended else text

@@ -1,0 +1,142 @@
+"""Reading a transcript through what each of its entries says, in one set of words.
+
+A client's module gives a function `facts(entry) -> Iterator[Fact]`; a fact is one of
+
+    ("prompt", text)                    the person's
+    ("said", text)                      the agent's
+    ("call", id, name, input)           of a tool
+    ("answer", id, failed)              what came of a call
+    ("usage", key, Usage)               of one answer of the model; the same key again replaces it
+    ("agent", id)                       a subagent that was started
+    ("at", id)                          the entry's, where it is not its `id` or `uuid`
+"""
+
+from __future__ import annotations
+
+from gitcp.core.message import prompts
+from gitcp.core.transcript import tokens, transcript_scan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+    from gitcp.core.transcript.transcript_scan import Scan
+
+    Fact = tuple[Any, ...]
+    Facts = Callable[[dict[str, Any]], Iterator[Fact]]
+    Written = Callable[[str, dict[str, Any]], list[str]]  # tool's name and input -> paths
+
+_RECENT = 8  # answers of the model whose usage may still be given again
+
+
+def scan(
+    data: bytes, facts: Facts, written: Written, start: int = 0, previous: Scan | None = None
+) -> Scan:
+    """Read lines of JSON (what follows previous["bytes"] when previous is given); see Scan."""
+    lines, used = transcript_scan.split(data)
+    reader = _Reader(transcript_scan.begin(previous), facts, written, start)
+    for line in lines:
+        if line and not line.isspace():
+            entry = transcript_scan.load(line)
+            reader.found["skipped"] += entry is None
+            reader.entry(entry or {})
+    found = reader.end()
+    found["bytes"] += used
+    return found
+
+
+def document(entries: Iterable[dict[str, Any]], facts: Facts, written: Written, start: int) -> Scan:
+    """Read the entries of a transcript that is one document, always the whole of it."""
+    reader = _Reader(transcript_scan.begin(), facts, written, start)
+    for entry in entries:
+        reader.entry(entry)
+    return reader.end()
+
+
+class _Reader:
+    """The state of one scan: writes without an answer yet, and usages that may come again."""
+
+    def __init__(self, found: Scan, facts: Facts, written: Written, start: int) -> None:
+        self.found, self.facts, self.written, self.start = found, facts, written, start
+        carry = found["carry"]
+        self.pending: dict[str, list[str]] = dict(carry.get("pending", {}))
+        self.spent: dict[str, Any] = dict(carry.get("spent", {}))
+        waiting = {path for paths in self.pending.values() for path in paths}
+        self.done = [path for path in found["written"] if path not in waiting]
+
+    def entry(self, entry: dict[str, Any]) -> None:
+        for kind, *fact in self.facts(entry):
+            getattr(self, kind)(*fact)
+        self.found["items"] += 1
+        for key in ("id", "uuid"):
+            if isinstance(entry.get(key), str) and entry[key]:
+                self.found["last_identifier"] = entry[key]
+        if isinstance(entry.get("timestamp"), str):
+            self.found["last_timestamp"] = entry["timestamp"]
+
+    def prompt(self, text: str) -> None:
+        text = prompts.clean(text)
+        if text and self.found["items"] >= self.start and not prompts.is_notification(text):
+            self.found["prompts"].append(text)
+
+    def said(self, text: str) -> None:
+        """Nothing that is counted."""
+
+    def call(self, key: str, name: str, given: dict[str, Any]) -> None:
+        if self.found["items"] >= self.start and (paths := self.written(name, given)):
+            self.pending[key] = paths
+
+    def answer(self, key: str, failed: bool) -> None:
+        paths = self.pending.pop(key, [])
+        if not failed:
+            self.done = transcript_scan.unique(self.done, paths)
+
+    def usage(self, key: str, given: tokens.Usage) -> None:
+        before = self.spent.pop(key, None)
+        self.spent[key] = given
+        have = self.found["usage"]
+        self.found["usage"] = tokens.add(tokens.subtract(have, before) if before else have, given)
+
+    def agent(self, key: str) -> None:
+        if key not in self.found["subagents"]:
+            self.found["subagents"].append(key)
+
+    def at(self, key: str) -> None:
+        self.found["last_identifier"] = key or self.found["last_identifier"]
+
+    def end(self) -> Scan:
+        """A write without an answer yet counts: the client may be dead, the file written."""
+        waiting = [path for paths in self.pending.values() for path in paths]
+        self.found["written"] = transcript_scan.unique(self.done, waiting)
+        recent = dict(list(self.spent.items())[-_RECENT:])
+        self.found["carry"] = {"pending": self.pending, "spent": recent}
+        return self.found
+
+
+def path_under(*keys: str) -> Callable[[dict[str, Any]], list[str]]:
+    """What takes the first path that stands under one of keys out of a tool's input."""
+
+    def paths(given: dict[str, Any]) -> list[str]:
+        found = (given.get(key) for key in keys)
+        return next(([path] for path in found if isinstance(path, str) and path), [])
+
+    return paths
+
+
+def texts(parts: object) -> str:
+    """The texts of a message's parts, joined; of a bare text, itself."""
+    if isinstance(parts, str):
+        return parts
+    given = [part.get("text") for part in objects(parts)]
+    return "\n\n".join(text for text in given if isinstance(text, str))
+
+
+def objects(value: object) -> list[dict[str, Any]]:
+    """The objects in a list; none when it is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """An object, or an empty one in place of anything else."""
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,66 @@
+"""Reading a transcript of opencode, as gitcp takes it out of the client's database.
+
+The first line is {"info"} of the session, each other one a message {"info", "parts"}: joined to
+{"info", "messages"} they are what `opencode import` reads.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.transcript import apply_patch, facts, tokens
+from gitcp.core.transcript.facts import mapping, objects
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from gitcp.core.transcript.facts import Fact
+    from gitcp.core.transcript.transcript_scan import Scan
+
+WRITES = ("write", "edit", "multiedit", "patch")
+_path = facts.path_under("filePath")
+
+
+def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+    """Read data (what follows previous["bytes"] when previous is given); see Scan."""
+    return facts.scan(data, of, written, start, previous)
+
+
+def of(entry: dict[str, Any]) -> Iterator[Fact]:
+    """What a line says (gitcp.core.transcript.facts)."""
+    info, parts = mapping(entry.get("info")), objects(entry.get("parts"))
+    if "role" in info:
+        yield "at", str(info.get("id") or "")
+    if info.get("role") == "user":
+        yield "prompt", facts.texts([p for p in parts if p.get("synthetic") is not True])
+    elif info.get("role") == "assistant":
+        for part in parts:
+            yield from _part(part)
+        yield "usage", str(info.get("id")), _usage(mapping(info.get("tokens")))
+
+
+def _part(part: dict[str, Any]) -> Iterator[Fact]:
+    if part.get("type") == "text" and part.get("text"):
+        yield "said", str(part["text"])
+    elif part.get("type") == "tool":
+        key, state = str(part.get("callID")), mapping(part.get("state"))
+        yield "call", key, str(part.get("tool")), mapping(state.get("input"))
+        if state.get("status") in ("completed", "error"):
+            yield "answer", key, state["status"] == "error"
+        child = mapping(state.get("metadata")).get("sessionId")
+        if part.get("tool") == "task" and isinstance(child, str):
+            yield "agent", child
+
+
+def written(name: str, given: dict[str, Any]) -> list[str]:
+    """The paths that a call of the tool name with this input writes, as it named them."""
+    if name == "apply_patch":
+        return apply_patch.paths(str(given.get("patchText") or ""))
+    return _path(given) if name in WRITES else []
+
+
+def _usage(given: dict[str, Any]) -> tokens.Usage:
+    cache = mapping(given.get("cache"))
+    counts = (given.get("input"), cache.get("write"), cache.get("read"), given.get("output"))
+    fresh, write, read, output = map(tokens.count, counts)
+    return tokens.usage(fresh, write, read, output, 1)

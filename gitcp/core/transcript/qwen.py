@@ -1,0 +1,58 @@
+"""Reading a transcript of Qwen Code: JSON lines as Claude Code's, messages as Gemini's."""
+
+from __future__ import annotations
+
+from gitcp.core.transcript import facts, tokens
+from gitcp.core.transcript.facts import mapping, objects
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from gitcp.core.transcript.facts import Fact
+    from gitcp.core.transcript.transcript_scan import Scan
+
+WRITES = ("write_file", "edit", "replace")
+_path = facts.path_under("file_path", "path")
+
+
+def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+    """Read data (what follows previous["bytes"] when previous is given); see Scan."""
+    return facts.scan(data, of, written, start, previous)
+
+
+def of(entry: dict[str, Any]) -> Iterator[Fact]:
+    """What a line says (gitcp.core.transcript.facts)."""
+    kind, parts = entry.get("type"), objects(mapping(entry.get("message")).get("parts"))
+    if kind == "user":
+        yield "prompt", facts.texts(parts)
+    elif kind == "assistant":
+        for part in parts:
+            call = mapping(part.get("functionCall"))
+            if call:
+                yield "call", str(call.get("id")), str(call.get("name")), mapping(call.get("args"))
+            elif isinstance(part.get("text"), str) and part.get("thought") is not True:
+                yield "said", part["text"]
+        if isinstance(entry.get("usageMetadata"), dict):
+            yield "usage", str(entry.get("uuid")), _usage(entry["usageMetadata"])
+    elif kind == "tool_result":
+        for part in parts:
+            answer = mapping(part.get("functionResponse"))
+            yield (
+                "answer",
+                str(answer.get("id")),
+                bool(mapping(answer.get("response")).get("error")),
+            )
+
+
+def written(name: str, given: dict[str, Any]) -> list[str]:
+    """The paths that a call of the tool name with this input writes, as it named them."""
+    return _path(given) if name in WRITES else []
+
+
+def _usage(given: dict[str, Any]) -> tokens.Usage:
+    """The prompt's tokens hold those that came from the cache."""
+    names = ("promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount")
+    whole, read, output = (tokens.count(given.get(name)) for name in names)
+    return tokens.usage(max(0, whole - read), 0, read, output, 1)

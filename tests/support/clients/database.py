@@ -1,0 +1,27 @@
+"""opencode's database as it was at a moment of a recording."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+
+def fill(rows: str, home: Path, time: float) -> None:
+    """Write the database of home with the rows that were there at time (seconds)."""
+    path = home / ".local" / "share" / "opencode" / "opencode.db"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    with sqlite3.connect(path) as db:
+        known: dict[str, list[str]] = {}
+        for line in rows.splitlines():
+            row = json.loads(line)
+            table = row.pop("table")
+            if table not in known:
+                known[table] = list(row)
+                db.execute(f"CREATE TABLE {table} ({', '.join(row)})")
+            if row["time_created"] <= time:
+                marks = ", ".join("?" * len(row))
+                values = [row.get(column) for column in known[table]]
+                db.execute(f"INSERT INTO {table} VALUES ({marks})", values)
+    db.close()
