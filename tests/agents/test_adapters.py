@@ -13,6 +13,7 @@ from gitcp.agents import claude_code, codex, gemini_cli, replies
 from gitcp.core.transcript import claude, gemini
 from gitcp.errors import InputError
 from tests.support.clients.matchers import matches
+from tests.support.paths import TOP
 
 COMMON = {"session_id": "s1", "cwd": "/repo"}
 PATCH = "*** Begin Patch\n*** Update File: a b.txt\n*** Move to: sub/../c.txt\n*** End Patch\n"
@@ -29,12 +30,21 @@ def test_an_adapter_is_found_by_its_name_and_by_the_agent_type_in_stored_data() 
         assert agents.adapter(found.AGENT_TYPE) is found
 
 
+def test_the_manual_lists_every_agent_with_where_its_hooks_lie() -> None:
+    page = (TOP / "man" / "gitcp-enable.1").read_text().partition(".Ss Hooks of the agent")[2]
+    items = page.partition(".El")[0].split(".It Cm ")[1:]
+    assert [item.split()[0] for item in items] == list(agents.NAMES)
+    for item in items:
+        paths = agents.adapter(item.split()[0]).settings_paths("/h", "")
+        assert f".Pa {paths['shared'][1:]}" in item
+
+
 def test_an_unknown_agent_is_refused_with_those_that_are_known() -> None:
     with pytest.raises(InputError, match="'aider'; known are claude-code, gemini-cli, codex"):
         agents.adapter("aider")
 
 
-@pytest.mark.parametrize("name", agents.NAMES)
+@pytest.mark.parametrize("name", sorted(set(agents.NAMES) - {"opencode", "cline"}))
 def test_the_hooks_of_every_tool_that_may_write_are_installed_and_of_no_other(name: str) -> None:
     client = agents.adapter(name)
     for event, matcher, _ in client.HOOKS:
@@ -228,17 +238,34 @@ def test_a_notification_names_the_tasks_that_ended_and_a_stop_those_that_go_on()
 
 def test_a_refusal_is_in_the_words_each_client_understands() -> None:
     why = "no: it is taken"
-    for name in agents.NAMES:
+    permission = {"permissionDecision": "deny", "permissionDecisionReason": why}
+    nested = {"hookSpecificOutput": {"hookEventName": "PreToolUse", **permission}}
+    answers = {
+        "claude-code": nested,
+        "codex": nested,
+        "qwen-code": nested,
+        "gemini-cli": {"decision": "deny", "reason": why},
+        "copilot": permission,
+        "cursor": {
+            "continue": False,
+            "permission": "deny",
+            "user_message": why,
+            "agent_message": why,
+        },
+        "cline": {"cancel": True, "errorMessage": why},
+        "opencode": None,
+    }
+    assert set(answers) == set(agents.NAMES)
+    for name, answer in answers.items():
         out, err, status = replies.refuse(agents.adapter(name).ANSWERS, "tool-start", why)
-        assert (err, status) == (why + "\n", 2)
-        answer = json.loads(out)
-        if name == "gemini-cli":
-            assert answer == {"decision": "deny", "reason": why}
-        else:
-            decision = answer["hookSpecificOutput"]
-            assert decision["permissionDecision"] == "deny"
-            assert decision["permissionDecisionReason"] == why
+        assert (err, status) == (why + "\n", 0 if name == "cline" else 2)
+        assert (json.loads(out) if out else None) == answer
     assert replies.refuse("permission", "turn-start", why) == ("", why + "\n", 2)
+
+
+def test_a_message_reaches_the_person_only_through_clients_that_show_one() -> None:
+    shown = {name for name in agents.NAMES if replies.tell(agents.adapter(name).ANSWERS, "hi")}
+    assert shown == {"claude-code", "codex", "gemini-cli", "qwen-code"}
 
 
 @pytest.mark.parametrize(
@@ -315,6 +342,11 @@ def test_a_subagent_transcript_of_codex_is_found_by_its_id(tmp_path: Path) -> No
         ("claude-code", "claude -r s1"),
         ("gemini-cli", "gemini --resume s1"),
         ("codex", "codex resume s1"),
+        ("copilot", "copilot --resume=s1"),
+        ("opencode", "opencode --session s1"),
+        ("qwen-code", "qwen --resume s1"),
+        ("cline", "cline --id s1"),
+        ("cursor", "cursor-agent --resume s1"),
     ],
 )
 def test_a_session_is_resumed_by_the_clients_own_command(name: str, command: str) -> None:
@@ -330,4 +362,12 @@ def test_settings_are_looked_for_where_each_client_reads_them() -> None:
         },
         {"shared": "/r/.gemini/settings.json", "user": "/h/.gemini/settings.json"},
         {"shared": "/r/.codex/hooks.json", "user": "/h/.codex/hooks.json"},
+        {"shared": "/r/.github/hooks/gitcp.json", "user": "/h/.copilot/hooks/gitcp.json"},
+        {
+            "shared": "/r/.opencode/plugins/gitcp.js",
+            "user": "/h/.config/opencode/plugins/gitcp.js",
+        },
+        {"shared": "/r/.qwen/settings.json", "user": "/h/.qwen/settings.json"},
+        {"shared": "/r/.clinerules/hooks", "user": "/h/.cline/hooks"},
+        {"shared": "/r/.cursor/hooks.json", "user": "/h/.cursor/hooks.json"},
     ]

@@ -18,6 +18,7 @@ SIGNS = {
     "tool-end": ")",
     "subagent-start": "[",
     "subagent-end": "]",
+    "todo": "T",
     "turn-end": ".",
     "compact": "C",
     "session-end": "E",
@@ -37,14 +38,27 @@ SEQUENCES = [
     ("claude-code", "subagent", "SP[[[[()b(()b])]b]]bbb.E"),
     ("claude-code", "tui", "SP()b()b()b()b.ESP()b()bb()b.E"),
     ("claude-code", "tui-esc", "SP()b(P.E"),
+    ("cline", "basic", "P()."),
     ("codex", "basic", "SP()()().E"),
     ("codex", "deny-exit2", "SP((().E"),
     ("codex", "resume", "SP()()().ESP().E"),
     ("codex", "sigint", "SP()(E"),
     ("codex", "subagent", "SP[)[(()]).E"),
+    ("copilot", "basic-resume", "SP()()()().ESP().E"),
+    ("copilot", "claude-settings", "SP()()()().E"),
+    ("copilot", "fail-parallel", "SP((()))()()()()()().EN.E"),
+    ("copilot", "pascal-case", "SP()()()().E"),
+    ("copilot", "sigint", "SP.ESP()(E"),
+    ("copilot", "subagent", "SP[[()]].E"),
     ("gemini-cli", "basic", "SP()()()()()().E"),
     ("gemini-cli", "deny-exit2", "SP(()()()((.E"),
     ("gemini-cli", "resume", "SP()()()()()().ESP().E"),
+    ("opencode", "basic-resume", "SP()()()().EP().E"),
+    ("opencode", "fail-parallel", "SP((()))()(()()().E"),
+    ("opencode", "sigint", "SP.ESP()("),
+    ("opencode", "sigkill", "SP.ESP()("),
+    ("opencode", "subagent", "SP[()](T.E"),
+    ("qwen-code", "basic-resume", "P()()().P()."),
 ]
 
 
@@ -126,7 +140,7 @@ def test_a_tool_says_what_it_writes(agent: str, expected: list[Any]) -> None:
 
 
 def test_the_first_prompt_and_the_last_words_are_in_the_events() -> None:
-    for agent in agents.NAMES:
+    for agent in ("claude-code", "codex", "gemini-cli"):
         turn = [e for e in events(agent, "basic") if e["event"] in ("turn-start", "turn-end")]
         assert turn[0]["prompt"] == "Create hello.py and edit README"
         assert turn[1]["last_message"].endswith("All done: first prompt zq.")

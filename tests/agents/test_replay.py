@@ -10,7 +10,11 @@ import pytest
 
 from tests.support.replay import RECORDINGS, Replay, initial
 
-SCENARIOS = sorted(f"{p.parent.parent.name}/{p.parent.name}" for p in RECORDINGS.rglob("meta.json"))
+SCENARIOS = sorted(
+    f"{path.parent.parent.name}/{path.parent.name}"
+    for path in RECORDINGS.rglob("meta.json")
+    if "log" in json.loads(path.read_text())
+)
 
 
 def said(repo: Path, *args: str) -> list[str]:

@@ -65,6 +65,8 @@ class Replay:
         raises AssertionError with what it said.
         """
         transcripts = self.transcripts()
+        for path, text in self.meta.get("files", {}).items():
+            _write(path, [text])
         calls = []
         for number, (what, event) in enumerate(plan(self.events())):
             env = edits.environment(event["env"], self.home)

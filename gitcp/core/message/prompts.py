@@ -57,6 +57,11 @@ def ended_tasks(notification: str) -> list[dict[str, str]]:
     """What a notification tells of: id, tool_use_id and status of each task, "" where untold."""
     keys = {"id": "task-id", "tool_use_id": "tool-use-id", "status": "status"}
     parts = notification.split("<task-notification>")[1:]
+    if not parts:  # of Copilot CLI, in words
+        import re
+
+        named = re.findall(r"\(shellId: (\w+)\) has (\w+)", notification)
+        return [{"id": key, "tool_use_id": "", "status": status} for key, status in named]
     return [{key: _inside(part, tag) for key, tag in keys.items()} for part in parts]
 
 

@@ -35,11 +35,11 @@ def of(entry: dict[str, Any]) -> Iterator[Fact]:
         if kind == "text" and role == "user":
             yield "prompt", _typed(str(block.get("text") or ""))
         elif kind == "text":
-            yield "said", str(block.get("text") or "")
+            yield "reply", str(block.get("text") or "")
         elif kind == "tool_use":
             yield "call", str(block.get("id")), str(block.get("name")), mapping(block.get("input"))
         elif kind == "tool_result":
-            yield "answer", str(block.get("tool_use_id")), block.get("is_error") is True
+            yield "result", str(block.get("tool_use_id")), block.get("is_error") is True
     if isinstance(entry.get("metrics"), dict):
         yield "usage", str(entry.get("id")), _usage(entry["metrics"])
 

@@ -45,11 +45,11 @@ def entries(data: bytes, start: int = 0) -> Iterator[Entry]:
     of = _facts_of(first or {})
     if of is not None:
         loaded = map(transcript_scan.load, lines[start:])
-        yield from _said_in(of, (entry for entry in loaded if entry))
+        yield from _entries_of(of, (entry for entry in loaded if entry))
     elif (whole := first or transcript_scan.load(data)) and _of_cline(whole):
         from gitcp.core.transcript import cline
 
-        yield from _said_in(cline.of, cline.messages(whole)[start:])
+        yield from _entries_of(cline.of, cline.messages(whole)[start:])
     elif first is None and whole is not None:
         yield from _document([whole], start)
     elif first is not None and "projectHash" in first:
@@ -82,11 +82,11 @@ def _of_cline(document: dict[str, Any]) -> bool:
     return isinstance(first, dict) and "role" in first and "type" not in first
 
 
-def _said_in(of: Facts, given: Iterable[dict[str, Any]]) -> Iterator[Entry]:
+def _entries_of(of: Facts, given: Iterable[dict[str, Any]]) -> Iterator[Entry]:
     for kind, *fact in (fact for entry in given for fact in of(entry)):
         if kind == "prompt" and (text := _text("user", fact[0])):
             yield "User", text
-        elif kind == "said" and (text := _text("assistant", fact[0])):
+        elif kind == "reply" and (text := _text("assistant", fact[0])):
             yield "Assistant", text
         elif kind == "call":
             yield _call({"name": fact[1]}, fact[2])

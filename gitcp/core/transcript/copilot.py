@@ -29,13 +29,13 @@ def of(entry: dict[str, Any]) -> Iterator[Fact]:
         yield "prompt", str(data.get("content") or "")
     elif kind == "assistant.message":
         if data.get("content"):
-            yield "said", str(data["content"])
+            yield "reply", str(data["content"])
         for call in objects(data.get("toolRequests")):
             given = call.get("arguments")
             given = {"patch": given} if isinstance(given, str) else mapping(given)
             yield "call", str(call.get("toolCallId")), str(call.get("name")), given
     elif kind == "tool.execution_complete":
-        yield "answer", str(data.get("toolCallId")), data.get("success") is not True
+        yield "result", str(data.get("toolCallId")), data.get("success") is not True
     elif kind == "session.usage_record":
         yield "usage", str(entry.get("id")), _usage(mapping(data.get("usage")))
 

@@ -36,7 +36,7 @@ def of(entry: dict[str, Any]) -> Iterator[Fact]:
                 key, name = str(block.get("id") or block)[:200], str(block.get("name"))
                 yield "call", key, name, mapping(block.get("input"))
             elif isinstance(block.get("text"), str):
-                yield "said", block["text"]
+                yield "reply", block["text"]
 
 
 def written(name: str, given: dict[str, Any]) -> list[str]:

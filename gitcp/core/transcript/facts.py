@@ -3,9 +3,9 @@
 A client's module gives a function `facts(entry) -> Iterator[Fact]`; a fact is one of
 
     ("prompt", text)                    the person's
-    ("said", text)                      the agent's
+    ("reply", text)                     the agent's
     ("call", id, name, input)           of a tool
-    ("answer", id, failed)              what came of a call
+    ("result", id, failed)              what came of a call
     ("usage", key, Usage)               of one answer of the model; the same key again replaces it
     ("agent", id)                       a subagent that was started
     ("at", id)                          the entry's, where it is not its `id` or `uuid`
@@ -80,14 +80,14 @@ class _Reader:
         if text and self.found["items"] >= self.start and not prompts.is_notification(text):
             self.found["prompts"].append(text)
 
-    def said(self, text: str) -> None:
+    def reply(self, text: str) -> None:
         """Nothing that is counted."""
 
     def call(self, key: str, name: str, given: dict[str, Any]) -> None:
         if self.found["items"] >= self.start and (paths := self.written(name, given)):
             self.pending[key] = paths
 
-    def answer(self, key: str, failed: bool) -> None:
+    def result(self, key: str, failed: bool) -> None:
         paths = self.pending.pop(key, [])
         if not failed:
             self.done = transcript_scan.unique(self.done, paths)

@@ -41,12 +41,12 @@ def of(entry: dict[str, Any]) -> Iterator[Fact]:
 
 def _part(part: dict[str, Any]) -> Iterator[Fact]:
     if part.get("type") == "text" and part.get("text"):
-        yield "said", str(part["text"])
+        yield "reply", str(part["text"])
     elif part.get("type") == "tool":
         key, state = str(part.get("callID")), mapping(part.get("state"))
         yield "call", key, str(part.get("tool")), mapping(state.get("input"))
         if state.get("status") in ("completed", "error"):
-            yield "answer", key, state["status"] == "error"
+            yield "result", key, state["status"] == "error"
         child = mapping(state.get("metadata")).get("sessionId")
         if part.get("tool") == "task" and isinstance(child, str):
             yield "agent", child

@@ -33,14 +33,14 @@ def of(entry: dict[str, Any]) -> Iterator[Fact]:
             if call:
                 yield "call", str(call.get("id")), str(call.get("name")), mapping(call.get("args"))
             elif isinstance(part.get("text"), str) and part.get("thought") is not True:
-                yield "said", part["text"]
+                yield "reply", part["text"]
         if isinstance(entry.get("usageMetadata"), dict):
             yield "usage", str(entry.get("uuid")), _usage(entry["usageMetadata"])
     elif kind == "tool_result":
         for part in parts:
             answer = mapping(part.get("functionResponse"))
             yield (
-                "answer",
+                "result",
                 str(answer.get("id")),
                 bool(mapping(answer.get("response")).get("error")),
             )
