@@ -129,14 +129,14 @@ def _paths(arguments: dict[str, Any], cwd: str) -> list[str]:
     named = payload.paths(arguments, _PATHS, cwd)
     if named:
         return named
-    from gitcp.core.transcript import cline
+    from gitcp.core.transcript.clients import cline
 
     return [payload.path(p, cwd, "apply_patch") for p in cline.written("apply_patch", arguments)]
 
 
 def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
     """What a transcript, always the whole of it, says (core.transcript.transcript_scan.Scan)."""
-    from gitcp.core.transcript import cline
+    from gitcp.core.transcript.clients import cline
 
     return cline.scan(data, start, previous)
 

@@ -164,7 +164,7 @@ def _snake(key: str) -> str:
 
 def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
     """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
-    from gitcp.core.transcript import copilot
+    from gitcp.core.transcript.clients import copilot
 
     return copilot.scan(data, start, previous)
 

@@ -106,7 +106,7 @@ def _tool(name: str, given: dict[str, Any], cwd: str) -> Tool:
 
 def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
     """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
-    from gitcp.core.transcript import cursor
+    from gitcp.core.transcript.clients import cursor
 
     return cursor.scan(data, start, previous)
 

@@ -96,7 +96,7 @@ def _tool(told: dict[str, Any], arguments: dict[str, Any], cwd: str) -> Tool:
     }
     tool = payload.tool(call, KINDS, cwd)
     if tool["kind"] == "write":
-        from gitcp.core.transcript import opencode
+        from gitcp.core.transcript.clients import opencode
 
         written = opencode.written(tool["name"], arguments)
         tool["input_paths"] = [payload.path(path, cwd, "filePath") for path in written]
@@ -111,7 +111,7 @@ def _refined(ours: str, kind: str) -> str:
 
 def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
     """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
-    from gitcp.core.transcript import opencode
+    from gitcp.core.transcript.clients import opencode
 
     return opencode.scan(data, start, previous)
 

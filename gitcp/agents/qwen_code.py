@@ -96,7 +96,7 @@ def _refined(ours: str, kind: str, failed: bool) -> str:
 
 def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
     """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
-    from gitcp.core.transcript import qwen
+    from gitcp.core.transcript.clients import qwen
 
     return qwen.scan(data, start, previous)
 

@@ -36,7 +36,7 @@ def test_the_manual_lists_every_agent_with_where_its_hooks_lie() -> None:
     assert [item.split()[0] for item in items] == list(agents.NAMES)
     for item in items:
         paths = agents.adapter(item.split()[0]).settings_paths("/h", "")
-        assert f".Pa {paths['shared'][1:]}" in item
+        assert f".Pa {paths['shared']}" in item
 
 
 def test_an_unknown_agent_is_refused_with_those_that_are_known() -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from gitcp.core.transcript.facts import Facts
+    from gitcp.core.transcript.clients.facts import Facts
 
     Entry = tuple[str, str]  # "User", "Assistant" or "Tool", and the text
 
@@ -47,7 +47,7 @@ def entries(data: bytes, start: int = 0) -> Iterator[Entry]:
         loaded = map(transcript_scan.load, lines[start:])
         yield from _entries_of(of, (entry for entry in loaded if entry))
     elif (whole := first or transcript_scan.load(data)) and _of_cline(whole):
-        from gitcp.core.transcript import cline
+        from gitcp.core.transcript.clients import cline
 
         yield from _entries_of(cline.of, cline.messages(whole)[start:])
     elif first is None and whole is not None:
@@ -64,13 +64,13 @@ def _facts_of(first: dict[str, Any]) -> Facts | None:
     """How the lines after this one say what they say; None where they are read here."""
     message = first.get("message")
     if "data" in first and "." in str(first.get("type")):
-        from gitcp.core.transcript.copilot import of
+        from gitcp.core.transcript.clients.copilot import of
     elif isinstance(first.get("info"), dict):
-        from gitcp.core.transcript.opencode import of
+        from gitcp.core.transcript.clients.opencode import of
     elif "systemPayload" in first or (isinstance(message, dict) and "parts" in message):
-        from gitcp.core.transcript.qwen import of
+        from gitcp.core.transcript.clients.qwen import of
     elif "role" in first and isinstance(message, dict):
-        from gitcp.core.transcript.cursor import of
+        from gitcp.core.transcript.clients.cursor import of
     else:
         return None
     return of

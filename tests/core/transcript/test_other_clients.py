@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.transcript import cline, conversation, copilot, cursor, opencode, qwen, tokens
+from gitcp.core.transcript import conversation, tokens
+from gitcp.core.transcript.clients import cline, copilot, cursor, opencode, qwen
 from tests.support import recording
 
 BOTH = ["Create hello.py and edit README", "Second prompt please"]

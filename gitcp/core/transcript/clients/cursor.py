@@ -5,15 +5,15 @@ Documented by its users only; what a line does not say is passed over.  It tells
 
 from __future__ import annotations
 
-from gitcp.core.transcript import facts
-from gitcp.core.transcript.facts import mapping, objects
+from gitcp.core.transcript.clients import facts
+from gitcp.core.transcript.clients.facts import mapping, objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.transcript.facts import Fact
+    from gitcp.core.transcript.clients.facts import Fact
     from gitcp.core.transcript.transcript_scan import Scan
 
 WRITES = ("Write", "Edit", "StrReplace", "MultiEdit", "EditNotebook", "Delete")
@@ -26,7 +26,7 @@ def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
 
 
 def of(entry: dict[str, Any]) -> Iterator[Fact]:
-    """What a line says (gitcp.core.transcript.facts)."""
+    """What a line says (gitcp.core.transcript.clients.facts)."""
     content = mapping(entry.get("message")).get("content")
     if entry.get("role") == "user":
         yield "prompt", _typed(facts.texts(content))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from gitcp.core.transcript import facts, tokens
-from gitcp.core.transcript.facts import mapping, objects
+from gitcp.core.transcript import tokens
+from gitcp.core.transcript.clients import facts
+from gitcp.core.transcript.clients.facts import mapping, objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.transcript.facts import Fact
+    from gitcp.core.transcript.clients.facts import Fact
     from gitcp.core.transcript.transcript_scan import Scan
 
 WRITES = ("write_file", "edit", "replace")
@@ -23,7 +24,7 @@ def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
 
 
 def of(entry: dict[str, Any]) -> Iterator[Fact]:
-    """What a line says (gitcp.core.transcript.facts)."""
+    """What a line says (gitcp.core.transcript.clients.facts)."""
     kind, parts = entry.get("type"), objects(mapping(entry.get("message")).get("parts"))
     if kind == "user":
         yield "prompt", facts.texts(parts)

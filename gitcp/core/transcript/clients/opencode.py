@@ -6,15 +6,16 @@ The first line is {"info"} of the session, each other one a message {"info", "pa
 
 from __future__ import annotations
 
-from gitcp.core.transcript import apply_patch, facts, tokens
-from gitcp.core.transcript.facts import mapping, objects
+from gitcp.core.transcript import apply_patch, tokens
+from gitcp.core.transcript.clients import facts
+from gitcp.core.transcript.clients.facts import mapping, objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.transcript.facts import Fact
+    from gitcp.core.transcript.clients.facts import Fact
     from gitcp.core.transcript.transcript_scan import Scan
 
 WRITES = ("write", "edit", "multiedit", "patch")
@@ -27,7 +28,7 @@ def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
 
 
 def of(entry: dict[str, Any]) -> Iterator[Fact]:
-    """What a line says (gitcp.core.transcript.facts)."""
+    """What a line says (gitcp.core.transcript.clients.facts)."""
     info, parts = mapping(entry.get("info")), objects(entry.get("parts"))
     if "role" in info:
         yield "at", str(info.get("id") or "")

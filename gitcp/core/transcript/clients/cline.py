@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from gitcp.core.transcript import apply_patch, facts, tokens, transcript_scan
-from gitcp.core.transcript.facts import mapping, objects
+from gitcp.core.transcript import apply_patch, tokens, transcript_scan
+from gitcp.core.transcript.clients import facts
+from gitcp.core.transcript.clients.facts import mapping, objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.transcript.facts import Fact
+    from gitcp.core.transcript.clients.facts import Fact
     from gitcp.core.transcript.transcript_scan import Scan
 
 WRITES = ("editor", "write_to_file", "replace_in_file")
@@ -28,7 +29,7 @@ def messages(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def of(entry: dict[str, Any]) -> Iterator[Fact]:
-    """What a message says (gitcp.core.transcript.facts)."""
+    """What a message says (gitcp.core.transcript.clients.facts)."""
     role = entry.get("role")
     for block in objects(entry.get("content")):
         kind = block.get("type")
