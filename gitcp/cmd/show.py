@@ -130,10 +130,11 @@ def page(shown: Iterable[Line], paged: bool = True) -> None:
         safe = cli.printable(told).replace("\n", "\\n")  # a line is a line, whatever a path holds
         return paint(safe, colour, on and bool(colour))
 
-    text = spans.draw(shown, ink)
+    drawn = spans.each(shown, ink)
     if paged and sys.stdout.isatty():
         from gitcp.console import shell
 
-        shell.page(text)
+        shell.page(drawn)
     else:
-        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+        for text in drawn:
+            sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))

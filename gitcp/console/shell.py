@@ -39,23 +39,34 @@ def filter(words: Sequence[str], data: Iterable[Record]) -> Iterator[Record]:
         raise InputError(f"'!{' '.join(words)}': {e}") from None
 
 
-def page(text: str) -> None:
-    """Show text on stdout, through the person's pager where that is a terminal.
+def page(text: Iterable[str]) -> None:
+    """Show text on stdout as it comes, through the person's pager where that is a terminal.
 
     The pager is GIT_PAGER, PAGER or less, started as git starts it; empty or `cat` is none.
+    What it does not want to read any more is not made.
     """
     env = os.environ
     pager = env.get("GIT_PAGER", env.get("PAGER", "less"))
     if not sys.stdout.isatty() or pager in ("", "cat"):
-        sys.stdout.write(text)
+        sys.stdout.writelines(text)
         return
     sys.stdout.flush()
     try:
         process = _start(["sh", "-c", pager], -1, None, {"LESS": env.get("LESS", "FRX")})
     except Error:
-        sys.stdout.write(text)
+        sys.stdout.writelines(text)
         return
-    process.communicate(text.encode("utf-8", "backslashreplace"))
+    from signal import SIG_IGN, SIGPIPE, signal
+
+    before = signal(SIGPIPE, SIG_IGN)
+    try:
+        for part in text:
+            process.stdin.write(part.encode("utf-8", "backslashreplace"))
+    except BrokenPipeError:
+        pass  # the person has seen enough
+    finally:
+        signal(SIGPIPE, before)
+    process.communicate()
 
 
 def git(repo_git: Git, words: Sequence[str]) -> int:

@@ -100,11 +100,9 @@ def _files(files: dict[str, Record]) -> Iterator[Line]:
 
 def excerpt(transcript: bytes, start: int, full: bool) -> Iterator[Line]:
     """The conversation of a transcript: from item start on and shortened, or in full."""
-    found = list(conversation.entries(transcript, 0 if full else start))
-    if not found:
-        return
-    yield [("  Transcript:", "bold")]
-    for role, text in found:
+    for number, (role, text) in enumerate(conversation.entries(transcript, 0 if full else start)):
+        if not number:
+            yield [("  Transcript:", "bold")]
         lines = text.split("\n")
         more = len(lines) - _LINES
         if more > 1 and not full:

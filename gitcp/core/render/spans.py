@@ -9,7 +9,7 @@ from gitcp.core.transcript import tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from typing import Any
 
     Line = list[tuple[str, str]]  # text, colour ('' for none) as term.paint knows it
@@ -22,7 +22,13 @@ _UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1000, "k"))
 
 def draw(lines: Iterable[Line], ink: Ink) -> str:
     """The text of lines; ink(text, colour) escapes what a terminal obeys, and paints."""
-    return "".join("".join(ink(text, colour) for text, colour in line) + "\n" for line in lines)
+    return "".join(each(lines, ink))
+
+
+def each(lines: Iterable[Line], ink: Ink) -> Iterator[str]:
+    """draw(), line by line as they come: the first of many is there at once."""
+    for line in lines:
+        yield "".join(ink(text, colour) for text, colour in line) + "\n"
 
 
 def short(text: str, size: int) -> str:
