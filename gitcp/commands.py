@@ -59,6 +59,7 @@ TOOLS = {
     "status": "show sessions and streams of this worktree",
     "log": "show commits with the sessions behind them",
     "show": "show a checkpoint, found by commit or id",
+    "explain": "tell what a commit, a checkpoint or a session is about",
     "diff": "compare checkpoints, commits and the worktree",
     "rewind": "go back to an earlier point",
     "undo": "take back what gitcp changed last",

@@ -28,13 +28,16 @@ if TYPE_CHECKING:
 COMMITS = 50  # of HEAD's history that are looked at for committed points
 
 
-def listing(repo: Repo, objects: Objects, everywhere: bool = False) -> list[Point]:
-    """Every point of this worktree; everywhere: also those of other bases.
+def listing(
+    repo: Repo, objects: Objects, everywhere: bool = False, depth: int = COMMITS
+) -> list[Point]:
+    """Every point of this worktree; everywhere: also those of other bases.  depth: how many
+    commits are looked at.
 
     Points without a change to the one before them are folded into it.
     """
     found = [*_temporary(repo, objects, everywhere), *_kept(repo, objects)]
-    found += _committed(repo)
+    found += _committed(repo, depth)
     return point_list.folded(point_list.newest_first(found))
 
 
@@ -118,13 +121,13 @@ def _kept(repo: Repo, objects: Objects) -> Iterator[Point]:
             }
 
 
-def _committed(repo: Repo) -> Iterator[Point]:
+def _committed(repo: Repo, depth: int) -> Iterator[Point]:
     """The commits of HEAD's history whose checkpoints are here: for their conversations."""
     from gitcp.store.show import commit_list
 
     if refs.head(repo) is None:
         return
-    for commit in commit_list.listing(repo, [], [f"-n{COMMITS}"]):
+    for commit in commit_list.listing(repo, [], [f"-n{depth}"]):
         for checkpoint in commit["checkpoints"]:
             for session in checkpoint.get("contents", ()):
                 yield {

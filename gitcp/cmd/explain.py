@@ -1,0 +1,117 @@
+"""gitcp-explain - tell what a commit, a checkpoint or a session is about"""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp.commands import TOOLS
+from gitcp.console import cli
+from gitcp.errors import OK, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator, Sequence
+
+    from gitcp.core.render.spans import Line
+    from gitcp.record import Record
+    from gitcp.repo import Repo
+
+_COMMITS = 500
+_POINTS = 100
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-explain", TOOLS["explain"])
+    p.add_argument("--session", metavar="<id>", help="a session")
+    p.add_argument("--commit", metavar="<commit>", help="a commit")
+    p.add_argument("-c", "--checkpoint", metavar="<id>", help="a checkpoint")
+    how = p.add_mutually_exclusive_group()
+    how.add_argument("-s", "--short", action="store_true", help="without the transcript")
+    how.add_argument("--full", action="store_true", help="with the transcript of the whole session")
+    raw = "only the transcript, as stored"
+    how.add_argument("--raw-transcript", action="store_true", help=raw)
+    p.add_argument("--no-pager", action="store_true", help="without a pager")
+    what = "a commit, a checkpoint or a session (default: list those of this branch)"
+    p.add_argument("name", nargs="?", metavar="<name>", help=what)
+    return p
+
+
+def main() -> int:
+    return cli.guard(lambda: run(sys.argv[1:]))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Explain one thing, or list what there is; nothing is changed."""
+    from gitcp.cmd import show
+    from gitcp.repo import Repo
+
+    args = parser().parse_args(argv)
+    repo, name = Repo.find(), _name(args)
+    if name is None:
+        show.page(_list(repo), not args.no_pager)
+        return OK
+    records = list(_records(repo, name))
+    if args.raw_transcript:
+        for found in show.transcripts(records):
+            sys.stdout.buffer.write(found if found.endswith(b"\n") else found + b"\n")
+    else:
+        show.page(_lines(records, args), not args.no_pager)
+    return OK
+
+
+def _name(args: Namespace) -> str | None:
+    named = [n for n in (args.name, args.session, args.commit, args.checkpoint) if n is not None]
+    if len(named) > 1:
+        raise UsageError("cannot specify several of <name>, --session, --commit, --checkpoint")
+    return str(named[0]) if named else None
+
+
+def _records(repo: Repo, name: str) -> Iterator[Record]:
+    """What name stands for; of a session each of its checkpoints, the newest first."""
+    from gitcp.cmd import show
+
+    for told in show.gathered(repo, name):
+        if told["type"] != "session":
+            yield told
+            continue
+        for one in reversed(told["checkpoints"]):
+            yield from show.gathered(repo, one["checkpoint_id"] or one["oid"])
+
+
+def _lines(records: Sequence[Record], args: Namespace) -> Iterator[Line]:
+    from gitcp.cmd import show
+    from gitcp.core.render import explain_lines
+
+    how = explain_lines.SHORT if args.short else explain_lines.SCOPE
+    how = explain_lines.FULL if args.full else how
+    for number, told in enumerate(records):
+        if number:
+            yield []
+        known = "checkpoint_id" in told
+        draw = explain_lines.committed if known else explain_lines.temporary
+        yield from draw(told, show.when, how)
+
+
+def _list(repo: Repo) -> Iterator[Line]:
+    from gitcp.cmd import show
+    from gitcp.core.render import explain_lines
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.rewind import points
+
+    args = ("symbolic-ref", "-q", "--short", "HEAD")
+    branch = repo.git.run(*args, ok=(0, 1))[1].decode(errors="replace").strip()
+    with Objects(repo) as objects:
+        found = points.listing(repo, objects, depth=_COMMITS)
+    rows: dict[str, Record] = {}
+    for point in found:
+        if point["kind"] in ("temporary", "archived", "committed"):
+            key = point["condensation_id"] or point["id"]
+            kinds = ["Task"] if point["is_task_checkpoint"] else []
+            kinds += [] if point["condensation_id"] else ["temporary"]
+            prompt = point["session_prompt"]
+            row = rows.setdefault(key, {"id": key, "kinds": kinds, "prompt": prompt, "rows": []})
+            one = {"time": point["time"], "oid": point["id"], "message": point["message"]}
+            row["rows"] += [] if one in row["rows"] else [one]
+    shown_rows = list(rows.values())[:_POINTS]
+    yield from explain_lines.listing(branch or "(detached)", shown_rows, show.when)

@@ -1,0 +1,117 @@
+"""The lines of `gitcp explain`: what a checkpoint is about, in the original program's words."""
+
+from __future__ import annotations
+
+from gitcp.core.render.show_lines import excerpt
+from gitcp.core.render.spans import mapping, short, spent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from gitcp.core.render.show_lines import When
+    from gitcp.core.render.spans import Line
+
+    Record = dict[str, Any]
+
+_PROMPT = 60
+_LISTS = (
+    ("friction", "Friction"),
+    ("open_items", "Open Items"),
+)
+SHORT, SCOPE, FULL = "short", "scope", "full"
+
+
+def listing(branch: str, rows: Iterable[Record], when: When) -> Iterator[Line]:
+    """The checkpoints of a branch: {id, kinds, prompt, rows: [{time, oid, message}]} each."""
+    found = list(rows)
+    yield [("Branch: ", "bold"), (branch, "")]
+    yield [("Checkpoints: ", "bold"), (str(len(found)), "")]
+    for row in found:
+        yield []
+        kinds = "".join(f" [{kind}]" for kind in row["kinds"])
+        prompt = f' "{short(row["prompt"], _PROMPT)}"' if row["prompt"] else ""
+        yield [(f"[{row['id'][:12]}]", "cyan"), (kinds, "dim"), (prompt, "")]
+        for one in row["rows"]:
+            yield [(f"  {when(one['time'])[5:]} ({one['oid'][:7]}) ", "dim"), (one["message"], "")]
+
+
+def committed(told: Record, when: When, how: str) -> Iterator[Line]:
+    """A committed checkpoint as checkpoint_view.committed() gives it, each session of it."""
+    yield from _fact("Checkpoint", told["checkpoint_id"])
+    if told.get("missing"):
+        yield [("It is not in this repository; 'gitcp fetch' may bring it.", "dim")]
+        return
+    authors = dict.fromkeys(commit["author"] for commit in told["commits"])
+    for number, session in enumerate(told["contents"]):
+        if number:
+            yield []
+        yield from _fact("Session", session["session_id"])
+        yield from _fact("Agent", session["agent"])
+        yield from _fact("Created", str(session.get("created_at") or told["created_at"]))
+        yield from _fact("Author", ", ".join(authors))
+        yield from _fact("Tokens", spent(session.get("token_usage")))
+        if not number:
+            yield from _commits(told["commits"], when)
+        yield []
+        yield from _summary(mapping(session.get("summary")), session["asked"])
+        yield from _files(session["files"])
+        yield from _transcript(session, session.get("checkpoint_transcript_start"), how)
+
+
+def temporary(told: Record, when: When, how: str) -> Iterator[Line]:
+    """A temporary checkpoint as checkpoint_view.temporary() gives it."""
+    yield from _fact("Checkpoint", f"{told['oid'][:12]} [temporary]")
+    yield from _fact("Session", told["session_id"])
+    yield from _fact("Agent", told["agent"])
+    yield from _fact("Created", when(told["time"]))
+    yield []
+    yield from _summary({}, [told["prompt"]] if told["prompt"] else [])
+    yield from _files(told["files"])
+    yield from _transcript(told, told["start"], how)
+
+
+def _fact(name: str, value: str) -> Iterator[Line]:
+    if value:
+        yield [(f"{name}: ", "bold"), (value, "")]
+
+
+def _commits(commits: list[Record], when: When) -> Iterator[Line]:
+    yield [(f"Commits: ({len(commits)})", "bold")]
+    for one in commits:
+        yield [(f"  {one['oid'][:7]} {when(one['time'])[:10]} ", "dim"), (one["message"], "")]
+
+
+def _summary(told: Record, asked: list[str]) -> Iterator[Line]:
+    """What a summary says; without one the intent is what was asked."""
+    intent = told.get("intent") or (short(asked[-1], 200) if asked else "")
+    yield from _fact("Intent", str(intent))
+    yield from _fact("Outcome", str(told.get("outcome") or ""))
+    learned = mapping(told.get("learnings"))
+    items = [x for part in learned.values() if isinstance(part, list) for x in part]
+    yield from _items("Learnings", items)
+    for key, name in _LISTS:
+        yield from _items(name, told.get(key))
+
+
+def _items(name: str, told: Any) -> Iterator[Line]:
+    if isinstance(told, list) and told:
+        yield [(f"{name}:", "bold")]
+        for item in told:
+            said = " ".join(map(str, item.values())) if isinstance(item, dict) else str(item)
+            yield [(f"  - {said}", "")]
+
+
+def _files(files: Record) -> Iterator[Line]:
+    yield [(f"Files: ({len(files)})", "bold")]
+    yield from ([(f"  {path}", "")] for path in files)
+
+
+def _transcript(told: Record, start: Any, how: str) -> Iterator[Line]:
+    if how == SHORT:
+        return
+    scope = "full session" if how == FULL else "checkpoint scope"
+    lines = excerpt(told["transcript"], start if isinstance(start, int) else 0, how == FULL)
+    for number, line in enumerate(lines):
+        yield [(f"Transcript ({scope}):", "bold")] if not number else line
