@@ -28,7 +28,7 @@ def test_a_commit_its_checkpoint_and_its_session_tell_the_same(world: World, a: 
         "Author: A U Thor",
         "Intent: Please write one",
         "Files: (1)\n  a.py",
-        f"Commits: (1)\n  {world.head[:7]} 2005-04-01 commit ",
+        f"Commits: (1)\n  {world.head[:7]} 2005-04-01 commit\n",
         "Transcript (checkpoint scope):\n    [User] Please write one",
     ):
         assert line in told
