@@ -42,6 +42,8 @@ def main() -> int:
 
         opts = _options(sys.argv[1:])
         if opts.transcript:
+            for told in _temporaries(opts):
+                sys.stdout.buffer.write(told["transcript"])
             for _, sessions in _read(opts):
                 for content in sessions:
                     sys.stdout.buffer.write(content["transcript"])
@@ -63,10 +65,28 @@ def _options(argv: Sequence[str]) -> Namespace:
 def _records(opts: Namespace) -> Iterator[Record]:
     from gitcp.store.v1 import committed_list
 
+    for told in _temporaries(opts):
+        size = len(told["transcript"])
+        yield {**{k: v for k, v in told.items() if k != "transcript"}, "transcript_bytes": size}
     for checkpoint, sessions in _read(opts):
         yield committed_list.record(checkpoint) | {"summary": checkpoint["summary"]}
         for content in sessions:
             yield _record(checkpoint["checkpoint_id"], content)
+
+
+def _temporaries(opts: Namespace) -> Iterator[Record]:
+    """The temporary checkpoints among what is asked for, which is taken out of it."""
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.show import checkpoint_view, lookup
+
+    repo = Repo.find()
+    with Objects(repo) as objects:
+        for name in list(opts.id):
+            oid = lookup.temporary(repo, objects, name)
+            if oid:
+                opts.id.remove(name)
+                yield checkpoint_view.temporary(repo, objects, oid)
 
 
 def _record(checkpoint_id: str, content: Content) -> Record:

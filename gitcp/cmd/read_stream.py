@@ -8,18 +8,29 @@ from gitcp.console import cli
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
     from gitcp.record import Record, Stage
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
 
 
 def parser() -> cli.Parser:
     p = cli.Parser("gitcp-read-stream", "Read the checkpoints of a stream, newest first.")
-    p.add_argument("stream", metavar="<stream>", help="its ref, or its id or the beginning of it")
+    base = "the live stream of this commit, in place of its name"
+    p.add_argument("--base", metavar="<commit>", help=base)
+    where = "with --base: git's name of a linked worktree, '' for the main one (default: this one)"
+    p.add_argument("--worktree", metavar="<id>", help=where)
+    metadata = "add what each keeps of its session: name -> oid"
+    p.add_argument("-m", "--metadata", action="store_true", help=metadata)
+    p.add_argument("-t", "--transcript", action="store_true", help="add the transcript of each")
+    what = "its ref, or its id or the beginning of it"
+    p.add_argument("stream", nargs="?", metavar="<stream>", help=what)
     return p
 
 
-def history(name: str) -> Iterator[Record]:
+def history(args: Namespace) -> Iterator[Record]:
     """A record for each checkpoint of a stream, with its prompt and files (gitcp-record(5))."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
@@ -27,15 +38,53 @@ def history(name: str) -> Iterator[Record]:
 
     repo = Repo.here()
     with Objects(repo) as objects:
+        name = args.stream if args.base is None else _live(repo, objects, args)
         tip = stream_list.find(repo, objects, name)
         for found in stream_history.chains(repo, [tip])[tip["ref"]]:
-            yield stream_history.detailed(objects, found)
+            yield {**stream_history.detailed(objects, found), **_kept(objects, found, args)}
+
+
+def _live(repo: Repo, objects: Objects, args: Namespace) -> str:
+    from gitcp.core.git import ids
+    from gitcp.store.git.commit import need_commit
+
+    base = need_commit(objects, args.base)["oid"]
+    worktree = repo.worktree_id if args.worktree is None else args.worktree
+    return "refs/heads/" + ids.shadow_branch(base, ids.worktree_hash(worktree))
+
+
+def _kept(objects: Objects, found: Record, args: Namespace) -> Record:
+    """What was asked for of the session's metadata in a checkpoint."""
+    from gitcp.record import text
+    from gitcp.store.git.tree import Lookup, walk
+    from gitcp.store.stream import shadow_refs
+    from gitcp.store.v1 import committed_read
+
+    more: Record = {}
+    look = Lookup(objects, found["tree"])
+    own = look(shadow_refs.METADATA + found["session_id"])
+    if args.metadata:
+        more["metadata"] = {name: e[1] for name, e in walk(objects, own[1])} if own else {}
+    if args.transcript:
+        files = look.folder(shadow_refs.METADATA + found["session_id"])
+        more["transcript"] = text(b"\n".join(committed_read.pieces(objects, files)))
+    return more
+
+
+def _options(argv: Sequence[str]) -> Namespace:
+    p = parser()
+    args = p.parse_args(argv)
+    if (args.stream is None) == (args.base is None):
+        p.error("needs the name of a stream, or --base")
+    if args.worktree is not None and args.base is None:
+        p.error("--worktree needs --base")
+    return args
 
 
 def bind(argv: Sequence[str]) -> Stage:
     """A stage that begins a pipe."""
-    args = parser().parse_args(argv)
-    return lambda _: history(args.stream)
+    args = _options(argv)
+    return lambda _: history(args)
 
 
 def main() -> int:

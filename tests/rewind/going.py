@@ -7,7 +7,6 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,18 +43,14 @@ def times(path: Path) -> dict[str, int]:
 
 
 def run(
-    world: World,
-    name: str,
-    *args: str,
-    cwd: Path | None = None,
-    env: Mapping[str, str] | None = None,
+    world: World, name: str, *args: str, cwd: Path | None = None, stdin: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """One command of gitcp, whatever comes of it."""
     return subprocess.run(
         [sys.executable, str(TOP / "bin" / f"gitcp-{name}"), *args],
         cwd=cwd or world.path,
-        env={**os.environ, **world.env, **(env or {})},
-        stdin=subprocess.DEVNULL,
+        env={**os.environ, **world.env},
+        input=stdin,
         capture_output=True,
         text=True,
         errors="surrogateescape",

@@ -47,6 +47,18 @@ def resolve(repo: Repo, objects: Objects, name: str) -> Subject:
     return "session", _stored(repo, name)
 
 
+def temporary(repo: Repo, objects: Objects, name: str) -> str | None:
+    """The oid of the temporary checkpoint that name stands for; None where it is none, or a
+    committed checkpoint has that id.  Raises Error where several commits begin so."""
+    if not name or any(c < " " for c in name):
+        raise InputError(f"not a name: {name!a}")
+    if ids.is_checkpoint_id(name) and committed_refs.find(repo, objects, name):
+        return None
+    commit = _revision(repo, name)
+    subject = _of_commit(objects, commit) if commit else ("", "")
+    return subject[1] if subject[0] == "temporary" else None
+
+
 def _revision(repo: Repo, name: str) -> str | None:
     """The oid of the commit that git understands by name."""
     args = ("rev-parse", "-q", "--verify", "--end-of-options", raw(name) + b"^{commit}")

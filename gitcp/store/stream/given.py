@@ -1,0 +1,88 @@
+"""A temporary checkpoint of what a script says, not of the worktree: 003's WriteTemporary."""
+
+from __future__ import annotations
+
+from gitcp.core.git.ids import repo_path, session_id
+from gitcp.core.git.porcelain import EXECUTABLE, FILE, LINK
+from gitcp.errors import InputError
+from gitcp.store.git.tree import Lookup
+from gitcp.store.session import state as states
+from gitcp.store.stream import branches, checkpoint
+from gitcp.store.v1 import redaction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.context import Context
+    from gitcp.record import Record
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import Entry
+
+_MODES = (FILE, EXECUTABLE, LINK)
+
+
+def write(ctx: Context, record: Record) -> Record:
+    """Write the checkpoint that a record describes, and keep its session's state.
+
+    files: path -> [mode, oid] or None for deleted, all that differs from HEAD; metadata: name
+    -> text, redacted here; message.  The session is made where there is none.  InputError names
+    what is wrong, with nothing written.
+    """
+    repo, objects = ctx.repo, ctx.objects
+    name = session_id(record.get("session_id"))
+    message = record.get("message")
+    if not isinstance(message, str) or not message.strip():
+        raise InputError("'message' of a checkpoint must be a text that is not empty")
+    files, metadata = _files(objects, record), _metadata(repo, objects, record)
+    state = ctx.state(name) or states.new(repo, name, str(record.get("agent") or ""), ctx.head)
+    known = objects.read(ctx.head + "^{tree}") if ctx.head.strip("0") else None
+    head_tree = known[0] if known else None
+    look = Lookup(objects, head_tree)
+    tip = branches.current(repo, objects, state, ctx.head)
+    content: checkpoint.Content = {
+        "head": ctx.head,
+        "head_tree": head_tree,
+        "entries": files,
+        "seen": tip["oid"] if tip else None,
+        "mine": {path: entry for path, entry in files.items() if entry != look(path)},
+        "undone": set(),
+        "start": {},
+        "metadata": metadata,
+        "subject": redaction.text(repo, message).partition("\n")[0],
+        "trailers": [],
+    }
+    oid = checkpoint.write(repo, objects, state, content)
+    ctx.keep(state)
+    return {"type": "checkpoint", "oid": oid, "ref": state["shadow_ref"], "session_id": name}
+
+
+def _files(objects: Objects, record: Record) -> dict[str, Entry | None]:
+    given = record.get("files")
+    if not isinstance(given, dict):
+        raise InputError("'files' of a checkpoint must be an object")
+    found: dict[str, Entry | None] = {}
+    for path, entry in given.items():
+        found[repo_path(path)] = None if entry is None else _entry(objects, path, entry)
+    return found
+
+
+def _entry(objects: Objects, path: str, entry: object) -> Entry:
+    if not isinstance(entry, list) or len(entry) != 2 or not all(isinstance(e, str) for e in entry):
+        raise InputError(f"'files' has no mode and oid for {path!a}")
+    mode, oid = entry
+    known = objects.read(oid) if mode in _MODES and len(oid) >= 40 else None
+    if known is None or known[1] != "blob":
+        raise InputError(f"'files' names no blob for {path!a}")
+    return mode, oid
+
+
+def _metadata(repo: Repo, objects: Objects, record: Record) -> dict[str, Entry]:
+    given = record.get("metadata", {})
+    if not isinstance(given, dict) or not all(isinstance(t, str) for t in given.values()):
+        raise InputError("'metadata' of a checkpoint must be an object of texts")
+    redactor, found = redaction.Lazy(repo), {}
+    for name, text in given.items():
+        data = text.encode("utf-8", "surrogateescape")
+        clean = redactor.jsonl(data) if name.startswith("full.jsonl") else redactor.text(data)
+        found[repo_path(name)] = (FILE, objects.write("blob", clean))
+    return found
