@@ -25,13 +25,14 @@ def _forward(records: Iterable[Record]) -> Iterator[Record]:
 def _moves(match: Record) -> list[Edit]:
     from gitcp import context
     from gitcp.store.git.commit import need_commit
-    from gitcp.store.link import commit_hooks
+    from gitcp.store.link import commit_hooks, line_credit
     from gitcp.store.stream import carry_forward
 
     with context.here() as ctx:
         if commit_hooks.rewriting(ctx.repo):
             return []  # a replayed commit is not the last one: the next event moves them
         made = need_commit(ctx.objects, match["commit"])
+        line_credit.settle(ctx.repo, ctx.objects, made)
         settled = set(match["sessions"]) if match["linked"] else None
         return carry_forward.forward(ctx.repo, ctx.objects, match["old"], made, settled)
 

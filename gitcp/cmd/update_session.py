@@ -66,30 +66,36 @@ def _new(ctx: Context, event: Record) -> State:
 
 def _begin(ctx: Context, state: State, event: Record, began: int) -> None:
     """The turn begins, or goes on, from one look at the worktree."""
+    from gitcp.store.journal import turn_look
     from gitcp.store.session import catch_up, events
     from gitcp.store.snapshot import blobs, snapshot
     from gitcp.store.stream import shadow_refs
 
     repo, objects = ctx.repo, ctx.objects
+    look = turn_look.Look(repo)
     scan = snapshot.scan(repo)
+    look.scanned()
     head = scan.head or shadow_refs.zeros(repo)
     catch_up.leftovers(repo, objects, state, event, head)
     dirty = blobs.resolve(repo, objects, scan, write=False)
+    look.take(objects, head, dirty)
+    turn_look.begin(repo, state, look.at)
     if event.get("notification") and state.get("turn_id"):
         events.go_on(repo, state, event)
     else:
-        events.begin_turn(repo, state, event, head, dirty, began)
+        events.begin_turn(repo, state, event, head, dirty, began, look.at)
         event["dirty"], event["head"] = list(dirty.items()), head
 
 
 def _tool(ctx: Context, event: Record) -> list[Record]:
+    from gitcp.store.journal import calls
     from gitcp.store.session import catch_up, events, tasks
 
     repo = ctx.repo
     state = ctx.state(event["session_id"], rebuild=False)
     if state is None:
         return []  # unknown, or set aside: a tool call waits for no rebuilding
-    events.tool(repo, state, event)
+    calls.tool(repo, ctx.objects, state, event)
     changed = tasks.note(repo, state, event)
     if event["event"] == "tool-end" and ctx.head != state["base_commit"]:
         catch_up.moved(repo, ctx.objects, state, ctx.head)

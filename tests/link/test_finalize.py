@@ -113,12 +113,13 @@ def test_a_living_agents_checkpoints_wait_for_its_own_end(world: World, a: Agent
 
 
 def kept(world: World) -> Callable[..., None]:
-    """Remember states, markers and streams; the call puts back those that are named."""
+    """Remember states, markers, streams and journal; the call puts back those that are named."""
     git = world.path / ".git"
     away = world.home / "kept"
     folders = {"states": git / "entire-sessions", "markers": git / "gitcp" / "open"}
     for name, folder in folders.items():
         shutil.copytree(folder, away / name)
+    journal = (git / "gitcp" / "journal").read_bytes()
     streams = {r: o for r, o in world.refs("refs").items() if "entire/" in r or "gitcp/" in r}
 
     def back(*names: str) -> None:
@@ -128,6 +129,8 @@ def kept(world: World) -> Callable[..., None]:
                 shutil.copytree(away / name, folders[name])
         if "v1" in names and V1 not in streams and world.refs(V1):
             world.git("update-ref", "-d", V1)
+        if "journal" in names:
+            (git / "gitcp" / "journal").write_bytes(journal)
         if "streams" in names:
             for ref in set(world.refs("refs/heads/entire")) - {V1, *streams}:
                 world.git("update-ref", "-d", ref)
@@ -139,7 +142,7 @@ def kept(world: World) -> Callable[..., None]:
 
 
 STEPS = {
-    "prepare": ("v1", "states", "markers", "streams"),
+    "prepare": ("v1", "journal", "states", "markers", "streams"),
     "v1": ("states", "markers", "streams"),
     "markers": ("states", "streams"),
     "states": ("streams",),

@@ -126,7 +126,7 @@ def test_every_link_survives_twenty_rewrites(world: World) -> None:
     for number in range(4):
         shell(world, f"git commit -q --amend -m z{number}; git rebase -q --no-ff HEAD~3")
     assert linked(world, base) == [["(new.py)"], ["src/app.py"], ["README.md"]]
-    assert len(v1(world)) == 3 * 6
+    assert len(v1(world)) == 3 * 7
     sound(world)
 
 

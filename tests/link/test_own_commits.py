@@ -42,13 +42,15 @@ def test_the_environment_names_the_session_that_commits(world: World, a: Agent, 
     sound(world)
 
 
-def test_what_the_agent_commits_by_itself_needs_no_evidence(world: World, a: Agent) -> None:
+def test_what_the_agent_only_commits_links_and_stays_the_persons(world: World, a: Agent) -> None:
     world.write("generated.txt", "made before the prompt\n")
     a.prompt("commit what is there")
     own(a, "add", "-A")
     own(a, "commit", "-q", "-m", "as told")
     [one] = ids(world)
-    assert touched(world, one, a.sid) == ["generated.txt"]
+    assert touched(world, one, a.sid) == []
+    told = sessions(world, one)[a.sid]["initial_attribution"]
+    assert (told["agent_lines"], told["human_added"], told["total_committed"]) == (0, 1, 1)
     a.stop()
     assert "done" in sessions(world, one)[a.sid]["transcript"]
     sound(world)

@@ -165,11 +165,11 @@ def test_scenario_2_dismiss_and_start_fresh(world: World, a: Agent, b: Agent) ->
     assert b.verdict == "reset"
     assert world.trailer(world.branch(), "Entire-Session") == ["session-b"]
     [archive] = world.archives
-    assert world.refs("refs/gitcp") == {archive: old}
+    assert world.refs("refs/gitcp/archive") == {archive: old}
     assert archive == f"refs/gitcp/archive/{world.head[:7]}-e3b0c4/1"
     [one] = world.commit()
     assert list(world.committed(one)) == ["session-b"]
-    assert world.refs("refs/gitcp") == {archive: old}, "what was dismissed stays, archived"
+    assert world.refs("refs/gitcp/archive") == {archive: old}, "what was dismissed stays, archived"
 
 
 def test_scenario_3_partial_dismiss(world: World, a: Agent, b: Agent) -> None:

@@ -207,6 +207,8 @@ MENDED: dict[str, tuple[Broken, str]] = {
     "a file that is gone": (lambda s: s.forget(f"{s.stream}:c.txt"), "broken-stream"),
     "a tip that is gone": (lambda s: s.forget(s.stream), "broken-stream"),
     "a commit that is gone": (lambda s: s.forget(f"{s.stream}~1"), "broken-stream"),
+    "a session's edits that are gone": (
+        lambda s: s.forget("refs/gitcp/edits/s-one:entries"), "broken-edits"),
     "a state cut short": (lambda s: s.state.write_bytes(s.state.read_bytes()[:99]), "bad-state"),
     "a state of another session": (lambda s: s.edit_state(session_id="s-two"), "bad-state"),
     "a state that is gone": (lambda s: s.state.unlink(), "lost-state"),

@@ -15,7 +15,14 @@ from tests.support.harness import V1, Agent, World
 NOTES = "refs/notes/gitcp"
 KEY = "Entire-Checkpoint"
 # The files of one session of a checkpoint, below its number.
-FILES = ("content_hash.txt", "context.md", "full.jsonl", "metadata.json", "prompt.txt")
+FILES = (
+    "content_hash.txt",
+    "context.md",
+    "full.jsonl",
+    "lines.json",
+    "metadata.json",
+    "prompt.txt",
+)
 
 
 def ids(world: World, commit: str = "HEAD", cwd: Path | None = None) -> list[str]:

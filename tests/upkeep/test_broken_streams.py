@@ -51,8 +51,9 @@ def omitted(world: World, ref: str) -> list[str]:
 
 def test_a_file_that_is_lost_takes_nothing_with_it(world: World) -> None:
     branch = world.branch()
-    [done] = damaged(world, f"{branch}:src/new.py")
+    done, edits = damaged(world, f"{branch}:src/new.py")
     assert done.endswith("lost: src/new.py")
+    assert edits == "wrote 4 turns again without 1 lost objects"
     assert world.show(branch, "top.txt") == "top 2\n"
     assert world.show(f"{branch}~1", "src/new.py") == "new = 1\n"
     assert omitted(world, branch) == ["src/new.py"]

@@ -32,8 +32,14 @@ def added(a: bytes | None, b: bytes | None) -> set[bytes]:
 
 
 def significant(found: set[bytes]) -> set[bytes]:
-    """Return the lines of at least ten bytes, trimmed of white space on both sides."""
-    return {line.strip() for line in found if len(line.strip()) >= SIGNIFICANT}
+    """Return the lines of at least ten bytes with a letter or digit in them, trimmed of white
+    space on both sides."""
+    trimmed = (line.strip() for line in found)
+    return {line for line in trimmed if len(line) >= SIGNIFICANT and _speaks(line)}
+
+
+def _speaks(line: bytes) -> bool:
+    return any(c > 127 or chr(c).isalnum() for c in line)
 
 
 def contained(some: set[bytes], record: bytes | None) -> bool:
@@ -41,13 +47,21 @@ def contained(some: set[bytes], record: bytes | None) -> bool:
     return bool(some) and some <= lines(record or b"")
 
 
-def shared(a: set[bytes], b: set[bytes]) -> bool:
-    """Tell whether two sets of added lines show the same hand.
+def shared(commit: set[bytes], record: set[bytes]) -> bool:
+    """Tell whether the lines that a commit adds show the hand of those that were recorded.
 
-    At least two significant lines in common; one where a side has fewer than two (behaviour §5.1).
+    At least two significant lines in common, and a tenth of the record's; one where a side has
+    fewer than two (credit.md, "Linking by it").
     """
-    mine, theirs = significant(a), significant(b)
-    return len(mine & theirs) >= (1 if min(len(mine), len(theirs)) < 2 else 2)
+    mine, theirs = significant(commit), significant(record)
+    if min(len(mine), len(theirs)) < 2:
+        return bool(mine & theirs)
+    return len(mine & theirs) >= max(2, len(theirs) / 10)
+
+
+def without_space(data: bytes) -> bytes:
+    """Return a text without the white space in its lines: what a formatter leaves alone."""
+    return b"\n".join(b"".join(line.split()) for line in data.split(b"\n"))
 
 
 def survives(

@@ -126,6 +126,12 @@ def _evidence(entry: Entry, staged: Staged, blob: Blob) -> tuple[bool, str]:
 def _same_hand(parent: bytes, here: bytes, record: bytes) -> tuple[bool, str]:
     if line_evidence.binary(parent) or line_evidence.binary(here) or line_evidence.binary(record):
         return False, "another binary content than recorded"
+    versions = (parent, here, record)
+    plain = tuple(map(line_evidence.without_space, versions))
+    return _same_lines(*(versions if plain[0] == plain[1] else plain))
+
+
+def _same_lines(parent: bytes, here: bytes, record: bytes) -> tuple[bool, str]:
     mine = line_evidence.added(parent, here)
     if line_evidence.contained(mine, record):
         return True, "every line the commit adds was recorded"

@@ -29,12 +29,6 @@ if TYPE_CHECKING:
         files: dict[str, Entry | None] | None
         orphan: bool
 
-    class Tools(TypedDict):
-        """paths: named by tool events; inside(path): a shell call of the turn explains it."""
-
-        paths: set[str]
-        inside: Callable[[str], bool]
-
     class Verdict(TypedDict):
         """verdict: none, continue, reset, restore or new; ref and tip: what it speaks of."""
 
@@ -115,31 +109,15 @@ def _say(verdict: str, view: View | None, reason: str) -> Verdict:
     }
 
 
-def written(
-    start: State,
-    now: State,
-    *,
-    committed: Iterable[str],
-    foreign: Iterable[str],
-    said: Iterable[str],
-    tools: Tools | None,
-) -> tuple[set[str], set[str]]:
-    """(paths that changed in the turn, those among them that this session wrote).
+def changed(start: State, now: State, committed: Iterable[str]) -> set[str]:
+    """The paths that changed in a turn.
 
     start, now: what was dirty at the turn's start and is now.  committed: paths committed
-    meanwhile; such a path counts only where it is dirty again.  foreign: paths other live
-    sessions' tool events explain.  said: paths the transcript says the agent wrote.
-    tools: what this session's own tool events tell; None where its agent sends none, and
-    then all that changed is the session's (behaviour.md §3).
+    meanwhile; such a path counts only where it is dirty again.
     """
-    out, others = set(committed), set(foreign)
-    changed = {
+    out = set(committed)
+    return {
         path
         for path in {*start, *now}
         if start.get(path, "") != now.get(path, "") and (path in now or path not in out)
     }
-    named = set(said) | (tools["paths"] if tools else set())
-    changed -= others - named
-    if tools is None:
-        return changed, set(changed)
-    return changed, {p for p in changed if p in named or tools["inside"](p)}

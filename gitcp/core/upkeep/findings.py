@@ -38,6 +38,7 @@ CODES = {
         "no state names a stream; a note where commits have settled it",
     ),
     "broken-stream": (ERROR, True, "a stream lacks objects"),
+    "broken-edits": (ERROR, True, "the edits of a session lack objects"),
     "not-a-stream": (WARNING, False, "a branch has a name of ours, and no checkpoints"),
     "bad-ref": (ERROR, False, "a ref of ours has no commit"),
     "missing-object": (ERROR, True, "an object that a ref of ours needs is missing"),

@@ -102,10 +102,7 @@ def marked_files(value: object) -> bool:
     """An object of the files of a stream: path -> [mode, oid]."""
     if not isinstance(value, dict) or not all(map(path, value)):
         return False
-    return all(
-        isinstance(e, list) and len(e) == 2 and mode(e[0]) and object_name(e[1])
-        for e in value.values()
-    )
+    return all(map(entry, value.values()))
 
 
 def entries(value: object) -> bool:
@@ -113,6 +110,11 @@ def entries(value: object) -> bool:
     if not isinstance(value, dict) or not all(map(path, value)):
         return False
     return marked_files({name: entry for name, entry in value.items() if entry is not None})
+
+
+def entry(value: object) -> bool:
+    """An entry, [mode, oid]."""
+    return isinstance(value, list) and len(value) == 2 and mode(value[0]) and object_name(value[1])
 
 
 def _chunk(value: object) -> bool:
@@ -167,7 +169,17 @@ COMMIT_VERDICT = {
     "parent": object_name,
     "sessions": {None: {"paths": [path]}},
 }
-TOOL_LINE = {"path?": str, "begin?": count, "end?": count}
+LOOK = {"head": object_name, "at": count, "dirty": entries, "cost?": count}
+# A line of the journal: an edit, a call's two ends, or what else is noted.
+JOURNAL_LINE = {
+    "path?": path,
+    **dict.fromkeys(("before?", "after?"), entry),
+    **dict.fromkeys(("at?", "look?", "since?"), count),
+    **dict.fromkeys(("open?", "close?", "session?", "turn?", "how?", "goes_on?", "task?"), str),
+    **dict.fromkeys(("names?", "ignored?", "settled?"), [str]),
+    "looked?": entries,
+    "trees?": [object_name],
+}
 _SCAN = {
     **dict.fromkeys(("items", "bytes", "skipped"), count),
     **{key: [str] for key in ("prompts", "written", "subagents")},
@@ -182,4 +194,9 @@ TRANSCRIPT = {
     "scan?": _SCAN,
     "document?": list,
 }
-BASELINE = {"head": object_name, "time_ns": count, "dirty": entries}
+BASELINE = {
+    "head": object_name,
+    "dirty": entries,
+    **dict.fromkeys(("time_ns", "at?", "offset?"), count),
+    **dict.fromkeys(("turn?", "transcript?"), str),
+}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from gitcp.core.transcript import tokens
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     Session = tuple[Metadata | None, Collection[str]]  # metadata, names in its directory
 
 METADATA, PROMPT, CONTEXT, HASH = "metadata.json", "prompt.txt", "context.md", "content_hash.txt"
+LINES = "lines.json"
 SEPARATOR = "\n\n---\n\n"
 # The original's order; what it does not know stands behind.
 ROOT_KEYS = """cli_version checkpoint_id strategy branch checkpoints_count files_touched sessions
@@ -76,10 +79,36 @@ def merged(old: Metadata | None, new: Metadata) -> Metadata:
         found["created_at"] = old["created_at"]
     if old and isinstance(old.get("files"), dict) and isinstance(new.get("files"), dict):
         found["files"] = {**old["files"], **new["files"]}
+    for key in ("turns", "tools"):
+        if old and isinstance(old.get(key), dict) and isinstance(new.get(key), dict):
+            found[key] = {**old[key], **new[key]}
+    if old and (delta := _delta(old, new)):
+        found["token_usage_delta"] = delta
     touched = strings((old or {}).get("files_touched")) + strings(new.get("files_touched"))
     found["files_touched"] = sorted(set(touched))
     found.setdefault("checkpoints_count", 0)
     return ordered({k: v for k, v in found.items() if v is not None}, SESSION_KEYS)
+
+
+def _delta(old: Metadata, new: Metadata) -> Metadata | None:
+    """What a checkpoint that is written again has cost: both parts, the same part once."""
+    parts = [given.get("token_usage_delta") for given in (old, new)]
+    if not all(isinstance(part, dict) for part in parts):
+        return None
+    if old.get("token_usage") == new.get("token_usage"):
+        return dict(parts[0] or {})
+    return dict(tokens.add(*parts))
+
+
+def joined(old: Metadata | None, new: Mapping[str, Any]) -> Metadata:
+    """lines.json written again: a path's contents side by side, the same one anew."""
+    found = dict(old or {})
+    for path, given in new.items():
+        known = found.get(path)
+        fresh = {item["oid"] for item in given}
+        rest = [i for i in known if i.get("oid") not in fresh] if isinstance(known, list) else []
+        found[path] = [*rest, *given]
+    return found
 
 
 def summarize(checkpoint_id: str, old: Metadata | None, sessions: Sequence[Session]) -> Metadata:

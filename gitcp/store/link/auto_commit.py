@@ -76,18 +76,23 @@ def save(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> l
         _store(repo, objects, state, oid, checkpoint_id, sorted(mine), step)
         ids = {"checkpoint_id": checkpoint_id, "session_id": state["session_id"]}
         made = [{"type": "checkpoint", "commit": oid, **ids}]
-    _turned(repo, state, now, mine, event)
+    _turned(repo, objects, state, now, mine, event)
     return made
 
 
 def _turned(
-    repo: Repo, state: State, now: Turn, mine: dict[str, Any], event: dict[str, Any]
+    repo: Repo,
+    objects: Objects,
+    state: State,
+    now: Turn,
+    mine: dict[str, Any],
+    event: dict[str, Any],
 ) -> None:
     """What the commit took is no longer dirty; the rest begins what comes next."""
     now.head = state["base_commit"]
     now.entries = {path: entry for path, entry in now.entries.items() if path not in mine}
     if event["event"] == "turn-end":
-        now.end(repo, state)
+        now.end(repo, objects, state, event)
 
 
 def refusal(repo: Repo, mine: set[str]) -> str | None:

@@ -14,6 +14,7 @@ from gitcp.record import raw
 from gitcp.store.git import refs
 from gitcp.store.git.commit import need_commit, read_commit
 from gitcp.store.link import commit_match, commit_verdict, inherited_ids
+from gitcp.store.session import process
 from gitcp.store.stream import place, shadow_refs
 
 TYPE_CHECKING = False
@@ -75,6 +76,8 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
         "parent": parents[0] if parents else shadow_refs.zeros(repo),
         "sessions": found,
     }
+    if found:
+        verdict["maker"] = process.above("git")
     commit_verdict.save(repo, verdict)
     if found and checkpoint_id not in ids:
         ids.append(checkpoint_id)

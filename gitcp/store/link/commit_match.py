@@ -7,13 +7,13 @@ session also has what its running turn wrote (behaviour.md §5.1).
 from __future__ import annotations
 
 import os
-import time
 
 from gitcp import trace
 from gitcp.core.decide import overlap
 from gitcp.record import text
 from gitcp.store.git.tree import diff_trees
-from gitcp.store.session import markers, other_sessions, process, turn_log
+from gitcp.store.journal import commit_records
+from gitcp.store.session import markers, process
 from gitcp.store.stream.live import Live
 
 TYPE_CHECKING = False
@@ -99,23 +99,25 @@ def sessions(
     records: dict[str, list[Recorded]] = {}
     every = markers.read(repo) if open_markers is None else open_markers
     named = _named(every) if agent else {}
+    visitors = [m for m in every if m["session_id"] in named and not markers.is_home(repo, m)]
+    lines = commit_records.lines(repo, objects, None if replay else changes, visitors)
     for marker in every:
         session_id, how = marker["session_id"], named.get(marker["session_id"])
         if how is None and not markers.is_home(repo, marker):
             continue
-        entries = records[session_id] = recorded(live, marker, changes)
-        if marker["phase"] == "active" and markers.is_home(repo, marker):
-            entries = running(repo, objects, marker, changes) + entries
+        work = recorded(live, marker, changes)
+        if markers.is_home(repo, marker) or marker in visitors:
+            work = commit_records.records(lines, session_id, changes, work)
         if replay:
-            entries = [{**entry, "live": False} for entry in entries]
-        told = overlap.match(entries, changes, _blob(objects))
+            work = [{**entry, "live": False} for entry in work]
+        records[session_id] = work
+        told = overlap.match(work, changes, _blob(objects))
         trace.note("match", f"'{session_id}': {told['paths']} {told['reasons']}")
         if told["paths"]:
             found[session_id] = {"how": how or "content", **told}
         elif how:
             found[session_id] = {"how": how, "paths": [], "reasons": {}}
     _give_way(found, records, changes)
-    _fill(found, changes)
     return found
 
 
@@ -126,10 +128,20 @@ def _give_way(
     # (work that was stashed and came back), it is not the live one's (001, harder scenario).
     for path in {p for linked in found.values() for p in linked["paths"]}:
         told = [(sid, e) for sid, entries in records.items() for e in entries if e["path"] == path]
-        exact = {e["stream"] for _, e in told if (e["mode"], e["oid"]) == changes[path][2:]}
+        exact = {
+            e["stream"]
+            for _, e in told
+            if "stream" in e and (e["mode"], e["oid"]) == changes[path][2:]
+        }
         for sid, linked in list(found.items()):
-            mine = {e["stream"] for owner, e in told if owner == sid}
-            if exact and mine and mine.isdisjoint(exact) and path in linked["paths"]:
+            mine = {e["stream"] for owner, e in told if owner == sid and "stream" in e}
+            if (
+                exact
+                and mine
+                and "" not in mine
+                and mine.isdisjoint(exact)
+                and path in linked["paths"]
+            ):
                 linked["paths"].remove(path)
                 linked["reasons"][path] = "the very content of another stream"
                 if not linked["paths"] and linked["how"] == "content":
@@ -152,35 +164,8 @@ def recorded(live: Live, marker: Open, among: Container[str]) -> list[Recorded]:
     return entries
 
 
-def running(repo: Repo, objects: Objects, marker: Open, changes: Changes) -> list[Recorded]:
-    """What an active session wrote in the turn that runs, of the paths that changes has."""
-    session_id = marker["session_id"]
-    base = turn_log.baseline(repo, session_id)
-    if base is None:
-        return []
-    from gitcp.store.snapshot import blobs  # only where a turn runs
-
-    lines = turn_log.logged(repo, session_id)
-    now = blobs.at(repo, objects, list(changes), write=True)
-    if lines or marker.get("tool_events"):
-        told, spans = turn_log.told(lines), turn_log.windows(lines, time.time_ns())
-        mine = {p for p in changes if p in told or turn_log.inside(repo, p, spans)}
-    else:
-        mine = {p for p in changes if _since(p, base, now.get(p), changes[p])}
-        mine -= other_sessions.explained(repo, session_id, now)
-    return [_entry(path, now.get(path) or GONE, True) for path in sorted(mine)]
-
-
 def _entry(path: str, entry: tuple[str, str], live: bool) -> Recorded:
     return {"path": path, "mode": entry[0], "oid": entry[1] or None, "live": live}
-
-
-def _since(path: str, base: turn_log.Baseline, now: tuple[str, str] | None, change: Staged) -> bool:
-    """Whether a path is other now than at the turn's start, where only dirty ones are known."""
-    if path in base["dirty"]:
-        return bool(base["dirty"][path] != now)
-    old_mode, old = change[0], change[1]
-    return now != ((old_mode, old) if old else None)
 
 
 def _named(open_markers: list[Open]) -> dict[str, str]:
@@ -207,15 +192,6 @@ def _environment() -> set[str]:
 
     names = [name for agent in NAMES for name in adapter(agent).SESSION_ENV]
     return {os.environ[name] for name in names if name in os.environ}
-
-
-def _fill(found: dict[str, Linked], changes: Changes) -> None:
-    # The agent's own commit needs no evidence: what no other session explains is its work.
-    others = {p for linked in found.values() for p in linked["paths"]}
-    for linked in found.values():
-        if linked["how"] != "content" and not linked["paths"]:
-            linked["paths"] = sorted(set(changes) - others)
-            linked["reasons"] = dict.fromkeys(linked["paths"], "the agent's own commit")
 
 
 def content(objects: Objects, oid: str | None) -> bytes | None:

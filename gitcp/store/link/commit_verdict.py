@@ -14,21 +14,24 @@ from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Container
     from typing import NotRequired, TypedDict
 
     from gitcp.repo import Repo
     from gitcp.store.link.commit_match import Linked
+    from gitcp.store.session.process import Process
 
     class Verdict(TypedDict):
         """id: '' when nothing is linked; head: HEAD when it was taken; parent: the first
         parent the commit will have (zeros: none); told: its id was put into the message, or
-        the person would not have it there."""
+        the person would not have it there; maker: the git that commits."""
 
         id: str
         head: str
         parent: str
         sessions: dict[str, Linked]
         told: NotRequired[bool]
+        maker: NotRequired[Process | None]
 
 
 def save(repo: Repo, verdict: Verdict) -> None:
@@ -48,6 +51,17 @@ def load(repo: Repo) -> Verdict | None:
     """The worktree's stored verdict; None when there is none that can be read."""
     verdict: Verdict | None = private.cached(repo.own("verdict"), shapes.COMMIT_VERDICT)
     return verdict
+
+
+def pending(repo: Repo, ids: Container[str], parent: str) -> bool:
+    """Whether a commit with these ids on parent is the verdict's, and the git that makes it
+    still runs: then its post-commit condenses, nobody else."""
+    verdict = load(repo)
+    if not verdict or not verdict["sessions"] or verdict["parent"] != parent:
+        return False
+    from gitcp.store.session import process
+
+    return verdict["id"] in ids and process.alive(verdict.get("maker"))
 
 
 def forget(repo: Repo) -> None:

@@ -48,26 +48,50 @@ def together(
     """
     parent, changes = commit_match.of_commit(objects, made)
     live = Live(repo, objects, parent)
-    every = {state["session_id"]: state for state, _ in sessions}
+    credit = line_credit.Credit(repo, objects, made, changes, [state for state, _ in sessions])
     items: list[tuple[str, SessionData]] = []
     storeds = []
     for state, linked in sessions:
         stored = turn_work.said(repo, objects, state)
         storeds.append(stored)
-        data = session_metadata.data(repo, state, linked, changes, stored)
+        data = session_metadata.data(repo, state, linked, changes, stored, credit)
         data["tasks"] = {**session_metadata.task_files(objects, live, state), **(files or {})}
         data["metadata"] |= extra or {}
-        others = {sid: other for sid, other in every.items() if other is not state}
-        data["metadata"]["initial_attribution"] = line_credit.attribution(
-            objects, live, state, changes, linked["paths"], others
-        )
         if noted:
             data["metadata"]["commit"] = made["oid"]
         items.append((checkpoint_id, data))
-    committed_write.write(repo, objects, items)
+    committed_write.write(
+        repo, objects, items + _others(repo, objects, checkpoint_id, credit, items)
+    )
+    line_credit.settle(repo, objects, made)
     for (state, _), stored in zip(sessions, storeds, strict=True):
         settle(repo, objects, state, made, changes, parent)
         _moved_on(state, checkpoint_id, stored, made["oid"])
+
+
+def _others(
+    repo: Repo,
+    objects: Objects,
+    checkpoint_id: str,
+    credit: line_credit.Credit,
+    items: list[tuple[str, SessionData]],
+) -> list[tuple[str, SessionData]]:
+    """The checkpoint's other sessions, where it is extended: their shares are others now."""
+    from gitcp.store.link import unhooked_commits
+
+    stored = unhooked_commits.known(repo, objects, checkpoint_id)
+    others = set(filter(None, stored)) - {data["session_id"] for _, data in items}
+    return [
+        (
+            checkpoint_id,
+            {
+                "session_id": session_id,
+                "metadata": {"initial_attribution": credit.attribution(session_id)},
+                "lines": credit.ranges(session_id),
+            },
+        )
+        for session_id in sorted(others)
+    ]
 
 
 def settle(
@@ -100,6 +124,22 @@ def settle(
     state["streams"] = [s for s in state["streams"] if s["files"]]
     state["checkpoint_count"] = int(carried)
     checkpoint.clear_verdict(state)
+
+
+def take_over(repo: Repo, objects: Objects, state: State, checkpoint_id: str, head: str) -> None:
+    """Move a state on to a checkpoint that v1 has of it: killed before it was saved."""
+    from gitcp.store.v1 import committed_read
+
+    if state.get("last_checkpoint_id") == checkpoint_id:
+        return
+    entries = committed_read.read(repo, objects, checkpoint_id)["sessions"]
+    told = next(e["metadata"] for e in entries if e["session_id"] == state["session_id"])
+    if isinstance(told.get("token_usage"), dict):
+        state["token_usage"] = state["tokens_at_condensation"] = told["token_usage"]
+    _moved_on(state, checkpoint_id, None, head)
+    if state.get("phase") != "active":
+        late = state.setdefault("pending_finalize", {"ids": [], "size": -1})
+        late["ids"] = [*late["ids"], checkpoint_id]
 
 
 def _moved_on(state: State, checkpoint_id: str, stored: Stored | None, head: str) -> None:

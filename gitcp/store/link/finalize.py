@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gitcp.store.link import session_metadata
 from gitcp.store.session import markers, process, turn_work
 from gitcp.store.v1 import committed_write
 
@@ -17,7 +18,8 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     """Give the turn's checkpoints the complete transcript, in one v1 commit; return their ids.
 
     What a turn's end finalized stays noted with its size: a transcript that was flushed late
-    completes it once more, at the next event.  The caller saves the state.
+    completes it once more, at the next event.  What the turn has cost since its last commit
+    belongs to its last checkpoint.  The caller saves the state.
     """
     late = state.get("pending_finalize") or {"ids": [], "size": -1}
     mine = [*late["ids"], *state.get("turn_checkpoint_ids", ())]
@@ -35,7 +37,10 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
         "metadata": {"agent": state.get("agent_type")},
     }
     subject = f"Finalize transcript for Checkpoint: {ids[0]}"
-    committed_write.write(repo, objects, [(one, data) for one in ids], subject=subject)
+    items = [(one, data) for one in ids[:-1]]
+    spent = session_metadata.spent(repo, state, stored)
+    items.append((ids[-1], {**data, "metadata": {**data["metadata"], **spent}}))
+    committed_write.write(repo, objects, items, subject=subject)
     state.pop("pending_finalize", None)
     if fresh:
         state["pending_finalize"] = {"ids": ids, "size": stored.size}

@@ -1,61 +1,133 @@
-"""Whose lines a commit has: the contents for initial_attribution, gathered (E§5)."""
+"""Whose lines a commit has, session by session: for its metadata, its files and lines.json."""
 
 from __future__ import annotations
 
+import os
+
+from gitcp.core.credit import attribution
+from gitcp.store.git.tree import Lookup
+from gitcp.store.journal import commit_credit, journal
+from gitcp.store.journal.known import tree_of
+from gitcp.store.journal.work import Work
 from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Iterable
     from typing import Any
 
+    from gitcp.core.credit.attribution import PathCredit
+    from gitcp.core.credit.entries import Line
+    from gitcp.core.credit.replay import Author
+    from gitcp.repo import Repo
+    from gitcp.store.git.commit import Commit
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_match import Changes
     from gitcp.store.session.state import State
-    from gitcp.store.stream.live import Live
+
+LINES = "lines.json"
 
 
-def attribution(
-    objects: Objects,
-    live: Live,
-    state: State,
-    changes: Changes,
-    paths: Collection[str],
-    others: Mapping[str, State],
-) -> dict[str, Any]:
-    """initial_attribution of a session in a commit: the committed files against the commit's
-    own parent.  others: the other sessions of the commit, whose lines are not the person's;
-    a path that only they wrote does not count here at all."""
-    from gitcp.core.decide import attribution as core
+class Credit:
+    """A commit's lines with their authors, worked out once for all of its sessions."""
 
-    theirs: dict[str, list[bytes]] = {}
-    for other in others.values():
-        for path, data in _records(objects, live, other, changes).items():
-            theirs.setdefault(path, []).append(data)
-    mine, contents = _records(objects, live, state, changes), {}
-    for path, (old_mode, old, mode, new) in changes.items():
-        if path in theirs and path not in paths:
-            continue
-        before, after = _blob(objects, old_mode, old), _blob(objects, mode, new)
-        # Not recorded: the running turn wrote it all, or the session had no part in it.
-        record = mine.get(path, after if path in paths else before)
-        contents[path] = (before, record, after)
-    told = core.initial_attribution(contents, others=theirs)
-    return {"calculated_at": states.timestamp(), **told}
+    def __init__(
+        self,
+        repo: Repo,
+        objects: Objects,
+        made: Commit,
+        changes: Changes,
+        sessions: Iterable[State],
+    ) -> None:
+        self.lines = journal.read(repo)
+        looks = [Lookup(objects, tree_of(objects, oid)) for oid in made["parents"][1:]]
+        others = [{p: e for p in changes if (e := look(p))} for look in looks]
+        self.paths = commit_credit.credits(
+            objects, self.lines, changes, others, _recorded(sessions, changes)
+        )
+
+    def attribution(self, session_id: str) -> dict[str, Any]:
+        """initial_attribution of a session in the whole commit."""
+        told = attribution.attribution(session_id, self.paths.values())
+        return {"calculated_at": states.timestamp(), **told}
+
+    def touched(self, session_id: str) -> set[str]:
+        """The paths of which a session wrote or removed lines that no commit before has taken."""
+        return {
+            path
+            for path in Work(self.lines, session_id).paths()
+            if path in self.paths and session_id in attribution.sessions(self.paths[path])
+        }
+
+    def ranges(self, session_id: str) -> dict[str, list[dict[str, Any]]]:
+        """What lines.json says of a session: path -> [{oid, ranges}]."""
+        found = {}
+        for path, credit in self.paths.items():
+            ranges = attribution.ranges(session_id, credit)
+            if ranges and credit["oid"]:
+                found[path] = [{"oid": credit["oid"], "ranges": ranges}]
+        return found
+
+    def turns(self, session_id: str, path: str) -> list[str]:
+        """The turns of a session that wrote lines of a path; where none did, those that
+        changed it at all."""
+        credit: PathCredit | None = self.paths.get(path)
+        wrote = attribution.turns(session_id, credit) if credit else []
+        return wrote or list(dict.fromkeys(who[1] for who, _ in self._edits(session_id, path)))
+
+    def by_window(self, session_id: str, path: str) -> bool:
+        """Whether only windows tell that a session wrote a path."""
+        hows = [how for _, how in self._edits(session_id, path)]
+        return bool(hows) and all(how in ("window", "turn") for how in hows)
+
+    def tools(self, session_id: str) -> dict[str, dict[str, str]]:
+        """The tool uses that wrote lines of a session's: id -> model and agent, as far as the
+        journal knows them."""
+        names = {
+            who[2]
+            for credit in self.paths.values()
+            for _, who in credit["added"]
+            if who[0] == session_id and who[2]
+        }
+        return {
+            str(line["open"]): {key: line[key] for key in ("model", "agent") if line.get(key)}
+            for line in self.lines
+            if line.get("session") == session_id and line.get("open") in names
+        }
+
+    def _edits(self, session_id: str, path: str) -> list[tuple[Author, str]]:
+        from gitcp.core.credit import entries
+
+        own = [line for line in entries.edits(self.lines) if line["path"] == path]
+        told = [(entries.author(line), str(line["how"])) for line in own]
+        return [(who, how) for who, how in told if who[0] == session_id]
 
 
-def _records(objects: Objects, live: Live, state: State, changes: Changes) -> dict[str, bytes]:
-    """What a session recorded of the commit's paths: a live path as the tip has it."""
-    found = {}
-    for stream in state["streams"]:
-        for path in stream["files"].keys() & changes.keys():
-            told = stream["files"][path]
-            is_live, tip = live.entry(stream["id"], stream["ref"], path)
-            mode, oid = (tip or ("000000", "")) if is_live else (told["mode"], told["oid"])
-            found[path] = _blob(objects, mode, oid or None)
+def _recorded(sessions: Iterable[State], changes: Changes) -> dict[str, list[tuple[str, Author]]]:
+    """What the sessions' states record of a commit's paths."""
+    found: dict[str, list[tuple[str, Author]]] = {}
+    for state in sessions:
+        for stream in state["streams"]:
+            for path, file in stream["files"].items():
+                if path in changes:
+                    who = (state["session_id"], file.get("turn_id", ""), "")
+                    found.setdefault(path, []).append((file["oid"], who))
     return found
 
 
-def _blob(objects: Objects, mode: str, oid: str | None) -> bytes:
-    found = objects.read(oid) if oid and mode != "160000" else None
-    return found[2] if found else b""
+def settle(repo: Repo, objects: Objects, made: Commit) -> None:
+    """The paths that stand in the worktree as a commit has them are settled, whoever wrote."""
+    from gitcp.store.journal.journal import Journal
+    from gitcp.store.journal.known import Known
+    from gitcp.store.link.commit_match import of_commit
+
+    if not os.path.exists(repo.own(journal.NAME)):
+        return
+    with Journal(repo) as held:
+        if not held.lines or any(line.get("commit") == made["oid"] for line in held.lines):
+            return
+        known, look = Known(repo, objects, held.lines), Lookup(objects, made["tree"])
+        changes = of_commit(objects, made)[1]
+        settled = [path for path in changes if known.entry(path) == look(path)]
+        line: Line = {"commit": made["oid"], "settled": settled}
+        held.append([line])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_match import Linked
+    from gitcp.store.link.line_credit import Credit
     from gitcp.store.session.state import State
     from gitcp.store.stream.live import Live
     from gitcp.store.v1.committed_write import SessionData
@@ -24,12 +25,16 @@ if TYPE_CHECKING:
 
 
 def data(
-    repo: Repo, state: State, linked: Linked, changes: dict[str, Staged], stored: Stored | None
+    repo: Repo,
+    state: State,
+    linked: Linked,
+    changes: dict[str, Staged],
+    stored: Stored | None,
+    credit: Credit,
 ) -> SessionData:
     """One session of a commit with these changes; in state, what it has cost until now."""
-    from gitcp.store.link import token_usage
-
-    cumulative = token_usage.of(repo, state, stored)
+    session_id = state["session_id"]
+    made = files(state, linked, changes, credit)
     metadata: dict[str, Any] = {
         "cli_version": state.get("cli_version"),
         "session_id": state["session_id"],
@@ -37,27 +42,39 @@ def data(
         "created_at": states.timestamp(),
         "branch": branch(repo),
         "checkpoints_count": state.get("checkpoint_count", 0),
-        "files_touched": sorted(linked["paths"]),
+        "files_touched": sorted(made),
         "agent": state.get("agent_type"),
         "turn_id": state.get("turn_id"),
         "transcript_identifier_at_start": state.get("transcript_identifier_at_start"),
         "checkpoint_transcript_start": state.get("checkpoint_transcript_start", 0),
         "transcript_path": _home_relative(state.get("transcript_path")),
-        "files": files(state, linked, changes),
+        "files": made,
+        "turns": turns(state, made),
+        "tools": credit.tools(session_id),
+        "initial_attribution": credit.attribution(session_id),
     }
-    if cumulative:
-        state["token_usage"] = cumulative
-        metadata["token_usage"] = cumulative
-        before: Usage | None = state.get("tokens_at_condensation")
-        metadata["token_usage_delta"] = tokens.subtract(cumulative, before)
-        state["tokens_at_condensation"] = cumulative
+    metadata |= spent(repo, state, stored)
     return {
         "session_id": state["session_id"],
         "transcript": stored,
         "prompts": turn_work.spoken(repo, state, stored),
         "metadata": metadata,
+        "lines": credit.ranges(session_id),
         "ephemeral_branch": state.get("shadow_ref", "").removeprefix("refs/heads/"),
     }
+
+
+def spent(repo: Repo, state: State, stored: Stored | None) -> dict[str, Any]:
+    """token_usage of the session, and its delta since what was last told; noted in state."""
+    from gitcp.store.link import token_usage
+
+    cumulative = token_usage.of(repo, state, stored)
+    if not cumulative:
+        return {}
+    before: Usage | None = state.get("tokens_at_condensation")
+    state["token_usage"] = state["tokens_at_condensation"] = cumulative
+    delta = tokens.subtract(cumulative, before)
+    return {"token_usage": cumulative, "token_usage_delta": delta}
 
 
 def task_files(objects: Objects, live: Live, state: State) -> dict[str, bytes]:
@@ -70,20 +87,39 @@ def task_files(objects: Objects, live: Live, state: State) -> dict[str, bytes]:
     return found
 
 
-def files(state: State, linked: Linked, changes: dict[str, Staged]) -> dict[str, dict[str, Any]]:
-    """For each path of the commit that is the session's: what it is there, and the turn and
-    prompt that made it (002 caveat 4)."""
+def files(
+    state: State, linked: Linked, changes: dict[str, Staged], credit: Credit
+) -> dict[str, dict[str, Any]]:
+    """For each path of the commit that is the session's: what it is there, the last turn that
+    wrote a line of it with its prompt, and all turns that did (002 caveat 4)."""
     recorded: dict[str, dict[str, Any]] = {}
     for stream in state["streams"]:
         recorded |= stream["files"]
-    turns, found = state.get("turns", {}), {}
-    for path in linked["paths"]:
+    session_id, prompts_of, made = state["session_id"], state.get("turns", {}), {}
+    for path in sorted({*linked["paths"], *credit.touched(session_id)}):
         _, _, mode, oid = changes.get(path, ("", None, "000000", None))
-        # Not recorded yet: the turn that runs wrote it.
+        wrote = [turn for turn in credit.turns(session_id, path) if turn]
+        wrote.sort(key=lambda turn: int(prompts_of.get(turn, {}).get("number", 0)))
+        # Without a line that tells: the turn that recorded it, or the one that runs.
         turn_id = recorded.get(path, {}).get("turn_id") or state.get("turn_id", "")
-        prompt = turns.get(turn_id, {}).get("prompt", "")
-        found[path] = {"oid": oid or "", "mode": mode, "turn_id": turn_id, "prompt": prompt}
-    return found
+        wrote = wrote or [turn_id]
+        prompt = prompts_of.get(wrote[-1], {}).get("prompt", "")
+        made[path] = {"oid": oid or "", "mode": mode, "turn_id": wrote[-1], "prompt": prompt}
+        made[path]["turns"] = wrote
+        if credit.by_window(session_id, path):
+            made[path]["by_window"] = True
+    return made
+
+
+def turns(state: State, made: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Number, prompt and model of each turn that files name."""
+    known = state.get("turns", {})
+    named = {turn for file in made.values() for turn in file["turns"]}
+    return {
+        turn: {key: told[key] for key in ("number", "prompt", "model") if told.get(key)}
+        for turn, told in known.items()
+        if turn in named
+    }
 
 
 def branch(repo: Repo) -> str | None:

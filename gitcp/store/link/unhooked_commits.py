@@ -14,7 +14,7 @@ from gitcp.core.message import trailers
 from gitcp.record import raw
 from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit
-from gitcp.store.link import commit_match, condense
+from gitcp.store.link import commit_match, commit_verdict, condense, line_credit
 from gitcp.store.session import markers, phase
 from gitcp.store.stream import place
 from gitcp.store.v1 import committed_read, committed_refs
@@ -58,7 +58,11 @@ def one(
     if mine and not olds:
         # Condensed, and killed before the state was saved.
         condense.settle(repo, objects, state, commit, changes, parent)
+        line_credit.settle(repo, objects, commit)
+        condense.take_over(repo, objects, state, mine[-1], commit["oid"])
         return
+    if commit_verdict.pending(repo, ids, parent):
+        return  # its own post-commit is about to come
     had = [
         commit_match.of_commit(objects, old)[1]
         for oid in olds

@@ -6,7 +6,7 @@ import os
 
 from gitcp.core.upkeep.findings import CODES
 from gitcp.errors import Busy, Error, Moved
-from gitcp.store.repair import broken_streams
+from gitcp.store.repair import broken_edits, broken_streams
 from gitcp.store.repair.written_again import write_again
 from gitcp.store.session import markers, recall
 from gitcp.store.session import state as states
@@ -43,6 +43,8 @@ def _repair(repo: Repo, objects: Objects, found: Finding) -> str:
         return remove(repo, subject, check_files.SCRATCH_AGE)
     if found["kind"] == "broken-stream":
         return broken_streams.mend(repo, objects, subject)
+    if found["kind"] == "broken-edits":
+        return broken_edits.mend(repo, objects, subject)
     if found["kind"] == "missing-object":
         return "wrote it again" if write_again(repo, objects, {found.get("oid", "")}) else ""
     with states.held(repo, [subject]):

@@ -7,7 +7,6 @@ saving it, marker first, to its caller (update-session, write-checkpoint).
 from __future__ import annotations
 
 import os
-import time
 
 from gitcp.core.decide import phases
 from gitcp.core.message import prompts
@@ -41,9 +40,10 @@ class SessionIDConflictError(Error):
 
 
 def begin_turn(
-    repo: Repo, state: State, event: Event, head: str, dirty: Dirty, time_ns: int
+    repo: Repo, state: State, event: Event, head: str, dirty: Dirty, time_ns: int, at: int
 ) -> None:
-    """TurnStart: a new turn id, its prompt, its baseline (behaviour.md §3)."""
+    """TurnStart: a new turn id, its prompt, its baseline of time_ns, by the worktree's clock at
+    (behaviour.md §3)."""
     phase.step(state, phases.TURN_START)
     state["turn_id"] = place.fresh_id()
     state["base_commit"] = head
@@ -56,8 +56,10 @@ def begin_turn(
         state["first_prompt"] = prompts.first_prompt(told)
     turns = state.setdefault("turns", {})
     turns[state["turn_id"]] = {"number": len(turns) + 1, "prompt": told[:_PROMPT]}
+    if event.get("model"):
+        turns[state["turn_id"]]["model"] = event["model"]
     touch(repo, state, event)
-    turn_log.begin(repo, state["session_id"], head, dirty, time_ns)
+    turn_log.begin(repo, state, head, dirty, time_ns, at)
 
 
 def touch(repo: Repo, state: State, event: Event) -> None:
@@ -134,17 +136,3 @@ def start(repo: Repo, state: State, event: Event) -> None:
     """SessionStart of a session that is known: resumed, or its transcript replaced."""
     phase.step(state, phases.SESSION_START)
     touch(repo, state, event)
-
-
-def tool(repo: Repo, state: State, event: Event) -> None:
-    """Log what a tool call names to write, or the window of a shell call; no state changes
-    but the first such event's flag: this agent tells what it writes."""
-    told, session_id = event.get("tool") or {}, state["session_id"]
-    if event["event"] == "tool-start" or told.get("kind") == "write":
-        for path in told.get("input_paths") or ():
-            inside = turn_log.relative(repo, path)
-            if inside:
-                turn_log.log(repo, session_id, {"id": told.get("id"), "path": inside})
-    if told.get("kind") == "shell":
-        at = "begin" if event["event"] == "tool-start" else "end"
-        turn_log.log(repo, session_id, {"id": told.get("id"), at: time.time_ns()})

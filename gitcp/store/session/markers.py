@@ -54,7 +54,9 @@ def marker(state: State) -> Open:
 
 def unsettled(state: State) -> bool:
     """Whether anything about the session can still matter to a commit."""
-    return state.get("phase") == "active" or any(s["files"] for s in state["streams"])
+    if state.get("phase") == "active" or state.get("late_calls"):
+        return True
+    return any(s["files"] for s in state["streams"])
 
 
 def encode(state: State) -> bytes | None:

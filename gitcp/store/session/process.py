@@ -41,6 +41,11 @@ def agent(env: Mapping[str, str]) -> Process | None:
     return None
 
 
+def above(name: str) -> Process | None:
+    """The nearest process above this one that has the name; None where none is seen."""
+    return next((describe(pid) for pid in ancestors() if _stat(pid)[1] == name), None)
+
+
 def alive(process: Process | None) -> bool:
     """Whether that very process still runs here; of another machine nothing is known: no."""
     if not process or process.get("host") != os.uname().nodename:
@@ -64,6 +69,30 @@ def ancestors() -> list[int]:
         found.append(pid)
         pid = _stat(pid)[0]
     return found
+
+
+def working(top: str, session_id: str) -> bool:
+    """Whether a process in the directory top, or below it, has the session in its environment,
+    ourselves, what runs us and other hooks left out; no where processes cannot be seen."""
+    ours, mark = {os.getpid(), *ancestors()}, f"={session_id}\0".encode()
+    try:
+        pids = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+    except OSError:
+        return False
+    return any(_works(pid, os.path.realpath(top), mark) for pid in pids if pid not in ours)
+
+
+def _works(pid: int, top: str, mark: bytes) -> bool:
+    try:
+        cwd = os.readlink(f"/proc/{pid}/cwd")
+        if cwd != top and not cwd.startswith(top + os.sep):
+            return False
+        with open(f"/proc/{pid}/environ", "rb") as f:
+            named = mark in f.read() + b"\0"
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return named and b"gitcp" not in f.read()
+    except OSError:
+        return False
 
 
 def git_arguments() -> list[str] | None:

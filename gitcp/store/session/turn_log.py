@@ -1,7 +1,7 @@
-"""What a turn began with and what its tools touched: files of one worktree, one a session.
+"""What a turn began with: a file of its worktree for each session, <git-dir>/gitcp/turn/<sid>.
 
-<git-dir>/gitcp/turn/<sid> is the baseline; <sid>.log takes a line for each tool event, so
-that it costs one append and no state is written while a tool runs.
+head, time_ns and dirty {path: [mode, oid] | null} say how the worktree was; at is time_ns by the
+clock that stamps its files; turn, transcript and offset, where the transcript then ended.
 """
 
 from __future__ import annotations
@@ -10,43 +10,50 @@ import json
 import os
 
 from gitcp.core.upkeep import shapes
-from gitcp.record import raw
 from gitcp.store.git import private
 from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from gitcp.repo import Repo
+    from gitcp.store.session.state import State
 
     Entry = tuple[str, str]
-    Baseline = dict[str, Any]  # head, time_ns, dirty: {path: [mode, oid] | None}
+    Baseline = dict[str, Any]  # the keys above
 
 
 def begin(
-    repo: Repo,
-    session_id: str,
-    head: str,
-    dirty: dict[str, Entry | None],
-    time_ns: int,
-    anew: bool = True,
+    repo: Repo, state: State, head: str, dirty: Mapping[str, Entry | None], time_ns: int, at: int
 ) -> None:
-    """Write the baseline of a turn that starts at time_ns; its tool log starts empty.
+    """Write the baseline of a turn, or of the rest of one after its Stop."""
+    _remove(repo, f"{state['session_id']}.middle")
+    transcript = state.get("transcript_path")
+    try:
+        offset = os.stat(transcript).st_size if transcript else 0
+    except (OSError, ValueError):
+        offset = 0
+    baseline = {
+        "head": head,
+        "time_ns": time_ns,
+        "at": at,
+        "turn": state.get("turn_id", ""),
+        "transcript": transcript,
+        "offset": offset,
+        "dirty": dirty,
+    }
+    states.write_file(repo, repo.own("turn", state["session_id"]), json.dumps(baseline).encode())
 
-    anew: False for the rest of a turn after its Stop, which keeps the log: others read it, and
-    the marker does not tell yet what the checkpoint recorded.
+
+def baseline(repo: Repo, session_id: str, git_dir: str | None = None) -> Baseline | None:
+    """What the turn began with; None when there is none or it cannot be read.
+
+    git_dir: of the worktree that is the session's home, default this one.
     """
-    for name in (f"{session_id}.log", f"{session_id}.middle"):
-        if anew or not name.endswith(".log"):
-            _remove(repo, name)
-    baseline = {"head": head, "time_ns": time_ns, "dirty": dirty}
-    states.write_file(repo, repo.own("turn", session_id), json.dumps(baseline).encode())
-
-
-def baseline(repo: Repo, session_id: str) -> Baseline | None:
-    """What the turn began with; None when there is none or it cannot be read."""
-    known: Baseline | None = private.cached(repo.own("turn", session_id), shapes.BASELINE)
+    path = os.path.join(git_dir or repo.git_dir, "gitcp", "turn", session_id)
+    known: Baseline | None = private.cached(path, shapes.BASELINE)
     if known is not None:
         known["dirty"] = _tuples(known["dirty"])
     return known
@@ -79,63 +86,6 @@ def _remove(repo: Repo, name: str) -> None:
         os.unlink(repo.own("turn", name))
     except FileNotFoundError:
         pass
-
-
-def log(repo: Repo, session_id: str, line: dict[str, Any]) -> None:
-    """Append one line: {"path"} written by a tool, {"begin"} or {"end"} of a shell call in ns,
-    each with the tool's "id"."""
-    path = repo.own("turn", f"{session_id}.log")
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        fd = os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        fd = os.open(path, flags, 0o600)
-    with open(fd, "wb", buffering=0) as f:
-        f.write(json.dumps(line).encode() + b"\n")
-
-
-def logged(repo: Repo, session_id: str) -> list[dict[str, Any]]:
-    """The lines of a turn's log in their order; a cut last line is left out."""
-    try:
-        with open(repo.own("turn", f"{session_id}.log"), "rb") as f:
-            lines = f.read().split(b"\n")
-    except OSError:
-        return []
-    found = []
-    for line in lines:
-        try:
-            item = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if not shapes.wrong(item, shapes.TOOL_LINE):
-            found.append(item)
-    return found
-
-
-def told(lines: list[dict[str, Any]]) -> set[str]:
-    """The paths that a turn's tool events name."""
-    return {line["path"] for line in lines if "path" in line}
-
-
-def windows(lines: list[dict[str, Any]], now: int) -> list[tuple[int, int]]:
-    """(begin, end) in ns of each shell call; one without an end is still running at now."""
-    ends = {line.get("id"): line["end"] for line in lines if "end" in line}
-    return [(line["begin"], ends.get(line.get("id"), now)) for line in lines if "begin" in line]
-
-
-def ctime(repo: Repo, path: str) -> int | None:
-    """When a path of the worktree last changed, in ns; None when it is gone."""
-    try:
-        return os.lstat(os.path.join(os.fsencode(repo.worktree), raw(path))).st_ctime_ns
-    except OSError:
-        return None
-
-
-def inside(repo: Repo, path: str, spans: list[tuple[int, int]]) -> bool:
-    """Whether a shell call of the turn explains a path: its time, or its absence, fits."""
-    time = ctime(repo, path)
-    return any(time is None or begin <= time <= end for begin, end in spans)
 
 
 def relative(repo: Repo, path: str) -> str | None:

@@ -8,7 +8,9 @@ from gitcp.core.decide import stream_rules
 from gitcp.core.message import prompts
 from gitcp.errors import Error, InputError, Moved
 from gitcp.store.git.tree import Lookup, diff_trees
-from gitcp.store.session import other_sessions, tasks, turn_log
+from gitcp.store.journal import turn_look
+from gitcp.store.journal.work import Work
+from gitcp.store.session import tasks, turn_log
 from gitcp.store.snapshot import blobs, snapshot
 from gitcp.store.stream import branches, checkpoint, shadow_refs
 from gitcp.store.v1 import redaction, transcript
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
 
 # Events in the middle of a turn that get a checkpoint of what it did so far.
 MIDDLE = ("subagent-end", "todo", "compact")
-# Events that find an interrupted turn: the person may have been at work since.
-LATE = ("turn-start", "session-end")
 
 
 def base_tree(objects: Objects, head: str | None) -> str | None:
@@ -40,20 +40,43 @@ class Turn:
     """What a session's turn did so far: one scan of the worktree, and whose work it is."""
 
     def __init__(self, repo: Repo, objects: Objects, state: State) -> None:
-        self.began = time.time_ns()
+        self.began, self.look = time.time_ns(), turn_look.Look(repo)
         self.base = turn_log.baseline(repo, state["session_id"])
         self.scan = snapshot.scan(repo)
+        self.look.scanned()
         self.head = self.scan.head or shadow_refs.zeros(repo)
         self.tip = branches.current(repo, objects, state, self.head)
         known = _known(objects, self.tip["tree"]) if self.tip else None
         self.entries = blobs.resolve(repo, objects, self.scan, write=True, known=known)
         self.stored = said(repo, objects, state)
-        self.changed, self.mine = _whose(repo, objects, state, self)
+        lines = self.look.take(objects, self.head, self.entries, state)
+        self.work = Work(lines, state["session_id"])
+        self._divide(objects, {p for stream in state["streams"] for p in stream["files"]})
 
-    def end(self, repo: Repo, state: State) -> None:
+    def _divide(self, objects: Objects, recorded: set[str]) -> None:
+        """What changed in the turn; what of it this session wrote, undid, or put away."""
+        start = self.base["dirty"] if self.base else {}
+        since = int(self.base.get("at", 0)) if self.base else 0
+        out = _committed(objects, self.base["head"] if self.base else self.head, self.head)
+        wrote = self.work.written(since)
+        changed = stream_rules.changed(start, self.entries, out)
+        # What a call of an earlier turn wrote after that turn's end.
+        late = {p for p in self.work.paths() if p not in recorded and self.work.present(p)}
+        wrote |= late & set(self.entries)
+        changed |= late & set(self.entries)
+        self.changed = changed - (self.work.foreign(since) - wrote)
+        self.mine = wrote & changed
+        self.undone = {p for p in self.mine - set(self.entries) if self.work.undone(p)}
+        away = self.work.away(self.entries)
+        self.away = {path: entry for path, entry in away.items() if path in wrote}
+
+    def end(self, repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> None:
         """The turn is over: what is dirty now is what a later one, or its rest, begins with."""
         checkpoint.clear_verdict(state)
-        turn_log.begin(repo, state["session_id"], self.head, self.entries, self.began, anew=False)
+        at = self.look.at
+        turn_log.begin(repo, state, self.head, self.entries, self.began, at)
+        tasks = [str(task.get("id", "")) for task in event.get("background_tasks", ())]
+        turn_look.end(repo, objects, state, at, tasks, subject(state))
 
 
 def _known(objects: Objects, tree: str) -> Callable[[str], Entry | None] | None:
@@ -78,7 +101,7 @@ def checkpoint_turn(
     if now.head != state["base_commit"]:
         # What came into HEAD since the caller looked is neither dirty nor linked yet.
         raise Moved("HEAD", state["base_commit"], now.head)
-    new = bool(now.changed)
+    new = bool(now.changed or now.away)
     if middle and turn_log.middle(repo, session_id) == now.entries:
         new = False
     if event["event"] in ("subagent-end", "todo"):
@@ -88,13 +111,11 @@ def checkpoint_turn(
         new = new and step is not None
     if new:
         content = _content(repo, objects, state, now, step)
-        if event["event"] in LATE:
-            content["undone"] = set()  # by the person (a stash), for all that is known
         oid = checkpoint.write(repo, objects, state, content)
         if middle:
             turn_log.reach_middle(repo, session_id, now.entries)
     if not middle:
-        now.end(repo, state)
+        now.end(repo, objects, state, event)
     return oid
 
 
@@ -107,7 +128,8 @@ def _content(
         "entries": now.entries,
         "seen": now.tip["oid"] if now.tip else None,
         "mine": {path: now.entries[path] for path in now.mine if path in now.entries},
-        "undone": now.mine - set(now.entries),
+        "away": now.away,
+        "undone": now.undone,
         "start": now.base["dirty"] if now.base else {},
         "metadata": metadata(repo, objects, state, now, step),
         "subject": step["subject"] if step else subject(state),
@@ -134,27 +156,6 @@ def subject(state: State) -> str:
     """The subject of a turn's commit, from its prompt, which is redacted."""
     told = state.get("turns", {}).get(state.get("turn_id"), {}).get("prompt", "")
     return prompts.subject(told, state.get("agent_type") or "Claude Code")
-
-
-def _whose(repo: Repo, objects: Objects, state: State, now: Turn) -> tuple[set[str], set[str]]:
-    base, stored = now.base, now.stored
-    lines = turn_log.logged(repo, state["session_id"])
-    tools: stream_rules.Tools | None = None
-    if lines or state.get("tool_events"):
-        windows = turn_log.windows(lines, time.time_ns())
-        tools = {
-            "paths": turn_log.told(lines),
-            "inside": lambda path: turn_log.inside(repo, path, windows),
-        }
-    words = stored.scan["written"] if stored and stored.scan and tools is None else []
-    return stream_rules.written(
-        base["dirty"] if base else {},
-        now.entries,
-        committed=_committed(objects, base["head"] if base else now.head, now.head),
-        foreign=other_sessions.explained(repo, state["session_id"], now.entries),
-        said=[inside for path in words if (inside := turn_log.relative(repo, path))],
-        tools=tools,
-    )
 
 
 def _committed(objects: Objects, old: str, new: str) -> set[str]:

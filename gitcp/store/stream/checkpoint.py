@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         head, head_tree: the commit it is based on ('' tree when unborn).  entries: every path
         that differs from it in the worktree.  seen: the tip when the worktree was scanned.
         mine: what this session wrote in the turn; undone: paths it put back as HEAD has them;
+        away: what it wrote and is kept elsewhere now, as in a stash;
         start: what was dirty at the turn's start.
         metadata: path below the session's metadata directory -> entry.
         """
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         seen: str | None
         mine: dict[str, Entry | None]
         undone: set[str]
+        away: dict[str, Entry | None]
         start: dict[str, Entry | None]
         metadata: dict[str, Entry]
         subject: str
@@ -132,7 +134,7 @@ def _record(state: State, spot: Place, content: Content) -> None:
     streams[:-1] = [s for s in streams[:-1] if s["files"]]
     found["ref"], found["base_commit"] = spot["ref"], content["head"]
     turn = state.get("turn_id", "")
-    for path, entry in content["mine"].items():
+    for path, entry in {**content["mine"], **content["away"]}.items():
         mode_, oid = entry or ("000000", "")
         found["files"][path] = {"oid": oid, "mode": mode_, "turn_id": turn}
     for path in content["undone"]:

@@ -7,7 +7,7 @@ import re
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import GitError
 from gitcp.record import text
-from gitcp.store.repair import broken_streams
+from gitcp.store.repair import broken_edits, broken_streams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _SAID = re.compile(
 def check(survey: Survey, extra: Sequence[str], secrets: bool) -> Iterator[Finding]:
     """The refs, then the objects behind them and behind extra, refs of remotes.
 
-    A stream that lacks objects comes first: whoever takes the finding may repair it at once.
+    A ref that lacks objects comes first: whoever takes the finding may repair it at once.
     """
     walked = _walked(survey, [*survey.refs, *extra])
     if walked is None or walked[0] or survey.missing():
@@ -35,6 +35,10 @@ def check(survey: Survey, extra: Sequence[str], secrets: bool) -> Iterator[Findi
         for ref, count in lame:
             reason = f"{count} objects that it needs are missing"
             yield finding("broken-stream", ref, reason)
+        torn = list(broken_edits.broken(survey.repo, list(survey.refs)))
+        for ref, count in torn:
+            yield finding("broken-edits", ref, f"{count} objects that it names are missing")
+        lame += torn
         survey.objects.forget()
         survey.renew()
         whole = [ref for ref in survey.refs if ref not in dict(lame)]

@@ -7,6 +7,7 @@ import time
 
 from gitcp.core.decide import orphan_rules
 from gitcp.core.decide.orphan_rules import days, orphan
+from gitcp.store.git.commit import read_commit
 from gitcp.store.session import session_read
 from gitcp.store.session.process import alive
 from gitcp.store.upkeep import check_files, orphan_streams
@@ -40,7 +41,8 @@ def find(survey: Survey, ages: orphan_rules.Ages) -> Iterator[Finding]:
     yield from orphan_streams.find(survey, ages)
     known = {state["session_id"] for state in survey.states} | set(survey.markers)
     for ref, oid in survey.refs.items():
-        if ref.startswith(EDITS) and ref.removeprefix(EDITS) not in known:
+        old = ref.startswith(EDITS) and ref.removeprefix(EDITS) not in known
+        if old and ages.now - _time_of(survey, oid) >= ages.archive:
             yield orphan("orphan-edits", ref, "its session has no state", oid=oid, ref=ref)
     gone = {state["session_id"]: state for state in survey.states if expired(state, ages)}
     for name, state in gone.items():
@@ -49,6 +51,12 @@ def find(survey: Survey, ages: orphan_rules.Ages) -> Iterator[Finding]:
         revision = state.get("revision", 0)
         yield orphan("settled-state", name, reason, time=int(last), revision=revision)
     yield from _files(survey, known - set(gone), set(gone))
+
+
+def _time_of(survey: Survey, oid: str) -> float:
+    """When a ref was last written, in seconds since 1970; 0 where nothing tells."""
+    commit = read_commit(survey.objects, oid)
+    return float(commit["committer"].split(" ")[-2]) if commit else 0.0
 
 
 def expired(state: State, ages: orphan_rules.Ages) -> bool:

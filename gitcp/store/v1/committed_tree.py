@@ -35,11 +35,12 @@ class Checkpoint:
         metadata: Mapping[str, Any],
         files: Mapping[str, Entry],
         tasks: Mapping[str, Entry],
+        lines: Mapping[str, Any] | None = None,
     ) -> None:
         """Take one session in: at its index, or behind the others.
 
         files: by name in its directory; a transcript replaces the one before, whole.
-        tasks: by path in the checkpoint.
+        tasks: by path in the checkpoint.  lines: joined with those that are stored.
         """
         index = self._index(session_id)
         base = self._dirs[index] if index < len(self._dirs) else None
@@ -54,6 +55,11 @@ class Checkpoint:
             names = read_tree(self._objects, base)
             edits = {name: None for name in names if chunks.number(name) is not None}
         edits.update(files)
+        if lines:
+            stored = read_tree(self._objects, base).get(summary.LINES) if base else None
+            known = summary.load(self._objects.need(stored[1], "blob")) if stored else None
+            data = summary.dump(summary.joined(known, lines))
+            edits[summary.LINES] = (BLOB, self._objects.write("blob", data))
         blob = self._objects.write("blob", summary.dump(summary.merged(old, new)))
         edits[summary.METADATA] = (BLOB, blob)
         self._dirs[index:] = [edit_tree(self._objects, base, edits), *self._dirs[index + 1 :]]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
         transcript: None leaves what is stored.  prompts: redacted; absent leaves what is stored.
         metadata: keys of CommittedMetadata (E§2.5) and ours (formats.md).  tasks: path below
-        tasks/ -> bytes, redacted.
+        tasks/ -> bytes, redacted.  lines: path -> [{oid, ranges}], joined with what is stored.
         """
 
         session_id: str
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         prompts: list[str]
         metadata: dict[str, Any]
         tasks: dict[str, bytes]
+        lines: dict[str, list[dict[str, Any]]]
         ephemeral_branch: str
 
     Prepared = tuple[str, SessionData, dict[str, Entry], dict[str, Entry]]
@@ -159,6 +160,8 @@ def _tree(objects: Objects, tip: str | None, prepared: Sequence[Prepared]) -> st
         checkpoint = Checkpoint(objects, cid, old[1] if old and old[0] == TREE else None)
         for other, data, files, tasks in prepared:
             if other == cid:
-                checkpoint.put(data["session_id"], data.get("metadata", {}), files, tasks)
+                checkpoint.put(
+                    data["session_id"], data.get("metadata", {}), files, tasks, data.get("lines")
+                )
         edits[at] = (TREE, checkpoint.write())
     return edit_tree(objects, tip, edits)

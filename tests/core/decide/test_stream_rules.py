@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from gitcp.core.decide import stream_rules
 
 if TYPE_CHECKING:
-    from gitcp.core.decide.stream_rules import Tools, View
+    from gitcp.core.decide.stream_rules import View
 
 V1, V2, V3 = ("100644", "1" * 40), ("100644", "2" * 40), ("100644", "3" * 40)
 Files = dict[str, tuple[str, str] | None]
@@ -128,37 +127,23 @@ def test_score_counts_files_that_differ_from_head_and_are_as_recorded(
     assert stream_rules.score(files, dirty) == expected
 
 
-def tools(paths: Collection[str] = (), shell: Collection[str] = ()) -> Tools:
-    return {"paths": set(paths), "inside": lambda path: path in shell}
-
-
-# case, start, now, further arguments -> changed, mine
-WRITTEN: list[tuple[str, Files, Files, Mapping[str, object], set[str], set[str]]] = [
-    ("nothing", {"a": V1}, {"a": V1}, {}, set(), set()),
-    ("new", {}, {"a": V1}, {}, {"a"}, {"a"}),
-    ("changed on", {"a": V1}, {"a": V2}, {}, {"a"}, {"a"}),
-    ("put back", {"a": V1}, {}, {}, {"a"}, {"a"}),
-    ("deleted", {}, {"a": None}, {}, {"a"}, {"a"}),
-    ("committed meanwhile", {"a": V1}, {}, {"committed": ["a"]}, set(), set()),
-    ("committed, then on", {"a": V1}, {"a": V2}, {"committed": ["a"]}, {"a"}, {"a"}),
-    ("another session's", {}, {"a": V1, "b": V1}, {"foreign": ["b"]}, {"a"}, {"a"}),
-    ("both wrote it", {}, {"b": V1}, {"foreign": ["b"], "said": ["b"]}, {"b"}, {"b"}),
-    ("by tool", {}, {"a": V1, "b": V1}, {"tools": tools(["a"])}, {"a", "b"}, {"a"}),
-    ("by shell", {}, {"a": V1, "b": V1}, {"tools": tools(shell=["b"])}, {"a", "b"}, {"b"}),
-    ("the person's", {}, {"b": V1}, {"tools": tools()}, {"b"}, set()),
-    ("as it says", {}, {"a": V1}, {"tools": tools(), "said": ["a"]}, {"a"}, {"a"}),
-    ("said, unchanged", {"a": V1}, {"a": V1}, {"said": ["a"]}, set(), set()),
-    ("both, by tool", {}, {"b": V1}, {"foreign": ["b"], "tools": tools(["b"])}, {"b"}, {"b"}),
-    ("theirs", {}, {"b": V1}, {"foreign": ["b"], "tools": tools(shell=["b"])}, set(), set()),
-]  # fmt: skip
+# case, start, now, committed meanwhile -> changed
+CHANGED: list[tuple[str, Files, Files, list[str], set[str]]] = [
+    ("nothing", {"a": V1}, {"a": V1}, [], set()),
+    ("new", {}, {"a": V1}, [], {"a"}),
+    ("changed on", {"a": V1}, {"a": V2}, [], {"a"}),
+    ("put back", {"a": V1}, {}, [], {"a"}),
+    ("deleted", {}, {"a": None}, [], {"a"}),
+    ("committed meanwhile", {"a": V1}, {}, ["a"], set()),
+    ("committed, then on", {"a": V1}, {"a": V2}, ["a"], {"a"}),
+]
 
 
 @pytest.mark.parametrize(
-    ("start", "now", "more", "changed", "mine"),
-    [pytest.param(*row[1:], id=row[0]) for row in WRITTEN],
+    ("start", "now", "committed", "changed"),
+    [pytest.param(*row[1:], id=row[0]) for row in CHANGED],
 )
-def test_what_changed_in_a_turn_and_who_wrote_it(
-    start: Files, now: Files, more: Mapping[str, object], changed: set[str], mine: set[str]
+def test_what_changed_in_a_turn(
+    start: Files, now: Files, committed: list[str], changed: set[str]
 ) -> None:
-    given = {"committed": [], "foreign": [], "said": [], "tools": None, **more}
-    assert stream_rules.written(start, now, **given) == (changed, mine)  # type: ignore[arg-type]
+    assert stream_rules.changed(start, now, committed) == changed

@@ -1,15 +1,23 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.core.decide import line_diff
-from gitcp.core.decide.line_diff import changed, lines
+from gitcp.core.credit import line_diff
+from gitcp.core.credit.line_diff import changed, lines
 
 
 def text(letters: str) -> list[bytes]:
     return [c.encode() for c in letters]
+
+
+def lost(a: list[bytes], b: list[bytes]) -> tuple[list[bytes], list[bytes]]:
+    """The lines that b has lost, and those that a has not."""
+    removed, added = changed(a, b)
+    return [a[i] for i in removed], [b[j] for j in added]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +54,7 @@ def test_a_line_counts_with_or_without_its_newline(data: bytes | None, want: lis
     ],
 )
 def test_what_went_and_what_came(a: str, b: str, removed: str, added: str) -> None:
-    got = changed(text(a), text(b))
+    got = lost(text(a), text(b))
     assert [sorted(x) for x in got] == [sorted(text(removed)), sorted(text(added))]
 
 
@@ -65,16 +73,17 @@ TEXTS = st.text("abc}", max_size=14).map(text)
 
 @given(TEXTS, TEXTS)
 def test_the_books_balance_and_nothing_is_matched_twice(a: list[bytes], b: list[bytes]) -> None:
-    removed, added = changed(a, b)
+    removed, added = lost(a, b)
     assert len(a) - len(removed) == len(b) - len(added) <= longest(a, b)
     assert sorted(a + added) == sorted(b + removed)
 
 
 @given(TEXTS, TEXTS)
 def test_a_small_rest_is_matched_exactly(a: list[bytes], b: list[bytes]) -> None:
-    removed, added = line_diff._exactly(a, b)
-    assert len(a) - len(removed) == len(b) - len(added) == longest(a, b)
-    assert sorted(a + added) == sorted(b + removed)
+    paired = line_diff._exactly(a, b, list(range(len(a))), list(range(len(b))))
+    assert len(paired) == longest(a, b)
+    assert all(a[i] == b[j] for i, j in paired)
+    assert paired == sorted(paired)
 
 
 @pytest.mark.parametrize("name", ["rewritten", "reversed", "repeated", "shuffled", "edited"])
@@ -93,12 +102,12 @@ def test_a_huge_file_takes_a_bounded_number_of_looks(
     looks = 0
     trimmed = line_diff._trimmed
 
-    def count(old: list[bytes], new: list[bytes]) -> tuple[list[bytes], list[bytes]]:
+    def count(x: Any, y: Any, old: list[int], new: list[int]) -> Any:
         nonlocal looks
         looks += len(old) + len(new)
-        return trimmed(old, new)
+        return trimmed(x, y, old, new)
 
     monkeypatch.setattr(line_diff, "_trimmed", count)
-    removed, added = changed(a, b)
+    removed, added = lost(a, b)
     assert sorted(a + added) == sorted(b + removed)
     assert looks <= (line_diff.EFFORT + 2) * 2 * n

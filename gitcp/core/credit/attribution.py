@@ -1,0 +1,154 @@
+"""How much of a commit did whom write: the lines of its paths, summed (reference §5, put right).
+
+Each line the commit adds or removes, against its own parent, has one author; so over all
+sessions, the person and unknown the lines add up to the commit's, exactly:
+
+    lines_added, lines_removed   {agent, others, person, unknown}: all lines, every one once
+    agent_lines      lines this session wrote
+    agent_removed    lines it removed, beyond those it put others in place of
+    human_added      lines the person added ...
+    human_modified   ... in place of a line that went, and not in the one before
+    human_removed    other lines the person removed: of before, or written by this session and
+                     never committed; one that is still in the worktree is not removed
+    total_committed  lines the commit changes, a replaced line being one
+    agent_percentage this session's of total_committed; 0 if there is nothing
+"""
+
+from __future__ import annotations
+
+from gitcp.core.credit import line_diff
+from gitcp.core.credit.replay import PERSON, UNKNOWN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any, TypedDict
+
+    from gitcp.core.credit.replay import Author, Replay, Version
+
+    class PathCredit(TypedDict):
+        """One path of a commit.  added: (line from 1, author) of each line it adds, in order;
+        removed: who took each line it removes; lost: (who wrote it, who took it) of each line
+        that came and went since the parent; whole: no lines, one author for all of it."""
+
+        oid: str
+        added: list[tuple[int, Author]]
+        removed: list[Author]
+        lost: list[tuple[Author, Author]]
+        whole: bool
+
+
+def of_path(
+    lines: Replay, parents: Sequence[Version], committed: Version, rest: Author = PERSON
+) -> PathCredit:
+    """Credit one path of a commit.
+
+    parents: the path's content in each parent, the first being what removals count against; a
+    line that any of them has is nobody's.  rest: whose is what no step explains.
+    """
+    present = set(lines.numbers)
+    was = lines.at(parents[0], UNKNOWN) if parents else []
+    now = lines.at(committed, rest)
+    gone, come = line_diff.changed(parents[0].lines if parents else (), committed.lines)
+    for other in parents[1:]:
+        new = set(line_diff.changed(other.lines, committed.lines)[1])
+        come = [j for j in come if j in new]
+    kept = {*now, *was, *present}
+    mine = ((number, taker) for number, taker in lines.takers.items() if number not in kept)
+    return {
+        "oid": committed.oid,
+        "added": [(j + 1, lines.author(now[j])) for j in come],
+        "removed": [lines.takers.get(was[i], rest) for i in gone],
+        "lost": [(lines.author(number), taker) for number, taker in mine],
+        "whole": any(line.startswith(b"\0") for line in committed.lines[:1])
+        or any(line.startswith(b"\0") for parent in parents for line in parent.lines[:1]),
+    }
+
+
+def attribution(session_id: str, paths: Iterable[PathCredit]) -> dict[str, Any]:
+    """initial_attribution of a session; `calculated_at` is the caller's to add.
+
+    Paths without lines (binary, too large) do not count.
+    """
+    added, removed = _none(), _none()
+    net = {"agent_removed": 0, "modified": 0, "removed": 0, "total": 0}
+    for path in paths:
+        if not path["whole"]:
+            _count(session_id, path, added, removed, net)
+    share = added["agent"] + net["agent_removed"]
+    return {
+        "agent_lines": added["agent"],
+        "agent_removed": net["agent_removed"],
+        "human_added": added["person"] - net["modified"],
+        "human_modified": net["modified"],
+        "human_removed": net["removed"],
+        "total_committed": net["total"],
+        "agent_percentage": 100.0 * share / net["total"] if net["total"] else 0.0,
+        "lines_added": added,
+        "lines_removed": removed,
+    }
+
+
+def _none() -> dict[str, int]:
+    return {"agent": 0, "others": 0, "person": 0, "unknown": 0}
+
+
+def _count(
+    session_id: str,
+    path: PathCredit,
+    added: dict[str, int],
+    removed: dict[str, int],
+    net: dict[str, int],
+) -> None:
+    here, gone = _none(), _none()
+    beyond: dict[str, int] = {}
+    for _, author in path["added"]:
+        here[_part(author, session_id)] += 1
+        beyond[_name(author)] = beyond.get(_name(author), 0) - 1
+    for taker in path["removed"]:
+        gone[_part(taker, session_id)] += 1
+        beyond[_name(taker)] = beyond.get(_name(taker), 0) + 1
+    lost = [who for who, taker in path["lost"] if who[0] == session_id and taker == PERSON]
+    modified = min(here["person"], len(lost) + gone["person"])
+    net["agent_removed"] += max(0, beyond.get(session_id, 0))
+    net["modified"] += modified
+    net["removed"] += len(lost) + gone["person"] - modified
+    net["total"] += len(path["added"]) + sum(n for n in beyond.values() if n > 0)
+    for key in added:
+        added[key] += here[key]
+        removed[key] += gone[key]
+
+
+def _name(author: Author) -> str:
+    return author[0] or f"/{author[1]}"  # no session has a slash in its id
+
+
+def _part(author: Author, session_id: str) -> str:
+    if author[0]:
+        return "agent" if author[0] == session_id else "others"
+    return author[1]
+
+
+def ranges(session_id: str, path: PathCredit) -> list[list[Any]]:
+    """[first, last, turn id | 'person' | 'unknown', tool use | null] of the lines a commit adds
+    to a path, other sessions' left out; lines from 1."""
+    found: list[list[Any]] = []
+    for line, (session, turn, tool) in path["added"]:
+        if session and session != session_id:
+            continue
+        if found and found[-1][1] == line - 1 and found[-1][2:] == [turn, tool or None]:
+            found[-1][1] = line
+        else:
+            found.append([line, line, turn, tool or None])
+    return found
+
+
+def turns(session_id: str, path: PathCredit) -> list[str]:
+    """The turns of a session that wrote lines of a path, each once."""
+    return list(dict.fromkeys(who[1] for _, who in path["added"] if who[0] == session_id))
+
+
+def sessions(path: PathCredit) -> set[str]:
+    """The sessions that wrote or removed lines of a path in a commit."""
+    authors = [*(who for _, who in path["added"]), *path["removed"]]
+    return {who[0] for who in authors if who[0]}

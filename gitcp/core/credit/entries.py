@@ -1,0 +1,132 @@
+"""The journal of a worktree as records: what stands in a line of it, and what lines tell.
+
+An edit   {path, before, after, who, how, at}: a path went from one content to another.
+An opening {open, session, turn, at}: a call begins that may write; its closing {close, at}.
+A look    {look}: the whole worktree was read.  A commit {commit, settled: paths}.
+"""
+
+from __future__ import annotations
+
+import json
+
+from gitcp.core.credit.replay import UNKNOWN
+from gitcp.core.upkeep import shapes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from gitcp.core.credit.replay import Author
+
+    Line = dict[str, Any]
+    Entry = tuple[str, str] | None  # mode, oid; None: nothing stands there
+
+_WORDS = ("person", "unknown")
+
+
+def dump(line: Line) -> bytes:
+    """A line of the journal, its newline included."""
+    return json.dumps(line, separators=(",", ":")).encode() + b"\n"
+
+
+def load(data: bytes) -> list[Line]:
+    """The lines of a journal in their order; one that was cut short or damaged is left out."""
+    found = []
+    for line in data.split(b"\n"):
+        if line.startswith(b"{"):
+            try:
+                item = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if not shapes.wrong(item, shapes.JOURNAL_LINE):
+                found.append(item)
+    return found
+
+
+def edit(path: str, before: Entry, after: Entry, who: Author, how: str, at: int) -> Line:
+    """The line that says a path went from before to after."""
+    name = list(who) if who[0] else who[1]
+    return {"path": path, "before": before, "after": after, "who": name, "how": how, "at": at}
+
+
+def author(line: Line) -> Author:
+    """Who an edit says it was; UNKNOWN for what is not an author."""
+    who = line.get("who")
+    if isinstance(who, list) and len(who) == 3 and all(isinstance(part, str) for part in who):
+        return who[0], who[1], who[2]
+    return ("", who, "") if who in _WORDS and isinstance(who, str) else UNKNOWN
+
+
+def entry(value: Any) -> Entry:
+    """An entry as a line has it; None for nothing, and for what is none."""
+    if isinstance(value, (list, tuple)) and len(value) == 2:
+        mode, oid = value
+        if isinstance(mode, str) and isinstance(oid, str):
+            return mode, oid
+    return None
+
+
+def edits(lines: Iterable[Line]) -> list[Line]:
+    """The edits among the lines of a journal."""
+    return [line for line in lines if line.get("path") and "at" in line]
+
+
+def chain(lines: Iterable[Line], path: str) -> list[Line]:
+    """The edits that made the content of a path, oldest first; one that came from another path
+    takes that one's along.  `follows` of an edit names the path it came from."""
+    found: list[Line] = []
+    for line in reversed(list(lines)):
+        if line["path"] == path:
+            found.append(line)
+            path = line.get("follows", path)
+    return found[::-1]
+
+
+def last(lines: Iterable[Line], path: str) -> Line | None:
+    """The newest edit of a path."""
+    return next((line for line in reversed(list(lines)) if line["path"] == path), None)
+
+
+def calls(lines: Iterable[Line]) -> list[Line]:
+    """The calls of a journal in their order: an opening with what its closing adds.
+
+    `end` is None while no closing has come, and while one says that the call goes on: in its
+    turn, or after it ("late").
+    """
+    found: dict[tuple[str, str], Line] = {}
+    for line in lines:
+        if "open" in line:
+            begin = {"names": [], "begin": line["at"], "late": False, "goes_on": ""}
+            found[_key(line, "open")] = {**begin, **line, "end": None}
+        elif "close" in line and (call := found.get(_key(line, "close"))):
+            call["names"] = [*call["names"], *line.get("names", ())]
+            call["begin"] = max(call["at"], line.get("since", 0))
+            call["goes_on"] = line.get("goes_on", "")
+            call["end"] = None if call["goes_on"] else line["at"]
+            call["late"] = call["goes_on"] == "late"
+    return list(found.values())
+
+
+def _key(line: Line, what: str) -> tuple[str, str]:
+    return str(line.get("session")), str(line[what])
+
+
+def since_look(lines: list[Line]) -> list[Line]:
+    """The edits after the newest look at the whole worktree."""
+    start = max((n for n, line in enumerate(lines) if "look" in line), default=-1)
+    return edits(lines[start + 1 :])
+
+
+def unsettled(lines: Iterable[Line]) -> list[Line]:
+    """The edits of paths that no commit has taken as they are since, in their order."""
+    found: dict[str, list[tuple[int, Line]]] = {}
+    for number, line in enumerate(lines):
+        if line.get("path") and "at" in line:
+            found.setdefault(line["path"], []).append((number, line))
+        for path in line.get("settled", ()):
+            found.pop(path, None)
+    return [
+        line
+        for _, line in sorted((i for items in found.values() for i in items), key=lambda i: i[0])
+    ]

@@ -1,0 +1,172 @@
+"""Which session, or the person, a change of a path belongs to: one decision for every look.
+
+A window is the time in which a call of a session could write without naming what it writes: a
+shell, a tool that is not known, or a whole turn of an agent that tells nothing of its tools.
+A tool that names its path needs none of this.
+"""
+
+from __future__ import annotations
+
+import posixpath
+
+from gitcp.core.credit.replay import PERSON, UNKNOWN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from typing import TypedDict
+
+    from gitcp.core.credit.replay import Author
+
+    class Window(TypedDict):
+        """opened: when it was announced; begin, end: ns, when the call ran; end None while it
+        is open.  names: words of its command and output.  late: the turn is over, something of
+        the call goes on.  kind: shell; transcript, where names are all the paths that one says
+        were written; turn."""
+
+        who: Author
+        opened: int
+        begin: int
+        end: int | None
+        names: Collection[str]
+        late: bool
+        kind: str
+
+    class Change(TypedDict):
+        """A path that differs from what was last known of it.
+
+        at: when it changed, ns; of one that is gone, when a directory above it last did.
+        seen: the last look at it.  new: nothing stood there; gone: nothing stands there now.
+        restored: the repository had this content for the path.
+        """
+
+        path: str
+        at: int | None
+        seen: int
+        new: bool
+        gone: bool
+        restored: bool
+
+    class Verdict(TypedDict):
+        """who, how it is known; shared: others explain it as well; by: the window it went
+        through, although it may be nobody's work."""
+
+        who: Author
+        how: str
+        shared: bool
+        by: Window | None
+
+
+TOOL, WINDOW, TRANSCRIPT, TURN = "tool", "window", "transcript", "turn"
+BETWEEN, RESTORED = "between", "restored"
+
+# What takes content out of the worktree without undoing it.
+_AWAY = frozenset(("stash", "checkout", "restore", "reset", "switch", "clean"))
+
+_BREAKS = str.maketrans(dict.fromkeys("\"'`;|&<>(){}=,:\n\t\r\0", " "))
+_MOST = 400  # words of one call that are kept
+
+
+def whose(change: Change, windows: Sequence[Window]) -> Verdict:
+    """Decide about one change: a call that names the path comes before one that does not, and
+    that before a whole turn; nobody's is a content that only came back."""
+    able = [w for w in windows if explains(w, change)]
+    best = _best(able, change["path"])
+    if change["restored"]:
+        return {"who": UNKNOWN, "how": RESTORED, "shared": False, "by": best}
+    if best is None:
+        # A deletion leaves no time behind: where a call may have done it, nobody knows.
+        doubt = change["gone"] and any(_overlaps(w, change) for w in windows)
+        who = UNKNOWN if doubt else PERSON
+        return {"who": who, "how": BETWEEN, "shared": False, "by": None}
+    rivals = {w["who"][0] for w in able if _rank(w, change["path"]) == _rank(best, change["path"])}
+    how = best["kind"] if best["kind"] in (TURN, TRANSCRIPT) else WINDOW
+    return {"who": best["who"], "how": how, "shared": len(rivals) > 1, "by": best}
+
+
+def explains(window: Window, change: Change) -> bool:
+    """Whether a change can have been made in a window."""
+    at, end, named = change["at"], window["end"], _named(window, change["path"])
+    if window["kind"] == TRANSCRIPT:
+        return named and (at is None or window["begin"] <= at)
+    if window["late"] and not (change["new"] or named):
+        return False
+    if not change["gone"]:
+        return at is not None and window["begin"] <= at and (end is None or at <= end)
+    if not _overlaps(window, change):
+        return False
+    looked = window["opened"] <= change["seen"]  # it was there when the call began
+    return named or (looked and not window["late"])
+
+
+def _overlaps(window: Window, change: Change) -> bool:
+    """Whether a path can have gone in a window, by the times that are known."""
+    at, end = change["at"], window["end"]
+    return (end is None or change["seen"] < end) and (at is None or window["begin"] <= at)
+
+
+def puts_away(window: Window) -> bool:
+    """Whether a call is one of git's that take content away to keep it elsewhere."""
+    return "git" in window["names"] and not _AWAY.isdisjoint(window["names"])
+
+
+def _best(windows: Sequence[Window], path: str) -> Window | None:
+    return max(windows, key=lambda w: (_rank(w, path), w["begin"]), default=None)
+
+
+def _rank(window: Window, path: str) -> int:
+    return 2 if _named(window, path) else int(window["kind"] != TURN)
+
+
+def _named(window: Window, path: str) -> bool:
+    exact = window["kind"] == TRANSCRIPT
+    return path in window["names"] if exact else names(window["names"], path)
+
+
+def names(words: Collection[str], path: str) -> bool:
+    """Whether some word of a command names a path, a directory above it, or a pattern of it."""
+    base = posixpath.basename(path)
+    return any(_names(word, path, base) for word in words)
+
+
+def _names(word: str, path: str, base: str) -> bool:
+    if "*" in word or "?" in word:
+        return _fits(word, path) or _fits(word, base)
+    plain = word.rstrip("/").removeprefix("./")
+    return bool(plain) and (
+        plain == path
+        or plain.endswith("/" + path)
+        or path.startswith(plain + "/")
+        or plain.rpartition("/")[2] == base
+    )
+
+
+def _fits(pattern: str, name: str) -> bool:
+    """A glob of `*` and `?`, without brackets: `*` also crosses a slash."""
+    parts = pattern.split("*")
+    if len(parts) == 1:
+        return len(pattern) == len(name) and _alike(pattern, name)
+    first, last = parts[0], parts[-1]
+    if len(name) < len(first) + len(last) or not _alike(first, name[: len(first)]):
+        return False
+    if last and not _alike(last, name[-len(last) :]):
+        return False
+    at, end = len(first), len(name) - len(last)
+    for part in parts[1:-1]:
+        place = next((n for n in range(at, end) if _alike(part, name[n : n + len(part)])), -1)
+        if place < 0:
+            return False
+        at = place + len(part)
+    return at <= end
+
+
+def _alike(pattern: str, text: str) -> bool:
+    return len(pattern) == len(text) and all(
+        p in ("?", c) for p, c in zip(pattern, text, strict=True)
+    )
+
+
+def words(text: str) -> list[str]:
+    """The words of a command or its output that could name a path, each once; no options."""
+    found = dict.fromkeys(text[: 1 << 16].translate(_BREAKS).split())
+    return [w for w in found if len(w) < 256 and not w.startswith("-") and w.strip("./*")][:_MOST]

@@ -1,0 +1,49 @@
+"""Paths that appear as others go: the same content, or mostly the same, under another name."""
+
+from __future__ import annotations
+
+from gitcp.core.credit.line_diff import counted
+from gitcp.core.credit.replay import without_space
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    Lines = Callable[[str], Sequence[bytes]]  # of an oid
+
+_MOST = 400  # pairs whose lines are compared
+_EMPTY = ("e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+          "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813")  # fmt: skip
+
+
+def moves(gone: Mapping[str, str], come: Mapping[str, str], lines: Lines) -> dict[str, str]:
+    """new path -> the path it came from.  gone, come: path -> oid, before and now.
+
+    Each path that went is taken once: by the same content first, then by the likest of those
+    that share more than half of their lines.
+    """
+    found: dict[str, str] = {}
+    left = {path: oid for path, oid in gone.items() if oid not in _EMPTY}
+    for path, oid in come.items():
+        same = next((old for old, was in left.items() if was == oid), None)
+        if same is not None:
+            found[path] = same
+            del left[same]
+    rest = [path for path in come if path not in found]
+    if not rest or not left or len(rest) * len(left) > _MOST:
+        return found
+    scores = [
+        (_alike(lines(left[old]), lines(come[new])), new, old) for new in rest for old in left
+    ]
+    for score, new, old in sorted(scores, reverse=True):
+        if score > 0.5 and new not in found and old in left:
+            found[new] = old
+            del left[old]
+    return found
+
+
+def _alike(a: Sequence[bytes], b: Sequence[bytes]) -> float:
+    """The part of the longer text's lines that both have, white space aside."""
+    one, two = (counted(map(without_space, text)) for text in (a, b))
+    same = sum(min(n, two.get(line, 0)) for line, n in one.items() if line)
+    return same / max(len(a), len(b), 1)

@@ -1,0 +1,64 @@
+"""When a tool call ended, by the transcript, where no event of its client told it."""
+
+from __future__ import annotations
+
+from gitcp.core.transcript.transcript_scan import load
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_INTERRUPTED = (b"[Request interrupted by user", b'"turn_aborted"')
+_DAYS = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
+
+
+def ended(tail: bytes, tool_id: str, since: int) -> int | None:
+    """The time in ns of a call's result, or of the interruption after `since`; None without.
+
+    tail: the last lines of a transcript of Claude Code or Codex.
+    """
+    mark = tool_id.encode()
+    for line in tail.split(b"\n"):
+        result = bool(mark) and mark in line and _is_result(load(line) or {}, tool_id)
+        if result or any(sign in line for sign in _INTERRUPTED):
+            at = nanoseconds(str((load(line) or {}).get("timestamp") or ""))
+            if at is not None and at >= since // 1_000_000 * 1_000_000:
+                return at
+    return None
+
+
+def last(tail: bytes) -> int | None:
+    """The newest time that a transcript tells, in ns."""
+    for line in reversed(tail.split(b"\n")):
+        if b'"timestamp"' in line:
+            at = nanoseconds(str((load(line) or {}).get("timestamp") or ""))
+            if at is not None:
+                return at
+    return None
+
+
+def _is_result(line: dict[str, Any], tool_id: str) -> bool:
+    payload = line.get("payload")
+    if isinstance(payload, dict) and payload.get("call_id") == tool_id:
+        return str(payload.get("type", "")).endswith("_output")
+    message = line.get("message")
+    parts = message.get("content") if isinstance(message, dict) else None
+    return isinstance(parts, list) and any(
+        isinstance(part, dict) and part.get("tool_use_id") == tool_id for part in parts
+    )
+
+
+def nanoseconds(text: str) -> int | None:
+    """The time of `2026-11-21T14:02:03.456Z` in ns since 1970; None for another form."""
+    day, _, clock = text.partition("T")
+    try:
+        year, month, date = map(int, day.split("-"))
+        hour, minute, rest = clock.removesuffix("Z").split(":")
+        whole, _, fraction = rest.partition(".")
+        leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+        days = (year - 1970) * 365 + (year - 1969) // 4 - (year - 1901) // 100
+        days += (year - 1601) // 400 + _DAYS[month - 1] + (leap and month > 2) + date - 1
+        seconds = ((days * 24 + int(hour)) * 60 + int(minute)) * 60 + int(whole)
+        return seconds * 1_000_000_000 + int((fraction + "0" * 9)[:9])
+    except (ValueError, IndexError):
+        return None

@@ -1,0 +1,100 @@
+"""Who wrote the lines of a commit: the journal's edits of its paths, replayed to what it has."""
+
+from __future__ import annotations
+
+from gitcp.core.credit import attribution, entries, replay
+from gitcp.core.credit.replay import UNKNOWN, Version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gitcp.core.credit.attribution import PathCredit
+    from gitcp.core.credit.entries import Line
+    from gitcp.core.credit.replay import Author, Replay
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.link.commit_match import Changes
+
+    Recorded = Mapping[str, Sequence[tuple[str, Author]]]  # path -> (oid, whose)
+
+_FILES = ("100644", "100755", "120000")
+
+
+class Contents:
+    """Blobs as lines, each read once."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+        self._known: dict[str, Version | None] = {"": Version("", ())}
+
+    def version(self, mode: str, oid: str | None) -> Version | None:
+        """A content; None for one that is not there any more."""
+        name = oid if oid and mode in _FILES else ""
+        if name not in self._known:
+            blob = self._objects.read(name)
+            data = blob[2] if blob and blob[1] == "blob" else None
+            self._known[name] = None if blob is None else Version(name, replay.split(name, data))
+        return self._known[name]
+
+    def of(self, value: object) -> Version | None:
+        """The content an entry of a line names."""
+        entry = entries.entry(value)
+        return self.version(*entry) if entry else self.version("", "")
+
+
+def credits(
+    objects: Objects,
+    lines: list[Line],
+    changes: Changes,
+    others: Sequence[Mapping[str, tuple[str, str]]] = (),
+    recorded: Recorded | None = None,
+) -> dict[str, PathCredit]:
+    """Each path of a commit with the authors of its lines.
+
+    changes: against the first parent.  others: what further parents have, path -> entry.
+    recorded: what sessions have recorded of paths that no edit of the journal tells of.
+    """
+    contents, edits = Contents(objects), entries.edits(lines)
+    found = {}
+    for path, (old_mode, old, mode, new) in changes.items():
+        parent, now = contents.version(old_mode, old), contents.version(mode, new)
+        if parent is None or now is None:
+            continue
+        chain = entries.chain(edits, path)
+        told = replayed(contents, parent, chain) if chain else None
+        if told is None:
+            told = _of_records(contents, parent, (recorded or {}).get(path, ()))
+        more = [v for other in others if (v := contents.of(other.get(path)))]
+        found[path] = attribution.of_path(told, [parent, *more], now)
+    return found
+
+
+def replayed(contents: Contents, parent: Version, chain: Sequence[Line]) -> Replay | None:
+    """A path's edits in their order, from the first one's before; None without a content to
+    begin with.  A step whose content is gone leaves what follows to nobody."""
+    first = contents.of(chain[0]["before"])
+    lines = replay.Replay(first if first is not None else parent)
+    at, broken = lines.first.oid, first is None
+    for line in chain:
+        before, after = contents.of(line["before"]), contents.of(line["after"])
+        if before is not None and before.oid != at and "follows" not in line:
+            lines.step(before, UNKNOWN, regains=True)  # HEAD moved under it
+            at = before.oid
+        if after is None:
+            broken = True
+            continue
+        restored = line["how"] == "restored"
+        lines.step(after, UNKNOWN if broken else entries.author(line), regains=restored)
+        at, broken = after.oid, False
+    return lines
+
+
+def _of_records(
+    contents: Contents, parent: Version, recorded: Sequence[tuple[str, Author]]
+) -> Replay:
+    lines = replay.Replay(parent)
+    for oid, who in recorded:
+        now = contents.version("100644", oid)
+        if now is not None:
+            lines.step(now, who)
+    return lines

@@ -1,0 +1,52 @@
+"""What the journal says of a commit's paths, in the form in which match() takes records."""
+
+from __future__ import annotations
+
+from gitcp.core.credit import entries
+from gitcp.store.journal import look
+from gitcp.store.journal.journal import Journal, clock, read
+from gitcp.store.journal.work import Work
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from gitcp.core.credit.entries import Line
+    from gitcp.core.decide.overlap import Entry
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session.markers import Open
+
+
+def lines(
+    repo: Repo, objects: Objects, changes: Collection[str] | None, visitors: Sequence[Open] = ()
+) -> list[Line]:
+    """The journal's lines; with changes after a look at a commit's paths and at those that
+    are journalled and not settled: a commit scans nothing.
+
+    visitors: sessions of other worktrees that make the commit.
+    """
+    if changes is None:
+        return read(repo)
+    with Journal(repo) as journal:
+        named = {line["path"] for line in entries.unsettled(journal.lines)}
+        journal.visitors = visitors
+        look.paths(objects, journal, sorted({*changes, *named}), clock(repo))
+        return journal.lines
+
+
+def records(
+    lines: list[Line], session_id: str, changes: Collection[str], recorded: Iterable[Entry]
+) -> list[Entry]:
+    """What a session wrote of the paths that changes has and no commit took, before what its
+    streams have recorded: live where it is part of what stands there, away where it went."""
+    work = Work(lines, session_id)
+    found: list[Entry] = []
+    gone: set[str] = set()
+    for path in work.paths():
+        if path in changes:
+            present = work.present(path)
+            gone.update([] if present else [path])
+            mode, oid = (work.left(path) if present else work.content(path)) or ("000000", "")
+            found.append({"path": path, "mode": mode, "oid": oid or None, "live": present})
+    return found + [{**e, "live": e["live"] and e["path"] not in gone} for e in recorded]

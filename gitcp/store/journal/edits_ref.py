@@ -1,0 +1,72 @@
+"""refs/gitcp/edits/<session>: the contents that the journal's entries name, kept from pruning.
+
+One commit a turn: its tree has `entries`, the lines that were recorded, and `contents/<oid>`, the
+blobs before and after, whoever wrote them.  A journal that is gone is built anew from it.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.credit import entries
+from gitcp.store.git import refs
+from gitcp.store.git.commit import read_commit, write_commit
+from gitcp.store.git.tree import edit_tree, lookup, read_tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.credit.entries import Line
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.journal.journal import Journal
+
+PREFIX = "refs/gitcp/edits/"
+_BLOBS = ("100644", "100755", "120000")
+_MOST = 10_000  # commits of one session that are read to build a journal anew
+
+
+def keep(repo: Repo, objects: Objects, journal: Journal, session_id: str, subject: str) -> None:
+    """Let the session's ref hold what the journal has gained since a ref last held it.
+
+    The caller holds the session's lock, and the journal's through journal.
+    """
+    start = max((n + 1 for n, line in enumerate(journal.lines) if "held" in line), default=0)
+    lines = entries.edits(journal.lines[start:])
+    if not lines:
+        return
+    tree = edit_tree(objects, None, _files(objects, lines))
+    ref = PREFIX + session_id
+    tip = read_commit(objects, ref)
+    message = f"{subject}\n\nClaude-Session-Id: {session_id}"
+    oid = write_commit(objects, repo, tree, [tip["oid"]] if tip else [], message)
+    refs.update(repo, [(ref, oid, tip["oid"] if tip else None)], "gitcp: edits")
+    journal.append([{"held": oid}])
+
+
+def _files(objects: Objects, lines: list[Line]) -> dict[str, tuple[str, str] | None]:
+    data = b"".join(map(entries.dump, lines))
+    files: dict[str, tuple[str, str] | None] = {"entries": ("100644", objects.write("blob", data))}
+    for line in lines:
+        for entry in (entries.entry(line["before"]), entries.entry(line["after"])):
+            if entry and entry[0] in _BLOBS and line.get("kept", True):
+                files[f"contents/{entry[1]}"] = ("100644", entry[1])
+    absent = [name for name, e in files.items() if e and objects.read(e[1]) is None]
+    return {name: entry for name, entry in files.items() if name not in absent}
+
+
+def rebuilt(repo: Repo, objects: Objects) -> list[Line]:
+    """The edits that the sessions' refs hold, in the order of their times."""
+    found: dict[bytes, Line] = {}
+    for ref in refs.listing(repo, PREFIX):
+        args = ("rev-list", "--first-parent", f"--max-count={_MOST}", ref)
+        for oid in repo.git.lines(*args, sep=b"\n"):
+            commit = read_commit(objects, oid.decode())
+            entry = lookup(objects, commit["tree"], "entries") if commit else None
+            for line in entries.load(objects.need(entry[1], "blob")) if entry else ():
+                found[entries.dump(line)] = line
+    return sorted(entries.edits(found.values()), key=lambda line: int(line["at"]))
+
+
+def contents(objects: Objects, commit: str) -> list[str]:
+    """The blobs that one commit of a session's ref holds."""
+    known = read_commit(objects, commit)
+    entry = lookup(objects, known["tree"], "contents") if known else None
+    return sorted(read_tree(objects, entry[1])) if entry else []

@@ -1,0 +1,90 @@
+"""The journal of a worktree: one append-only file, <git-dir>/gitcp/journal, under its lock.
+
+All sessions and the person in one order; what stands in a line is gitcp-formats(5).  Objects
+are written before the line that names them, and a line is one write.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.credit import entries
+from gitcp.lock import exclusive
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
+    from gitcp.core.credit.entries import Line
+    from gitcp.repo import Repo
+    from gitcp.store.session.markers import Open
+
+NAME = "journal"
+
+
+def read(repo: Repo, git_dir: str | None = None) -> list[Line]:
+    """The lines of this worktree's journal, or another's, in their order; [] without one."""
+    try:
+        with open(os.path.join(git_dir or repo.git_dir, "gitcp", NAME), "rb") as f:
+            return entries.load(f.read())
+    except FileNotFoundError:
+        return []
+
+
+def clock(repo: Repo) -> int:
+    """Now in ns, by the clock that stamps the files of the worktree."""
+    path = repo.own("clock")
+    try:
+        os.utime(path)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        os.utime(path)
+    return os.stat(path).st_mtime_ns
+
+
+class Journal:
+    """The journal, held: others wait.  Taken after the session's lock, before any ref's."""
+
+    __slots__ = ("_lock", "acting", "lines", "repo", "telling", "visitors")
+
+    def __init__(self, repo: Repo) -> None:
+        self.repo, self._lock = repo, exclusive(repo, f"journal-{repo.worktree_hash}")
+        self.lines: list[Line] = []
+        self.telling = ""  # the session that tells of its tools just now
+        self.acting: Open | None = None  # the session whose turn goes on; no marker may say so
+        self.visitors: Sequence[Open] = ()  # sessions of other worktrees at work in this one
+
+    def __enter__(self) -> Self:
+        self._lock.__enter__()
+        self.lines = read(self.repo)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.__exit__()
+
+    def append(self, lines: list[Line]) -> None:
+        """Add lines at the end; what a kill cut short there stays a line of its own."""
+        if not lines:
+            return
+        path = self.repo.own(NAME)
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            fd = os.open(path, flags, 0o600)
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            fd = os.open(path, flags, 0o600)
+        with open(fd, "r+b", buffering=0) as f:
+            size = os.fstat(fd).st_size
+            torn = size and os.pread(fd, 1, size - 1) != b"\n"
+            f.write(b"\n" * bool(torn) + b"".join(map(entries.dump, lines)))
+        self.lines += lines
+
+    def replace(self, lines: list[Line]) -> None:
+        """Cut the journal back to lines."""
+        from gitcp.store.session import state as states
+
+        data = b"".join(map(entries.dump, lines))
+        states.write_file(self.repo, self.repo.own(NAME), data)
+        self.lines = lines

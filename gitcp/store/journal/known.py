@@ -1,0 +1,91 @@
+"""What was last known of each path of a worktree: the newest look at all of it, and the edits
+since.  The look is kept in <git-dir>/gitcp/look: head, at (ns), dirty {path: entry}, cost (us).
+"""
+
+from __future__ import annotations
+
+import json
+
+from gitcp.core.credit import entries
+from gitcp.core.upkeep import shapes
+from gitcp.store.git import private
+from gitcp.store.git.tree import Lookup
+from gitcp.store.session import state as states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from gitcp.core.credit.entries import Entry, Line
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+_SLACK = 20_000_000  # ns by which the stamps of files may lag behind
+
+
+def look(repo: Repo) -> dict[str, Any]:
+    """The newest look at the whole worktree; {} before the first one."""
+    return private.cached(repo.own("look"), shapes.LOOK) or {}
+
+
+def save(repo: Repo, head: str, at: int, dirty: Mapping[str, Entry], cost: int) -> None:
+    """Keep what a look saw: HEAD, when, every path that differs from it, what it cost in us."""
+    last = {"head": head, "at": at, "dirty": dirty, "cost": cost}
+    states.write_file(repo, repo.own("look"), json.dumps(last).encode())
+
+
+def tree_of(objects: Objects, commit: str | None) -> str | None:
+    """The tree of a commit; None where there is no such commit."""
+    named = objects.read(commit + "^{tree}") if commit and commit.strip("0") else None
+    return named[0] if named else None
+
+
+class Known:
+    """The last known content of paths, from the look and the journal's lines."""
+
+    def __init__(self, repo: Repo, objects: Objects, lines: list[Line]) -> None:
+        self._objects, self._look = objects, look(repo)
+        self._since = {line["path"]: line for line in entries.since_look(lines)}
+        self._calls = lines
+        start = max((n for n, line in enumerate(lines) if "look" in line), default=-1)
+        self._looked: dict[str, Entry] = {}
+        for line in lines[start + 1 :]:
+            if "looked" in line:
+                self._looked |= {p: entries.entry(e) for p, e in line["looked"].items()}
+            elif line.get("path") in self._looked:
+                del self._looked[line["path"]]
+        self._head: Lookup | None = None
+        self.first = not self._look
+        self.head: str = self._look.get("head") or "HEAD"
+        self.at = int(self._look.get("at", 0))
+
+    @property
+    def paths(self) -> set[str]:
+        """Every path that was not as in HEAD, or has had an edit since."""
+        return {*self._look.get("dirty", ()), *self._since}
+
+    def entry(self, path: str) -> Entry:
+        """The last known entry of a path; None where nothing stood."""
+        if path in self._since:
+            return entries.entry(self._since[path]["after"])
+        if path in self._looked:
+            return self._looked[path]
+        dirty = self._look.get("dirty", {})
+        return entries.entry(dirty[path]) if path in dirty else self.committed(path)
+
+    def committed(self, path: str) -> Entry:
+        """What HEAD had at the look."""
+        if self._head is None:
+            self._head = Lookup(self._objects, tree_of(self._objects, self.head))
+        return self._head(path)
+
+    def seen(self, path: str) -> int:
+        """When a path was last looked at, ns."""
+        edit = int(self._since[path]["at"]) if path in self._since else 0
+        opened = (c["at"] for c in self._calls if path in c.get("looked", ()))
+        return max([self.at, edit, *(int(at) for at in opened)])
+
+    def unchanged(self, path: str, ctime: int) -> bool:
+        """Whether a stamp is too old for a change since the path was last looked at."""
+        return not self.first and ctime < self.seen(path) - _SLACK

@@ -1,0 +1,218 @@
+"""A look at the worktree: what differs from what was last known becomes edits of the journal.
+
+whole() takes a scan that was made; paths() reads the named paths only.  Whose each edit is, is
+decided here and now, by the evidence there is.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.credit import entries, evidence, moves, replay
+from gitcp.record import raw
+from gitcp.store.git.tree import Lookup, diff_trees, edit_tree
+from gitcp.store.journal import known as knowns
+from gitcp.store.journal import restored, windows
+from gitcp.store.journal.known import Known
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from gitcp.core.credit.entries import Entry, Line
+    from gitcp.core.credit.evidence import Verdict, Window
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.journal.journal import Journal
+
+    Changed = dict[str, tuple[Entry, Entry]]
+
+MANY = 2000  # paths of one look that are still written one by one
+
+
+def whole(
+    objects: Objects,
+    journal: Journal,
+    head: str,
+    dirty: Mapping[str, Entry],
+    at: int,
+    cost: int = 0,
+) -> None:
+    """Take in a look at everything: dirty is what differs from the commit head, at when the
+    look began, by the journal's clock."""
+    repo = journal.repo
+    before = Known(repo, objects, journal.lines)
+    now = Lookup(objects, knowns.tree_of(objects, head))
+    changed: Changed = {}
+    for path in {*before.paths, *dirty, *_committed(repo, objects, before.head)}:
+        was, entry = before.entry(path), dirty[path] if path in dirty else now(path)
+        if was != entry:
+            changed[path] = (was, entry)
+    changed = _stored(repo, objects, changed)
+    _record(objects, journal, before, changed, at)
+    knowns.save(repo, head, at, dirty, cost)
+    journal.append([{"look": at}])
+
+
+def _committed(repo: Repo, objects: Objects, old: str) -> set[str]:
+    """The paths that commits made here since the last look have changed."""
+    new = restored.committed_since(repo, old) if old != "HEAD" else None
+    trees = [knowns.tree_of(objects, commit) for commit in (old, new)] if new else [None, None]
+    return {path for path, _, _ in diff_trees(objects, trees[0], trees[1])}
+
+
+def paths(objects: Objects, journal: Journal, named: Iterable[str], at: int) -> None:
+    """Take in what stands at these paths now."""
+    before = Known(journal.repo, objects, journal.lines)
+    fresh = [path for path in dict.fromkeys(named) if _may_differ(journal.repo, before, path)]
+    if not fresh:
+        return
+    from gitcp.store.snapshot import blobs
+
+    there = blobs.at(journal.repo, objects, fresh, write=True)
+    take(objects, journal, before, there, at)
+
+
+def take(
+    objects: Objects,
+    journal: Journal,
+    before: Known,
+    there: Mapping[str, Entry],
+    at: int,
+    ignored: Collection[str] = (),
+) -> None:
+    """Take in what stands at some paths; of the ignored ones no content is kept."""
+    changed = {p: (was, now) for p, now in there.items() if (was := before.entry(p)) != now}
+    _record(objects, journal, before, changed, at, ignored)
+
+
+def _may_differ(repo: Repo, before: Known, path: str) -> bool:
+    own = _ctime(os.path.join(os.fsencode(repo.worktree), raw(path)))
+    return own is None or not before.unchanged(path, own)
+
+
+def _stored(repo: Repo, objects: Objects, changed: Changed) -> Changed:
+    """The changes with what stands there now in the object database."""
+    from gitcp.store.snapshot import blobs
+
+    wanted = [p for p, (_, now) in changed.items() if now and not objects.has_loose(now[1])]
+    if not wanted:
+        return changed
+    there = blobs.at(repo, objects, wanted, write=True)
+    found = {**changed, **{p: (changed[p][0], now) for p, now in there.items()}}
+    return {path: pair for path, pair in found.items() if pair[0] != pair[1]}
+
+
+def _record(
+    objects: Objects,
+    journal: Journal,
+    before: Known,
+    changed: Changed,
+    at: int,
+    ignored: Collection[str] = (),
+) -> None:
+    """Write down each change, with whose it is."""
+    if not changed:
+        return
+    repo = journal.repo
+    able = windows.at(journal)
+    elsewhere = restored.Elsewhere(repo, objects, before.head)
+    owners = windows.recorded(repo) if before.first else {}
+    moved = _moves(objects, changed)
+    lines = []
+    for path, (was, now) in sorted(changed.items()):
+        back = restored.journalled(journal.lines, path, now) or elsewhere.has(path, now)
+        verdict = evidence.whose(_change(repo, before, path, was, now, back), able)
+        who, how = verdict["who"], verdict["how"]
+        if who == replay.PERSON and path in owners and owners[path][1] == now:
+            who = owners[path][0]  # a session's work from before there was a journal
+        line = entries.edit(path, was, now, who, how, at)
+        line |= _besides(verdict, moved.get(path))
+        line |= {"kept": False} if path in ignored else {}
+        lines.append(line)
+    journal.append(lines if len(lines) <= MANY else _as_trees(objects, lines, at))
+
+
+def _besides(verdict: Verdict, follows: str | None) -> Line:
+    more: Line = {}
+    if verdict["shared"]:
+        more["shared"] = True
+    if follows:
+        more["follows"] = follows
+    by: Window | None = verdict["by"]
+    if by and verdict["how"] == evidence.RESTORED:
+        more["by"] = list(by["who"])
+        if evidence.puts_away(by):
+            more["away"] = True
+    return more
+
+
+def _change(
+    repo: Repo, before: Known, path: str, was: Entry, now: Entry, back: bool
+) -> evidence.Change:
+    seen, commit = before.seen(path), "160000" in {(was or now or "")[0], (now or was or "")[0]}
+    return {
+        "path": path,
+        "at": None if commit else _changed_at(repo, path, seen),
+        "seen": seen,
+        "new": was is None,
+        "gone": now is None or commit,  # a submodule that moves leaves no time here either
+        "restored": back,
+    }
+
+
+def _changed_at(repo: Repo, path: str, seen: int) -> int | None:
+    """When a path changed: its own stamp, or that of a directory above it which was moved."""
+    root = os.fsencode(repo.worktree)
+    own = _ctime(os.path.join(root, raw(path)))
+    if own is not None and own > seen:
+        return own
+    newest, folder = own, os.path.dirname(raw(path))
+    while True:
+        stamp = _ctime(os.path.join(root, folder))
+        if stamp is not None and (newest is None or stamp > newest):
+            newest = stamp
+            if own is None:
+                return newest  # gone: the nearest directory that is still there
+        if not folder:
+            return newest
+        folder = os.path.dirname(folder)
+
+
+def _ctime(path: bytes) -> int | None:
+    try:
+        return os.lstat(path).st_ctime_ns
+    except OSError:
+        return None
+
+
+def _moves(objects: Objects, changed: Changed) -> dict[str, str]:
+    gone = {p: was[1] for p, (was, now) in changed.items() if was and now is None}
+    come = {p: now[1] for p, (was, now) in changed.items() if now and was is None}
+    return moves.moves(gone, come, lambda oid: content(objects, oid)) if gone and come else {}
+
+
+def content(objects: Objects, oid: str) -> list[bytes]:
+    """The lines of a blob; [] for one that is not there."""
+    named = objects.read(oid) if oid else None
+    return replay.split(oid, named[2] if named and named[1] == "blob" else None)
+
+
+def _as_trees(objects: Objects, lines: list[Line], at: int) -> list[Line]:
+    """One line an author, with the paths in two trees, where there are very many."""
+    groups: dict[str, list[Line]] = {}
+    for line in lines:
+        key = entries.dump({k: v for k, v in line.items() if k not in ("path", "before", "after")})
+        groups.setdefault(key.decode(), []).append(line)
+    packed = []
+    for group in groups.values():
+        if len(group) < MANY // 10:
+            packed += group
+            continue
+        trees = [
+            edit_tree(objects, None, {line["path"]: line[side] for line in group})
+            for side in ("before", "after")
+        ]
+        rest = {k: v for k, v in group[0].items() if k not in ("path", "before", "after")}
+        packed.append({"trees": trees, **rest})
+    return packed

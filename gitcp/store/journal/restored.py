@@ -1,0 +1,89 @@
+"""Contents that came back: the journal, HEAD or what git keeps beside it had them before."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.credit import entries
+from gitcp.store.git.tree import Lookup
+from gitcp.store.journal.known import tree_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gitcp.core.credit.entries import Entry, Line
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+_NAMED = ("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
+_STASHES = 20  # the newest; a stash has the index and the untracked files beside it
+
+
+def journalled(lines: Iterable[Line], path: str, after: Entry) -> bool:
+    """Whether the journal has had this content at the path."""
+    return any(
+        entries.entry(line[side]) == after
+        for line in lines
+        if line.get("path") == path
+        for side in ("before", "after")
+    )
+
+
+class Elsewhere:
+    """The trees that git keeps besides the worktree, each read when it is first asked."""
+
+    def __init__(self, repo: Repo, objects: Objects, head: str) -> None:
+        """head: where HEAD was at the last look; what was committed since is no restoring."""
+        self._repo, self._objects, self._before = repo, objects, head
+        self._looks: list[Lookup] | None = None
+
+    def has(self, path: str, after: Entry) -> bool:
+        """Whether one of them has this very entry at the path; for None: HEAD has nothing."""
+        if self._looks is None:
+            trees = dict.fromkeys(tree_of(self._objects, name) for name in self._names())
+            self._looks = [Lookup(self._objects, tree) for tree in trees if tree]
+        if after is None:
+            return not self._looks or self._looks[0](path) is None
+        return any(look(path) == after for look in self._looks)
+
+    def _names(self) -> list[str]:
+        git_dir = self._repo.git_dir
+        names = [self._before]
+        names += [n for n in _NAMED if os.path.exists(os.path.join(git_dir, n))]
+        if committed_since(self._repo, self._before) is None:
+            names.append("HEAD")
+        for oid in self._stashes():
+            names += [oid, f"{oid}^2", f"{oid}^3"]
+        return names
+
+    def _stashes(self) -> list[str]:
+        try:
+            with open(os.path.join(self._repo.common, "logs", "refs", "stash"), "rb") as f:
+                lines = f.read().splitlines()[-_STASHES:]
+        except OSError:
+            return []
+        return [line.split(b" ")[1].decode("ascii", "replace") for line in reversed(lines)]
+
+
+def committed_since(repo: Repo, old: str) -> str | None:
+    """HEAD, where commits made in this worktree, and they alone, lead to it from old."""
+    newest: str | None = None
+    for line in reversed(_reflog(repo)):
+        head, _, reason = line.partition(b"\t")
+        before, after = (oid.decode("ascii", "replace") for oid in head.split(b" ")[:2])
+        newest = newest or after
+        if not reason.startswith(b"commit"):
+            return None
+        if before == old:
+            return newest
+    return None
+
+
+def _reflog(repo: Repo) -> list[bytes]:
+    try:
+        with open(os.path.join(repo.git_dir, "logs", "HEAD"), "rb") as f:
+            f.seek(max(0, os.fstat(f.fileno()).st_size - (1 << 14)))
+            return f.read().splitlines()
+    except OSError:
+        return []

@@ -1,0 +1,74 @@
+"""The looks that a turn's start and its end make anyway, taken into the journal."""
+
+from __future__ import annotations
+
+from gitcp.core.credit import entries
+from gitcp.store.journal import calls, edits_ref, look
+from gitcp.store.journal.journal import Journal, clock
+from gitcp.store.journal.whole_look import children
+from gitcp.store.session import markers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from gitcp.core.credit.entries import Entry, Line
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session.state import State
+
+
+class Look:
+    """A look at the whole worktree: it begins where it is made."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo, self.at = repo, clock(repo)
+        self._cost = -children()
+
+    def scanned(self) -> None:
+        """The worktree has been read: what follows is not the look's cost."""
+        self._cost += children()
+
+    def take(
+        self,
+        objects: Objects,
+        head: str,
+        dirty: Mapping[str, Entry],
+        acting: State | None = None,
+    ) -> list[Line]:
+        """Take in what differed from the commit head; return the journal's lines.
+
+        acting: the session whose turn it is, though its marker may say that it is over.
+        """
+        with Journal(self._repo) as journal:
+            if acting:
+                journal.acting = {**markers.marker(acting), "phase": "active"}
+            look.whole(objects, journal, head, dirty, self.at, self._cost)
+            return journal.lines
+
+
+def begin(repo: Repo, state: State, at: int) -> None:
+    """A turn begins: calls of the last one that no event closed are over."""
+    with Journal(repo) as journal:
+        calls.settle(journal, state, at)
+        _note_late(journal, state)
+
+
+def end(
+    repo: Repo, objects: Objects, state: State, at: int, tasks: Collection[str], subject: str
+) -> None:
+    """A turn is over: its calls are closed, but for the tasks that its client says go on; the
+    session's ref holds the contents of the turn."""
+    with Journal(repo) as journal:
+        calls.settle(journal, state, at, set(tasks))
+        _note_late(journal, state)
+        edits_ref.keep(repo, objects, journal, state["session_id"], subject)
+
+
+def _note_late(journal: Journal, state: State) -> None:
+    """Remember in the state whether a call goes on past its turn: a commit has to ask."""
+    session_id = state["session_id"]
+    every = entries.calls(journal.lines)
+    state["late_calls"] = any(c["late"] and c["session"] == session_id for c in every)
+    if not state["late_calls"]:
+        del state["late_calls"]

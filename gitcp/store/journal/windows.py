@@ -1,0 +1,150 @@
+"""The windows of a look: the calls that could have written, and when each of them ended.
+
+A call ends with its event; else with what the transcript tells; else at its session's next
+prompt or Stop, which close it; else with the agent's process (credit.md "Evidence", 3).
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.credit import entries
+from gitcp.core.transcript import tool_ends
+from gitcp.store.journal.journal import read
+from gitcp.store.session import markers, process, turn_log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.core.credit.entries import Entry, Line
+    from gitcp.core.credit.evidence import Window
+    from gitcp.core.credit.replay import Author
+    from gitcp.repo import Repo
+    from gitcp.store.journal.journal import Journal
+    from gitcp.store.session.markers import Open
+
+_TAIL = 1 << 18  # bytes of a transcript in which the end of a call is looked for
+
+
+def at(journal: Journal) -> list[Window]:
+    """Every window that can explain what a look finds now."""
+    repo, lines = journal.repo, journal.lines
+    sessions = {marker["session_id"]: marker for marker in markers.here(repo)}
+    if journal.acting:
+        sessions[journal.acting["session_id"]] = journal.acting
+    found = _calls(repo, lines, sessions)
+    for marker in sessions.values():
+        if marker["phase"] == "active":
+            found += _turn(repo, marker, lines, marker["session_id"] == journal.telling)
+    for marker in journal.visitors:
+        there = _git_dir(repo, marker)
+        theirs = read(repo, there)
+        found += _calls(repo, theirs, {marker["session_id"]: marker})
+        found += _turn(repo, marker, theirs, False, there)
+    return found
+
+
+def _calls(repo: Repo, lines: list[Line], sessions: dict[str, Open]) -> list[Window]:
+    calls = [c for c in entries.calls(lines) if c.get("kind") != "write"]
+    return [_window(call, end(repo, call, sessions.get(call["session"]))) for call in calls]
+
+
+def _git_dir(repo: Repo, marker: Open) -> str:
+    """Where the worktree that is a session's home keeps its things."""
+    name = marker.get("worktree_id")
+    return os.path.join(repo.common, "worktrees", name) if name else repo.common
+
+
+def _window(call: Line, ended: int | None) -> Window:
+    return {
+        "who": (call["session"], str(call.get("turn", "")), str(call["open"])),
+        "opened": int(call["at"]),
+        "begin": int(call["begin"]),
+        "end": ended,
+        "names": call["names"],
+        "late": call["late"],
+        "kind": "shell",
+    }
+
+
+def end(repo: Repo, call: Line, marker: Open | None) -> int | None:
+    """When a call ended, as far as anything tells now; None: it still runs."""
+    if call["end"] is not None or call["goes_on"]:
+        return None if call["end"] is None else int(call["end"])
+    tail = _tail(call.get("transcript"))
+    told = tool_ends.ended(tail, str(call["open"]), int(call["at"]))
+    if told is not None:
+        return told + 1_000_000  # a transcript tells milliseconds
+    agent = marker.get("agent_process") if marker else None
+    if not agent or process.alive(agent) or process.working(repo.worktree, call["session"]):
+        return None
+    return max(int(call["at"]), tool_ends.last(tail) or 0)
+
+
+def _tail(path: str | None) -> bytes:
+    try:
+        with open(path or "", "rb") as f:
+            f.seek(max(0, os.fstat(f.fileno()).st_size - _TAIL))
+            return f.read()
+    except (OSError, ValueError):
+        return b""
+
+
+def _turn(
+    repo: Repo, marker: Open, lines: list[Line], telling: bool, git_dir: str | None = None
+) -> list[Window]:
+    """The running turn: what its transcript says was written; all of it, where the agent
+    tells nothing of its tools."""
+    base = turn_log.baseline(repo, marker["session_id"], git_dir)
+    if base is None:
+        return []
+    who: Author = (marker["session_id"], str(base.get("turn", "")), "")
+    begun, agent = int(base.get("at") or base["time_ns"]), marker.get("agent_process")
+    ended = None
+    if agent and not process.alive(agent):
+        ended = max(begun, tool_ends.last(_tail(base.get("transcript"))) or 0)
+    common: dict[str, Any] = {"who": who, "opened": begun, "begin": begun, "end": ended}
+    written = _written(repo, marker, base) - _named_by_tools(lines, marker["session_id"], begun)
+    found: list[Window] = []
+    if written:
+        found.append({**common, "names": written, "late": False, "kind": "transcript"})  # type: ignore[typeddict-item]
+    if not marker["tool_events"] and not telling:
+        found.append({**common, "names": (), "late": False, "kind": "turn"})  # type: ignore[typeddict-item]
+    return found
+
+
+def _named_by_tools(lines: list[Line], session_id: str, begun: int) -> set[str]:
+    """The paths that the session's own tool events have named in the turn."""
+    calls = (line for line in lines if line.get("session") == session_id and "looked" in line)
+    return {path for call in calls if int(call["at"]) >= begun for path in call["looked"]}
+
+
+def _written(repo: Repo, marker: Open, base: turn_log.Baseline) -> set[str]:
+    """The paths that the transcript says were written since the turn began."""
+    from gitcp.agents import adapter
+    from gitcp.errors import InputError
+
+    path, start = base.get("transcript"), int(base.get("offset", 0))
+    try:
+        with open(path or "", "rb") as f:
+            if os.fstat(f.fileno()).st_size < start:
+                start = 0  # compacted, or begun anew
+            f.seek(start)
+            data = f.read()
+        scan = adapter(marker["agent_type"]).scan(data) if data else None
+    except (OSError, ValueError, InputError):
+        return set()
+    words = scan["written"] if scan else []
+    return {inside for word in words if (inside := turn_log.relative(repo, word))}
+
+
+def recorded(repo: Repo) -> dict[str, tuple[Author, Entry]]:
+    """What sessions of this worktree have recorded and not settled: path -> who, entry."""
+    found: dict[str, tuple[Author, Entry]] = {}
+    for marker in markers.here(repo):
+        for stream in marker["streams"]:
+            for path, (mode, oid) in stream["files"].items():
+                entry = (mode, oid) if oid else None
+                found[path] = ((marker["session_id"], "", ""), entry)
+    return found

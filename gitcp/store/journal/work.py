@@ -1,0 +1,92 @@
+"""What the journal says a session did in its turn: paths it wrote, undid, or put away."""
+
+from __future__ import annotations
+
+from gitcp.core.credit import entries
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from gitcp.core.credit.entries import Entry, Line
+
+
+class Work:
+    """The part of one session in a worktree's unsettled edits."""
+
+    def __init__(self, lines: Iterable[Line], session_id: str) -> None:
+        self._session = session_id
+        self._paths: dict[str, list[Line]] = {}
+        for line in entries.unsettled(lines):
+            self._paths.setdefault(line["path"], []).append(line)
+
+    def written(self, since: int) -> set[str]:
+        """The paths the session has written since, ns."""
+        return {
+            path
+            for path, lines in self._paths.items()
+            if any(self._own(line) and line["at"] >= since for line in lines)
+        }
+
+    def foreign(self, since: int) -> set[str]:
+        """The paths that have changed since by other sessions' work alone."""
+        found = set()
+        for path, lines in self._paths.items():
+            late = [entries.author(line)[0] for line in lines if line["at"] >= since]
+            if late and all(late) and self._session not in late:
+                found.add(path)
+        return found
+
+    def undone(self, path: str) -> bool:
+        """Whether the session itself took its work on a path back, for good."""
+        last = self._paths[path][-1]
+        by = last.get("by") or [""]
+        return self._own(last) or (by[0] == self._session and not last.get("away"))
+
+    def away(self, dirty: Mapping[str, Any]) -> dict[str, Entry]:
+        """path -> the session's content of paths that are as HEAD has them again, by a stash or
+        in another way that is not its own undoing."""
+        found: dict[str, Entry] = {}
+        for path, lines in self._paths.items():
+            if path not in dirty and any(map(self._own, lines)) and not self.undone(path):
+                found[path] = self.content(path)
+        return found
+
+    def content(self, path: str) -> Entry:
+        """The newest content of a path that the session had a part in."""
+        newest = max(n for n, line in enumerate(self._paths[path]) if self._own(line))
+        rest = self._paths[path][newest:]
+        back = next((n for n, line in enumerate(rest) if line["how"] == "restored"), len(rest))
+        return entries.entry(rest[max(back, 1) - 1]["after"])
+
+    def turn(self, path: str) -> str:
+        """The turn in which the session last wrote a path."""
+        turns = [entries.author(line)[1] for line in self._paths[path] if self._own(line)]
+        return turns[-1] if turns else ""
+
+    def paths(self) -> list[str]:
+        """The paths of which the session has an unsettled edit."""
+        return [path for path, lines in self._paths.items() if any(map(self._own, lines))]
+
+    def present(self, path: str) -> bool:
+        """Whether the session's work on a path is part of what stands there: it was not put
+        away since, or has come back."""
+        own, contents = False, set()
+        for line in self._paths.get(path, ()):
+            after = entries.entry(line["after"])
+            if self._own(line):
+                own = True
+            elif line["how"] == "restored":
+                own = after in contents
+            if own:
+                contents.add(after)
+        return own
+
+    def left(self, path: str) -> Entry:
+        """What the session itself last made of a path."""
+        own = [line for line in self._paths[path] if self._own(line)]
+        return entries.entry(own[-1]["after"])
+
+    def _own(self, line: Line) -> bool:
+        return entries.author(line)[0] == self._session

@@ -1,0 +1,160 @@
+"""Which entry belongs to whom: the table of the evidence, a case a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitcp.core.credit import entries, evidence
+from gitcp.core.credit.replay import PERSON, UNKNOWN
+
+A = ("session-a", "turn-1", "tool-1")
+B = ("session-b", "turn-2", "tool-2")
+NOBODY, OPEN = None, None
+
+
+def window(
+    begin: int, end: int | None, *names: str, who: Any = A, late: bool = False, **more: Any
+) -> Any:
+    base = {"who": who, "opened": begin, "begin": begin, "end": end, "kind": "shell"}
+    return {**base, "names": names, "late": late, **more}
+
+
+def change(at: int | None, *, seen: int = 0, **more: Any) -> Any:
+    base = {"path": "src/a.py", "new": False, "gone": False, "restored": False}
+    return {**base, "at": at, "seen": seen, **more}
+
+
+def gone(at: int | None, seen: int) -> Any:
+    return change(at, seen=seen, gone=True)
+
+
+CASES: list[tuple[str, Any, list[Any], Any, str]] = [
+    ("nothing explains it", change(5), [], PERSON, "between"),
+    ("within a window", change(5), [window(4, 6)], A, "window"),
+    ("before it, at a permission prompt", change(3), [window(4, 6)], PERSON, "between"),
+    ("after it", change(7), [window(4, 6)], PERSON, "between"),
+    ("in a window without an end", change(7), [window(4, OPEN)], A, "window"),
+    ("a content the repository had", change(5, restored=True), [window(4, 6)], UNKNOWN, "restored"),
+    ("late: an old path", change(9), [window(4, OPEN, late=True)], PERSON, "between"),
+    ("late: a new path", change(9, new=True), [window(4, OPEN, late=True)], A, "window"),
+    ("late: a named path", change(9), [window(4, OPEN, "src/a.py", late=True)], A, "window"),
+    ("gone, there when the call began", gone(5, 4), [window(4, 6)], A, "window"),
+    ("gone after the call", gone(8, 6), [window(4, 5)], PERSON, "between"),
+    ("gone, and nobody looked", gone(5, 2), [window(4, 6)], UNKNOWN, "between"),
+    ("gone, by its name", gone(5, 2), [window(4, 6, "src/a.py")], A, "window"),
+    ("gone with its directory", gone(5, 2), [window(4, 6, "./src/")], A, "window"),
+    ("gone by a pattern", gone(5, 2), [window(4, 6, "src/*.py")], A, "window"),
+    ("gone before the call ran", gone(3, 2), [window(4, 6, opened=2)], PERSON, "between"),
+    ("a whole turn", change(5), [window(1, OPEN, kind="turn")], A, "turn"),
+    (
+        "a shell before a whole turn",
+        change(5),
+        [window(4, 6), window(4, OPEN, who=B, kind="turn")],
+        A,
+        "window",
+    ),
+    (
+        "a transcript that says so",
+        change(5),
+        [window(4, 6), window(1, OPEN, "src/a.py", who=B, kind="transcript")],
+        B,
+        "transcript",
+    ),
+    (
+        "a transcript that says another",
+        change(5),
+        [window(1, OPEN, "a.py", who=B, kind="transcript")],
+        PERSON,
+        "between",
+    ),
+    ("two, the one that names it", change(5), [window(1, 6, "a.py"), window(2, 6, who=B)], A,
+     "window"),
+    ("two, the one opened last", change(5), [window(1, 6), window(2, 6, who=B)], B, "window"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "windows", "who", "how"), [c[1:] for c in CASES],
+                         ids=[c[0] for c in CASES])  # fmt: skip
+def test_a_change_belongs_to_what_explains_it(
+    change: Any, windows: list[Any], who: Any, how: str
+) -> None:
+    verdict = evidence.whose(change, windows)
+    assert (verdict["who"], verdict["how"]) == (who, how)
+
+
+def test_what_two_sessions_explain_alike_is_shared() -> None:
+    two = [window(1, 6), window(2, 6, who=B)]
+    assert evidence.whose(change(5), two)["shared"]
+    assert not evidence.whose(change(5), two[:1])["shared"]
+    assert not evidence.whose(change(5), [window(1, 6, "a.py"), two[1]])["shared"]
+    assert not evidence.whose(change(5), [window(1, 6), window(2, 6)])["shared"], "one session"
+
+
+def test_restored_content_names_the_window_it_went_through() -> None:
+    by = evidence.whose(change(5, restored=True), [window(4, 6)])["by"]
+    assert by is not None and by["who"] == A
+    assert evidence.whose(change(5, restored=True), [])["by"] is None
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "named"),
+    [
+        ("rm src/a.py", "src/a.py", True),
+        ("cd src && rm a.py", "src/a.py", True),
+        ("rm -rf src", "src/a.py", True),
+        ("rm -rf ./src/", "src/deep/a.py", True),
+        ("rm *.py", "src/a.py", True),
+        ("rm src/?.py", "src/a.py", True),
+        ("rm *.pyc", "src/a.py", False),
+        ("cp /tmp/x '/home/me/repo/src/a.py'", "src/a.py", True),
+        ("ls", "src/a.py", False),
+        ("rm .", "src/a.py", False),
+        ("rm *", "src/a.py", False),
+        ("rm src/a.pyc src/b", "src/a.py", False),
+        ("echo >out.txt", "out.txt", True),
+        ("--file=src/a.py", "src/a.py", True),
+    ],
+)
+def test_a_command_names_paths(command: str, path: str, named: bool) -> None:
+    assert evidence.names(evidence.words(command), path) is named
+
+
+def test_a_call_runs_from_its_start_or_as_long_as_its_client_says() -> None:
+    lines = [
+        {"open": "1", "session": "a", "at": 10},
+        {"open": "2", "session": "a", "at": 11},
+        {"open": "2", "session": "b", "at": 12},
+        {"close": "2", "session": "b", "at": 30, "since": 25, "names": ["x"]},
+        {"close": "1", "session": "a", "at": 20, "goes_on": "late"},
+        {"close": "9", "session": "a", "at": 20},
+    ]
+    told = [(c["begin"], c["end"], c["late"], c["names"]) for c in entries.calls(lines)]
+    assert told == [(10, None, True, []), (11, None, False, []), (25, 30, False, ["x"])]
+
+
+def test_a_damaged_line_is_left_out() -> None:
+    good = entries.dump(entries.edit("p\udcff", None, ("100644", "1" * 40), A, "tool", 5))
+    data = good + b'{"path": "cut' + b"\n[]\n\xff\n" + good
+    assert [line["path"] for line in entries.edits(entries.load(data))] == ["p\udcff"] * 2
+
+
+def test_a_chain_follows_a_path_through_its_renames() -> None:
+    one, two, three = (("100644", c * 40) for c in "123")
+    lines = [
+        entries.edit("old", None, one, A, "tool", 1),
+        entries.edit("new", None, three, B, "tool", 2),
+        entries.edit("new", three, None, B, "tool", 3),
+        entries.edit("old", one, None, PERSON, "between", 4),
+        {**entries.edit("new", None, one, PERSON, "between", 4), "follows": "old"},
+        entries.edit("new", one, two, B, "tool", 5),
+        entries.edit("old", None, three, B, "tool", 6),
+    ]
+    assert [line["at"] for line in entries.chain(lines, "new")] == [1, 4, 4, 5]
+    assert [line["at"] for line in entries.chain(lines, "old")] == [1, 4, 6]
+
+
+@pytest.mark.parametrize("who", [None, "somebody", ["a"], ["a", "b", 3], 5])
+def test_who_is_not_an_author_is_unknown(who: object) -> None:
+    assert entries.author({"who": who}) == UNKNOWN

@@ -1,0 +1,123 @@
+"""Who wrote each line, held against an oracle in which every line is unlike all others."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitcp.core.credit import attribution, replay
+from gitcp.core.credit.replay import PERSON, UNKNOWN, Version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.credit.replay import Author
+
+A: Author = ("session-a", "turn-1", "tool-1")
+B: Author = ("session-b", "turn-2", "tool-2")
+
+
+def version(text: str) -> Version:
+    """One letter is one line; the name of a content is the text itself."""
+    return Version(text, [c.encode() for c in text])
+
+
+def authors(first: str, *steps: tuple[str, Author], at: str | None = None) -> str:
+    """The author of each line at the end: a, b, p(erson), u(nknown), - for one of before."""
+    lines = replay.replay(version(first), [(version(text), who, False) for text, who in steps])
+    now = lines.numbers if at is None else lines.at(version(at), PERSON)
+    names = {A: "a", B: "b", PERSON: "p", UNKNOWN: "u"}
+    return "".join(names[lines.authors[n]] if n in lines.authors else "-" for n in now)
+
+
+def test_each_line_keeps_the_author_who_wrote_it() -> None:
+    assert authors("xy", ("xay", A), ("xabcy", B), ("Pxabcy", PERSON)) == "p-abb-"
+
+
+def test_a_change_of_white_space_keeps_the_author() -> None:
+    first = Version("1", [b"old"])
+    steps = [
+        (Version("2", [b"old", b"if x:", b"return 1"]), A, False),
+        (Version("3", [b"  old", b"if  x:\r", b"\treturn 1"]), PERSON, False),
+    ]
+    lines = replay.replay(first, steps)
+    assert [lines.authors.get(n) for n in lines.numbers] == [None, A, A]
+
+
+def test_what_was_there_before_brings_its_authors_back() -> None:
+    assert authors("x", ("xab", A), ("x", PERSON), ("xab", B)) == "-aa"
+
+
+def test_what_returns_in_part_regains_its_authors_where_it_was_restored() -> None:
+    lines = replay.replay(version("x"), [(version("xab"), A, False), (version("x"), B, False)])
+    lines.step(version("xcb"), UNKNOWN, regains=True)
+    assert [lines.author(n) for n in lines.numbers] == [UNKNOWN, UNKNOWN, A]
+    assert not set(lines.numbers) & set(lines.takers)
+
+
+def test_half_of_a_content_has_the_authors_of_the_whole() -> None:
+    assert authors("", ("abcd", A), ("abcdef", B), at="acef") == "aabb"
+
+
+def test_what_only_the_index_has_is_the_callers_to_say() -> None:
+    assert authors("", ("abcd", A), at="abXd") == "aapa"
+
+
+def test_who_took_a_line_is_who_did_it_last() -> None:
+    steps = [("xy", A), ("xyz", B), ("x", A)]
+    lines = replay.replay(version("xyz"), [(version(t), who, False) for t, who in steps])
+    assert lines.takers == {1: A, 2: A}
+
+
+@pytest.mark.parametrize("data", [b"a\0b\nc\n", b"line\n" * (replay.LARGEST // 5 + 1)])
+def test_a_binary_or_huge_file_has_one_author(data: bytes) -> None:
+    assert replay.whole(data)
+    assert len(replay.split("oid", data)) == 1
+
+
+def test_a_text_of_two_mebibytes_still_has_lines() -> None:
+    data = b"line\n" * (replay.LARGEST // 5)
+    assert len(replay.split("oid", data)) == replay.LARGEST // 5
+
+
+# (line, author) pairs are the oracle: a text is a list of them, and no two lines are alike.
+EDIT = st.tuples(
+    st.sampled_from([A, B, PERSON]),
+    st.lists(st.tuples(st.integers(0, 30), st.sampled_from(["add", "cut", "change"])), max_size=6),
+)
+
+
+@given(st.integers(0, 8), st.lists(EDIT, max_size=8))
+def test_authors_and_sums_are_those_of_the_oracle(
+    size: int, edits: list[tuple[Author, list[tuple[int, str]]]]
+) -> None:
+    fresh = iter(range(10_000))
+    truth: list[tuple[bytes, Author | None]] = [
+        (b"line %d" % next(fresh), None) for _ in range(size)
+    ]
+    parent = Version("parent", [line for line, _ in truth])
+    lines = replay.Replay(parent)
+    taken: dict[bytes, Author] = {}
+    for step, (who, changes) in enumerate(edits):
+        for place, what in changes:
+            at = place % (len(truth) + 1)
+            if what != "add" and at < len(truth):
+                line, author = truth.pop(at)
+                if author is None:
+                    taken[line] = who
+            if what != "cut":
+                truth.insert(at, (b"line %d" % next(fresh), who))
+        lines.step(Version(f"step {step}", [line for line, _ in truth]), who)
+    committed = Version(f"step {len(edits) - 1}" if edits else "parent", [x for x, _ in truth])
+    credit = attribution.of_path(lines, [parent], committed)
+    assert credit["added"] == [(n, who) for n, (_, who) in enumerate(truth, 1) if who]
+    assert sorted(credit["removed"]) == sorted(taken.values())
+    sums = [attribution.attribution(sid, [credit]) for sid in ("session-a", "session-b")]
+    for key in ("lines_added", "lines_removed"):
+        one, two = (told[key] for told in sums)
+        assert (one["agent"], one["others"]) == (two["others"], two["agent"])
+        assert (one["person"], one["unknown"]) == (two["person"], two["unknown"])
+    added = sums[0]["lines_added"]
+    assert sum(added.values()) == len(credit["added"])
+    assert sum(sums[0]["lines_removed"].values()) == len(credit["removed"])
+    assert sums[0]["human_added"] + sums[0]["human_modified"] == added["person"]

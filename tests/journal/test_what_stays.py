@@ -1,0 +1,143 @@
+"""What a checkpoint says of lines that were put away, extended, reformatted, or ignored."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.journal.lines import shares, text
+from tests.support.clients.calls import edit, run
+from tests.support.harness import Agent, World
+from tests.support.linking import ids, own, sessions, sound, touched
+
+# 7. The agent's own stash.
+
+
+@pytest.mark.parametrize("turn", ["same", "later"])
+@pytest.mark.parametrize("path", ["new.txt", "README.md"])
+def test_what_the_agent_stashed_links_when_the_person_pops_it(
+    world: World, a: Agent, turn: str, path: str
+) -> None:
+    a.prompt("write and stash")
+    edit(a, path, text(1, 2))
+    if turn == "later":
+        a.stop()
+        a.prompt("stash it")
+    run(a, "git stash -u -q")
+    a.stop()
+    world.git("stash", "pop", "-q")
+    [one] = world.commit(path)
+    assert touched(world, one, a.sid) == [path]
+    assert shares(world) == {a.sid: 2}
+    assert "done" in sessions(world, one)[a.sid]["transcript"]
+    sound(world)
+
+
+# 8. A checkpoint that is extended.
+
+
+def test_an_amend_that_extends_a_checkpoint_counts_both_halves(world: World, a: Agent) -> None:
+    a.prompt("write, commit, amend")
+    first = a.state["turn_id"]
+    edit(a, "a.py", text(*range(5)))
+    run(a, "git add -A && git commit -q -m one")
+    edit(a, "a.py", text(*range(11)))
+    run(a, "git commit -q -a --amend --no-edit")
+    a.stop()
+    [one] = ids(world)
+    told = sessions(world, one)[a.sid]
+    assert told["initial_attribution"]["agent_lines"] == 11
+    assert told["initial_attribution"]["total_committed"] == 11
+    assert told["files"]["a.py"]["turns"] == [first]
+    assert told["token_usage_delta"] == told["token_usage"], "nothing else was spent"
+    sound(world)
+
+
+def test_an_amend_with_the_rest_keeps_the_first_prompt(world: World, a: Agent) -> None:
+    a.turn("the first prompt", {"a.py": text(1, 2, 3), "b.py": text(4, 5)})
+    [one] = world.commit("a.py")
+    a.turn("the second prompt", {"b.py": text(4, 5, 6)})
+    world.git("add", "b.py")
+    world.git("commit", "-q", "--amend", "--no-edit")
+    assert ids(world) == [one]
+    told = sessions(world, one)[a.sid]
+    assert told["initial_attribution"]["agent_lines"] == 6
+    assert sorted(told["files"]) == ["a.py", "b.py"]
+    shown = world.gitcp("show", one)
+    assert "the first prompt" in shown and "the second prompt" in shown
+    assert told["token_usage_delta"] == told["token_usage"]
+
+
+# 9. Tokens.
+
+
+def calls(world: World, *checkpoints: str) -> list[int]:
+    told = [sessions(world, one)["session-a"] for one in checkpoints]
+    return [m["token_usage_delta"]["api_call_count"] for m in told]
+
+
+def test_tokens_after_the_turns_last_commit_belong_to_its_checkpoint(
+    world: World, a: Agent
+) -> None:
+    made = []
+    a.prompt("commit twice, then talk")
+    for path in ("a.py", "b.py"):
+        edit(a, path, text(1))
+        run(a, f"git add {path} && git commit -q -m {path}")
+        made += ids(world)
+    a.answer([{"type": "text", "text": "and that was it"}])
+    a.stop()
+    last = sessions(world, made[-1])[a.sid]["token_usage"]
+    assert sum(calls(world, *made)) == last["api_call_count"] == 6
+    a.end()
+    assert sum(calls(world, *made)) == 6
+
+
+# 10. What is still in the worktree, formatters, line ends.
+
+
+def test_lines_that_are_not_staged_are_not_removed(world: World, a: Agent) -> None:
+    a.turn("a hundred lines", {"f.txt": "".join(f"line number {n}\n" for n in range(100))})
+    world.write("f.txt", "".join(f"line number {n}\n" for n in range(50)))
+    world.git("add", "f.txt")
+    world.write("f.txt", "".join(f"line number {n}\n" for n in range(100)))
+    world.git("commit", "-q", "-m", "half")
+    [one] = ids(world)
+    told = sessions(world, one)[a.sid]["initial_attribution"]
+    assert (told["agent_lines"], told["human_removed"], told["total_committed"]) == (50, 0, 50)
+    assert shares(world) == {a.sid: 50}
+
+
+def test_a_persons_formatter_leaves_the_lines_the_agents(world: World, a: Agent) -> None:
+    a.turn("three lines", {"f.py": "if ready:\n  first_step( 1 )\n  second_step( 2 )\n"})
+    by_hand = "by_hand(3)\n"
+    world.write("f.py", f"if ready:\n    first_step(1)\n    second_step(2)\n{by_hand}")
+    world.commit("f.py")
+    assert shares(world) == {a.sid: 3, "person": 1}
+
+
+def test_line_ends_that_git_changes_leave_the_lines_the_agents(world: World, a: Agent) -> None:
+    world.git("config", "core.autocrlf", "true")
+    world.git("config", "core.safecrlf", "false")
+    a.turn("three lines", {"f.txt": "one line\r\ntwo lines\r\nthree lines\r\n"})
+    world.write("f.txt", "one line\ntwo lines\nthree lines\nfour by hand\n")
+    world.commit("f.txt")
+    assert shares(world) == {a.sid: 3, "person": 1}
+
+
+# 12. A file that is ignored.
+
+
+def test_an_ignored_file_that_is_added_by_force_is_linked(world: World, a: Agent) -> None:
+    world.write(".gitignore", "*.env\n")
+    world.commit(".gitignore")
+    a.prompt("write the environment")
+    edit(a, "local.env", text(1, 2))
+    a.stop()
+    blob = world.git("hash-object", "local.env")
+    assert world.git("cat-file", "-t", blob, ok=False) == "", "its content is not stored"
+    world.git("add", "-f", "local.env")
+    world.git("commit", "-q", "-m", "with it")
+    [one] = ids(world)
+    assert touched(world, one, a.sid) == ["local.env"]
+    assert shares(world) == {a.sid: 2}
+    own(a, "status", "--short")
