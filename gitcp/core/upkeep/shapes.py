@@ -176,7 +176,7 @@ JOURNAL_LINE = {
     **dict.fromkeys(("before?", "after?"), entry),
     **dict.fromkeys(("at?", "look?", "since?"), count),
     **dict.fromkeys(("open?", "close?", "session?", "turn?", "how?", "goes_on?", "task?"), str),
-    **dict.fromkeys(("names?", "ignored?", "settled?"), [str]),
+    **{key: [str] for key in ("names?", "ignored?", "settled?")},
     "looked?": entries,
     "trees?": [object_name],
 }
