@@ -46,6 +46,7 @@ def write(ctx: Context, record: Record) -> Record:
         "seen": tip["oid"] if tip else None,
         "mine": {path: entry for path, entry in files.items() if entry != look(path)},
         "undone": set(),
+        "away": {},
         "start": {},
         "metadata": metadata,
         "subject": redaction.text(repo, message).partition("\n")[0],
