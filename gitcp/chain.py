@@ -7,7 +7,7 @@ from gitcp.errors import Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.record import Record
     from gitcp.repo import Repo
@@ -90,3 +90,14 @@ def listed(repo: Repo) -> list[str]:
     ]
     more = {name for name in told if name and name not in pipelines.DEFAULT}
     return [*pipelines.DEFAULT, *sorted(more)]
+
+
+def table(repo: Repo) -> Iterator[str]:
+    """A line for each pipeline in force: its event, where it comes from, its stages."""
+    for event in listed(repo):
+        values = repo.config.all(f"gitcp.{event}.pipeline")
+        for pipeline in in_force(repo, event):
+            source = "configured" if isinstance(pipeline, str) else "built in"
+            yield f"{event:20} {source:11} {words(pipeline)}"
+        if values and not any(values):
+            yield f"{event:20} {'configured':11} (nothing)"

@@ -13,7 +13,7 @@ import os
 import sys
 
 from gitcp import pipelines, trace
-from gitcp.chain import connect, in_force, listed, parse, words
+from gitcp.chain import connect, in_force, parse, table, words
 from gitcp.errors import OK, USAGE, Error, InputError, UsageError
 
 TYPE_CHECKING = False
@@ -43,12 +43,18 @@ def main() -> int:
         print("error:", e, file=sys.stderr)
         return USAGE
     except Error as e:
-        print(f"warning: {' '.join(argv[:2])}: {e}", file=sys.stderr)
+        _warn(f"{' '.join(argv[:2])}: {e}")
     except Exception as e:
         # A bug must not stop the person's commit or the agent's work either.
         trace.note("bug", _traceback())
-        print(f"warning: {' '.join(argv[:2])}: {type(e).__name__}: {e}", file=sys.stderr)
+        _warn(f"{' '.join(argv[:2])}: {type(e).__name__}: {e}")
     return OK
+
+
+def _warn(message: str) -> None:
+    from gitcp.store.setup import heard
+
+    heard.failed(message)  # says it, and keeps it for `gitcp status`
 
 
 def _git(event: str, args: Sequence[str]) -> int:
@@ -64,6 +70,7 @@ def _git(event: str, args: Sequence[str]) -> int:
 
 def _agent(argv: Sequence[str]) -> int:
     from gitcp.agents import adapter, recognise
+    from gitcp.store.setup import heard
 
     if len(argv) < 2:
         raise UsageError(f"no such hook: '{argv[0]}'")
@@ -75,6 +82,7 @@ def _agent(argv: Sequence[str]) -> int:
     repo = locate(event)
     if repo is None or _off(repo):
         return OK
+    heard.event(repo, event["agent"], event["event"])
     if hasattr(client, "export"):
         client.export(event, repo.shared("exports", client.NAME))
     return run(repo, event["event"], event)
@@ -142,7 +150,7 @@ def run(repo: Repo, event: str, first: Record) -> int:
             with context.of(repo):
                 records = list(connect(stages, [first]))
         except Error as e:
-            print(f"warning: {event}: '{words(pipeline)}': {e}", file=sys.stderr)
+            _warn(f"{event}: '{words(pipeline)}': {e}")
             continue
         if status := obey(event, records, first):
             return status
@@ -214,14 +222,7 @@ def _listing(argv: Sequence[str]) -> int:
             raise UsageError(f"no hook named\n{parser().format_usage().rstrip()}")
         from gitcp.repo import Repo
 
-        repo = Repo.here()
-        for event in listed(repo):
-            values = repo.config.all(f"gitcp.{event}.pipeline")
-            for pipeline in in_force(repo, event):
-                source = "configured" if isinstance(pipeline, str) else "built in"
-                print(f"{event:20} {source:11} {words(pipeline)}")
-            if values and not any(values):
-                print(f"{event:20} {'configured':11} (nothing)")
+        print("\n".join(table(Repo.here())))
         return OK
 
     return cli.guard(body)

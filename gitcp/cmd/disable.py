@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.store.setup.manifest import Entry, Manifest, Strip
 
-_SAID = {
+_OUTCOMES = {
     "restored": "restored '{}'",
     "removed": "removed '{}'",
     "edited": "took gitcp out of '{}', which was edited since",
@@ -69,6 +69,8 @@ def silence(repo: Repo, dry_run: bool) -> None:
 
 def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
     """Put back what stood before enable; what was edited since loses only our part."""
+    from gitcp.store.setup import configured, watched
+
     manifests = [manifest(repo)] + ([own_manifest()] if user else [])
     if not any(known.entries for known in manifests):
         print("gitcp is not installed here")
@@ -79,9 +81,26 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
                 print(cli.printable(f"would take out '{known.path(entry)}'{touched}"))
             continue
         with exclusive(repo, "install"):
+            _clear_strays(repo, known)
             for entry in reversed(known.entries[:]):
-                said = _SAID[known.restore(entry, stripper(repo, known))]
-                print(cli.printable(said.format(known.path(entry))))
+                outcome = _OUTCOMES[known.restore(entry, stripper(repo, known))]
+                print(cli.printable(outcome.format(known.path(entry))))
+    if not dry_run:
+        configured.clear(repo)
+        watched.clear(repo)
+
+
+def _clear_strays(repo: Repo, known: Manifest) -> None:
+    """Take out the hooks of ours that another tool moved, in every directory we wrote to."""
+    from gitcp.store.setup import exclude, git_hooks, strays
+
+    folders = [os.path.dirname(known.path(e)) for e in known.entries if e["kind"] == "hook"]
+    now = git_hooks.folder(repo)
+    if any(exclude.inside(now, home) for home in (repo.common, repo.top) if home):
+        folders.append(now)
+    for write in git_hooks.plan_removal(known, dict.fromkeys(folders)):
+        strays.clear(write)
+        print(cli.printable(write["note"]))
 
 
 def manifest(repo: Repo) -> Manifest:

@@ -68,11 +68,19 @@ def run(argv: list[str]) -> int:
         known = disable.manifest(repo)
         writes, notes = plan(repo, args, known)
         for write in writes:
-            kept = disable.own_manifest() if write.get("user") else known
-            kept.put(write, disable.stripper(repo, kept))
-        done = [write["note"] for write in writes] + _prepare(repo)
+            _carry_out(repo, write, disable.own_manifest() if write.get("user") else known)
+        done = [write["note"] for write in writes] + _prepare(repo, known)
     _say(done, notes)
     return OK
+
+
+def _carry_out(repo: Repo, write: Write, known: Manifest) -> None:
+    from gitcp.store.setup import strays
+
+    if write["kind"] == "stray":
+        strays.clear(write)
+    else:
+        known.put(write, disable.stripper(repo, known))
 
 
 def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
@@ -91,22 +99,24 @@ def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
         notes += more[1]
     asked = {"gitcp.strategy": args.strategy, "gitcp.guard": args.guard}
     chosen = {key: value for key, value in asked.items() if value}
-    values, said = takeover.settings(repo)
+    values, unread = takeover.settings(repo)
     config = takeover.plan_config(repo, {**values, **chosen})
     alone = [w["path"] + end for w in writes if w.get("alone") for end in _ends(w)]
     away = [path for path in alone if not exclude.inside(path, repo.worktree)]
     names = exclude.carried(repo, alone) + (exclude.carried(seat, away) if away else [])
     hidden = exclude.plan(repo, sorted(set(names))) if names else None
-    return [*([hidden] if hidden else []), *writes, *([config] if config else [])], notes + said
+    return [*([hidden] if hidden else []), *writes, *([config] if config else [])], notes + unread
 
 
 def _would(note: str) -> str:
     verb, _, rest = note.partition(" ")
-    return f"would {({'wrote': 'write', 'took': 'take'}).get(verb, verb)} {rest}"
+    return (
+        f"would {({'wrote': 'write', 'took': 'take', 'removed': 'remove'}).get(verb, verb)} {rest}"
+    )
 
 
 def _ends(write: Write) -> list[str]:
-    return ["", write["aside"]] if "aside" in write else [""]
+    return ["", write["aside"]] if write.get("aside") else [""]
 
 
 def _seat(repo: Repo) -> Repo:
@@ -134,25 +144,27 @@ def _settings(
     return enabling.plan(adapter, scope, home, at.worktree, ground, args.force)
 
 
-def _prepare(repo: Repo) -> list[str]:
+def _prepare(repo: Repo, known: Manifest) -> list[str]:
     """The data the hooks rely on: our index, markers, states; what was done, to be said."""
     from gitcp.store.git.objects import Objects
-    from gitcp.store.setup import takeover
+    from gitcp.store.setup import configured, takeover, watched
     from gitcp.store.snapshot import index
 
-    said = []
+    done = []
     index.seed(repo)
+    configured.write(repo)
+    watched.write(repo, known)
     takeover.mark(repo)
     with Objects(repo) as objects:
         taken = takeover.adopt(repo, objects)
     if taken:
-        said.append(f"took over {len(taken)} unsettled sessions of Entire")
+        done.append(f"took over {len(taken)} unsettled sessions of Entire")
     try:
         os.unlink(repo.shared("off"))
-        said.append("gitcp is awake again here")
+        done.append("gitcp is awake again here")
     except FileNotFoundError:
         pass
-    return said
+    return done
 
 
 def _say(done: list[str], notes: list[str]) -> None:

@@ -36,9 +36,12 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.cmd import show
     from gitcp.core.render import status_lines
     from gitcp.repo import Repo
+    from gitcp.store.setup import configured
 
     args = parser().parse_args(argv)
-    about, sessions, streams = gathered(Repo.find())
+    repo = Repo.find()
+    configured.write(repo)
+    about, sessions, streams = gathered(repo)
     if args.json:
         from gitcp import record
 

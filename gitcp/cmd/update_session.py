@@ -137,6 +137,7 @@ def _session_end(ctx: Context, event: Record) -> list[Record]:
 def _session_start(ctx: Context, event: Record) -> list[Record]:
     from gitcp.store.session import catch_up, events, greeting
     from gitcp.store.session import state as states
+    from gitcp.store.setup import notices
     from gitcp.store.snapshot import index
 
     repo, session_id = ctx.repo, event["session_id"]
@@ -147,8 +148,8 @@ def _session_start(ctx: Context, event: Record) -> list[Record]:
         catch_up.leftovers(repo, ctx.objects, state, event, ctx.head)
         events.start(repo, state, event)
         ctx.keep(state)
-    told = greeting.message(repo, ctx.objects, session_id, ctx.head)
-    return [{"type": "say", "message": told}]
+    greeted = greeting.message(repo, ctx.objects, session_id, ctx.head)
+    return [{"type": "say", "message": "\n".join([greeted, *notices.at_start(repo)])}]
 
 
 _HANDLERS = {

@@ -27,7 +27,7 @@ TEXTS = [
 def test_hooks_go_in_once_and_out_again(text: str, command: Callable[[str], str]) -> None:
     there = settings_file.install(text, "claude-code", HOOKS, command)
     assert settings_file.install(there, "claude-code", HOOKS, command) == there
-    assert there.count(" claude-code SessionEnd") == 1
+    assert there.count("exec gitcp-hook claude-code SessionEnd") == 1
     back = settings_file.remove(there, settings_file.ours("claude-code"))
     assert settings_file.parse(back) == settings_file.parse(text)
     assert ("\r\n" in there, there[-1:] == "\n") == ("\r\n" in text, text[-1:] == "\n")
@@ -54,7 +54,7 @@ def test_the_hooks_of_another_agent_stay() -> None:
 
 
 def test_a_command_is_quoted_for_the_shell() -> None:
-    want = "test ! -x '/a b/python' || test ! -f '/it'\"'\"'s/gitcp/entry.py'"
+    want = "test -x '/a b/python' && test -f '/it'\"'\"'s/gitcp/entry.py' && exec "
     assert OWN("Stop").startswith(want) and settings_file.ours("claude-code")(OWN("Stop"))
 
 

@@ -38,6 +38,12 @@ def states(repo: Path) -> list[str]:
     return sorted(os.listdir(folder)) if folder.exists() else []
 
 
+def test_an_agent_without_an_event_is_named_as_misuse(repo: Path) -> None:
+    done = hook("claude-code")
+    assert (done.returncode, done.stdout) == (129, b"")
+    assert done.stderr == b"error: no such hook: 'claude-code'\n"
+
+
 def test_without_configuration_the_built_in_pipeline_is_in_force(repo: Path) -> None:
     assert chain.in_force(Repo.find(), "turn-end") == [pipelines.DEFAULT["turn-end"]]
 

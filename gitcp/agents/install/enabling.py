@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp.agents import replies
 from gitcp.agents.install import own_files, settings_file
 from gitcp.errors import InputError
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.setup.installation import Write
 
+_LOST = "gitcp is not installed where it was: nothing is recorded; 'gitcp enable' mends it"
 _OUTSIDE = "'{}' lies outside the repository and was left as it is: --force writes it"
 _TRACKED = "'{}' is tracked and was left as it is: --shared writes it for all who clone"
 _THEIRS = "'{}' is somebody else's and was left as it is: make it call 'gitcp-hook {} {}'"
@@ -90,7 +92,7 @@ def _installed(adapter: ModuleType, path: str, scope: str, ground: Ground) -> Wr
     Raises InputError, naming path, for settings that cannot be read.
     """
     name, old = adapter.NAME, ground.read(path)
-    command = settings_file.own_command(*ground.baked, name)
+    command = settings_file.own_command(*ground.baked, name, replies.tell(adapter.ANSWERS, _LOST))
     if scope == "shared":
         command = settings_file.shared_command(name)
     try:

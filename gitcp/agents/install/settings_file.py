@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gitcp.agents.install.settings import Hook, Settings
 
 _OURS = r"(?:\bgitcp-hook|\bgitcp hook|/gitcp/entry\.py'?)\s+{agent}\s+[\w.]+\s*$"
+_THERE = "command -v gitcp-hook >/dev/null 2>&1"
 _ENTIRES = re.compile(r"\bentire(?:/main\.go)?['\"]? hooks [a-z-]+ ")
 
 
@@ -33,20 +34,48 @@ def ours(agent: str) -> Callable[[str], bool]:
     return lambda command: bool(pattern.search(command))
 
 
-def own_command(py: str, entry: str, agent: str) -> Callable[[str], str]:
+def own_command(py: str, entry: str, agent: str, lost: str = "") -> Callable[[str], str]:
     """client's event -> the command for a file of the person's own; the paths are absolute.
 
-    Without the test a Python that cannot find entry would exit 2, with which a hook refuses.
+    Where they are gone, gitcp-hook is looked for on PATH; where that is not there either, the
+    start of a session prints lost.  Without the test a Python that cannot find entry would
+    exit 2, with which a hook refuses.
     """
     from shlex import quote
 
-    there = f"test ! -x {quote(py)} || test ! -f {quote(entry)}"
-    return lambda event: f"{there} || exec {quote(py)} -I -S {quote(entry)} {agent} {event}"
+    there = f"test -x {quote(py)} && test -f {quote(entry)}"
+    baked = f"{there} && exec {quote(py)} -I -S {quote(entry)}"
+
+    def command(event: str) -> str:
+        either = _from_path(agent, event)
+        if lost and event.lower() == "sessionstart":
+            absent = f"{{ echo {quote(lost.strip())}; exit 0; }}"
+            either = f"{_THERE} || {absent}; exec gitcp-hook {agent} {event}"
+        return f"{baked} {agent} {event}; {either}"
+
+    return command
 
 
 def shared_command(agent: str) -> Callable[[str], str]:
-    """client's event -> the command for a file that other people get too."""
-    return lambda event: f"gitcp-hook {agent} {event}"
+    """client's event -> the command for a file that other people get too: who does not have
+    gitcp is not bothered."""
+    return lambda event: _from_path(agent, event)
+
+
+def _from_path(agent: str, event: str) -> str:
+    return f"! {_THERE} || exec gitcp-hook {agent} {event}"
+
+
+def programs(command: str) -> list[str]:
+    """The files that one of own_command's needs, [] for any other."""
+    from shlex import split
+
+    try:
+        words = split(command)
+    except ValueError:
+        return []
+    at = words.index("-S") if "-S" in words else 0
+    return [words[at - 2], words[at + 1]] if at >= 2 and at + 1 < len(words) else []
 
 
 def install(

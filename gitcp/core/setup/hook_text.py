@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gitcp.core.setup.hook_scripts import BACKUP, END, MARKER, script
+from gitcp.core.setup.hook_scripts import BACKUP, END, MARKER, TOOLS, script
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
 ENTIRE_BACKUP = ".pre-entire"
 _ENTIRE_MARKER = "# Entire CLI hooks"
+_HUSKY = '. "$(dirname "$0")/h"'
 _QUOTED = r"'((?:[^']|'\\'')*)'"
 _BAKED = re.compile(rf"^py={_QUOTED} entry={_QUOTED}$", re.M)
-_NEXT = re.compile(r" next=\$\{0%/\*\}/[a-z-]+?(\.[a-z-]+)$", re.M)
-_CALL = re.compile(r"\|\| (\w+) -c '\. ")
+_NEXT = re.compile(r" next=\$\{0%/\*\}/[a-z-]+((?:\.[a-z-]+)+)$", re.M)
+_CALL = re.compile(r" (\w+) -c '\. ")
 _SHELL = re.compile(r"#! ?/(?:usr/)?bin/(?:env )?(\w*sh)\b")
 
 
@@ -37,6 +38,32 @@ def is_ours(text: str) -> bool:
 def is_entires(text: str) -> bool:
     """Whether a hook file is the original program's (E§4.1)."""
     return _ENTIRE_MARKER in text.splitlines()
+
+
+def same_tool(one: str, other: str) -> bool:
+    """Whether two hook files were written by the same tool, which keeps nobody's own work."""
+    signs = (*TOOLS, _HUSKY)
+    return one == other or any(sign in one and sign in other for sign in signs)
+
+
+def place(hook: str, text: str) -> str:
+    """The suffix under which our script belongs, by what stands in the hook's place: '' mostly.
+
+    pre-commit calls what it finds as `.legacy`, and overwrites that when it finds another's
+    hook in its own place.  To post-rewrite it does not pass on what git says.
+    """
+    return ".legacy" if TOOLS[0] in text and hook != "post-rewrite" else ""
+
+
+def calls_ours(hook: str, text: str, beside: dict[str, str]) -> bool:
+    """Whether our part of a hook runs: by our script, one that it calls, or the added line.
+
+    beside: the files in the hooks directory that have the hook's name and a suffix, by suffix.
+    """
+    if is_ours(text) or f"gitcp-hook {hook}" in text or f"gitcp hook {hook}" in text:
+        return True
+    called = [suffix for suffix in beside if suffix and hook + suffix in text]
+    return any(is_ours(beside.get(s, "")) for s in [*called, place(hook, text)])
 
 
 def read_chain(text: str) -> Chain | None:

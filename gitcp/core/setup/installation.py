@@ -11,7 +11,8 @@ if TYPE_CHECKING:
         """One file to be written.
 
         kind: hook, settings, plugin, script or exclude, which decides how it is taken out
-        again.  aside: the suffix under which a hook that stands there is kept.  lines: what an
+        again; stray: not data but source takes the place, or nothing does.  aside: the suffix
+        under which a hook that stands there is kept, '' where it is not.  lines: what an
         exclude file gets.  agent: whose settings they are.  alone: nobody else should get the
         file, for it names paths of this machine.  user: it is the person's, not the
         repository's.  note: what to tell the person.
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         data: bytes
         note: str
         aside: NotRequired[str]
+        source: NotRequired[str]
         lines: NotRequired[list[str]]
         agent: NotRequired[str]
         alone: NotRequired[bool]

@@ -10,13 +10,13 @@ import os
 
 from gitcp.core.setup import hook_scripts, hook_text
 from gitcp.record import raw, text
-from gitcp.store.git import files
-from gitcp.store.setup import exclude
+from gitcp.store.setup import exclude, strays
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from gitcp.core.setup.hook_scripts import Chain
     from gitcp.core.setup.installation import Write
     from gitcp.repo import Repo
     from gitcp.store.setup.manifest import Entry, Manifest
@@ -24,13 +24,21 @@ if TYPE_CHECKING:
     Plan = tuple[list[Write], list[str]]  # what to write, what to say
 
 _EDITED = "'{}' was edited since gitcp wrote it: left as it is (--force replaces it)"
-_CALLED = "'{}' calls ours as '{}'"
 
 
 def folder(repo: Repo) -> str:
     """The directory git itself looks for hooks in, absolute (core.hooksPath, worktrees)."""
     where = repo.git.out("rev-parse", "--path-format=absolute", "--git-path", "hooks")
     return os.path.normpath(text(where))
+
+
+def calls_ours(where: str, hook: str) -> bool:
+    """Whether git's hook in a directory is ours or calls ours, and git can run it."""
+    path = os.path.join(where, hook)
+    if not os.access(path, os.X_OK):
+        return False
+    texts = strays.Beside(where, hook).texts
+    return hook_text.calls_ours(hook, texts[""], texts)
 
 
 def plan(repo: Repo, known: Manifest, py: str, entry: str, force: bool) -> Plan:
@@ -43,14 +51,17 @@ def plan(repo: Repo, known: Manifest, py: str, entry: str, force: bool) -> Plan:
     notes: list[str] = []
     refused = []
     for hook in hook_scripts.HOOKS:
-        path = os.path.join(where, hook)
-        found = _plan_one(path, hook, known, (py, entry), force)
-        if isinstance(found, str):
-            notes.append(found)
-        elif found and hook in closed:
+        beside = strays.Beside(where, hook)
+        if hook in closed and hook_text.calls_ours(hook, beside.texts[""], beside.texts):
+            continue
+        moves = beside.plan(hook_text.place(hook, beside.texts[""]))
+        answer = _plan_one(beside, hook, known, (py, entry), force)
+        if isinstance(answer, str):
+            notes.append(answer)
+        elif answer and hook in closed:
             refused.append(hook)
-        elif found:
-            writes.append(found)
+        else:
+            writes += [*moves, *([answer] if answer else [])]
     if refused:
         notes.append(_refusal(where, len(closed) == len(hook_scripts.HOOKS), refused))
     if writes and any(sign in where.split(os.sep) for sign in (".husky", ".lefthook")):
@@ -58,32 +69,47 @@ def plan(repo: Repo, known: Manifest, py: str, entry: str, force: bool) -> Plan:
     return writes, notes
 
 
+def plan_removal(known: Manifest, folders: Iterable[str]) -> list[Write]:
+    """What to do about hooks of ours that the record does not name, or by another name."""
+    writes = []
+    named = {known.path(entry) for entry in known.entries}
+    for where in folders:
+        for hook in hook_scripts.HOOKS:
+            beside = strays.Beside(where, hook)
+            writes += beside.plan("", named)
+            if hook_text.is_ours(beside.texts[""]) and beside.path not in named:
+                writes.append(beside.plan_main())
+    return writes
+
+
 def _plan_one(
-    path: str, hook: str, known: Manifest, baked: tuple[str, str], force: bool
+    beside: strays.Beside, hook: str, known: Manifest, baked: tuple[str, str], force: bool
 ) -> Write | str | None:
     """What to write, or what to say, or neither: it is there."""
-    data = files.read(path) if os.path.exists(path) else None
-    old = text(data or b"")
-    chain = hook_text.read_chain(old) if hook_text.is_ours(old) else None
-    note = f"wrote '{path}'"
-    new: Write = {"path": path, "kind": "hook", "data": b"", "note": note, "alone": True}
+    place = hook_text.place(hook, beside.texts[""])
+    path, old = beside.path + place, beside.texts.get(place, "")
+    chain: Chain | None = None
+    new: Write = {
+        "path": path, "kind": "hook", "data": b"", "note": f"wrote '{path}'", "alone": True,
+    }  # fmt: skip
     if hook_text.is_ours(old):
         entry = known.find(path)
         mine = (entry and known.intact(entry)) or hook_text.untouched(hook, old)
         if not mine and not force:
             return _EDITED.format(path)
+        chain = hook_text.read_chain(old)
     elif hook_text.is_entires(old):
-        chain = {"suffix": hook_text.ENTIRE_BACKUP, "shell": ""}
-        kept = files.read(path + hook_text.ENTIRE_BACKUP)
-        chain["shell"] = hook_text.chain_of(text(kept or b""))["shell"]
-        new["note"] = f"took over '{path}' from Entire"
+        if hook_text.ENTIRE_BACKUP in beside.texts:
+            chain = hook_text.chain_of(beside.texts[hook_text.ENTIRE_BACKUP])
+            chain["suffix"] = hook_text.ENTIRE_BACKUP
+        new["note"], new["aside"] = f"took over '{path}' from Entire", ""
     elif os.path.lexists(path):
-        if "pre-commit" in old and hook_text.is_ours(text(files.read(path + ".legacy") or b"")):
-            return _CALLED.format(path, hook + ".legacy")
         chain, new["aside"] = hook_text.chain_of(old), hook_scripts.BACKUP
-        new["note"] = f"wrote '{path}', which calls '{hook}{hook_scripts.BACKUP}' too"
+        chain["suffix"] = place + hook_scripts.BACKUP
+        new["note"] = f"wrote '{path}', which calls '{hook}{chain['suffix']}' too"
     new["data"] = raw(hook_scripts.script(hook, *baked, chain))
-    return new if new["data"] != data else None
+    there = text(new["data"]) == old and os.access(path, os.X_OK)
+    return None if there else new
 
 
 def _not_ours_to_write(repo: Repo, where: str) -> set[str]:

@@ -57,7 +57,7 @@ class Manifest:
         before = old
         if entry and old is not None:
             before = self._before(entry) if self.intact(entry) else strip(entry, old)
-        aside = write.get("aside") or entry.get("aside")
+        aside = write.get("aside", entry.get("aside"))
         made = [self._stored(folder) for folder in files.missing(os.path.dirname(path))]
         new: Entry = {
             "path": self._stored(path),

@@ -1,0 +1,30 @@
+"""What a session is told at its start about the installation, in a line each."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.setup import hook_scripts
+from gitcp.store.setup import git_hooks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+
+_SHARED = (
+    "gitcp: you are recorded by hooks that others share in this repository's settings: "
+    "'gitcp enable' links your commits too, 'gitcp disable' ends it."
+)
+_AWAY = (
+    "gitcp: git does not run gitcp's hooks here any more ({}), so commits are linked late: "
+    "'gitcp enable' mends it."
+)
+
+
+def at_start(repo: Repo) -> list[str]:
+    """The lines; none where all is as enable left it.  One look at each of git's hooks."""
+    if not os.path.exists(repo.shared("installed", "manifest.json")):
+        return [_SHARED]
+    where = git_hooks.folder(repo)
+    missing = [hook for hook in hook_scripts.HOOKS if not git_hooks.calls_ours(where, hook)]
+    return [_AWAY.format(", ".join(missing))] if missing else []

@@ -1,0 +1,122 @@
+"""Hooks of ours under other names: a hook manager that came later moved them aside.
+
+Each gives its place to what it called, or goes; a copy that a tool made of its own hook goes
+too.  So that the manager's hook can be taken in again, and nothing of ours is left behind.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.setup import hook_text
+from gitcp.core.setup.hook_scripts import BACKUP
+from gitcp.record import text
+from gitcp.store.git import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from gitcp.core.setup.hook_scripts import Chain
+    from gitcp.core.setup.installation import Write
+
+_CHAIN_LIMIT = 8  # of our own scripts that call each other
+
+
+class Beside:
+    """The files of one hook: the hook itself and those named like it with a suffix.
+
+    Planning changes only what is known of them; clear() does what was planned.
+    """
+
+    def __init__(self, folder: str, hook: str) -> None:
+        self.path = os.path.join(folder, hook)
+        self.texts = {suffix: self._text(suffix) for suffix in ["", *_suffixes(folder, hook)]}
+
+    def _text(self, suffix: str) -> str:
+        path = self.path + suffix
+        return text(files.read(path) or b"") if os.path.isfile(path) else ""
+
+    def chain(self, suffix: str) -> Chain | None:
+        """What one of our scripts calls that is not ours, None when there is nothing."""
+        chain = hook_text.read_chain(self.texts[suffix])
+        for _ in range(_CHAIN_LIMIT):
+            if chain is None or chain["suffix"] not in self.texts:
+                return None
+            if not hook_text.is_ours(self.texts[chain["suffix"]]):
+                return chain
+            chain = hook_text.read_chain(self.texts[chain["suffix"]])
+        return None
+
+    def plan(self, place: str = "", known: Container[str] = ()) -> list[Write]:
+        """What is to be done about the strays of this hook, before it is written itself.
+
+        place: the suffix under which our script belongs.  Paths in known are left alone.
+        """
+        main = self.texts[""]
+        moves = [self._gone(s) for s in self._copies(main, place)]
+        own = self.chain(place) if hook_text.is_ours(self.texts.get(place, "")) else None
+        for suffix in [s for s, t in self.texts.items() if s and hook_text.is_ours(t)]:
+            if suffix == place or self.path + suffix in known:
+                continue
+            chain = self.chain(suffix)
+            kept = chain["suffix"] if chain else ""
+            if own and kept == own["suffix"] and suffix not in self._called(place):
+                kept = ""  # the hook itself goes on calling it
+            moves.append(self._instead(suffix, kept) if kept else self._gone(suffix))
+        return moves
+
+    def _copies(self, main: str, place: str) -> list[str]:
+        """What is called by ours, or waits to be, and is of the tool whose hook stands here."""
+        if not main or hook_text.is_ours(main):
+            return []
+        ours = [s for s, t in self.texts.items() if hook_text.is_ours(t)]
+        called = [chain["suffix"] for s in ours if (chain := self.chain(s))]
+        waiting = [s for s in dict.fromkeys([*called, BACKUP, place + BACKUP]) if s in self.texts]
+        return [s for s in waiting if hook_text.same_tool(self.texts[s], main)]
+
+    def plan_main(self) -> Write:
+        """What puts the hook of ours itself out of the way."""
+        chain = self.chain("")
+        return self._instead("", chain["suffix"]) if chain else self._gone("")
+
+    def _called(self, place: str) -> set[str]:
+        """The suffixes our hook calls on the way to what is not ours."""
+        called: set[str] = set()
+        chain = hook_text.read_chain(self.texts[place])
+        while chain and chain["suffix"] not in called:
+            called.add(chain["suffix"])
+            chain = hook_text.read_chain(self.texts.get(chain["suffix"], ""))
+        return called
+
+    def _gone(self, suffix: str) -> Write:
+        del self.texts[suffix]
+        path = self.path + suffix
+        return {"path": path, "kind": "stray", "data": b"", "note": f"removed '{path}'"}
+
+    def _instead(self, suffix: str, kept: str) -> Write:
+        self.texts[suffix] = self.texts.pop(kept)
+        path = self.path + suffix
+        note = f"put '{self.path}{kept}' back as '{path}'"
+        source = self.path + kept
+        return {"path": path, "kind": "stray", "data": b"", "note": note, "source": source}
+
+
+def clear(write: Write) -> None:
+    """Do what was planned for one file; what has gone since is gone."""
+    try:
+        if "source" in write:
+            os.replace(write["source"], write["path"])
+        else:
+            os.unlink(write["path"])
+    except FileNotFoundError:
+        pass
+
+
+def _suffixes(folder: str, hook: str) -> list[str]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    ends = [name[len(hook) :] for name in names if name.startswith(hook)]
+    return [end for end in ends if end and end[0] in "._~"]
