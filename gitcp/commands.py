@@ -67,6 +67,7 @@ TOOLS = {
     "resume": "put conversations back where their agents look",
     "push": "send checkpoints to a remote",
     "fetch": "bring checkpoints from a remote",
+    "doctor": "find what is wrong here, and mend it",
     "fsck": "check the stored data, and repair it",
     "du": "show what takes how much space",
     "clean": "remove what is settled",

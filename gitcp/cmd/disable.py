@@ -69,9 +69,9 @@ def silence(repo: Repo, dry_run: bool) -> None:
 
 def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
     """Put back what stood before enable; what was edited since loses only our part."""
-    from gitcp.store.setup import configured, watched
+    from gitcp.store.setup import configured, manifest, watched
 
-    manifests = [manifest(repo)] + ([own_manifest()] if user else [])
+    manifests = [manifest.of(repo)] + ([manifest.of_person()] if user else [])
     if not any(known.entries for known in manifests):
         print("gitcp is not installed here")
     for known in manifests:
@@ -101,22 +101,6 @@ def _clear_strays(repo: Repo, known: Manifest) -> None:
     for write in git_hooks.plan_removal(known, dict.fromkeys(folders)):
         strays.clear(write)
         print(cli.printable(write["note"]))
-
-
-def manifest(repo: Repo) -> Manifest:
-    """What enable wrote for this repository."""
-    from gitcp.store.setup.manifest import Manifest
-
-    return Manifest(repo.shared("installed"), repo.common)
-
-
-def own_manifest() -> Manifest:
-    """What enable --user wrote for the person."""
-    from gitcp.store.setup.manifest import Manifest
-
-    home = os.path.expanduser("~")
-    state = os.environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
-    return Manifest(os.path.join(state, "gitcp", "installed"), home)
 
 
 def stripper(repo: Repo, known: Manifest) -> Strip:

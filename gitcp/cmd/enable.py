@@ -53,7 +53,7 @@ def main() -> int:
 
 def run(argv: list[str]) -> int:
     """Install the hooks; what is there already stays, and a second run changes nothing."""
-    from gitcp.store.setup import takeover
+    from gitcp.store.setup import manifest, takeover
 
     args = parser().parse_args(argv)
     repo = Repo.find(init=True)
@@ -61,14 +61,14 @@ def run(argv: list[str]) -> int:
         raise Error(f"'{repo.git_dir}' has no work tree: run this in one of its worktrees")
     takeover.refuse_branches(repo)
     if args.dry_run:
-        writes, notes = plan(repo, args, disable.manifest(repo))
+        writes, notes = plan(repo, args, manifest.of(repo))
         _say([_would(write["note"]) for write in writes], notes)
         return OK
     with exclusive(repo, "install"):
-        known = disable.manifest(repo)
+        known = manifest.of(repo)
         writes, notes = plan(repo, args, known)
         for write in writes:
-            _carry_out(repo, write, disable.own_manifest() if write.get("user") else known)
+            _carry_out(repo, write, manifest.of_person() if write.get("user") else known)
         done = [write["note"] for write in writes] + _prepare(repo, known)
     _say(done, notes)
     return OK

@@ -62,6 +62,7 @@ def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     """(a record of type status, sessions: open and recent ones, all streams)."""
     from gitcp.store.git.objects import Objects
     from gitcp.store.session import session_list, session_read
+    from gitcp.store.setup import health
     from gitcp.store.stream import stream_list
 
     states, left = session_read.recent(repo, _RECENT)
@@ -73,7 +74,9 @@ def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
         if _of_interest(s)
     ]
     sessions.sort(key=lambda s: -float(s["last"]))
-    return _about(repo, left + len(states) - len(sessions)), sessions, streams
+    about = _about(repo, left + len(states) - len(sessions))
+    called = {str(state.get("agent_type")) for state in states}
+    return {**about, "findings": health.check(repo, time.time(), called)}, sessions, streams
 
 
 def _of_interest(state: State) -> bool:
@@ -111,18 +114,18 @@ def _about(repo: Repo, settled: int) -> Record:
 
 
 def _state(repo: Repo) -> str:
-    from gitcp.cmd.disable import manifest
+    from gitcp.store.setup import manifest
 
     if os.path.exists(repo.shared("off")):
         return "disabled"
-    return "enabled" if manifest(repo).entries else "not set up"
+    return "enabled" if manifest.of(repo).entries else "not set up"
 
 
 def _unpushed(repo: Repo) -> int:
-    """Commits of the permanent store that no remote is known to have."""
+    """Commits of the permanent store that no remote is known to have; 0 without a remote."""
     from gitcp.store.v1.committed_write import REF
 
-    if not os.path.exists(repo.shared("unpushed")):
+    if not os.path.exists(repo.shared("unpushed")) or not repo.git.out("remote"):
         return 0
     theirs = "--remotes=*/" + REF.removeprefix("refs/heads/")
     status, out = repo.git.run("rev-list", "--count", REF, "--not", theirs, ok=(0, 128))

@@ -105,6 +105,14 @@ def source_main(bind: Callable[[Sequence[str]], Stage], argv: Sequence[str]) -> 
     return guard(body)
 
 
+def agreed(question: str) -> bool:
+    """Whether the person at the terminal says yes; where there is none, it was said already."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return True
+    print(printable(question).replace("\n", " "), "[Y/n] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("", "y", "yes")
+
+
 def colour(stream: object) -> bool:
     """Whether to colour what goes to stream: a terminal, and NO_COLOR is not set."""
     tty = getattr(stream, "isatty", lambda: False)

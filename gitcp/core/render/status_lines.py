@@ -29,6 +29,8 @@ def status(
     a session also prompt, last (seconds since 1970) and stream (its ref, or '')."""
     where = f"{about['branch'] or 'detached HEAD'} at {about['head'][:7] or 'no commit yet'}"
     yield [_HOW[about["state"]], (f", {about['strategy']}, on {where}", "")]
+    for finding in about.get("findings", ()):
+        yield [("  ! ", "red"), (f"{finding['reason']}: {remedy(finding)}", "yellow")]
     names = shortened([s["session_id"] for s in sessions])
     here = [s for s in sessions if (s.get("worktree_id") or "") == about["worktree_id"]]
     if here:
@@ -40,7 +42,7 @@ def status(
     elif about["state"] != "not set up":
         yield [("no session here has anything unsettled", "dim")]
     if about["settled"]:
-        yield [(f"  and {many(about['settled'], 'older session')} (gitcp list-sessions)", "dim")]
+        yield [(f"  and {many(about['settled'], 'more session')} (gitcp list-sessions)", "dim")]
     yield from _elsewhere([s for s in sessions if s not in here])
     if streams:
         yield []
@@ -48,6 +50,12 @@ def status(
         for stream in streams:
             yield _stream(stream, names, about["worktree"], ago)
     yield from _store(about)
+
+
+def remedy(finding: Record) -> str:
+    """What to do about a finding: a command is quoted, anything else is said."""
+    what = str(finding["remedy"])
+    return f"'{what}'" if what.startswith("gitcp ") else what
 
 
 def _session(session: Record, name: str, ago: Ago) -> Iterator[Line]:
@@ -63,9 +71,9 @@ def _session(session: Record, name: str, ago: Ago) -> Iterator[Line]:
     ]
     if session["prompt"]:
         yield [("      ", ""), (short(session["prompt"], _PROMPT), "")]
-    told = session.get("last_verdict")
-    if isinstance(told, dict) and told.get("reason"):
-        yield [(f"      {told.get('verdict', '')}: {told['reason']}", "dim")]
+    verdict = session.get("last_verdict")
+    if isinstance(verdict, dict) and verdict.get("reason") and verdict.get("verdict") != "none":
+        yield [(f"      {verdict.get('verdict', '')}: {verdict['reason']}", "dim")]
 
 
 def _claims(claims: Sequence[Record], names: dict[str, str], ago: Ago) -> Iterator[Line]:
@@ -125,7 +133,9 @@ def _store(about: Record) -> Iterator[Line]:
     if about["unpushed"]:
         commits = many(about["unpushed"], "commit")
         yield []
-        yield [(f"{commits} of entire/checkpoints/v1 not pushed yet ('gitcp push')", "yellow")]
+        yield [
+            (f"{commits} of entire/checkpoints/v1 on no remote yet ('gitcp push')", "yellow")
+        ]
 
 
 def _ref(ref: str) -> str:

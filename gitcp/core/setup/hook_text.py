@@ -17,6 +17,8 @@ _QUOTED = r"'((?:[^']|'\\'')*)'"
 _BAKED = re.compile(rf"^py={_QUOTED} entry={_QUOTED}$", re.M)
 _NEXT = re.compile(r" next=\$\{0%/\*\}/[a-z-]+((?:\.[a-z-]+)+)$", re.M)
 _CALL = re.compile(r" (\w+) -c '\. ")
+_VERSION = re.compile(r"/python(\d+\.\d+)$")
+_LIBRARY = re.compile(r"/lib/python(\d+\.\d+)/")
 _SHELL = re.compile(r"#! ?/(?:usr/)?bin/(?:env )?(\w*sh)\b")
 
 
@@ -40,10 +42,28 @@ def is_entires(text: str) -> bool:
     return _ENTIRE_MARKER in text.splitlines()
 
 
+def tool(text: str) -> str:
+    """The name of the tool that wrote a hook file; '' for none that is known."""
+    names = ("pre-commit", "Entire", "lefthook", "husky")
+    signs = (*TOOLS, _HUSKY)
+    return next((name for name, sign in zip(names, signs, strict=True) if sign in text), "")
+
+
+def baked(text: str) -> tuple[str, str] | None:
+    """The interpreter and the entry that one of our scripts starts."""
+    there = _BAKED.search(text) if is_ours(text) else None
+    return (_unquote(there[1]), _unquote(there[2])) if there else None
+
+
+def upgraded(py: str, entry: str) -> bool:
+    """Whether an interpreter, links followed, is of another version than the place of entry."""
+    version, home = _VERSION.search(py), _LIBRARY.search(entry)
+    return bool(version and home and version[1] != home[1])
+
+
 def same_tool(one: str, other: str) -> bool:
     """Whether two hook files were written by the same tool, which keeps nobody's own work."""
-    signs = (*TOOLS, _HUSKY)
-    return one == other or any(sign in one and sign in other for sign in signs)
+    return one == other or tool(one) == tool(other) != ""
 
 
 def place(hook: str, text: str) -> str:

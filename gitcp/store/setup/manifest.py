@@ -18,9 +18,22 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.setup.installation import Write
+    from gitcp.repo import Repo
 
     Entry = dict[str, Any]  # path, kind, before, after, mode, dirs and facts of the kind
     Strip = Callable[[Entry, bytes], bytes | None]
+
+
+def of(repo: Repo) -> Manifest:
+    """What enable wrote for a repository."""
+    return Manifest(repo.shared("installed"), repo.common)
+
+
+def of_person() -> Manifest:
+    """What enable --user wrote for the person."""
+    home = os.path.expanduser("~")
+    state = os.environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
+    return Manifest(os.path.join(state, "gitcp", "installed"), home)
 
 
 class Manifest:

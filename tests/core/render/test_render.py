@@ -107,8 +107,8 @@ ABOUT: Json = {
         ({}, "enabled, manual-commit, on main at 1234567"),
         ({"branch": "", "head": ""}, "enabled, manual-commit, on detached HEAD at no commit yet"),
         ({"state": "disabled"}, "disabled: 'gitcp enable' wakes it, manual-commit, on main at"),
-        ({"settled": 2}, "  and 2 older sessions (gitcp list-sessions)"),
-        ({"unpushed": 1}, "1 commit of entire/checkpoints/v1 not pushed yet ('gitcp push')"),
+        ({"settled": 2}, "  and 2 more sessions (gitcp list-sessions)"),
+        ({"unpushed": 1}, "1 commit of entire/checkpoints/v1 on no remote yet ('gitcp push')"),
     ],
 )
 def test_the_head_of_a_status(changed: Json, line: str) -> None:

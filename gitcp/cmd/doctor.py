@@ -1,0 +1,157 @@
+"""gitcp-doctor - find what is wrong here, and mend it"""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp.commands import TOOLS
+from gitcp.console import cli
+from gitcp.errors import NO, OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from gitcp.record import Record
+    from gitcp.repo import Repo
+
+
+def parser() -> cli.Parser:
+    """What it finds is always shown; mending it is asked for."""
+    p = cli.Parser("gitcp-doctor", TOOLS["doctor"])
+    p.add_argument("--fix", action="store_true", help="mend it, asking at a terminal")
+    p.add_argument("--json", action="store_true", help="write records, one to a line")
+    return p
+
+
+def main() -> int:
+    return cli.guard(lambda: run(sys.argv[1:]))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Say what is wrong, and mend it where that is asked for; NO when something is left."""
+    from gitcp.repo import Repo
+    from gitcp.store.doctor import complaints
+    from gitcp.store.setup import configured
+
+    args = parser().parse_args(argv)
+    repo = Repo.find()
+    configured.write(repo)
+    every = list(complaints.all_of(repo))
+    if args.fix:
+        _fix(repo, every, args.json)
+    if args.json:
+        from gitcp import record
+
+        record.write(sys.stdout.buffer, every)
+    else:
+        _tell(every)
+    return NO if any("fixed" not in one for one in every) else OK
+
+
+def _tell(every: Iterable[Record]) -> None:
+    from gitcp.core.render.status_lines import remedy
+
+    lines = [f"{one['reason']}: {one.get('fixed') or remedy(one)}" for one in every]
+    for line in lines or ["nothing is wrong here"]:
+        print(cli.printable(line).replace("\n", " "))
+    if any(one.get("fix") and "fixed" not in one for one in every):
+        print("\n'gitcp doctor --fix' mends what it can")
+
+
+def _fix(repo: Repo, every: Iterable[Record], quiet: bool) -> None:
+    """Mend what has a fix and the person agrees to; what is mended gets `fixed`, what was done."""
+    from gitcp.store.doctor import complaints
+
+    for one in every:
+        what = str(one.get("fix") or "")
+        if what and (quiet or cli.agreed(f"{one['reason']}: {one['remedy']}?")):
+            one["fixed"] = _FIXES[what](repo, one)
+    left = [(one["kind"], one["subject"], one["reason"]) for one in complaints.all_of(repo)]
+    for one in every:
+        if (one["kind"], one["subject"], one["reason"]) in left:
+            one.pop("fixed", None)
+
+
+def _enable(repo: Repo, one: Record) -> str:
+    from gitcp.store.setup import health
+
+    _run("enable", [f"--agent={name}" for name in health.enabled(repo)])
+    return "enabled again"
+
+
+def _run(name: str, argv: Sequence[str]) -> None:
+    """Another command's work, its words kept off our standard output."""
+    from contextlib import redirect_stdout
+    from importlib import import_module
+    from io import StringIO
+
+    from gitcp.commands import module
+
+    with redirect_stdout(StringIO()):
+        import_module(module(name)).run(list(argv))
+
+
+def _forget(repo: Repo, one: Record) -> str:
+    from gitcp.store.setup import heard
+
+    heard.forget_warnings(repo)
+    return "forgotten"
+
+
+def _end(repo: Repo, one: Record) -> str:
+    """What the end of the session would have done, had its agent said so."""
+    _event("session-end", one["subject"], ["update-session", "finalize"])
+    return "ended; its work stays on its stream"
+
+
+def _finalize(repo: Repo, one: Record) -> str:
+    _event("session-end", one["subject"], ["finalize"])
+    return "completed as far as its transcript goes"
+
+
+def _event(event: str, session_id: str, stages: Sequence[str]) -> None:
+    from importlib import import_module
+
+    from gitcp.commands import module
+
+    records: Iterable[Record] = [{"type": "event", "event": event, "session_id": session_id}]
+    for stage in stages:
+        records = import_module(module(stage)).bind([])(records)
+    list(records)
+
+
+def _release(repo: Repo, one: Record) -> str:
+    from gitcp.store.guard import claims
+
+    claims.release(repo, lambda claim: claim["key"] == one["subject"])
+    return "let go"
+
+
+def _repair(repo: Repo, one: Record) -> str:
+    from gitcp.store.upkeep import check_store
+
+    for found in check_store.check(repo, repair=True):
+        if (found["kind"], found["subject"]) == (one["kind"], one["subject"]):
+            return str(found.get("repaired") or "left as it is")
+    return "mended"
+
+
+def _relink(repo: Repo, one: Record) -> str:
+    from gitcp.store.git import notes
+    from gitcp.store.git.objects import Objects
+
+    with Objects(repo) as objects:
+        notes.add(repo, objects, one["subject"], one["checkpoint_id"])
+    return "linked"
+
+
+_FIXES: Mapping[str, Callable[[Repo, Record], str]] = {
+    "enable": _enable,
+    "forget": _forget,
+    "end": _end,
+    "finalize": _finalize,
+    "release": _release,
+    "repair": _repair,
+    "relink": _relink,
+}

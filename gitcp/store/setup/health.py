@@ -1,0 +1,158 @@
+"""Whether what enable installed is there and runs: looked at, not remembered (status, doctor)."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.setup import hook_scripts, hook_text
+from gitcp.record import text
+from gitcp.store.git import files
+from gitcp.store.setup import exclude, git_hooks, heard, manifest, strays
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import ModuleType
+    from typing import Any
+
+    from gitcp.repo import Repo
+
+    Finding = dict[str, Any]
+
+WEEK = 7 * 86400
+
+
+def finding(kind: str, subject: str, reason: str, remedy: str) -> Finding:
+    """A record of type finding about the installation; remedy: what the person can do."""
+    head = {"type": "finding", "kind": kind, "severity": "warning", "subject": subject}
+    return {**head, "reason": reason, "remedy": remedy}
+
+
+def git(repo: Repo) -> Iterator[Finding]:
+    """git's hooks, in the directory that git will use, and the programs they start."""
+    where = git_hooks.folder(repo)
+    if os.path.lexists(where) and not os.path.isdir(where):
+        reason = f"git runs no hooks here: '{where}' is not a directory"
+        yield finding("git-hook", where, reason, "see core.hooksPath in git-config(1)")
+        return
+    every = {hook: strays.Beside(where, hook).texts for hook in hook_scripts.HOOKS}
+    missing = [hook for hook in every if not git_hooks.calls_ours(where, hook)]
+    if missing:
+        others = {hook_text.tool(every[hook][""]) for hook in missing} - {""}
+        who = f" (they are {' and '.join(sorted(others))}'s)" if others else ""
+        reason = f"{', '.join(missing)} in '{where}' do not call gitcp{who}"
+        yield finding("git-hook", where, reason, _remedy(repo, where))
+    if any(hook_text.is_entires(texts[""]) for texts in every.values()):
+        reason = "the original program's hooks are back: two programs record the same work"
+        yield finding("entire", where, reason, "gitcp enable")
+    baked = {hook_text.baked(t) for texts in every.values() for t in texts.values()}
+    for pair in sorted(pair for pair in baked if pair):
+        yield from _program(where, pair, "git's hooks start")
+
+
+def failures(repo: Repo, now: float) -> Iterator[Finding]:
+    """The hooks that failed in the last week, told as one finding of the newest."""
+    lately = [entry for entry in heard.warnings(repo) if entry[0] > now - WEEK]
+    if lately:
+        count = f"{len(lately)} times" if len(lately) > 1 else "once"
+        reason = f"hooks failed {count} this week, at last: {lately[-1][1]}"
+        yield finding("warning", repo.common, reason, "gitcp doctor")
+
+
+def _remedy(repo: Repo, where: str) -> str:
+    if any(exclude.inside(where, home) for home in (repo.common, repo.top) if home):
+        return "gitcp enable"
+    return "gitcp enable --force"
+
+
+def _program(subject: str, pair: Iterable[str], who: str) -> Iterator[Finding]:
+    """What is wrong with an interpreter and the entry it is to run."""
+    from shutil import which
+
+    py, entry = pair
+    gone = [path for path in (py, entry) if not os.path.exists(path)]
+    if gone and which("gitcp-hook") is None:
+        yield finding("program", subject, f"{who} '{gone[0]}', which is gone", "gitcp enable")
+    elif not gone and hook_text.upgraded(os.path.realpath(py), entry):
+        reason = f"{who} '{py}', which is another Python than gitcp was installed for"
+        yield finding("program", subject, reason, "install gitcp again")
+
+
+def enabled(repo: Repo) -> list[str]:
+    """The agents whose entries enable wrote, here or for all of the person's repositories."""
+    entries = [*manifest.of(repo).entries, *manifest.of_person().entries]
+    return sorted({entry["agent"] for entry in entries if entry["kind"] == "settings"})
+
+
+def check(repo: Repo, now: float, called: Iterable[str] = ()) -> list[Finding]:
+    """All of it, where gitcp is installed and not silenced."""
+    if not manifest.of(repo).entries or os.path.exists(repo.shared("off")):
+        return []
+    found = [*git(repo), *agents(repo, enabled(repo), called), *failures(repo, now)]
+    return list({(f["kind"], f["subject"], f["reason"]): f for f in found}.values())
+
+
+def agents(repo: Repo, enabled: Iterable[str], called: Iterable[str]) -> Iterator[Finding]:
+    """The entries of each enabled agent, where its client will look in this worktree.
+
+    called: those that are known to have sent an event, besides what heard knows.
+    """
+    from gitcp.agents import adapter
+
+    for name in enabled:
+        client = adapter(name)
+        yield from _entries(client, _settings(repo, client))
+        if name == "gemini-cli" and os.getcwd() != os.path.realpath(repo.worktree):
+            yield from _below(repo, client)
+        if not heard.last(repo, name) and client.AGENT_TYPE not in called:
+            hint = "it asks for trust: run 'codex' once here and allow its hooks"
+            hint = hint if name == "codex" else "start it here once"
+            yield finding("silent-agent", name, f"enabled, but {name} has never called", hint)
+
+
+def _below(repo: Repo, client: ModuleType) -> Iterator[Finding]:
+    """Gemini reads the settings of the directory it is started in, not those of the top."""
+    path = client.settings_paths(os.path.expanduser("~"), repo.worktree)["user"]
+    if client.NAME.encode() not in (files.read(path) or b""):
+        reason = "gemini-cli started in a subdirectory does not read the settings of the top"
+        what = "start it at the top, or 'gitcp enable --user --agent gemini-cli'"
+        yield finding("subdirectory", os.getcwd(), reason, what)
+
+
+def _settings(repo: Repo, client: ModuleType) -> dict[str, str]:
+    """path -> text of the settings a client reads in this worktree, by its scopes."""
+    home, main = os.path.expanduser("~"), os.path.dirname(repo.common)
+    paths: dict[str, str] = client.settings_paths(home, repo.worktree)
+    if "local" in paths and repo.worktree_id:
+        paths["local"] = client.settings_paths(home, main)["local"]
+    return {path: text(files.read(path) or b"") for path in paths.values()}
+
+
+def _entries(client: ModuleType, texts: dict[str, str]) -> Iterator[Finding]:
+    from gitcp.agents import settings, settings_file
+    from gitcp.errors import InputError
+
+    name = client.NAME
+    events: set[str] = set()
+    programs: set[tuple[str, ...]] = set()
+    mine = settings_file.ours(name)
+    for path, content in texts.items():
+        try:
+            commands = settings.commands(settings_file.parse(content)) if content else []
+        except (InputError, ValueError) as e:
+            yield finding("settings", path, f"{name} cannot read its settings: {e}", "edit it")
+            continue
+        for event, command in commands:
+            if mine(command):
+                events.add(event)
+                programs.add(tuple(settings_file.programs(command)))
+            elif settings_file.is_entires(command):
+                reason = f"'{path}' runs the original program at {event}"
+                yield finding("entire", path, reason, f"gitcp enable --agent {name}")
+    absent = [event for event, *_ in client.HOOKS if event not in events]
+    if absent:
+        which = "is not recorded" if not events else f"does not tell of {', '.join(absent)}"
+        reason = f"{name} {which} in this worktree: its settings have no such hooks"
+        yield finding("agent-hook", name, reason, f"gitcp enable --agent {name}")
+    for pair in sorted(pair for pair in programs if pair):
+        yield from _program(name, pair, f"the hooks of {name} start")

@@ -1,0 +1,260 @@
+"""What status and doctor see of an installation that somebody or something changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.setup import hook_tools
+from tests.support.harness import World
+from tests.support.installed import HOOKS, write
+from tests.support.paths import TOP
+
+Json = dict[str, object]
+
+
+def found(world: World, cwd: Path | None = None) -> list[str]:
+    """The kinds of the findings that status has."""
+    argv = [sys.executable, str(TOP / "bin/gitcp-status"), "--json"]
+    out = subprocess.check_output(argv, cwd=cwd or world.path, text=True)
+    return [one["kind"] for one in json.loads(out.splitlines()[0])["findings"]]
+
+
+def doctor(world: World, *args: str) -> tuple[int, str]:
+    argv = [sys.executable, str(TOP / "bin/gitcp-doctor"), *args]
+    done = subprocess.run(
+        argv, cwd=world.path, capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
+    assert not done.stderr, done
+    return done.returncode, done.stdout
+
+
+@pytest.fixture
+def known(world: World) -> World:
+    """A world whose agent has called once."""
+    world.agent("s0").start()
+    return world
+
+
+def test_where_all_is_well_nothing_is_found(known: World) -> None:
+    assert found(known) == []
+    assert doctor(known) == (0, "nothing is wrong here\n")
+
+
+def test_an_agent_that_never_called_is_named(world: World) -> None:
+    assert found(world) == ["silent-agent"]
+    world.gitcp("enable", "--agent=codex")
+    text = world.gitcp("status")
+    assert "enabled, but codex has never called: it asks for trust" in text
+    world.agent("s1").start()
+    assert "claude-code has never called" not in world.gitcp("status")
+
+
+@pytest.mark.parametrize(
+    ("break_it", "kind", "words"),
+    [
+        (lambda w: (w.path / ".git/hooks/post-commit").unlink(), "git-hook", "post-commit in"),
+        (lambda w: (w.path / ".git/hooks/pre-push").chmod(0o644), "git-hook", "pre-push in"),
+        (lambda w: hook_tools.entire(w.path), "entire", "original program's hooks are back"),
+        (lambda w: w.git("clean", "-q", "-fdx"), "agent-hook", "claude-code is not recorded"),
+        (lambda w: hook_tools.husky(w.path), "git-hook", "(they are husky's)"),
+        (lambda w: hook_tools.lefthook(w.path), "git-hook", "(they are lefthook's)"),
+        (lambda w: drop_event(w, "Stop"), "agent-hook", "does not tell of Stop"),
+    ],
+)
+def test_what_broke_is_said_and_mended_by_the_doctor(
+    known: World, break_it: object, kind: str, words: str
+) -> None:
+    assert callable(break_it)
+    break_it(known)
+    assert kind in found(known)
+    assert words in known.gitcp("status")
+    status, text = doctor(known)
+    assert status == 1 and words in text and "'gitcp enable" in text
+    assert doctor(known, "--fix")[0] == 0
+    assert found(known) == []
+    known.agent("s1").turn("make it", {"one.txt": "1\n"})
+    assert len(known.commit("one.txt")) == 1
+
+
+def drop_event(world: World, event: str) -> None:
+    path = world.path / ".claude/settings.local.json"
+    settings = json.loads(path.read_text())
+    del settings["hooks"][event]
+    path.write_text(json.dumps(settings))
+
+
+def test_hooks_that_pre_commit_calls_are_well(known: World) -> None:
+    hook_tools.pre_commit(known.path)
+    assert found(known) == ["git-hook"]  # post-rewrite is not told what git says
+    assert "post-rewrite in" in known.gitcp("status")
+    known.gitcp("enable")
+    assert found(known) == []
+
+
+def test_a_directory_outside_is_not_called_enabled(known: World, tmp_path: Path) -> None:
+    known.git("config", "core.hooksPath", str(tmp_path / "all"))
+    assert "--force" in known.gitcp("status")
+    for hook in HOOKS:
+        line = f'! command -v gitcp-hook >/dev/null || gitcp-hook {hook} "$@" || :'
+        write(tmp_path / "all" / hook, f"#!/bin/sh\n{line}\n")
+    assert found(known) == []
+    assert "nothing to do" in known.gitcp("enable")
+
+
+@pytest.mark.parametrize("agent", ["codex", "gemini-cli"])
+def test_a_linked_worktree_without_an_agent_s_settings_is_told(
+    world: World, tmp_path: Path, agent: str
+) -> None:
+    world.gitcp("enable", f"--agent={agent}")
+    world.git("worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    assert "agent-hook" not in found(world)
+    assert "agent-hook" in found(world, tmp_path / "linked")
+
+
+def test_gemini_in_a_subdirectory_is_told(world: World) -> None:
+    world.gitcp("enable", "--agent=gemini-cli")
+    assert "subdirectory" not in found(world)
+    assert "subdirectory" in found(world, world.path / "src")
+    world.gitcp("enable", "--agent=gemini-cli", "--user")
+    assert "subdirectory" not in found(world, world.path / "src")
+
+
+def test_settings_that_are_no_json_are_named(known: World) -> None:
+    (known.path / ".claude/settings.local.json").write_text("{")
+    assert "settings" in found(known)
+
+
+def test_a_program_that_is_gone_is_named_unless_path_has_another(
+    known: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in [*known.path.glob(".git/hooks/*"), known.path / ".claude/settings.local.json"]:
+        path.write_text(path.read_text().replace("entry.py", "gone.py"))
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert found(known) == ["program", "program"]
+    write(tmp_path / "bin/gitcp-hook", "#!/bin/sh\n")
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    assert "program" not in found(known)
+
+
+def test_hooks_that_failed_this_week_are_told_and_forgotten_when_mended(known: World) -> None:
+    known.git("config", "gitcp.post-commit.pipeline", "no-such-stage")
+    known.agent("s1").start()
+    known.git("commit", "-q", "--allow-empty", "-m", "x", warns="no such stage")
+    assert "hooks failed once this week" in known.gitcp("status")
+    assert "no such stage" in doctor(known)[1]
+    assert doctor(known, "--fix")[0] == 0 and found(known) == []
+
+
+def test_a_session_whose_agent_died_is_ended_and_keeps_its_work(known: World) -> None:
+    agent = known.agent("s1")
+    agent.prompt("make it")
+    agent.write("one.txt", "1\n")
+    known.kill(agent)
+    status, text = doctor(known)
+    assert status == 1 and "'s1' is in a turn, and its agent is gone" in text
+    assert "ended; its work stays" in doctor(known, "--fix")[1]
+    assert agent.state["phase"] == "ended" and known.tree(known.branch()) == {"one.txt": "1\n"}
+    assert len(known.commit("one.txt")) == 1
+
+
+def test_a_turn_without_a_process_counts_as_left_after_an_hour(known: World) -> None:
+    agent = known.agent("s1")
+    agent.prompt("make it")
+    state = {**agent.state, "agent_process": None}
+    path = known.path / ".git/entire-sessions/s1.json"
+    path.write_text(json.dumps(state))
+    assert "in a turn" not in doctor(known)[1]
+    path.write_text(json.dumps({**state, "last_interaction_time": "2020-01-01T00:00:00Z"}))
+    assert "without an event for an hour" in doctor(known)[1]
+
+
+def test_a_transcript_that_was_not_completed_is(known: World) -> None:
+    agent = known.agent("s1")
+    agent.prompt("make it")
+    agent.write("one.txt", "1\n")
+    (checkpoint,) = known.commit("one.txt")
+    agent.answer([{"type": "text", "text": "the last word"}])
+    path = known.path / ".git/entire-sessions/s1.json"
+    path.write_text(json.dumps({**agent.state, "phase": "idle"}))
+    assert "incomplete transcript" in doctor(known)[1]
+    doctor(known, "--fix")
+    assert "the last word" in str(known.committed(checkpoint)["s1"]["transcript"])
+    assert "incomplete" not in doctor(known)[1]
+
+
+def test_locks_of_git_are_named_and_left_alone(known: World) -> None:
+    lock = known.path / ".git/packed-refs.lock"
+    lock.touch()
+    assert "packed-refs.lock" not in doctor(known)[1]
+    os.utime(lock, (time.time() - 100,) * 2)
+    status, text = doctor(known, "--fix")
+    assert status == 1 and "remove it if no git runs" in text and lock.exists()
+
+
+def test_a_claim_that_nobody_holds_is_let_go(known: World) -> None:
+    known.git("config", "gitcp.guard", "warn")
+    agent = known.agent("s1", tools=True)
+    agent.prompt("make it")
+    tool = {"tool_name": "Write", "tool_use_id": "t1"}
+    agent.event("PreToolUse", **tool, tool_input={"file_path": str(known.path / "one.txt")})
+    known.kill(agent)
+    assert "claim is held for nobody" in doctor(known)[1]
+    doctor(known, "--fix")
+    assert not list((known.path / ".git/gitcp/claims").iterdir())
+
+
+def test_a_commit_that_lost_its_id_is_linked_again(known: World) -> None:
+    known.agent("s1").turn("make it", {"one.txt": "1\n"})
+    (checkpoint,) = known.commit("one.txt")
+    hooks = known.path / ".git/hooks"
+    shutil.move(hooks, known.path / ".git/away")
+    known.git("commit", "-q", "--amend", "-m", "reworded")
+    shutil.move(known.path / ".git/away", hooks)
+    assert f"lost its checkpoint {checkpoint}" in doctor(known)[1]
+    doctor(known, "--fix")
+    assert checkpoint in known.git("log", "-1", "--notes=gitcp")
+
+
+def test_the_doctor_asks_at_a_terminal(known: World) -> None:
+    import pty
+
+    (known.path / ".git/hooks/post-commit").unlink()
+    argv = [sys.executable, str(TOP / "bin/gitcp-doctor"), "--fix"]
+    for answer, mended in ((b"n\n", False), (b"\n", True)):
+        own, theirs = pty.openpty()
+        with subprocess.Popen(argv, cwd=known.path, stdin=theirs, stdout=theirs, stderr=theirs):
+            os.close(theirs)
+            os.write(own, answer)
+            text = b""
+            while b"fix" not in text and b"again" not in text:
+                text += os.read(own, 4096)
+        os.close(own)
+        assert b"[Y/n]" in text
+        assert (known.path / ".git/hooks/post-commit").exists() is mended
+
+
+def test_what_no_remote_has_is_told_where_there_is_a_remote(known: World, tmp_path: Path) -> None:
+    known.agent("s1").turn("make it", {"one.txt": "1\n"})
+    known.commit("one.txt")
+    assert "remote" not in known.gitcp("status")
+    known.git("init", "-q", "--bare", str(tmp_path / "bare.git"))
+    known.git("remote", "add", "origin", str(tmp_path / "bare.git"))
+    count = known.git("rev-list", "--count", "entire/checkpoints/v1")
+    assert f"{count} commit" in known.gitcp("status").splitlines()[-1]
+    known.git("push", "-q", "origin", "main")
+    assert "remote" not in known.gitcp("status")
+
+
+def test_json_has_a_record_for_each_finding(known: World) -> None:
+    (known.path / ".git/hooks/post-commit").unlink()
+    (one,) = [json.loads(line) for line in doctor(known, "--json")[1].splitlines()]
+    assert (one["type"], one["kind"], one["fix"]) == ("finding", "git-hook", "enable")
+    assert one["remedy"] == "gitcp enable" and "fixed" not in one
