@@ -133,9 +133,7 @@ def _store(about: Record) -> Iterator[Line]:
     if about["unpushed"]:
         commits = many(about["unpushed"], "commit")
         yield []
-        yield [
-            (f"{commits} of entire/checkpoints/v1 on no remote yet ('gitcp push')", "yellow")
-        ]
+        yield [(f"{commits} of entire/checkpoints/v1 on no remote yet ('gitcp push')", "yellow")]
 
 
 def _ref(ref: str) -> str:

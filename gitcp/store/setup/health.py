@@ -81,7 +81,7 @@ def _program(subject: str, pair: Iterable[str], who: str) -> Iterator[Finding]:
 def enabled(repo: Repo) -> list[str]:
     """The agents whose entries enable wrote, here or for all of the person's repositories."""
     entries = [*manifest.of(repo).entries, *manifest.of_person().entries]
-    return sorted({entry["agent"] for entry in entries if entry["kind"] == "settings"})
+    return sorted({entry["agent"] for entry in entries if entry.get("agent")})
 
 
 def check(repo: Repo, now: float, called: Iterable[str] = ()) -> list[Finding]:
@@ -101,13 +101,31 @@ def agents(repo: Repo, enabled: Iterable[str], called: Iterable[str]) -> Iterato
 
     for name in enabled:
         client = adapter(name)
-        yield from _entries(client, _settings(repo, client))
+        if client.FORM in ("plugin", "scripts"):
+            yield from _own_files(repo, client)
+        else:
+            yield from _entries(client, _settings(repo, client))
         if name == "gemini-cli" and os.getcwd() != os.path.realpath(repo.worktree):
             yield from _below(repo, client)
         if not heard.last(repo, name) and client.AGENT_TYPE not in called:
-            hint = "it asks for trust: run 'codex' once here and allow its hooks"
-            hint = hint if name == "codex" else "start it here once"
+            hint = f"it {client.TRUST}; start it here" if client.TRUST else "start it here once"
             yield finding("silent-agent", name, f"enabled, but {name} has never called", hint)
+
+
+def _own_files(repo: Repo, client: ModuleType) -> Iterator[Finding]:
+    """The files of a client that has no settings for hooks, in the first place that has any."""
+    from gitcp.agents.install import own_files
+
+    name, paths = client.NAME, client.settings_paths(os.path.expanduser("~"), repo.worktree)
+    absent: list[str] = []
+    for path in dict.fromkeys(paths.values()):
+        wanted = own_files.files(client, path, None)
+        absent = [file for file in wanted if not own_files.is_ours(files.read(file) or b"")]
+        if len(absent) < len(wanted):
+            break
+    if absent:
+        reason = f"{name} does not tell of all that it does: '{absent[0]}' is not gitcp's"
+        yield finding("agent-hook", name, reason, f"gitcp enable --agent {name}")
 
 
 def _below(repo: Repo, client: ModuleType) -> Iterator[Finding]:
@@ -129,7 +147,7 @@ def _settings(repo: Repo, client: ModuleType) -> dict[str, str]:
 
 
 def _entries(client: ModuleType, texts: dict[str, str]) -> Iterator[Finding]:
-    from gitcp.agents import settings, settings_file
+    from gitcp.agents.install import settings, settings_file
     from gitcp.errors import InputError
 
     name = client.NAME

@@ -20,7 +20,7 @@ _ROOM = 16384  # bytes of them, before the oldest go
 
 def event(repo: Repo, agent: str, name: str) -> None:
     """An agent's client has called: remember when, and tell the sh guard what is configured."""
-    if repo.config.keys("gitcp.") or os.path.isdir(repo.shared("configured")):
+    if repo.config.keys("gitcp.", ".pipeline") or os.path.isdir(repo.shared("configured")):
         from gitcp.store.setup import configured
 
         configured.write(repo)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def write(repo: Repo, known: Manifest) -> None:
     """Make the list name the settings that enable wrote and that are in this worktree."""
     top = os.path.realpath(repo.worktree) + os.sep
-    paths = [known.path(entry) for entry in known.entries if entry["kind"] == "settings"]
+    paths = [known.path(entry) for entry in known.entries if entry.get("agent")]
     here = [path.removeprefix(top) for path in paths if path.startswith(top)]
     there = [path for path in here if os.path.exists(top + path) and "\n" not in path]
     if there:
