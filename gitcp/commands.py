@@ -52,6 +52,7 @@ TOOLS = {
     "stats": "show how much of a range agents and people wrote",
     "export-notes": "write who wrote which line as notes of Git AI",
     "export-traces": "write Agent Trace records of a range",
+    "page": "write a page to look at: commits, sessions, turns, lines",
     "why": "show the prompt, the words and the edit that a line came of",
     "blame": "show which session or person wrote each line of a file",
     "enable": "install the hooks of git and of an agent",

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     Entry = tuple[str, str]  # "User", "Assistant" or "Tool", and the text
 
-_NOT_SAID = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSidechain")
+NOT_SAID = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSidechain")
 _MARKS = (b'"user"', b'"assistant"', b'"response_item"', b'"queued_command"')
 # What clients say in the person's place, so that the model knows where it is.
-_CONTEXT = (
+CONTEXT = (
     "<environment_context>",
     "<user_instructions>",
     "<session_context>",
@@ -101,7 +101,7 @@ def _line(entry: dict[str, Any]) -> Iterator[Entry]:
         told = entry.get("attachment")
         if isinstance(told, dict) and told.get("type") == "queued_command":
             yield from _texts("user", told.get("prompt"))
-    elif isinstance(message, dict) and not any(entry.get(key) for key in _NOT_SAID):
+    elif isinstance(message, dict) and not any(entry.get(key) for key in NOT_SAID):
         yield from _texts(str(entry.get("type")), message.get("content"))
 
 
@@ -162,7 +162,7 @@ def _text(kind: str, text: str) -> str:
     if kind != "user":
         return prompts.utf8(text).strip()
     text = prompts.clean(text)
-    typed = not prompts.is_notification(text) and not text.startswith(_CONTEXT)
+    typed = not prompts.is_notification(text) and not text.startswith(CONTEXT)
     return text if typed else ""
 
 

@@ -22,18 +22,22 @@ _LOG = f"""log -z --numstat --no-renames --date=short --no-color --no-show-signa
 
 
 def commits(
-    repo: Repo, evidence: Evidence, revisions: Sequence[str], paths: Sequence[str]
+    repo: Repo,
+    evidence: Evidence,
+    revisions: Sequence[str],
+    paths: Sequence[str],
+    options: Sequence[str] = (),
 ) -> Iterator[Commit]:
     """The commits of the revisions (none: HEAD) that change something in paths.
 
-    Merges count nothing: what they bring was counted where it was made.  Raises Error in git's
-    words for what is no revision.
+    options: of git log that choose commits.  Merges count nothing: what they bring was counted
+    where it was made.  Raises Error in git's words for what is no revision.
     """
     where = [*map(raw, revisions), b"--", *map(raw, paths)]
     fields: list[bytes] = []
     files: dict[str, tuple[int, int]] = {}
     try:
-        for token in repo.git.stream(*_LOG, _FORMAT, "--end-of-options", *where):
+        for token in repo.git.stream(*_LOG, _FORMAT, *options, "--end-of-options", *where):
             if fields and len(fields) < _FIELDS:
                 fields.append(token)
             elif token.startswith(_MARK):

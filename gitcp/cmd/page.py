@@ -1,0 +1,109 @@
+"""gitcp-page - write a page to look at: commits, sessions, turns, lines"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gitcp.commands import TOOLS
+from gitcp.console import cli
+from gitcp.errors import OK, Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.repo import Repo
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-page", TOOLS["page"])
+    p.add_argument("-o", metavar="<file>", help="where to write it, - for stdout")
+    p.add_argument("--open", action="store_true", help="show it in the browser")
+    p.add_argument(
+        "name",
+        nargs="?",
+        default="",
+        metavar="<name>",
+        help="a range, a commit, a checkpoint or a session (default: the newest 50 commits)",
+    )
+    return p
+
+
+def main() -> int:
+    return cli.guard(lambda: run(sys.argv[1:]))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Write the page; nothing else is changed."""
+    from gitcp.repo import Repo
+
+    args = parser().parse_args(argv)
+    text = made(Repo.find(), args.name)
+    data = text.encode("utf-8", "replace")
+    if args.o == "-":
+        sys.stdout.buffer.write(data)
+        return OK
+    path = os.path.abspath(args.o or "gitcp-page.html")
+    _write(path, data)
+    print(path)
+    if args.open:
+        import webbrowser
+
+        if not webbrowser.open("file://" + path):
+            raise Error("no browser could be opened")
+    return OK
+
+
+def made(repo: Repo, name: str) -> str:
+    """The page of what name stands for."""
+    from gitcp.store.blame.evidence import Evidence
+    from gitcp.store.git.prefetch import Ahead
+    from gitcp.store.page import gather
+    from gitcp.store.page.render import Page
+    from gitcp.store.v1.redaction import redactor
+    from gitcp.version import VERSION
+
+    redact = redactor(repo)
+    title = f"{os.path.basename(repo.top or repo.common)}: {name or 'newest commits'}"
+    page = Page(title, lambda text: _redacted(redact.text, text))
+    with Ahead(repo) as objects:
+        evidence = Evidence(repo, objects)
+        records = gather.commits(repo, objects, name)
+        if not records:
+            raise Error(f"no commits in '{name}': there is no page to make")
+        for story in gather.sessions(objects, repo, records):
+            page.session(story)
+        lines = gather.lines(repo, evidence, records)
+        for record in records:
+            page.commit(record, lines.get(record["oid"], {}))
+        paths = {path for shares in lines.values() for path in shares}
+        for file in gather.files(repo, evidence, records, sorted(paths), _progress):
+            page.file(file["path"], file["rows"])
+    _progress("")
+    return page.html(VERSION)
+
+
+def _redacted(redact: object, text: str) -> str:
+    data = text.encode("utf-8", "surrogatepass")
+    return redact(data).decode("utf-8", "replace")  # type: ignore[operator, no-any-return]
+
+
+def _progress(text: str) -> None:
+    """One line on a terminal that is written over."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{text}")
+        sys.stderr.flush()
+
+
+def _write(path: str, data: bytes) -> None:
+    """The file whole or not at all."""
+    scratch = f"{path}.{os.getpid()}.tmp"
+    try:
+        with open(scratch, "xb") as file:
+            file.write(data)
+        os.replace(scratch, path)
+    except OSError:
+        if os.path.exists(scratch):
+            os.unlink(scratch)
+        raise

@@ -1,0 +1,50 @@
+"""Where everything stands on the timeline: time goes across, every session has a lane."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+WIDTH = 1000.0
+_QUIET = 1800.0  # seconds: a longer pause in which nothing happens takes no more room
+_LEAST = 4.0  # the width of a turn that took no time
+
+
+class Scale:
+    """Places for times (seconds since 1970): pauses are drawn shorter than they were."""
+
+    def __init__(self, times: Iterable[float]) -> None:
+        self._times = sorted(set(times)) or [0.0]
+        at, self._at = 0.0, [0.0]
+        for before, after in zip(self._times, self._times[1:], strict=False):
+            at += min(after - before, _QUIET)
+            self._at.append(at)
+        self._unit = WIDTH / at if at else 0.0
+
+    def __call__(self, time: float) -> float:
+        """0 to WIDTH, rounded so that a page stays small."""
+        n = max(0, bisect_right(self._times, time) - 1)
+        room = self._at[n + 1] - self._at[n] if n + 1 < len(self._at) else 0.0
+        at = self._at[n] + min(max(0.0, time - self._times[n]), room)
+        return round(at * self._unit, 1)
+
+    def span(self, start: float, end: float) -> tuple[float, float]:
+        """(x, width) of something that lasted; never too small to be seen or hit."""
+        left, right = self(start), self(end)
+        width = max(right - left, _LEAST)
+        return round(min(left, WIDTH - width), 1), round(width, 1)
+
+
+def shares(counts: dict[str, int], width: float) -> list[tuple[str, float, float]]:
+    """(key, x, width) of the parts of a bar, none for 0, together as wide as the bar."""
+    total = sum(counts.values())
+    parts, at = [], 0.0
+    for key, count in counts.items():
+        if count:
+            size = round(width * count / total, 1)
+            parts.append((key, round(at, 1), size))
+            at += size
+    return parts

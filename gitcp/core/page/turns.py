@@ -1,0 +1,129 @@
+"""A transcript's items as turns: a prompt with all that came of it, tools with their results."""
+
+from __future__ import annotations
+
+import json
+
+from gitcp.core.transcript.items import items
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypedDict
+
+    class Part(TypedDict, total=False):
+        """What happened in a turn: kind "answer" with text, or "call" with the rest.
+
+        diff: lines that an edit took and put, as (sign, text); given: any other input; task:
+        the parts of a subagent.
+        """
+
+        kind: str
+        text: str
+        name: str
+        path: str
+        diff: list[tuple[str, str]]
+        given: str
+        result: str
+        task: list[Part]
+
+    class Turn(TypedDict):
+        """number: from 1 on.  start, end: ISO times, '' where none is told.  ticks: of tools."""
+
+        number: int
+        prompt: str
+        start: str
+        end: str
+        ticks: list[str]
+        parts: list[Part]
+
+
+_PATHS = ("file_path", "absolute_path", "notebook_path", "path")
+_LONGEST = 200_000  # characters of one text: a page is to be looked at
+
+
+def turns(data: bytes, tasks: Mapping[str, bytes] | None = None) -> list[Turn]:
+    """The turns of a transcript.  tasks: tool use id -> the transcript of its subagent."""
+    found: list[Turn] = []
+    calls: dict[str, Part] = {}
+    for item in items(data):
+        if item["kind"] == "prompt" or not found:
+            prompt = item["text"] if item["kind"] == "prompt" else ""
+            found.append(_turn(len(found) + 1, prompt, item["time"]))
+            if prompt:
+                continue
+        turn = found[-1]
+        turn["start"] = turn["start"] or item["time"]
+        turn["end"] = item["time"] or turn["end"]
+        if item["kind"] == "call":
+            part = _call(item["name"], item["given"])
+            below = (tasks or {}).get(item["id"])
+            if below:
+                part["task"] = [p for t in turns(below) for p in t["parts"]]
+            calls[item["id"]] = part
+            turn["parts"].append(part)
+            turn["ticks"].append(item["time"])
+        elif item["kind"] == "result":
+            if item["id"] in calls:
+                calls[item["id"]]["result"] = cut(item["text"])
+        else:
+            turn["parts"].append({"kind": "answer", "text": cut(item["text"])})
+    return found
+
+
+def _turn(number: int, prompt: str, time: str) -> Turn:
+    empty: list[Any] = []
+    return {
+        "number": number,
+        "prompt": cut(prompt),
+        "start": time,
+        "end": time,
+        "ticks": [],
+        "parts": empty,
+    }
+
+
+def _call(name: str, given: Any) -> Part:
+    part: Part = {"kind": "call", "name": name, "result": ""}
+    told = given if isinstance(given, dict) else {}
+    part["path"] = next((str(told[key]) for key in _PATHS if told.get(key)), "")
+    edits = [edit for edit in told.get("edits") or [told] if isinstance(edit, dict)]
+    diff = [line for edit in edits for line in _diff(edit)]
+    if diff:
+        part["diff"] = diff
+    elif isinstance(given, str):
+        part["given"] = cut(given)
+    elif told:
+        command = told.get("command", told.get("cmd"))
+        if isinstance(command, list):
+            command = " ".join(map(str, command))
+        plain = command if isinstance(command, str) else told.get("content")
+        plain = plain if isinstance(plain, str) else None
+        part["given"] = cut(plain or json.dumps(told, indent=1, ensure_ascii=False))
+    return part
+
+
+def _diff(edit: Mapping[str, Any]) -> list[tuple[str, str]]:
+    old = edit.get("old_string", edit.get("old_str"))
+    new = edit.get("new_string", edit.get("new_str"))
+    if not isinstance(new, str):
+        return []
+    lines = [("-", line) for line in cut(old).split("\n")] if isinstance(old, str) and old else []
+    return lines + ([("+", line) for line in cut(new).split("\n")] if new else [])
+
+
+def cut(text: str) -> str:
+    """A text of a length that can be looked at, and what was left out."""
+    left = len(text) - _LONGEST
+    return text if left <= 0 else f"{text[:_LONGEST]}\n… {left} more characters"
+
+
+def mapped(value: Any, change: Callable[[str], str]) -> Any:
+    """value with change applied to every string in it."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: mapped(one, change) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [mapped(one, change) for one in value]
+    return value

@@ -1,0 +1,134 @@
+"""What a page shows: the commits of a range, the sessions behind them, their turns and files."""
+
+from __future__ import annotations
+
+from gitcp.core.page.turns import turns
+from gitcp.errors import Error
+from gitcp.record import text
+from gitcp.store.git.tree import read_tree, walk
+from gitcp.store.show import commit_list, lookup
+from gitcp.store.stats import history
+from gitcp.store.v1 import committed_read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from gitcp.record import Record
+    from gitcp.repo import Repo
+    from gitcp.store.blame.evidence import Evidence
+    from gitcp.store.git.objects import Objects
+
+    Progress = Callable[[str], None]
+
+NEWEST = 50  # commits, where no range is named
+
+
+def commits(repo: Repo, objects: Objects, name: str) -> list[Record]:
+    """The commit records (commit_list) of what a person means by name, newest first.
+
+    name: a range, a commit, a checkpoint or a session, '' for the newest commits.  Raises Error
+    when it is none of them, or no commit belongs to it.
+    """
+    if not name:
+        return list(commit_list.listing(repo, [], [f"-n{NEWEST}"]))
+    if ".." in name or name.startswith("^") or "^!" in name:
+        return list(commit_list.listing(repo, name.split()))
+    kind, key = lookup.resolve(repo, objects, name)
+    if kind == "commit":
+        return list(commit_list.listing(repo, [key], ["-n1"]))
+    records = list(commit_list.listing(repo, [], commit_list.ALL))
+    field = "checkpoint_id" if kind == "checkpoint" else "sessions"
+    wanted = [r for r in records if any(key in str(c.get(field)) for c in r["checkpoints"])]
+    if not wanted:
+        raise Error(f"no commit belongs to '{name}': there is no page to make")
+    return wanted
+
+
+def sessions(objects: Objects, repo: Repo, records: Sequence[Record]) -> list[Record]:
+    """The sessions behind commit records, oldest first: each with what it did and said.
+
+    The transcript is the one of a session's newest checkpoint among them: it has all turns.
+    """
+    newest: dict[str, tuple[str, Record]] = {}
+    for record in records:  # newest first
+        for checkpoint in record["checkpoints"]:
+            for part in checkpoint.get("contents", ()):
+                newest.setdefault(part["session_id"], (checkpoint["checkpoint_id"], part))
+    stories = []
+    for session_id, (checkpoint_id, part) in reversed(newest.items()):
+        checkpoint = committed_read.read(repo, objects, checkpoint_id)
+        try:
+            content = committed_read.session(objects, checkpoint, session_id)
+        except Error:
+            continue  # damaged: the rest of the page is worth having
+        tasks = _tasks(objects, checkpoint)
+        stories.append(
+            {
+                "session_id": session_id,
+                "agent": part.get("agent") or "agent",
+                "model": str(content["metadata"].get("model") or ""),
+                "tokens": part.get("token_usage"),
+                "turns": turns(content["transcript"], tasks),
+            }
+        )
+    return stories
+
+
+def _tasks(objects: Objects, checkpoint: committed_read.Checkpoint) -> dict[str, bytes]:
+    """Tool use id -> the transcript of the subagent it started."""
+    entry = read_tree(objects, checkpoint["tree"]).get("tasks")
+    found: dict[str, bytes] = {}
+    for path, (_, oid) in walk(objects, entry[1]) if entry and entry[0] == "40000" else ():
+        name, _, rest = path.partition("/")
+        if rest.startswith("agent-") and rest.endswith(".jsonl"):
+            found[name] = objects.need(oid, "blob")
+    return found
+
+
+def lines(repo: Repo, evidence: Evidence, records: Sequence[Record]) -> dict[str, Any]:
+    """oid -> {path: {who: lines added}} of the commits, as gitcp-stats counts them."""
+    from gitcp.core.stats import sums
+
+    names = [record["oid"] for record in records]
+    counted = {}
+    for commit in history.commits(repo, evidence, names, (), ["--no-walk=unsorted"]):
+        shares: dict[str, dict[str, int]] = {}
+        for path, by in sums.added(commit).items():
+            row = shares.setdefault(path, {})
+            for who, count in by.items():
+                key = who if isinstance(who, str) else who[2]
+                row[key] = row.get(key, 0) + count
+        counted[commit["oid"]] = shares
+    return counted
+
+
+def files(
+    repo: Repo, evidence: Evidence, records: Sequence[Record], paths: Sequence[str], say: Progress
+) -> list[Record]:
+    """The files of paths as the newest commit has them, each line with its author."""
+    from gitcp.core.blame import authors, options
+    from gitcp.core.git import quoting
+    from gitcp.store.blame import run
+
+    newest = records[0]["oid"]
+    there = {text(name) for name in repo.git.lines("ls-tree", "-r", "-z", "--name-only", newest)}
+    kept = []
+    for n, path in enumerate(sorted(there.intersection(paths))):
+        say(f"files: {n} of {len(paths)}")
+        try:
+            words = [newest, "--", path]
+            entries, _ = run.blame(repo.git, options.parse(words))
+        except Error:
+            continue  # a submodule, or a path git cannot blame
+        rows = []
+        for entry in entries:
+            at = text(quoting.unquote(entry["path"]))
+            author = evidence.author(entry["oid"], at, entry["orig"], entry["content"])
+            person = text(dict(entry["headers"]).get(b"author", b""))
+            label = authors.label(author) if author["who"] == "session" else person
+            rows.append((text(entry["content"] or b""), author, label))
+        if not any("\0" in content for content, _, _ in rows):
+            kept.append({"path": path, "rows": rows})
+    return kept

@@ -1,0 +1,92 @@
+"""What makes hostile text harmless, and where things stand on the timeline."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+
+import pytest
+
+from gitcp.core.page import safe, timeline, turns
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain\n\ttext", "plain\n\ttext"),
+        ("\x1b[31mred\x00", "␛[31mred␀"),
+        ("a\u202eb", "a⟨U+202E⟩b"),
+        ("zero\u200bwidth", "zero⟨U+200B⟩width"),
+        ("\x9b31m", "⟨U+009B⟩31m"),
+        ("half \udcff", "half \ufffd"),
+        ("👩\u200d💻 日本語 é", "👩\u200d💻 日本語 é"),
+        ("tag\U000e0041", "tag⟨U+E0041⟩"),
+    ],
+)
+def test_what_hides_is_shown_and_what_is_text_stays(text: str, shown: str) -> None:
+    assert safe.visible(text) == shown
+
+
+def test_json_cannot_end_its_element() -> None:
+    hostile = {"</script><script>": "<!--\u2028&amp;"}
+    text = safe.embedded(hostile)
+    assert not set("<>&") & set(text) and text.isascii()
+    assert json.loads(text) == hostile
+
+
+def test_a_chunk_is_the_same_bytes_each_time() -> None:
+    value = [{"text": "ü" * 100}]
+    assert safe.packed(value) == safe.packed(value)
+    assert json.loads(gzip.decompress(base64.b64decode(safe.packed(value)))) == value
+
+
+def test_a_long_pause_takes_no_more_room_than_half_an_hour() -> None:
+    scale = timeline.Scale([0, 1800, 1800 + 86400])
+    assert [scale(t) for t in (0, 900, 1800, 1800 + 86400)] == [0, 250, 500, 1000]
+    assert scale(-5) == 0 and scale(1e12) == 1000
+    assert timeline.Scale([])(7) == 0
+
+
+def test_a_turn_that_took_no_time_can_be_hit_and_stays_inside() -> None:
+    scale = timeline.Scale([0, 100])
+    assert scale.span(100, 100) == (996.0, 4.0)
+    assert timeline.shares({"a": 1, "b": 0, "c": 3}, 100) == [("a", 0.0, 25.0), ("c", 25.0, 75.0)]
+
+
+def test_turns_have_their_tools_results_and_subagents() -> None:
+    said = [
+        {"type": "user", "message": {"role": "user", "content": "Do it"}},
+        {
+            "type": "assistant",
+            "message": {
+                "role": "assistant",
+                "content": [
+                    {"type": "text", "text": "Yes."},
+                    {
+                        "type": "tool_use",
+                        "id": "u1",
+                        "name": "Edit",
+                        "input": {"file_path": "f", "old_string": "a", "new_string": "b\nc"},
+                    },
+                    {"type": "tool_use", "id": "u2", "name": "Task", "input": {"prompt": "p"}},
+                ],
+            },
+        },
+        {
+            "type": "user",
+            "message": {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "u1", "content": "done"}],
+            },
+        },
+        {"type": "user", "message": {"role": "user", "content": "Again"}},
+    ]
+    data = "\n".join(map(json.dumps, said)).encode()
+    below = json.dumps({"type": "assistant", "message": {"role": "assistant", "content": "sub"}})
+    first, second = turns.turns(data, {"u2": below.encode()})
+    assert (first["number"], first["prompt"], second["prompt"]) == (1, "Do it", "Again")
+    answer, edit, task = first["parts"]
+    assert answer == {"kind": "answer", "text": "Yes."}
+    assert edit["diff"] == [("-", "a"), ("+", "b"), ("+", "c")] and edit["result"] == "done"
+    assert task["task"] == [{"kind": "answer", "text": "sub"}]

@@ -1,0 +1,231 @@
+"""The page in a real browser: hostile texts stay text, everything can be reached by keyboard."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.blame.recorded_lines import linked
+from tests.support.checkpoints import git
+from tests.support.paths import BIN
+
+A = "a1b2c3d4e5f6"
+SESSION = "1f0c5d6e-0000-4000-8000-000000000001"
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+HOSTILE = """</script><script>window.broken=1</script><img src=x onerror=window.broken=1>
+"'><svg onload=window.broken=1> {{ 7*7 }} javascript:window.broken=1 ]]> <!-- \u202e \x1b[2J"""
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+needs_browser = pytest.mark.skipif(
+    not (BROWSER and DRIVER), reason="no chromium with its chromedriver"
+)
+
+
+def page(*argv: str) -> subprocess.CompletedProcess[str]:
+    argv = (sys.executable, str(BIN / "gitcp"), "page", *argv)
+    return subprocess.run(argv, capture_output=True, text=True)
+
+
+def say(role: str, content: Any, second: int) -> str:
+    stamp = f"2026-01-02T10:00:{second:02d}.000Z"
+    return json.dumps(
+        {"type": role, "timestamp": stamp, "message": {"role": role, "content": content}}
+    )
+
+
+@pytest.fixture
+def told(repo: Path, tmp_path: Path) -> Path:
+    """A commit whose prompt, answer, tool, file, name, author and message are hostile."""
+    odd = repo / "a<b onload=x>.py"
+    odd.write_text(f"def f():\n    return '''{HOSTILE}'''\n")
+    git("add", "-A")
+    git("commit", "-q", "-m", f"<b>{HOSTILE}", "--author", "x \"'& <a@x>")
+    edit = {"file_path": odd.name, "old_string": "x", "new_string": HOSTILE}
+    call = {"type": "tool_use", "id": "toolu_1", "name": "<u>Edit", "input": edit}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": f"{HOSTILE} {SECRET}"}
+    live = tmp_path / "live.jsonl"
+    lines = [
+        say("user", f"Please {HOSTILE} with {SECRET}", 1),
+        say("assistant", [{"type": "text", "text": HOSTILE}, call], 2),
+        say("user", [result], 3),
+        say("user", "And a second prompt", 30),
+        say("assistant", [{"type": "text", "text": "Done."}], 40),
+    ]
+    live.write_text("\n".join(lines) + "\n")
+    linked(A, SESSION, odd.name, [[1, 1, "t1", "toolu_1"], [2, 4, "person", None]], "", live)
+    return repo
+
+
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(BROWSER)
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    # A socket of the browser's lies there, whose path must be short.
+    env = {**os.environ, "TMPDIR": "/tmp"}
+    service = webdriver.ChromeService(executable_path=DRIVER, env=env)
+    driver = webdriver.Chrome(options=options, service=service)
+    yield driver
+    driver.quit()
+
+
+def opened(browser: Any, *argv: str) -> Any:
+    path = os.path.abspath("page.html")
+    done = page("-o", path, *argv)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    browser.get(f"file://{path}")
+    return browser
+
+
+def test_the_page_is_one_file_that_names_nothing_outside_and_holds_no_secret(told: Path) -> None:
+    assert page("-o", "page.html", "HEAD").stdout.strip() == str(told / "page.html")
+    text = (told / "page.html").read_text()
+    assert "http:" not in text and "https:" not in text and " style=" not in text
+    assert not any(tag in text for tag in ("<img", "<svg onload", "<b>", "<u>", "<script>window"))
+    assert SECRET not in text
+    assert text.index("Content-Security-Policy") < text.index("<style>") < text.index("<script")
+    assert "default-src 'none'; base-uri 'none'; form-action 'none'" in text.replace("&#39;", "'")
+
+
+@needs_browser
+def test_hostile_texts_stay_texts_in_a_real_browser(told: Path, browser: Any) -> None:
+    opened(browser, "HEAD")
+    for one in browser.find_elements("css selector", "details[data-chunk] > summary"):
+        one.click()
+    for one in browser.find_elements("css selector", "details.call > summary"):
+        one.click()
+    assert browser.execute_script("return window.broken") is None
+    assert browser.execute_script("return document.images.length") == 0
+    body = browser.find_element("css selector", "body").text
+    for part in ("<img src=x onerror=window.broken=1>", "{{ 7*7 }}", "⟨U+202E⟩", "<u>Edit"):
+        assert part in body, part
+    assert SECRET not in browser.page_source
+    assert browser.get_log("browser") == []
+
+
+@needs_browser
+def test_lines_have_their_author_and_the_prompt_on_focus(told: Path, browser: Any) -> None:
+    opened(browser, "HEAD")
+    file = browser.find_element("css selector", "#files details")
+    file.find_element("css selector", "summary").click()
+    rows = file.find_elements("css selector", "tr")
+    who = [row.find_element("css selector", ".who").text for row in rows]
+    assert who[0] == "Claude Code 1f0c5d6e #3" and who[1] == "x \"'&"
+    browser.execute_script("arguments[0].focus()", rows[0])
+    assert "Count further" in browser.find_element("id", "status").text
+    assert rows[0].find_element("css selector", ".k").text == "def"
+
+
+@needs_browser
+def test_everything_can_be_reached_by_keyboard(told: Path, browser: Any) -> None:
+    from selenium.webdriver import ActionChains, Keys
+
+    opened(browser, "HEAD")
+
+    def press(*keys: str) -> None:
+        ActionChains(browser).send_keys(*keys).perform()
+
+    def focused() -> str:
+        return str(browser.execute_script("return document.activeElement.parentElement.id"))
+
+    press(Keys.ARROW_DOWN)
+    first = focused()
+    assert first.startswith("turn-") and first.endswith("-1")
+    press(Keys.ARROW_DOWN)
+    assert focused().endswith("-2")
+    press(Keys.ARROW_UP, Keys.ENTER)
+    opens = "return document.getElementById(arguments[0]).open"
+    assert browser.execute_script(opens, first) is True
+    press(Keys.ESCAPE)
+    assert browser.execute_script(opens, first) is False
+    press("/")
+    press("second")
+    visible = [
+        t for t in browser.find_elements("css selector", "#turns details") if t.is_displayed()
+    ]
+    assert len(visible) == 1 and "second prompt" in visible[0].text
+    press(Keys.ESCAPE)
+    shown = [t for t in browser.find_elements("css selector", "#turns details") if t.is_displayed()]
+    assert len(shown) == 2
+
+
+@needs_browser
+def test_links_lead_to_a_turn_a_commit_and_a_line(told: Path, browser: Any) -> None:
+    opened(browser, "HEAD")
+    turn = browser.find_element("css selector", "#turns details").get_attribute("id")
+    file = browser.find_element("css selector", "#files details").get_attribute("id")
+    for name in (turn, f"commit-{git('rev-parse', 'HEAD')}", f"{file}-2"):
+        browser.get("about:blank")
+        browser.get(f"file://{told}/page.html#{name}")
+        browser.implicitly_wait(3)
+        target = browser.find_element("id", name)
+        assert target.is_displayed(), name
+
+
+@needs_browser
+def test_the_timeline_has_a_lane_blocks_ticks_and_commits(told: Path, browser: Any) -> None:
+    opened(browser)
+    assert len(browser.find_elements("css selector", "#timeline a[href^='#turn-'] rect")) == 2
+    assert len(browser.find_elements("css selector", "#timeline .tick")) == 1
+    assert len(browser.find_elements("css selector", "#timeline .commit")) == 3
+    labels = browser.find_elements("css selector", "#timeline a[aria-label]")
+    assert all(label.get_attribute("aria-label") for label in labels)
+
+
+@needs_browser
+def test_a_narrow_screen_needs_no_sideways_scrolling(told: Path, browser: Any) -> None:
+    browser.set_window_size(500, 800)
+    opened(browser, "HEAD")
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True},
+    )
+    width = "return document.documentElement.scrollWidth"
+    assert browser.execute_script(width) <= 360
+
+
+@needs_browser
+def test_printing_unfolds(told: Path, browser: Any) -> None:
+    opened(browser, "HEAD")
+    browser.execute_async_script("prepare().then(() => setTimeout(arguments[0], 300))")
+    browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+    text = browser.find_element("css selector", "#turns").text
+    assert "Result" in text and "Done." in text
+    browser.execute_script("dispatchEvent(new Event('afterprint'))")
+    assert browser.find_elements("css selector", "#turns > details[open]") == []
+
+
+def test_a_checkpoint_a_session_and_a_range_are_found_and_nothing_else(told: Path) -> None:
+    for name in (A, SESSION[:8], "HEAD~1..HEAD", "HEAD"):
+        assert page("-o", "-", name).stdout.count("<article") == 1, name
+    assert page("-o", "-").stdout.count("<article") == 3
+    for name, words in (("nothing", "nothing"), ("HEAD..HEAD", "no commits")):
+        done = page("-o", "x.html", name)
+        assert (done.returncode, done.stdout) == (128, "") and words in done.stderr
+        assert not (told / "x.html").exists()
+
+
+def test_without_the_template_engine_one_line_says_how_to_get_it(told: Path) -> None:
+    code = (
+        "import sys; sys.modules['jinja2'] = None; sys.argv = ['page', '-o', '-'];"
+        "from gitcp.cmd import page; sys.exit(page.main())"
+    )
+    env = {**os.environ, "PYTHONPATH": str(BIN.parent)}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert done.returncode == 128
+    assert done.stderr == (
+        "fatal: pages are made with Jinja2 and Pygments: pip install 'gitcp[page]'\n"
+    )
