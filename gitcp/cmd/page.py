@@ -39,7 +39,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.repo import Repo
 
     args = parser().parse_args(argv)
-    text = made(Repo.find(), args.name)
+    text = of_name(Repo.find(), args.name)
     data = text.encode("utf-8", "replace")
     if args.o == "-":
         sys.stdout.buffer.write(data)
@@ -55,15 +55,16 @@ def run(argv: Sequence[str]) -> int:
     return OK
 
 
-def made(repo: Repo, name: str) -> str:
+def of_name(repo: Repo, name: str) -> str:
     """The page of what name stands for."""
     from gitcp.store.blame.evidence import Evidence
     from gitcp.store.git.prefetch import Ahead
-    from gitcp.store.page import gather
+    from gitcp.store.page import gather, template
     from gitcp.store.page.render import Page
     from gitcp.store.v1.redaction import redactor
     from gitcp.version import VERSION
 
+    template.require()
     redact = redactor(repo)
     title = f"{os.path.basename(repo.top or repo.common)}: {name or 'newest commits'}"
     page = Page(title, lambda text: _redacted(redact.text, text))

@@ -27,14 +27,14 @@ def visible(text: str) -> str:
     """text with control and bidi characters shown by their names, half characters as U+FFFD."""
     if text.isascii() and (text.isprintable() or not any(map(_control, text))):
         return text
-    return "".join(_shown(text, at, char) for at, char in enumerate(text))
+    return "".join(_visible_char(text, at, char) for at, char in enumerate(text))
 
 
 def _control(char: str) -> bool:
     return (char < " " and char not in "\n\t") or "\x7f" <= char < "\xa0"
 
 
-def _shown(text: str, at: int, char: str) -> str:
+def _visible_char(text: str, at: int, char: str) -> str:
     code = ord(char)
     if _control(char):
         return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"

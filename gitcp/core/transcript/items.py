@@ -91,7 +91,7 @@ def _block(block: dict[str, Any], kind: str, time: str) -> Iterator[Item]:
             yield _item("result", _plain(result), time, name)
     else:
         text = block.get("text")
-        said = _said(kind, text) if isinstance(text, str) else ""
+        said = _words(kind, text) if isinstance(text, str) else ""
         if kind and said:
             yield _item(kind, said, time)
 
@@ -105,7 +105,7 @@ def _called(block: dict[str, Any]) -> bool:
     return block.get("type") in _CALLS or (isinstance(block.get("name"), str) and given)
 
 
-def _said(kind: str, text: str) -> str:
+def _words(kind: str, text: str) -> str:
     if kind != "prompt":
         return prompts.utf8(text).strip()
     text = prompts.clean(text)

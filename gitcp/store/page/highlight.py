@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from pygments import lex
-from pygments.lexers import get_lexer_for_filename
-from pygments.token import Comment, Keyword, Name, String
-from pygments.util import ClassNotFound
-
 LARGEST = 256 << 10  # characters; what is longer stays plain
-_KINDS = ((Comment, "c"), (Keyword, "k"), (String, "t"), (Name.Function, "f"), (Name.Class, "f"))
-
-Run = list[str]  # kind ('' for plain), text
+Run = list[str]  # kind ('' for plain; c, k, t, f: comment, keyword, text, a name given), text
 
 
 def highlighted(path: str, lines: list[str]) -> list[list[Run]]:
     """The runs of each line; as many lines as were given, with the same text."""
+    from pygments import lex
+    from pygments.lexers import get_lexer_for_filename
+    from pygments.token import Comment, Keyword, Name, String
+    from pygments.util import ClassNotFound
+
+    kinds = ((Comment, "c"), (Keyword, "k"), (String, "t"), (Name.Function, "f"), (Name.Class, "f"))
     plain = [[["", line]] if line else [] for line in lines]
     text = "\n".join(lines)
     if len(text) > LARGEST:
@@ -25,7 +24,7 @@ def highlighted(path: str, lines: list[str]) -> list[list[Run]]:
         return plain
     rows: list[list[Run]] = [[]]
     for token, value in lex(text, lexer):
-        kind = next((short for group, short in _KINDS if token[: len(group)] == group), "")
+        kind = next((short for group, short in kinds if token[: len(group)] == group), "")
         first, *rest = value.split("\n")
         _add(rows[-1], kind, first)
         for part in rest:

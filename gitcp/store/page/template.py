@@ -17,17 +17,21 @@ if TYPE_CHECKING:
     View = dict[str, Any]
 
 
-def filled(view: View, chunks: Sequence[Any]) -> str:
-    """The template with view in it, and chunks compressed.
-
-    Raises Error saying what to install where the template engine is not there.
-    """
-    style, script = _asset("page.css"), _asset("page.js")
+def require() -> None:
+    """Raise Error saying what to install where the libraries of a page are not there."""
     try:
-        from jinja2 import Environment, StrictUndefined
-        from markupsafe import Markup
+        import jinja2  # noqa: F401
+        import pygments  # noqa: F401
     except ImportError:
         raise Error("pages are made with Jinja2 and Pygments: pip install 'gitcp[page]'") from None
+
+
+def filled(view: View, chunks: Sequence[Any]) -> str:
+    """The template with view in it, and chunks compressed."""
+    style, script = _asset("page.css"), _asset("page.js")
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
     env = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; "
