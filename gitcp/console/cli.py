@@ -25,6 +25,9 @@ _GROUND = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, e
 
 printable = notice.printable
 
+_PACKAGES = ("filelock", "orjson", "plumbum")
+_INSTALL = "install gitcp, or run 'make setup' in its checkout ({} has no such package)"
+
 
 class Parser(argparse.ArgumentParser):
     """An ArgumentParser that raises on misuse and never guesses abbreviations."""
@@ -56,6 +59,12 @@ def guard(body: Callable[[], int]) -> int:
         where = f": '{e.filename}'" if e.filename else ""
         print(printable(f"fatal: {e.strerror}{where}"), file=sys.stderr)
         _abandon()
+        return FATAL
+    except ImportError as e:
+        if (e.name or "").partition(".")[0] not in _PACKAGES:
+            sys.excepthook(*sys.exc_info())
+            return BUG
+        print(f"fatal: {e}: {_INSTALL.format(sys.executable)}", file=sys.stderr)
         return FATAL
     except Exception:
         sys.excepthook(*sys.exc_info())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -72,3 +73,37 @@ def test_what_git_refused_is_one_line_without_our_own_options(repo: Path) -> Non
     assert done.stderr.startswith("fatal: 'git hash-object -w ")
     assert done.stderr.endswith(": a.x: clean filter 'f' failed\n")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """The program as it lies in a checkout in which nothing is installed."""
+    top = tmp_path / "checkout"
+    for name in ("bin", "gitcp"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(TOP / name, top / name, symlinks=True, ignore=ignored)
+    return top
+
+
+def test_a_checkout_without_its_packages_says_in_one_line_what_to_install(
+    repo: Path, checkout: Path
+) -> None:
+    (repo / "new").touch()
+    python = [sys.executable, "-S"]  # which sees the standard library alone
+    done = subprocess.run(
+        [*python, checkout / "bin/gitcp-list-changes"], capture_output=True, text=True
+    )
+    assert done.returncode == 128 and done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1 and "run 'make setup'" in done.stderr
+    helped = subprocess.run([*python, checkout / "bin/gitcp"], capture_output=True, text=True)
+    assert helped.returncode == 0 and "usage: gitcp" in helped.stdout
+
+
+def test_a_checkout_uses_the_environment_that_make_setup_made(repo: Path, checkout: Path) -> None:
+    own = checkout / ".venv/bin/python"
+    own.parent.mkdir(parents=True)
+    own.write_text('#!/bin/sh\necho "own: $*"\n')
+    own.chmod(0o755)
+    program = str(checkout / "bin/gitcp-list-refs")
+    out = subprocess.check_output([sys.executable, "-S", program, "-x"], text=True)
+    assert out == f"own: {program} -x\n"
