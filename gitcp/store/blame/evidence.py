@@ -28,6 +28,8 @@ class Evidence:
         self._linked: dict[str, list[Record] | None] = {}
         self._lines: dict[tuple[str, str], dict[int, Author] | None] = {}
         self._blobs: dict[str, bytes | None] = {}
+        self._worktree: dict[str, dict[int, Author]] = {}
+        self.worktree = True  # whether what is not committed is the worktree's
 
     def author(self, commit: str, path: str, line: int, content: bytes | None = None) -> Author:
         """Who wrote a line (1-based) of path in commit.
@@ -36,6 +38,8 @@ class Evidence:
         nothing of the line.  content: how the line reads now; where it reads differently in
         the commit, white space apart, blame has moved it there and nothing is known.
         """
+        if not commit.strip("0"):
+            return self._uncommitted(path).get(line, authors.nobody("person"))
         known = self._of(commit, path)
         if known is None:
             return authors.nobody("person")
@@ -53,6 +57,14 @@ class Evidence:
     def linked(self, commit: str) -> bool:
         """Whether a checkpoint of the commit is stored here."""
         return self._checkpoints(commit) is not None
+
+    def _uncommitted(self, path: str) -> dict[int, Author]:
+        if path not in self._worktree:
+            from gitcp.store.blame import uncommitted
+
+            known = uncommitted.lines(self._repo, self._objects, path) if self.worktree else {}
+            self._worktree[path] = known
+        return self._worktree[path]
 
     def forget(self) -> None:
         """Let go of what was read: memory stays flat however many commits are asked for."""
