@@ -9,13 +9,13 @@ from __future__ import annotations
 from gitcp.core.credit import entries
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, write_commit
-from gitcp.store.git.tree import edit_tree, lookup, read_tree
+from gitcp.store.git.objects import Objects
+from gitcp.store.git.tree import edit_tree, lookup
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.core.credit.entries import Line
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
     from gitcp.store.journal.journal import Journal
 
 PREFIX = "refs/gitcp/edits/"
@@ -35,7 +35,8 @@ def keep(repo: Repo, objects: Objects, journal: Journal, session_id: str, subjec
     tree = edit_tree(objects, None, _files(objects, lines))
     ref = PREFIX + session_id
     tip = read_commit(objects, ref)
-    message = f"{subject}\n\nClaude-Session-Id: {session_id}"
+    home = f"Gitcp-Worktree: {repo.worktree_hash}"
+    message = f"{subject}\n\n{home}\nClaude-Session-Id: {session_id}"
     oid = write_commit(objects, repo, tree, [tip["oid"]] if tip else [], message)
     refs.update(repo, [(ref, oid, tip["oid"] if tip else None)], "gitcp: edits")
     journal.append([{"held": oid}])
@@ -52,21 +53,17 @@ def _files(objects: Objects, lines: list[Line]) -> dict[str, tuple[str, str] | N
     return {name: entry for name, entry in files.items() if name not in absent}
 
 
-def rebuilt(repo: Repo, objects: Objects) -> list[Line]:
-    """The edits that the sessions' refs hold, in the order of their times."""
+def rebuilt(repo: Repo) -> list[Line]:
+    """The edits of this worktree that the sessions' refs hold, in the order of their times."""
+    objects = Objects.shared(repo)
     found: dict[bytes, Line] = {}
+    home = f"\nGitcp-Worktree: {repo.worktree_hash}\n"
     for ref in refs.listing(repo, PREFIX):
         args = ("rev-list", "--first-parent", f"--max-count={_MOST}", ref)
         for oid in repo.git.lines(*args, sep=b"\n"):
             commit = read_commit(objects, oid.decode())
-            entry = lookup(objects, commit["tree"], "entries") if commit else None
+            ours = commit is not None and home in commit["message"]
+            entry = lookup(objects, commit["tree"], "entries") if commit and ours else None
             for line in entries.load(objects.need(entry[1], "blob")) if entry else ():
                 found[entries.dump(line)] = line
     return sorted(entries.edits(found.values()), key=lambda line: int(line["at"]))
-
-
-def contents(objects: Objects, commit: str) -> list[str]:
-    """The blobs that one commit of a session's ref holds."""
-    known = read_commit(objects, commit)
-    entry = lookup(objects, known["tree"], "contents") if known else None
-    return sorted(read_tree(objects, entry[1])) if entry else []

@@ -25,11 +25,37 @@ NAME = "journal"
 
 def read(repo: Repo, git_dir: str | None = None) -> list[Line]:
     """The lines of this worktree's journal, or another's, in their order; [] without one."""
+    return expanded(repo, _raw(repo, git_dir)[0])
+
+
+def _raw(repo: Repo, git_dir: str | None = None) -> tuple[list[Line], int]:
+    """(the lines as they stand in the file, its size in bytes); -1 bytes where there is none."""
     try:
         with open(os.path.join(git_dir or repo.git_dir, "gitcp", NAME), "rb") as f:
-            return entries.load(f.read())
+            data = f.read()
     except FileNotFoundError:
-        return []
+        return [], -1
+    return entries.load(data), len(data)
+
+
+def expanded(repo: Repo, lines: list[Line]) -> list[Line]:
+    """The lines with each edit that stands in a `trees` line as a line of its own."""
+    if not any("trees" in line for line in lines):
+        return lines
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import diff_trees
+
+    objects = Objects.shared(repo)
+    found: list[Line] = []
+    for line in lines:
+        if "trees" not in line:
+            found.append(line)
+            continue
+        rest = {key: value for key, value in line.items() if key != "trees"}
+        if all(objects.read(tree) for tree in line["trees"]):
+            for path, before, after in diff_trees(objects, *line["trees"]):
+                found.append({"path": path, "before": before, "after": after, **rest})
+    return found
 
 
 def clock(repo: Repo) -> int:
@@ -58,8 +84,18 @@ class Journal:
 
     def __enter__(self) -> Self:
         self._lock.__enter__()
-        self.lines = read(self.repo)
+        lines, size = _raw(self.repo)
+        if size < 0 and self._lost():
+            from gitcp.store.journal import edits_ref
+
+            self.append(edits_ref.rebuilt(self.repo))
+        else:
+            self.lines = expanded(self.repo, lines)
         return self
+
+    def _lost(self) -> bool:
+        """Whether there was a journal: a look is kept beside it."""
+        return os.path.exists(self.repo.own("look"))
 
     def __exit__(self, *_: object) -> None:
         self._lock.__exit__()
@@ -79,12 +115,18 @@ class Journal:
             size = os.fstat(fd).st_size
             torn = size and os.pread(fd, 1, size - 1) != b"\n"
             f.write(b"\n" * bool(torn) + b"".join(map(entries.dump, lines)))
-        self.lines += lines
+        self.lines += expanded(self.repo, lines)
 
-    def replace(self, lines: list[Line]) -> None:
-        """Cut the journal back to lines."""
+    def cut(self) -> None:
+        """Cut the journal back to what is unsettled, where it has become long."""
+        from gitcp.core.credit import cutting
+
+        lines, size = _raw(self.repo)
+        if size <= cutting.LARGEST:
+            return
         from gitcp.store.session import state as states
 
-        data = b"".join(map(entries.dump, lines))
+        left = cutting.kept(lines, self.lines)
+        data = b"".join(map(entries.dump, left))
         states.write_file(self.repo, self.repo.own(NAME), data)
-        self.lines = lines
+        self.lines = expanded(self.repo, left)

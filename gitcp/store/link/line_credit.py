@@ -131,3 +131,4 @@ def settle(repo: Repo, objects: Objects, made: Commit) -> None:
         settled = [path for path in changes if known.entry(path) == look(path)]
         line: Line = {"commit": made["oid"], "settled": settled}
         held.append([line])
+        held.cut()

@@ -1,0 +1,64 @@
+"""What of a journal stays when it is cut back at a commit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gitcp.core.credit import cutting, entries
+from gitcp.core.credit.replay import PERSON
+
+NOW = ("100644", "1" * 40)
+
+
+def edit(path: str, at: int) -> Any:
+    return entries.edit(path, None, NOW, PERSON, "between", at)
+
+
+def commit(name: str, *settled: str) -> Any:
+    return {"commit": name, "settled": list(settled)}
+
+
+HELD: Any = {"held": "f" * 40}
+
+
+def test_what_no_commit_took_stays_and_the_last_commits_edits() -> None:
+    lines = [edit("left", 1), edit("a", 2), HELD, commit("1", "a")]
+    lines += [
+        line for n in range(3) for line in (edit(f"p{n}", 10 + n), HELD, commit("x", f"p{n}"))
+    ]
+    left = cutting.kept(lines, lines)
+    assert [line["path"] for line in left if "path" in line] == ["left", "p0", "p1", "p2"]
+
+
+def test_what_no_ref_holds_yet_stays() -> None:
+    lines = [edit("a", 1), HELD, edit("b", 2)]
+    lines += [commit(str(n), "a", "b") for n in range(6)]
+    left = cutting.kept(lines, lines)
+    assert [line["path"] for line in left if "path" in line] == ["b"]
+
+
+def test_a_call_that_runs_stays_with_its_closings() -> None:
+    lines: list[Any] = [
+        {"open": "1", "session": "s", "at": 1},
+        {"open": "2", "session": "s", "at": 2},
+        {"close": "2", "session": "s", "at": 3},
+        {"open": "3", "session": "s", "at": 4},
+        {"close": "3", "session": "s", "at": 5, "goes_on": "late"},
+        {"look": 6},
+    ]
+    lines += [commit(str(n)) for n in range(6)]
+    left = [line for line in cutting.kept(lines, lines) if "commit" not in line]
+    assert [(line.get("open"), line.get("close")) for line in left] == [
+        ("1", None),
+        ("3", None),
+        (None, "3"),
+        (None, None),
+    ]
+
+
+def test_very_many_paths_stay_as_one_line_while_one_is_unsettled() -> None:
+    packed: Any = {"trees": ["1" * 40, "2" * 40], "who": "person", "how": "between", "at": 1}
+    lines = [packed, HELD, *(commit(str(n), "a") for n in range(6))]
+    both = [edit("a", 1), edit("b", 1), *lines[1:]]
+    assert packed in cutting.kept(lines, both)
+    assert packed not in cutting.kept(lines, [edit("a", 1), *lines[1:]])

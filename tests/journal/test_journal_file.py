@@ -1,0 +1,102 @@
+"""The file of the journal: torn, lost, long, with very many paths, and its contents kept."""
+
+from __future__ import annotations
+
+import json
+
+from gitcp.core.credit import cutting
+from gitcp.repo import Repo
+from gitcp.store.journal import journal, look
+from tests.journal.lines import shares, text
+from tests.support.clients.calls import edit, run
+from tests.support.harness import Agent, World
+
+
+def told(world: World) -> list[str]:
+    """The paths of the journal's edits, in order."""
+    repo = Repo.find(str(world.path))
+    return [line["path"] for line in journal.read(repo) if "path" in line]
+
+
+def test_a_line_that_a_kill_cut_short_stays_alone(world: World, a: Agent) -> None:
+    a.prompt("write")
+    edit(a, "a.py", text(1))
+    path = world.path / ".git/gitcp/journal"
+    path.write_bytes(path.read_bytes() + b'{"path":"b.py","bef')
+    edit(a, "c.py", text(2))
+    a.stop()
+    assert told(world) == ["a.py", "c.py"]
+    world.commit("a.py", "c.py")
+    assert shares(world) == {a.sid: 2}
+
+
+def test_a_journal_that_is_lost_is_built_anew_from_the_sessions_refs(
+    world: World, a: Agent, b: Agent
+) -> None:
+    a.prompt("six lines")
+    edit(a, "f.txt", text(*range(6)))
+    a.stop()
+    world.write("f.txt", text(*range(7)))
+    b.prompt("two more")
+    edit(b, "f.txt", text(*range(9)))
+    b.stop()
+    (world.path / ".git/gitcp/journal").unlink()
+    world.git("worktree", "add", "-q", "-b", "topic", str(world.path.parent / "there"))
+    world.commit("f.txt")
+    assert shares(world) == {a.sid: 6, b.sid: 2, "person": 1}
+
+
+def test_contents_that_were_superseded_outlive_a_prune(world: World, a: Agent) -> None:
+    a.prompt("twice")
+    edit(a, "f.txt", text(1, 2))
+    first = world.git("hash-object", "f.txt")
+    edit(a, "f.txt", text(3))
+    a.stop()
+    world.git("gc", "-q", "--prune=now")
+    assert world.git("cat-file", "-t", first) == "blob"
+    [ref] = world.refs("refs/gitcp/edits")
+    assert world.git("log", "-1", "--format=%B", ref).splitlines()[-1] == (
+        f"Claude-Session-Id: {a.sid}"
+    )
+
+
+def test_a_content_that_is_gone_makes_lines_unknown_and_is_no_error(world: World, a: Agent) -> None:
+    a.prompt("write")
+    edit(a, "f.txt", text(1, 2))
+    oid = world.git("hash-object", "f.txt")
+    edit(a, "f.txt", text(1, 2, 3))
+    (world.path / ".git/objects" / oid[:2] / oid[2:]).unlink()
+    a.stop()
+    world.commit("f.txt")
+    assert shares(world) == {"unknown": 3}
+
+
+def test_a_call_that_touches_very_many_paths_is_one_line(world: World, a: Agent) -> None:
+    a.prompt("generate")
+    many = look.MANY + 10
+    run(a, f"mkdir gen; i=0; while [ $i -lt {many} ]; do echo generated >gen/$i; i=$((i+1)); done")
+    a.stop()
+    lines = (world.path / ".git/gitcp/journal").read_text().splitlines()
+    assert len(lines) < 20
+    assert sum("trees" in json.loads(line) for line in lines) == 1
+    assert len(told(world)) == many
+    world.commit()
+    assert shares(world) == {a.sid: many}
+
+
+def test_a_long_journal_is_cut_back_at_a_commit(world: World, a: Agent) -> None:
+    a.prompt("write")
+    edit(a, "left.txt", text(5))
+    for number in range(5):
+        edit(a, f"{number}.txt", text(number))
+        a.stop()
+        world.commit(f"{number}.txt")
+    path = world.path / ".git/gitcp/journal"
+    path.write_bytes(b'{"look":1}\n' * (cutting.LARGEST // 10) + path.read_bytes())
+    edit(a, "last.txt", text(6))
+    a.stop()
+    world.commit("last.txt")
+    assert path.stat().st_size < cutting.LARGEST
+    assert "left.txt" in told(world) and "0.txt" not in told(world)
+    world.commit("left.txt")
+    assert shares(world) == {a.sid: 1}
