@@ -69,7 +69,7 @@ def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     with Objects(repo) as objects:
         streams = stream_list.listing(repo, objects, states)
     sessions = [
-        {**found, "prompt": session_read.prompt(s), "last": _last(s), "stream": _stream(s)}
+        {**found, **_besides(s)}
         for found, s in zip(session_list.with_states(states, ()), states, strict=True)
         if _of_interest(s)
     ]
@@ -77,6 +77,22 @@ def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     about = _about(repo, left + len(states) - len(sessions))
     called = {str(state.get("agent_type")) for state in states}
     return {**about, "findings": health.check(repo, time.time(), called)}, sessions, streams
+
+
+def _besides(state: State) -> Record:
+    """What status tells of a session besides: dead says that it is in a turn, and its agent's
+    process has ended."""
+    from gitcp.store.session import process, session_read
+
+    agent = state.get("agent_process")
+    told: Record = {
+        "prompt": session_read.prompt(state),
+        "last": _last(state),
+        "stream": _stream(state),
+    }
+    if state["phase"] == "active" and agent and not process.alive(agent):
+        told["dead"] = True
+    return told
 
 
 def _of_interest(state: State) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 from gitcp.core.credit import cutting
 from gitcp.repo import Repo
@@ -66,6 +67,7 @@ def test_a_content_that_is_gone_makes_lines_unknown_and_is_no_error(world: World
     oid = world.git("hash-object", "f.txt")
     edit(a, "f.txt", text(1, 2, 3))
     (world.path / ".git/objects" / oid[:2] / oid[2:]).unlink()
+    shutil.rmtree(world.path / ".git/gitcp/keep", ignore_errors=True)
     a.stop()
     world.commit("f.txt")
     assert shares(world) == {"unknown": 3}

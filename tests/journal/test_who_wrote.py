@@ -223,3 +223,28 @@ def test_of_two_shells_the_one_that_names_the_path_wrote_it(
     journal = (world.path / ".git/gitcp/journal").read_text().splitlines()
     shared = [edit["path"] for line in journal if (edit := json.loads(line)).get("shared")]
     assert shared == ["three.txt"], "nobody can tell: it counts once"
+
+
+def test_show_and_log_print_lines_that_add_up(world: World, a: Agent, b: Agent) -> None:
+    a.prompt("six lines")
+    edit(a, "f.txt", text(*range(6)))
+    a.stop()
+    world.write("f.txt", text(*range(7)))
+    b.prompt("two more")
+    edit(b, "f.txt", text(*range(9)))
+    b.stop()
+    [one] = world.commit("f.txt")
+    shown = [line.strip() for line in world.gitcp("show", one).splitlines() if "lines:" in line]
+    assert shown == [
+        "lines: +6 -0, others +2 -0, person +1 -0",
+        "lines: +2 -0, others +6 -0, person +1 -0",
+    ]
+    log = world.gitcp("log")
+    assert "1 file, +6 -0," in log and "1 file, +2 -0," in log and "person +1 -0\n" in log
+
+
+def test_status_names_an_active_session_whose_agent_is_dead(world: World, a: Agent) -> None:
+    a.prompt("work")
+    assert "its agent is gone" not in world.gitcp("status")
+    world.kill(a)
+    assert "active, its agent is gone" in world.gitcp("status")

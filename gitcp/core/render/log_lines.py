@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.render.spans import many, short, spent
+from gitcp.core.render.spans import many, shares, short, spent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,9 +36,14 @@ def _checkpoint(checkpoint: Record) -> Iterator[Line]:
         return
     for session in checkpoint["contents"]:
         used = spent(session.get("token_usage_delta") or session.get("token_usage"))
-        facts = ", ".join(filter(None, [many(len(session["files"]), "file"), used]))
+        wrote = shares(session.get("initial_attribution"), ("agent",))
+        facts = ", ".join(filter(None, [many(len(session["files"]), "file"), wrote, used]))
         yield [name, (f"  {session['agent'] or 'Agent'}", "green"), (f"  {facts}", "")]
         prompts = session["asked"]
         if prompts:
             more = f" (+{len(prompts) - 1} more)" if len(prompts) > 1 else ""
             yield [("        ", ""), (short(prompts[0], _PROMPT), ""), (more, "dim")]
+    for session in checkpoint["contents"][:1]:
+        rest = shares(session.get("initial_attribution"), ("person", "unknown"))
+        if rest:
+            yield [("        ", ""), (rest, "dim")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.render.spans import many, mapping, short, spent
+from gitcp.core.render.spans import many, mapping, shares, short, spent
 from gitcp.core.transcript import conversation
 
 TYPE_CHECKING = False
@@ -79,6 +79,8 @@ def _attribution(told: Record) -> Iterator[Line]:
         percent = f"{share:.0f} %" if isinstance(share, (int, float)) else "?"
         person = "+{} ~{} -{}".format(*people)
         yield [(f"  attribution: agent {percent} ({of}), person {person}", "")]
+    if hands := shares(told, ("agent", "others", "person", "unknown")):
+        yield [(f"  lines: {hands}", "")]
 
 
 def prompts(given: Sequence[str]) -> Iterator[Line]:
@@ -103,9 +105,9 @@ def excerpt(transcript: bytes, start: int, full: bool) -> Iterator[Line]:
     for number, (role, text) in enumerate(conversation.entries(transcript, 0 if full else start)):
         if not number:
             yield [("  Transcript:", "bold")]
-        lines = text.split("\n")
-        more = len(lines) - _LINES
+        rows = text.split("\n")
+        more = len(rows) - _LINES
         if more > 1 and not full:
-            lines = [*lines[:_LINES], f"… {many(more, 'more line')}"]
-        yield [(f"    [{role}] ", _ROLES[role]), (lines[0], "dim" if role == "Tool" else "")]
-        yield from ([(f"      {line}", "")] for line in lines[1:])
+            rows = [*rows[:_LINES], f"… {many(more, 'more line')}"]
+        yield [(f"    [{role}] ", _ROLES[role]), (rows[0], "dim" if role == "Tool" else "")]
+        yield from ([(f"      {line}", "")] for line in rows[1:])

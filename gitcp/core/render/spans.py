@@ -72,6 +72,18 @@ def shortened(names: Collection[str]) -> dict[str, str]:
     return {name: name[:size] for name in names}
 
 
+def shares(told: Any, parts: Iterable[str]) -> str:
+    """The lines that parts (agent, others, person, unknown) have in an initial_attribution:
+    `person +3 -1, unknown +2 -0`, the agent's without a name; '' where it does not tell."""
+    added, removed = (mapping(mapping(told).get(key)) for key in ("lines_added", "lines_removed"))
+    found = []
+    for part in parts:
+        plus, minus = (tokens.count(counts.get(part)) for counts in (added, removed))
+        if plus or minus:
+            found.append(f"{'' if part == 'agent' else part + ' '}+{plus} -{minus}")
+    return ", ".join(found)
+
+
 def mapping(value: Any) -> dict[str, Any]:
     """value where it is an object; stored data may have anything in its place."""
     return value if isinstance(value, dict) else {}

@@ -19,6 +19,7 @@ _HOW = {
     "not set up": ("not set up: 'gitcp enable' installs the hooks", "yellow"),
 }
 _PHASES = {"active": "green", "idle": "cyan", "ended": "dim"}
+_DEAD = ("active, its agent is gone", "red")
 _PROMPT = 60
 
 
@@ -66,7 +67,7 @@ def _session(session: Record, name: str, ago: Ago) -> Iterator[Line]:
     yield [
         (f"  {name}  ", "yellow"),
         (f"{session.get('agent_type') or 'Agent'}  ", ""),
-        (phase, _PHASES.get(phase, "")),
+        _DEAD if session.get("dead") else (phase, _PHASES.get(phase, "")),
         (f"  {ago(session['last'])}  {_work(session)}", ""),
     ]
     if session["prompt"]:

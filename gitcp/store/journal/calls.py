@@ -33,6 +33,7 @@ def tool(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> N
         return
     with Journal(repo) as journal:
         at, journal.telling = clock(repo), state["session_id"]
+        journal.naming = frozenset(named)
         if call["kind"] == "write" and named:
             (_begin_write if starts else _end_write)(objects, journal, state, call, named, at)
         elif call["kind"] != "write" and starts:

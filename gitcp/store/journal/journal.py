@@ -73,12 +73,13 @@ def clock(repo: Repo) -> int:
 class Journal:
     """The journal, held: others wait.  Taken after the session's lock, before any ref's."""
 
-    __slots__ = ("_lock", "acting", "lines", "repo", "telling", "visitors")
+    __slots__ = ("_lock", "acting", "lines", "naming", "repo", "telling", "visitors")
 
     def __init__(self, repo: Repo) -> None:
         self.repo, self._lock = repo, exclusive(repo, f"journal-{repo.worktree_hash}")
         self.lines: list[Line] = []
         self.telling = ""  # the session that tells of its tools just now
+        self.naming: frozenset[str] = frozenset()  # the paths that its tool names
         self.acting: Open | None = None  # the session whose turn goes on; no marker may say so
         self.visitors: Sequence[Open] = ()  # sessions of other worktrees at work in this one
 

@@ -36,12 +36,13 @@ def at(journal: Journal) -> list[Window]:
     found = _calls(repo, lines, sessions)
     for marker in sessions.values():
         if marker["phase"] == "active":
-            found += _turn(repo, marker, lines, marker["session_id"] == journal.telling)
+            telling = marker["session_id"] == journal.telling
+            found += _turn(repo, marker, lines, journal.naming if telling else None)
     for marker in journal.visitors:
         there = _git_dir(repo, marker)
         theirs = read(repo, there)
         found += _calls(repo, theirs, {marker["session_id"]: marker})
-        found += _turn(repo, marker, theirs, False, there)
+        found += _turn(repo, marker, theirs, None, there)
     return found
 
 
@@ -92,10 +93,17 @@ def _tail(path: str | None) -> bytes:
 
 
 def _turn(
-    repo: Repo, marker: Open, lines: list[Line], telling: bool, git_dir: str | None = None
+    repo: Repo,
+    marker: Open,
+    lines: list[Line],
+    naming: frozenset[str] | None,
+    git_dir: str | None = None,
 ) -> list[Window]:
     """The running turn: what its transcript says was written; all of it, where the agent
-    tells nothing of its tools."""
+    tells nothing of its tools.
+
+    naming: the paths that a tool of the session names just now; None where none speaks.
+    """
     base = turn_log.baseline(repo, marker["session_id"], git_dir)
     if base is None:
         return []
@@ -106,10 +114,11 @@ def _turn(
         ended = max(begun, tool_ends.last(_tail(base.get("transcript"))) or 0)
     common: dict[str, Any] = {"who": who, "opened": begun, "begin": begun, "end": ended}
     written = _written(repo, marker, base) - _named_by_tools(lines, marker["session_id"], begun)
+    written -= naming or set()
     found: list[Window] = []
     if written:
         found.append({**common, "names": written, "late": False, "kind": "transcript"})  # type: ignore[typeddict-item]
-    if not marker["tool_events"] and not telling:
+    if not marker["tool_events"] and naming is None:
         found.append({**common, "names": (), "late": False, "kind": "turn"})  # type: ignore[typeddict-item]
     return found
 
