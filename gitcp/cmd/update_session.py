@@ -88,19 +88,23 @@ def _begin(ctx: Context, state: State, event: Record, began: int) -> None:
 
 
 def _tool(ctx: Context, event: Record) -> list[Record]:
+    # Each hook of a tool call is waited for: what it does not need is not imported.
     from gitcp.store.journal import calls
-    from gitcp.store.session import catch_up, events, tasks
 
     repo = ctx.repo
     state = ctx.state(event["session_id"], rebuild=False)
     if state is None:
         return []  # unknown, or set aside: a tool call waits for no rebuilding
     calls.tool(repo, ctx.objects, state, event)
-    changed = tasks.note(repo, state, event)
+    changed = _note_task(ctx, state, event)
     if event["event"] == "tool-end" and ctx.head != state["base_commit"]:
+        from gitcp.store.session import catch_up
+
         catch_up.moved(repo, ctx.objects, state, ctx.head)
         changed = True
     if state.get("phase") != "active":
+        from gitcp.store.session import events
+
         events.go_on(repo, state, event)
         changed = True
     if not state.get("tool_events"):
@@ -108,6 +112,14 @@ def _tool(ctx: Context, event: Record) -> list[Record]:
     if changed:
         ctx.keep(state)
     return []
+
+
+def _note_task(ctx: Context, state: State, event: Record) -> bool:
+    if (event.get("tool") or {}).get("kind") != "task":
+        return False
+    from gitcp.store.session import tasks
+
+    return tasks.note(ctx.repo, state, event)
 
 
 def _turn_end(ctx: Context, event: Record) -> list[Record]:

@@ -17,14 +17,15 @@ sessions, the person and unknown the lines add up to the commit's, exactly:
 from __future__ import annotations
 
 from gitcp.core.credit import line_diff
-from gitcp.core.credit.replay import PERSON, UNKNOWN
+from gitcp.core.credit.entries import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any, TypedDict
 
-    from gitcp.core.credit.replay import Author, Replay, Version
+    from gitcp.core.credit.entries import Author
+    from gitcp.core.credit.replay import Replay, Version
 
     class PathCredit(TypedDict):
         """One path of a commit.  added: (line from 1, author) of each line it adds, in order;

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 
-from gitcp.core.credit.replay import UNKNOWN
 from gitcp.core.upkeep import shapes
 
 TYPE_CHECKING = False
@@ -17,11 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from gitcp.core.credit.replay import Author
-
+    Author = tuple[str, str, str]  # session, turn, tool use; PERSON, or UNKNOWN
     Line = dict[str, Any]
     Entry = tuple[str, str] | None  # mode, oid; None: nothing stands there
 
+PERSON: Author = ("", "person", "")
+UNKNOWN: Author = ("", "unknown", "")
 _WORDS = ("person", "unknown")
 
 
@@ -48,6 +48,17 @@ def edit(path: str, before: Entry, after: Entry, who: Author, how: str, at: int)
     """The line that says a path went from before to after."""
     name = list(who) if who[0] else who[1]
     return {"path": path, "before": before, "after": after, "who": name, "how": how, "at": at}
+
+
+def opening(state: Line, call: Line, kind: str, at: int) -> Line:
+    """The line that says a call of a session, by its state, begins; kind: write, or shell."""
+    return {
+        "open": call.get("id", ""),
+        "session": state["session_id"],
+        "turn": state.get("turn_id", ""),
+        "kind": kind,
+        "at": at,
+    }
 
 
 def author(line: Line) -> Author:
@@ -86,6 +97,16 @@ def chain(lines: Iterable[Line], path: str) -> list[Line]:
 def last(lines: Iterable[Line], path: str) -> Line | None:
     """The newest edit of a path."""
     return next((line for line in reversed(list(lines)) if line["path"] == path), None)
+
+
+def had(lines: Iterable[Line], path: str, after: Entry) -> bool:
+    """Whether a journal has had this content at the path."""
+    return any(
+        entry(line[side]) == after
+        for line in lines
+        if line.get("path") == path
+        for side in ("before", "after")
+    )
 
 
 def calls(lines: Iterable[Line]) -> list[Line]:

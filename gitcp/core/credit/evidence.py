@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import posixpath
 
-from gitcp.core.credit.replay import PERSON, UNKNOWN
+from gitcp.core.credit.entries import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from typing import TypedDict
 
-    from gitcp.core.credit.replay import Author
+    from gitcp.core.credit.entries import Author
 
     class Window(TypedDict):
         """opened: when it was announced; begin, end: ns, when the call ran; end None while it

@@ -8,12 +8,15 @@ the author the caller names.
 from __future__ import annotations
 
 from gitcp.core.credit import line_diff
+from gitcp.core.credit.entries import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    Author = tuple[str, str, str]  # session, turn, tool use; "" for a session: nobody's below
+    from gitcp.core.credit.entries import Author
+
+__all__ = ["PERSON", "UNKNOWN", "Replay", "Version", "replay", "split", "whole", "without_space"]
 
 
 class Version:
@@ -24,9 +27,6 @@ class Version:
     def __init__(self, oid: str, lines: Sequence[bytes]) -> None:
         self.oid, self.lines = oid, lines
 
-
-PERSON: Author = ("", "person", "")
-UNKNOWN: Author = ("", "unknown", "")
 
 LARGEST = 2 << 20  # bytes up to which a text has lines
 _SNIFFED = 8000  # where git looks for a NUL to call content binary

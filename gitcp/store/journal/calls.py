@@ -5,11 +5,8 @@ Everything here runs under the session's lock and takes the journal's.
 
 from __future__ import annotations
 
-from gitcp.core.credit import entries, evidence, replay
-from gitcp.store.journal import look, restored, whole_look
-from gitcp.store.journal.glance import Glance
+from gitcp.core.credit import entries
 from gitcp.store.journal.journal import Journal, clock
-from gitcp.store.journal.known import Known
 from gitcp.store.session import process, turn_log
 
 TYPE_CHECKING = False
@@ -35,72 +32,14 @@ def tool(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> N
         at, journal.telling = clock(repo), state["session_id"]
         journal.naming = frozenset(named)
         if call["kind"] == "write" and named:
-            (_begin_write if starts else _end_write)(objects, journal, state, call, named, at)
+            from gitcp.store.journal import file_tools
+
+            act = file_tools.begin if starts else file_tools.end
+            act(objects, journal, state, call, named, at)
         elif call["kind"] != "write" and starts:
             _open(objects, journal, state, event, named, at)
         elif call["kind"] != "write":
             _close(objects, journal, state, call, named, at)
-
-
-def _begin_write(
-    objects: Objects, journal: Journal, state: State, call: Line, named: list[str], at: int
-) -> None:
-    """What stands at the paths now is somebody else's work, or was known."""
-    glance, known = Glance(journal.repo, objects), Known(journal.repo, objects, journal.lines)
-    looked: dict[str, Any] = {}
-    for path in named:
-        st = glance.stat(path)
-        if st and known.unchanged(path, st.st_ctime_ns):
-            looked[path] = glance.entry(path, write=False)
-    rest = [path for path in named if path not in looked]
-    ignored = glance.ignored(named)
-    seen = _content(glance, rest, ignored)
-    look.take(objects, journal, known, seen, at, ignored)
-    opening = _opening(state, call, "write", at)
-    journal.append([{**opening, "looked": {**looked, **seen}, "ignored": sorted(ignored)}])
-
-
-def _content(glance: Glance, paths: list[str], ignored: set[str]) -> dict[str, Any]:
-    """What stands at the paths; of an ignored one nothing is stored."""
-    return {path: glance.entry(path, write=path not in ignored) for path in paths}
-
-
-def _end_write(
-    objects: Objects, journal: Journal, state: State, call: Line, named: list[str], at: int
-) -> None:
-    """What the paths have become is the session's."""
-    glance, known = Glance(journal.repo, objects), Known(journal.repo, objects, journal.lines)
-    opening = _opening_of(journal, state, call)
-    ignored = set(opening["ignored"]) if opening else glance.ignored(named)
-    who: replay.Author = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
-    lines = []
-    for path, now in _content(glance, named, ignored).items():
-        was = known.entry(path)
-        if was == now:
-            continue
-        back = restored.journalled(journal.lines, path, now)
-        how = evidence.RESTORED if back else evidence.TOOL
-        line = entries.edit(path, was, now, replay.UNKNOWN if back else who, how, at)
-        line |= {"by": list(who)} if back else {}
-        line |= {"kept": False} if path in ignored else {}
-        lines.append(line)
-    journal.append(lines)
-
-
-def _opening_of(journal: Journal, state: State, call: Line) -> Line | None:
-    same = {"open": call.get("id", ""), "session": state["session_id"]}
-    found = (c for c in reversed(journal.lines) if all(c.get(k) == v for k, v in same.items()))
-    return next((call for call in found if "ignored" in call), None)
-
-
-def _opening(state: State, call: Line, kind: str, at: int) -> Line:
-    return {
-        "open": call.get("id", ""),
-        "session": state["session_id"],
-        "turn": state.get("turn_id", ""),
-        "kind": kind,
-        "at": at,
-    }
 
 
 def _open(
@@ -111,18 +50,24 @@ def _open(
     named: list[str],
     at: int,
 ) -> None:
+    from gitcp.core.credit import evidence
+    from gitcp.store.journal import whole_look
+
     call = event["tool"]
     whole_look.affordable(objects, journal, at)
     words = [*named, *evidence.words(call.get("command") or "")]
-    opening = {**_opening(state, call, "shell", at), "names": words}
+    line = {**entries.opening(state, call, "shell", at), "names": words}
     if state.get("transcript_path"):
-        opening["transcript"] = state["transcript_path"]
-    journal.append([opening])
+        line["transcript"] = state["transcript_path"]
+    journal.append([line])
 
 
 def _close(
     objects: Objects, journal: Journal, state: State, call: Line, named: list[str], at: int
 ) -> None:
+    from gitcp.core.credit import evidence
+    from gitcp.store.journal import whole_look
+
     closing: Line = {"close": call.get("id", ""), "session": state["session_id"], "at": at}
     if call.get("duration_ms") is not None:
         closing["since"] = at - int(call["duration_ms"]) * 1_000_000 - _SLACK

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gitcp.core.credit.attribution import PathCredit
-    from gitcp.core.credit.entries import Line
-    from gitcp.core.credit.replay import Author, Replay
+    from gitcp.core.credit.entries import Author, Line
+    from gitcp.core.credit.replay import Replay
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_match import Changes
 

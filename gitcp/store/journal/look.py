@@ -121,7 +121,7 @@ def _record(
     moved = _moves(objects, changed)
     lines = []
     for path, (was, now) in sorted(changed.items()):
-        back = restored.journalled(journal.lines, path, now) or elsewhere.has(path, now)
+        back = entries.had(journal.lines, path, now) or elsewhere.has(path, now)
         verdict = evidence.whose(_change(repo, before, path, was, now, back), able)
         who, how = verdict["who"], verdict["how"]
         if who == replay.PERSON and path in owners and owners[path][1] == now:

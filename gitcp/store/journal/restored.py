@@ -4,30 +4,17 @@ from __future__ import annotations
 
 import os
 
-from gitcp.core.credit import entries
 from gitcp.store.git.tree import Lookup
 from gitcp.store.journal.known import tree_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from gitcp.core.credit.entries import Entry, Line
+    from gitcp.core.credit.entries import Entry
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
 _NAMED = ("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 _STASHES = 20  # the newest; a stash has the index and the untracked files beside it
-
-
-def journalled(lines: Iterable[Line], path: str, after: Entry) -> bool:
-    """Whether the journal has had this content at the path."""
-    return any(
-        entries.entry(line[side]) == after
-        for line in lines
-        if line.get("path") == path
-        for side in ("before", "after")
-    )
 
 
 class Elsewhere:

@@ -17,9 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.credit.entries import Entry, Line
+    from gitcp.core.credit.entries import Author, Entry, Line
     from gitcp.core.credit.evidence import Window
-    from gitcp.core.credit.replay import Author
     from gitcp.repo import Repo
     from gitcp.store.journal.journal import Journal
     from gitcp.store.session.markers import Open

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.credit.attribution import PathCredit
-    from gitcp.core.credit.entries import Line
-    from gitcp.core.credit.replay import Author
+    from gitcp.core.credit.entries import Author, Line
     from gitcp.repo import Repo
     from gitcp.store.git.commit import Commit
     from gitcp.store.git.objects import Objects
