@@ -83,6 +83,17 @@ def _handed_over(records: Iterable[Record]) -> Iterable[Record]:
     context.leave_all()
 
 
+def keep_promise(repo: Repo, first: Record) -> None:
+    """After a commit: what its trailer promises is stored, whatever its pipelines hold or fail
+    at.  first: the event of post-commit."""
+    from gitcp import context
+    from gitcp.store.relink import promised
+
+    with context.of(repo) as ctx:
+        if promised.pending(ctx):
+            list(connect(pipelines.DEFAULT["post-commit"], [first]))
+
+
 def listed(repo: Repo) -> list[str]:
     """Every event that has a pipeline: the built-in ones, then others that are configured."""
     told = [

@@ -63,6 +63,8 @@ TOOLS = {
     "explain": "tell what a commit, a checkpoint or a session is about",
     "diff": "compare checkpoints, commits and the worktree",
     "rewind": "go back to an earlier point",
+    "link": "link a commit to a session or checkpoint by hand",
+    "unlink": "take the link to a checkpoint off a commit by hand",
     "undo": "take back what gitcp changed last",
     "redo": "do again what was undone",
     "resume": "put conversations back where their agents look",

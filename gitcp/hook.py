@@ -13,7 +13,7 @@ import os
 import sys
 
 from gitcp import pipelines, trace
-from gitcp.chain import connect, in_force, parse, table, words
+from gitcp.chain import connect, in_force, keep_promise, parse, table, words
 from gitcp.errors import OK, USAGE, Error, InputError, UsageError
 
 TYPE_CHECKING = False
@@ -154,6 +154,8 @@ def run(repo: Repo, event: str, first: Record) -> int:
             continue
         if status := obey(event, records, first):
             return status
+    if event == "post-commit":
+        keep_promise(repo, first)
     return OK
 
 

@@ -26,6 +26,7 @@ def _moves(match: Record) -> list[Edit]:
     from gitcp import context
     from gitcp.store.git.commit import need_commit
     from gitcp.store.link import commit_hooks, line_credit
+    from gitcp.store.relink import judged
     from gitcp.store.stream import carry_forward
 
     with context.here() as ctx:
@@ -34,7 +35,9 @@ def _moves(match: Record) -> list[Edit]:
         made = need_commit(ctx.objects, match["commit"])
         line_credit.settle(ctx.repo, ctx.objects, made)
         settled = set(match["sessions"]) if match["linked"] else None
-        return carry_forward.forward(ctx.repo, ctx.objects, match["old"], made, settled)
+        edits = carry_forward.forward(ctx.repo, ctx.objects, match["old"], made, settled)
+        judged.add(ctx.repo, match["commit"], match["old"])
+        return edits
 
 
 parser, bind, main = stage.plain("carry-forward", _forward)

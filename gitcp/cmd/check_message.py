@@ -29,12 +29,13 @@ def _messages(records: Iterable[Record]) -> Iterator[Record]:
 
 def _check(repo: Repo, path: str) -> None:
     from gitcp.core.message import message_file, trailers
+    from gitcp.store.link import commit_arguments
 
     with open(path, "rb") as f:
         text = f.read()
     comment = message_file.comment_char(text, repo.config.get("core.commentchar", "#"))
     template = _read(repo.own("template"))
-    if os.environ.get("GIT_EDITOR") == ":" or _cleanup(repo) in _KEPT:
+    if os.environ.get("GIT_EDITOR") == ":" or commit_arguments.cleanup(repo) in _KEPT:
         # What looks like a comment stays, it is text; what is below the cut is not.
         text, template = _above(text, comment), _above(template, comment)
         comment = b""
@@ -48,19 +49,6 @@ def _above(text: bytes, comment: bytes) -> bytes:
 
     lines = message_file.split(text)
     return b"".join(lines[: message_file.cut(lines, comment)])
-
-
-def _cleanup(repo: Repo) -> str:
-    """What git will do to the message: an argument of this commit, else the configuration."""
-    from gitcp.store.session import process
-
-    words = process.git_arguments() or []
-    for at, word in enumerate(words):
-        if word == "--cleanup":
-            return words[at + 1]
-        if word.startswith("--cleanup="):
-            return word.partition("=")[2]
-    return repo.config.get("commit.cleanup", "default")
 
 
 def _read(path: str) -> bytes:

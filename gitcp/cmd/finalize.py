@@ -30,12 +30,17 @@ def _finalize(records: Iterable[Record]) -> Iterator[Record]:
 
 def _whose(ctx: Context, event: Record) -> Iterator[str]:
     yield event["session_id"]
-    if event["event"] in _STARTS:
-        from gitcp.store.link import finalize
+    if event["event"] not in _STARTS:
+        return
+    from gitcp.store.link import finalize
+    from gitcp.store.relink import passed_by
 
-        for session_id in finalize.abandoned(ctx.repo, event["session_id"]):
-            ctx.leave()  # the locks of sessions are not taken in just any order
-            yield session_id
+    for session_id in finalize.abandoned(ctx.repo, event["session_id"]):
+        ctx.leave()  # the locks of sessions are not taken in just any order
+        yield session_id
+    if passed_by.any_commit(ctx.repo, ctx.head):
+        ctx.leave()
+        passed_by.settle(ctx, event["session_id"])
 
 
 def _one(ctx: Context, session_id: str) -> list[Record]:

@@ -41,7 +41,7 @@ def _matches(records: Iterable[Record]) -> Iterator[Record]:
                 prepared = commit_hooks.prepare(ctx.repo, ctx.objects, record["args"])
                 match: Record = {**prepared, "args": record["args"]}
             else:
-                match = {**commit_hooks.made(ctx.repo, ctx.objects)}
+                match = {**commit_hooks.conclude(ctx.repo, ctx.objects)}
         yield {"type": "match", **match}
 
 
@@ -49,11 +49,11 @@ def _ask(commit: str) -> Iterator[Record]:
     """What would link to a commit, decided anew; nothing is written."""
     from gitcp import context
     from gitcp.store.git.commit import need_commit
-    from gitcp.store.link import commit_match
+    from gitcp.store.link import commit_changes, commit_match
 
     with context.here() as ctx:
         made = need_commit(ctx.objects, commit)
-        parent, changes = commit_match.of_commit(ctx.objects, made)
+        parent, changes = commit_changes.of_commit(ctx.objects, made)
         linked = commit_match.sessions(ctx.repo, ctx.objects, changes, parent, agent=False)
     for session_id, why in linked.items():
         yield {"type": "match", "commit": made["oid"], "session_id": session_id, **why}

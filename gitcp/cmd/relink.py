@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sys
 
+from gitcp.errors import UsageError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.console.cli import Parser
@@ -13,12 +16,22 @@ if TYPE_CHECKING:
 
 
 def parser() -> Parser:
-    """Only people need the option; post-rewrite brings what was rewritten in its event."""
+    """Only people need options; post-rewrite brings what was rewritten in its event."""
     from gitcp.console import cli
 
     p = cli.Parser("gitcp-relink", "Find the commits that lost their checkpoint id.")
-    p.add_argument("-n", "--dry-run", action="store_true", help="write no notes")
+    p.add_argument("-n", "--dry-run", action="store_true", help="write nothing")
     p.add_argument("--hook", action="store_true", help="take post-rewrite events from the pipe")
+    p.add_argument(
+        "--onto", metavar="<commit>", help="give this merge of a forge the ids of a branch"
+    )
+    p.add_argument(
+        "range",
+        nargs="?",
+        default="",
+        metavar="<range>",
+        help="commits to look in; with --onto the head of the branch that was merged",
+    )
     return p
 
 
@@ -27,7 +40,7 @@ def bind(argv: Sequence[str]) -> Stage:
     if not argv:
         return _events
     options = parser().parse_args(argv)
-    return _events if options.hook else lambda _: _all(options.dry_run)
+    return _events if options.hook else lambda _: _wanted(options)
 
 
 def _events(records: Iterable[Record]) -> Iterator[Record]:
@@ -39,32 +52,58 @@ def _events(records: Iterable[Record]) -> Iterator[Record]:
 
 def _rewritten(event: Record) -> Iterator[Record]:
     from gitcp import context
-    from gitcp.store.link import relink
+    from gitcp.store.relink import rewritten
     from gitcp.store.session import markers
 
     with context.here() as ctx:
         about = event["args"][0], event["stdin"]
-        noted, made = relink.rewritten(ctx.repo, ctx.objects, *about)
+        noted, made = rewritten.follow(ctx.repo, ctx.objects, *about)
         for marker in markers.here(ctx.repo) if made else ():
             state = ctx.state(marker["session_id"], rebuild=False)
             if state:
-                relink.work(ctx.repo, ctx.objects, state, made)
+                rewritten.work(ctx.repo, ctx.objects, state, made)
                 ctx.keep(state)
     yield from ({"type": "match", **link} for link in noted)
 
 
-def _all(dry_run: bool) -> Iterator[Record]:
-    from gitcp.repo import Repo
-    from gitcp.store.git import notes
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.link import relink
+def _wanted(options: Namespace) -> Iterator[Record]:
+    if options.onto:
+        if not options.range:
+            raise UsageError("--onto: the head of the branch that was merged is missing")
+        return _onto(options.onto, options.range, options.dry_run)
+    return _all(options.range, options.dry_run)
 
-    repo = Repo.here()
-    with Objects(repo) as objects:
-        for found in relink.lost(repo, objects):
+
+def _all(among: str, dry_run: bool) -> Iterator[Record]:
+    from gitcp import context
+    from gitcp.store.git import notes
+    from gitcp.store.relink import lost_links, open_work, passed_by
+
+    with context.here() as ctx:
+        seen = set()
+        for link in lost_links.lost(ctx.repo, ctx.objects, among):
+            seen.add(link["commit"])
             if not dry_run:
-                notes.add(repo, objects, found["commit"], found["checkpoint_id"])
-            yield {"type": "match", **found}
+                notes.add(ctx.repo, ctx.objects, link["commit"], link["checkpoint_id"])
+            yield {"type": "match", **link}
+        for commit, one in () if among else passed_by.mend(ctx.repo, ctx.objects, dry_run):
+            if commit not in seen:
+                yield {"type": "match", "commit": commit, "checkpoint_id": one, "how": "amend"}
+        if ctx.repo.top:
+            for link in open_work.link(ctx, among, dry_run):
+                yield {"type": "match", **link}
+
+
+def _onto(target: str, head: str, dry_run: bool) -> Iterator[Record]:
+    from gitcp import context
+    from gitcp.store.git import notes
+    from gitcp.store.relink import onto
+
+    with context.here() as ctx:
+        for link in onto.links(ctx.repo, ctx.objects, target, head):
+            if not dry_run:
+                notes.add(ctx.repo, ctx.objects, link["commit"], link["checkpoint_id"])
+            yield {"type": "match", **link}
 
 
 def main() -> int:
@@ -77,4 +116,4 @@ def main() -> int:
 
 
 def _run(argv: Sequence[str]) -> Iterable[Record]:
-    return _all(parser().parse_args(argv).dry_run)
+    return _wanted(parser().parse_args(argv))

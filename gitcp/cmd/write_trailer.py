@@ -23,34 +23,65 @@ def _trailers(records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _write(match: Record) -> None:
-    from gitcp.core.message import message_file, trailers
+    from gitcp.core.message import message_file
     from gitcp.repo import Repo
     from gitcp.store.link import commit_verdict
 
     repo = Repo.here()
-    path, source, ids = match["args"][0], (match["args"] + [""])[1], list(match["ids"])
+    path, source = match["args"][0], (match["args"] + [""])[1]
     with open(path, "rb") as f:
-        text = f.read()
-    editor = os.environ.get("GIT_EDITOR") != ":"
-    comment = message_file.comment_char(text, repo.config.get("core.commentchar", "#"))
-    comment = comment if editor else b""
-    _keep_template(repo, text if source == "template" else None)
-    before = text
-    if match["gather"]:
-        found, rest = trailers.collect(text, comment=comment)
-        if set(found) != set(trailers.read(text, comment=comment)):
-            text, ids = rest, [*found, *ids]
-    fresh = [one for one in ids if one not in trailers.read(text, comment=comment)]
-    if fresh and source == "message" and match["sessions"] and not _agreed(repo, match):
-        fresh = []
-    text = trailers.add(
-        text, fresh, comment=comment, comments=_reason(repo, match) if fresh else ()
-    )
+        before = f.read()
+    comment = b""
+    if os.environ.get("GIT_EDITOR") != ":" or source in ("", "template"):
+        comment = message_file.comment_char(before, repo.config.get("core.commentchar", "#"))
+    _keep_template(repo, before if source == "template" else None)
+    text, ids = _as_it_is_to_stay(match, before, comment)
+    if ids and source == "message" and match["sessions"] and not _agreed(repo, match):
+        ids = []
+    text, commented = _with_ids(repo, match, text, ids, comment)
     if text != before:
         with open(path, "wb") as f:
             f.write(text)
-    if match["sessions"]:
-        commit_verdict.tell(repo)
+    commit_verdict.tell(repo, commented)
+
+
+def _as_it_is_to_stay(match: Record, text: bytes, comment: bytes) -> tuple[bytes, list[str]]:
+    """The message without lines that stand in the wrong place, or are not this commit's; the
+    ids it still lacks."""
+    from gitcp.core.message import trailers
+
+    ids, carried = list(match["ids"]), trailers.read(text, comment=comment)
+    if match["gather"]:
+        buried, rest = trailers.collect(text, comment=comment)
+        if set(buried) != set(carried):
+            text, ids = rest, [*buried, *ids]
+    elif match.get("drop"):
+        ids = [one for one in carried if one not in match["drop"]] + ids
+        text = trailers.remove(text, comment=comment)
+    carried = trailers.read(text, comment=comment)
+    return text, [one for one in ids if one not in carried]
+
+
+def _with_ids(
+    repo: Repo, match: Record, text: bytes, ids: list[str], comment: bytes
+) -> tuple[bytes, bool]:
+    """The message with its ids, as a rule in the last trailer block; whether they are not.
+
+    With -n nobody checks the message afterwards: a line of ours would keep an empty one from
+    aborting.  Then it has them as comments, and the commit gets a note.
+    """
+    from gitcp.core.message import message_file, trailers
+    from gitcp.store.link import commit_arguments
+
+    strips = bool(ids) and commit_arguments.cleanup(repo) not in ("verbatim", "whitespace")
+    about = _reason(repo, match) if strips else []
+    empty = "template" in match["args"][1:2] or trailers.unwritten(text, comment=comment)
+    if not (ids and empty) or commit_arguments.checks_message():
+        return trailers.add(text, ids, comment=comment, comments=about), False
+    if comment and strips:
+        about = [f"{trailers.KEY}: {one} (in a note)" for one in ids] + about[1:]
+        text = b"".join(message_file.explained(message_file.split(text), comment, about))
+    return text, True
 
 
 def _keep_template(repo: Repo, text: bytes | None) -> None:

@@ -64,7 +64,7 @@ def test_a_commit_linked_by_a_note_is_found_and_one_that_is_not_here_is_named(re
     assert newest["checkpoints"] == []
     told = {"checkpoint_id": "0123456789ab", "linked": "note", "missing": True}
     assert noted["checkpoints"] == [told]
-    assert "0123456789ab  is not in this repository" in run("log").stdout
+    assert "0123456789ab  is not stored here" in run("log").stdout
 
 
 def test_only_the_last_trailer_block_counts(repo: Path) -> None:

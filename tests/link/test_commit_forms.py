@@ -148,7 +148,7 @@ AMEND: dict[str, Form] = {
     ),
     "-C": (
         "git commit -qam x; git add new.py; git commit -q -C HEAD",
-        [[BOTH, "new.py"], [BOTH]],
+        [["new.py"], [BOTH]],
         "",
     ),
     "-C of what is not ours": ("git commit -qa -C HEAD", [[BOTH]], "new.py"),
@@ -177,7 +177,7 @@ AMEND: dict[str, Form] = {
     "reset --soft and again in two": (
         "git commit -qam x; git reset -q HEAD~; git commit -qm y README.md; git add .;"
         " git commit -qm z",
-        [["new.py"], [BOTH]],
+        [[BOTH, "new.py"], [BOTH]],
         "",
     ),
     "reset of two, one again": (

@@ -117,8 +117,8 @@ MERGES: dict[str, Form] = {
         " git commit -qam y; ! git cherry-pick t >/dev/null 2>&1;"
         " git checkout -q --theirs README.md;"
         " git add .; git cherry-pick --continue >/dev/null",
-        [[BOTH], []],
-        "new.py",
+        [[ALL], []],
+        "",
     ),
 }
 TWO = "git commit -qam x; git add .; git commit -qm y; "

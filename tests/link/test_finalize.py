@@ -123,6 +123,7 @@ def kept(world: World) -> Callable[..., None]:
     streams = {r: o for r, o in world.refs("refs").items() if "entire/" in r or "gitcp/" in r}
 
     def back(*names: str) -> None:
+        (git / "gitcp" / "judged").unlink(missing_ok=True)  # written when all is done
         for name in names:
             if name in folders:
                 shutil.rmtree(folders[name], ignore_errors=True)

@@ -125,7 +125,7 @@ def test_every_link_survives_twenty_rewrites(world: World) -> None:
     shell(world, "git commit -qm x README.md; git commit -qm y src; git add .; git commit -qm z")
     for number in range(4):
         shell(world, f"git commit -q --amend -m z{number}; git rebase -q --no-ff HEAD~3")
-    assert linked(world, base) == [["(new.py)"], ["src/app.py"], ["README.md"]]
+    assert linked(world, base) == [["new.py"], ["src/app.py"], ["README.md"]]
     assert len(v1(world)) == 3 * 7
     sound(world)
 

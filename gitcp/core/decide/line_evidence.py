@@ -31,37 +31,46 @@ def added(a: bytes | None, b: bytes | None) -> set[bytes]:
     return not_blank(lines(b or b"") - lines(a or b""))
 
 
-def significant(found: set[bytes]) -> set[bytes]:
-    """Return the lines of at least ten bytes with a letter or digit in them, trimmed of white
-    space on both sides."""
-    trimmed = (line.strip() for line in found)
-    return {line for line in trimmed if len(line) >= SIGNIFICANT and _speaks(line)}
+def meaningful(line: bytes) -> bool:
+    """Tell whether a line has a letter or a digit: a brace says nothing about whose it is."""
+    return any(byte >= 0x80 or chr(byte).isalnum() for byte in line)
 
 
-def _speaks(line: bytes) -> bool:
-    return any(c > 127 or chr(c).isalnum() for c in line)
+def significant(lines: set[bytes]) -> set[bytes]:
+    """Return the lines that say something by themselves (credit.md "Linking by it"), trimmed."""
+    trimmed = (line.strip() for line in lines)
+    return {line for line in trimmed if len(line) >= SIGNIFICANT and meaningful(line)}
 
 
 def contained(some: set[bytes], record: bytes | None) -> bool:
-    """Tell whether there are lines at all, and every one of them occurs in the record."""
-    return bool(some) and some <= lines(record or b"")
+    """Tell whether there are lines that mean anything, and all lines occur in the record."""
+    return any(map(meaningful, some)) and some <= lines(record or b"")
 
 
-def shared(commit: set[bytes], record: set[bytes]) -> bool:
-    """Tell whether the lines that a commit adds show the hand of those that were recorded.
+def shared(mine: set[bytes], recorded: set[bytes]) -> bool:
+    """Tell whether added lines show the hand that added the recorded ones.
 
-    At least two significant lines in common, and a tenth of the record's; one where a side has
-    fewer than two (credit.md, "Linking by it").
+    At least two significant lines in common and a tenth of the recorded ones; one where a side
+    has fewer than two.
     """
-    mine, theirs = significant(commit), significant(record)
-    if min(len(mine), len(theirs)) < 2:
-        return bool(mine & theirs)
-    return len(mine & theirs) >= max(2, len(theirs) / 10)
+    mine, recorded = significant(mine), significant(recorded)
+    common = len(mine & recorded)
+    if min(len(mine), len(recorded)) < 2:
+        return common >= 1
+    return common >= 2 and common * 10 >= len(recorded)
 
 
 def without_space(data: bytes) -> bytes:
     """Return a text without the white space in its lines: what a formatter leaves alone."""
     return b"\n".join(b"".join(line.split()) for line in data.split(b"\n"))
+
+
+def renamed(mine: set[bytes], recorded: set[bytes]) -> bool:
+    """Tell whether a new file is another one moved: half of either's significant lines, as git
+    counts, and at least two."""
+    mine, recorded = significant(mine), significant(recorded)
+    common = len(mine & recorded)
+    return common >= 2 and common * 2 >= max(len(mine), len(recorded))
 
 
 def survives(

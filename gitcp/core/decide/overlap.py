@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         mode: NotRequired[str]
         live: bool  # the worktree's stream still has it; else it is away
         deleted: NotRequired[bool]
+        stashed: NotRequired[bool]  # an entry of `git stash` made since holds what is recorded
         stream: NotRequired[str]
 
     class Matched(TypedDict):
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 ABSENT = "000000"
 REGULAR = ("100644", "100755")
+_MOST_NEW = 50  # new files in a commit that a recorded one may have become by most of its lines
 
 
 def is_deletion(entry: Entry) -> bool:
@@ -49,22 +51,32 @@ def overlap(entry: Entry, staged: Staged, parent: bool, blob: Blob) -> tuple[boo
     `staged` is the change against the commit's parent, `parent` whether the parent has the path;
     `blob` gives the content of an oid and is asked only where names and oids do not decide.
     """
-    _, old, mode, new = staged
+    old_mode, old, mode, new = staged
     if mode == ABSENT:
         return _deletion(entry)
     if is_deletion(entry):
         return _undoes_deletion(old, new, staged, blob)
+    if old == new and old_mode != mode:
+        return _mode(entry, mode)
     if parent and entry["live"]:
+        if entry.get("stashed") and not _any_of_it(entry, staged, blob):
+            return False, "the session's change is in the stash, none of it in the commit"
         return True, "the commit changes a file of the session"
     return _evidence(entry, staged, blob)
 
 
-def match(entries: Iterable[Entry], staged: Mapping[str, Staged], blob: Blob) -> Matched:
+def match(
+    entries: Iterable[Entry],
+    staged: Mapping[str, Staged],
+    blob: Blob,
+    gone: Callable[[str], bool] = lambda _: False,
+) -> Matched:
     """Name the paths of a commit that hold work of one session, each with the reason.
 
     No path means: do not link.  `reasons` also tells of each shared path why it does not count.
     A moved file, which git shows as a deletion and an addition, counts under its new path if its
-    content is the recorded one.
+    content is the recorded one, or most of it while the old path is gone (from the worktree,
+    which `gone` tells, or by the commit).
     """
     paths: set[str] = set()
     reasons: dict[str, str] = {}
@@ -77,7 +89,7 @@ def match(entries: Iterable[Entry], staged: Mapping[str, Staged], blob: Blob) ->
         if change is not None and path not in paths:
             yes, reasons[path] = overlap(entry, change, change[0] != ABSENT, blob)
             paths.update([path] if yes else [])
-    for old, new in _moves(moved, staged, blob):
+    for old, new in _moves(moved, staged, blob, gone):
         if new not in paths:
             paths.add(new)
             reasons[new] = f"the recorded content of '{old}'"
@@ -101,6 +113,25 @@ def _undoes_deletion(
     return False, "the session deleted it, the commit does not"
 
 
+def _mode(entry: Entry, mode: str) -> tuple[bool, str]:
+    """A commit that changes the mode alone."""
+    same = entry.get("mode") == mode
+    return same, "the recorded mode" if same else "another mode than recorded"
+
+
+def _any_of_it(entry: Entry, staged: Staged, blob: Blob) -> bool:
+    """Tell whether a commit adds a line the session added, or removes one it removed."""
+    _, old, _, new = staged
+    before, here, record = (blob(oid) if oid else b"" for oid in (old, new, entry["oid"]))
+    if before is None or here is None or record is None:
+        return True
+    if any(map(line_evidence.binary, (before, here, record))):
+        return here == record
+    added, gone = line_evidence.added, (line_evidence.added(here, before))
+    mine = added(before, here) & added(before, record)
+    return any(map(line_evidence.meaningful, mine | (gone & added(record, before))))
+
+
 def _evidence(entry: Entry, staged: Staged, blob: Blob) -> tuple[bool, str]:
     """Judge by content alone, as for a new file and for a path that is away."""
     old_mode, old, mode, new = staged
@@ -109,9 +140,6 @@ def _evidence(entry: Entry, staged: Staged, blob: Blob) -> tuple[bool, str]:
         return False, "no content was recorded"
     if mode[:3] != recorded_mode[:3]:  # file, symlink, submodule
         return False, "another type than recorded"
-    if old == new and old_mode != mode:
-        same = recorded_mode == mode
-        return same, "the recorded mode" if same else "another mode than recorded"
     if new == recorded:
         return True, "the recorded content"
     if mode not in REGULAR:
@@ -135,7 +163,10 @@ def _same_lines(parent: bytes, here: bytes, record: bytes) -> tuple[bool, str]:
     mine = line_evidence.added(parent, here)
     if line_evidence.contained(mine, record):
         return True, "every line the commit adds was recorded"
-    if line_evidence.shared(mine, line_evidence.added(parent, record)):
+    theirs = line_evidence.added(parent, record)
+    if line_evidence.contained(theirs, here):
+        return True, "every line of the record is in the commit"
+    if line_evidence.shared(mine, theirs):
         return True, "significant lines in common with the record"
     gone = line_evidence.added(here, parent)  # nothing is added: do the removed lines tell?
     if not mine and gone and gone <= line_evidence.added(record, parent):
@@ -144,19 +175,34 @@ def _same_lines(parent: bytes, here: bytes, record: bytes) -> tuple[bool, str]:
 
 
 def _moves(
-    entries: Iterable[Entry], staged: Mapping[str, Staged], blob: Blob
+    entries: Iterable[Entry],
+    staged: Mapping[str, Staged],
+    blob: Blob,
+    gone: Callable[[str], bool],
 ) -> list[tuple[str, str]]:
-    """Pair recorded paths that the commit lacks with new files of the very same content."""
-    new = {c[3]: path for path, c in staged.items() if c[0] == ABSENT and c[2] in REGULAR}
+    """Pair recorded paths that the commit lacks with new files that have their content."""
+    new = {path: c[3] for path, c in staged.items() if c[0] == ABSENT and c[2] in REGULAR and c[3]}
     pairs = []
-    for entry in entries:
+    for entry in entries if new else ():
         path, oid = entry["path"], entry.get("oid")
         unchanged = path in staged and staged[path][1] == oid  # the parent's content: no evidence
-        if oid is None or oid not in new or unchanged:
+        if oid is None or unchanged or entry.get("mode", REGULAR[0]) not in REGULAR:
             continue
-        data = blob(oid)
-        if data and (
-            line_evidence.binary(data) or line_evidence.significant(line_evidence.lines(data))
-        ):
-            pairs.append((path, new[oid]))
+        exact = [to for to, here in new.items() if here == oid]
+        left = path in staged or (len(new) <= _MOST_NEW and gone(path))
+        like = exact or (list(new) if left else [])
+        data = blob(oid) if like else None
+        if data:
+            pairs += [(path, to) for to in like if _moved(oid, data, new[to], blob)]
     return pairs
+
+
+def _moved(oid: str | None, data: bytes, new: str, blob: Blob) -> bool:
+    """Tell whether a new file is the recorded one, or most of it."""
+    record = line_evidence.added(None, data)
+    if oid == new:
+        return line_evidence.binary(data) or bool(line_evidence.significant(record))
+    here = blob(new)
+    if here is None or line_evidence.binary(data) or line_evidence.binary(here):
+        return False
+    return line_evidence.renamed(line_evidence.added(None, here), record)

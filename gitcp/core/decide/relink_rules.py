@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     Blobs = set[tuple[str, str]]  # (path, oid)
 
     class Found(TypedDict):
-        """how: patch-id or blobs; amend or rebase where git told."""
+        """how: patch-id, blobs, or part of them; amend or rebase where git told."""
 
         commit: str
         checkpoint_id: str
@@ -46,7 +46,18 @@ def pair(
             found.append({"commit": same[0], "checkpoint_id": one, "how": "patch-id"})
             continue
         holding = sorted((len(told - files), c) for c, told in commits.items() if files <= told)
-        if not files or not holding or (len(holding) > 1 and holding[0][0] == holding[1][0]):
-            continue
-        found.append({"commit": holding[0][1], "checkpoint_id": one, "how": "blobs"})
+        if not holding:
+            found += [
+                {"commit": c, "checkpoint_id": one, "how": "part"} for c in _parts(files, commits)
+            ]
+        elif files and (len(holding) == 1 or holding[0][0] != holding[1][0]):
+            found.append({"commit": holding[0][1], "checkpoint_id": one, "how": "blobs"})
     return found
+
+
+def _parts(files: Blobs, commits: Mapping[str, Blobs]) -> list[str]:
+    """The commits that bring the blobs between them, each blob in one commit; [] in doubt."""
+    bring = {blob: [c for c, told in commits.items() if blob in told] for blob in files}
+    if any(len(bringing) != 1 for bringing in bring.values()):
+        return []
+    return sorted({c for bringing in bring.values() for c in bringing})

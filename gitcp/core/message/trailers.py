@@ -67,8 +67,8 @@ def add(
     lines, ids = split(message), list(ids)
     if not ids:
         return message
-    unwritten = all(_own(line) or line.startswith(_SIGNED) for line in _text(message, comment))
-    lines = _begun(lines, ids, comment) if unwritten else _extended(lines, ids, comment)
+    begin = unwritten(message, comment=comment)
+    lines = _begun(lines, ids, comment) if begin else _extended(lines, ids, comment)
     return b"".join(explained(lines, comment, comments))
 
 
@@ -106,6 +106,11 @@ def only_trailers(message: bytes, *, comment: bytes = b"#", template: bytes = b"
     lines = _text(message, comment)
     said = [line for line in lines if not _own(line) and not line.startswith(_SIGNED)]
     return any(map(_own, lines)) and said in ([], _text(template, comment))
+
+
+def unwritten(message: bytes, *, comment: bytes = b"#") -> bool:
+    """Tell whether a message has no text yet: only sign-offs, comments and lines of ours."""
+    return all(_own(line) or line.startswith(_SIGNED) for line in _text(message, comment))
 
 
 def _text(message: bytes, comment: bytes) -> list[bytes]:

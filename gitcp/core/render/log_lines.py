@@ -32,7 +32,7 @@ def log(commits: Iterable[Record]) -> Iterator[Line]:
 def _checkpoint(checkpoint: Record) -> Iterator[Line]:
     name = (f"    {checkpoint['checkpoint_id']}", "cyan")
     if checkpoint.get("missing"):
-        yield [name, ("  is not in this repository; 'gitcp fetch' may bring it", "dim")]
+        yield [name, ("  is not stored here; 'gitcp relink' or 'gitcp fetch' may bring it", "dim")]
         return
     for session in checkpoint["contents"]:
         used = spent(session.get("token_usage_delta") or session.get("token_usage"))

@@ -24,7 +24,7 @@ def committed(told: Record, when: When, full: bool, transcript: bool) -> Iterato
     """A committed checkpoint as shown.committed() gives it."""
     yield [("checkpoint ", ""), (told["checkpoint_id"], "cyan")]
     if told.get("missing"):
-        yield [("  is not in this repository; 'gitcp fetch' may bring it", "dim")]
+        yield [("  is not stored here; 'gitcp relink' or 'gitcp fetch' may bring it", "dim")]
         return
     for commit in told["commits"]:
         yield [

@@ -77,11 +77,24 @@ theirs() {{ [ ! -x "$next" ] || again || GITCP_CHAIN=$chain:{hook}=$$:$next {cal
 """
 _BODY = {
     "prepare-commit-msg": """\
-squashed() {
-	[ "${2-}" = squash ] || [ -e "$d/SQUASH_MSG" ] || [ -e "$d/rebase-merge/current-fixups" ]
+carries() { # ids of commits that are copied, squashed, picked, or were taken back
+	case ${2-} in squash | commit) return 0 ;; esac
+	for f in SQUASH_MSG MERGE_MSG rebase-merge/current-fixups gitcp/taken-back; do
+		[ ! -e "$d/$f" ] || return 0
+	done
+	was='' looked=''
+	{ read -r was <"$d/ORIG_HEAD" && read -r looked <"$d/gitcp/orig-head" || :; } 2>/dev/null
+	[ "$was" = "$looked" ] || return 0
+	amends
+}
+amends() { # by the arguments of the git that runs us, its NULs left out
+	[ -r "/proc/$PPID/cmdline" ] || return 0
+	all=''
+	while read -r line || [ -n "$line" ]; do all=$all$line; done <"/proc/$PPID/cmdline" 2>/dev/null
+	case $all in *--am*) ;; git*commit* | */git*commit*) return 1 ;; esac
 }
 theirs "$@" || exit $?
-if due "$c"/gitcp/open/* || { squashed "$@" && any "$c/gitcp/linked"; }; then
+if due "$c"/gitcp/open/* || { any "$c/gitcp/linked" && carries "$@"; }; then
 	run prepare-commit-msg "$@" </dev/null
 fi
 """,

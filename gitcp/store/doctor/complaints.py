@@ -131,10 +131,10 @@ def _stored(repo: Repo) -> Iterator[Finding]:
 def _unlinked(repo: Repo) -> Iterator[Finding]:
     """Commits that lost their checkpoint id and could have it back."""
     from gitcp.store.git.objects import Objects
-    from gitcp.store.link import relink
+    from gitcp.store.relink import lost_links
 
     with Objects(repo) as objects:
-        for one in relink.lost(repo, objects):
+        for one in lost_links.lost(repo, objects):
             commit, checkpoint = one["commit"], one["checkpoint_id"]
             reason = f"commit {commit[:12]} lost its checkpoint {checkpoint}"
             told = health.finding("lost-link", commit, reason, "link it by a note")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.git import ids
+from gitcp.core.message import links
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, write_commit
 from gitcp.store.git.tree import TREE, edit_tree, read_tree, walk
@@ -23,18 +24,8 @@ KEY = "Entire-Checkpoint"
 
 def add(repo: Repo, objects: Objects, commit: str, checkpoint_id: str) -> None:
     """Note on commit (full oid) that it belongs to checkpoint_id; known already: nothing."""
-    line = f"{KEY}: {ids.checkpoint_id(checkpoint_id)}".encode()
-
-    def with_line(note: bytes | None) -> bytes | None:
-        old = note or b""
-        if line in old.split(b"\n"):
-            return note
-        text = old.rstrip(b"\n") + b"\n\n" if old.strip() and KEY.encode() not in old else old
-        if text and not text.endswith(b"\n"):
-            text += b"\n"
-        return text + line + b"\n"
-
-    change(repo, objects, commit, with_line)
+    one = ids.checkpoint_id(checkpoint_id)
+    change(repo, objects, commit, lambda note: links.added(note or b"", one))
 
 
 def change(repo: Repo, objects: Objects, commit: str, edit: Edit) -> None:
@@ -88,12 +79,7 @@ def every(objects: Objects) -> Iterator[tuple[str, list[str]]]:
 
 def parse(note: bytes) -> list[str]:
     """The checkpoint ids of a note's text."""
-    found = []
-    for line in note.decode(errors="replace").splitlines():
-        key, _, value = line.partition(":")
-        if key == KEY and ids.is_checkpoint_id(value.strip()):
-            found.append(value.strip())
-    return list(dict.fromkeys(found))
+    return list(links.carried(b"", note))
 
 
 def place(objects: Objects, tree: str | None, commit: str) -> tuple[str, Entry | None]:

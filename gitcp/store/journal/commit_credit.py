@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gitcp.core.credit.entries import Author, Line
     from gitcp.core.credit.replay import Replay
     from gitcp.store.git.objects import Objects
-    from gitcp.store.link.commit_match import Changes
+    from gitcp.store.link.commit_changes import Changes
 
     Recorded = Mapping[str, Sequence[tuple[str, Author]]]  # path -> (oid, whose)
 

@@ -1,6 +1,6 @@
 """What git's commit hooks decide: before the commit once, after it what became of that.
 
-prepare() takes the verdict and stores it; made() reads the commit and obeys (behaviour §5).
+prepare() takes the verdict and stores it; conclude() reads the commit and obeys (behaviour §5).
 """
 
 from __future__ import annotations
@@ -13,7 +13,14 @@ from gitcp.core.message import trailers
 from gitcp.record import raw
 from gitcp.store.git import refs
 from gitcp.store.git.commit import need_commit, read_commit
-from gitcp.store.link import commit_match, commit_verdict, inherited_ids
+from gitcp.store.link import (
+    commit_arguments,
+    commit_changes,
+    commit_match,
+    commit_verdict,
+    inherited_ids,
+)
+from gitcp.store.relink import taken_back
 from gitcp.store.session import process
 from gitcp.store.stream import place, shadow_refs
 
@@ -23,17 +30,22 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from gitcp.repo import Repo
+    from gitcp.store.git.commit import Commit
     from gitcp.store.git.objects import Objects
+    from gitcp.store.link.commit_changes import Changes
     from gitcp.store.link.commit_match import Linked
+    from gitcp.store.link.commit_verdict import Verdict
 
     class Prepared(TypedDict):
-        """ids: what the message is to carry; gather: ids stand anywhere in it and are moved."""
+        """ids: what the message is to carry; drop: what it copies and the commit has nothing
+        of; gather: ids stand anywhere in it and are moved."""
 
         ids: list[str]
+        drop: list[str]
         gather: bool
         sessions: dict[str, Linked]
 
-    class Made(TypedDict):
+    class Conclusion(TypedDict):
         """id: '' when nothing is to be condensed; dismissed: the person took the line out;
         noted: linked by a note; old: the base the streams were on; linked: they move on."""
 
@@ -55,42 +67,68 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     """prepare-commit-msg(file, source, revision): match, store the verdict, name the ids."""
     source = args[1] if len(args) > 1 else ""
     head = refs.head(repo) or shadow_refs.zeros(repo)
-    if rewriting(repo):  # its last step may end after what tells so is gone
-        commit_verdict.save(repo, {"id": "", "head": head, "parent": head, "sessions": {}})
-        return {"ids": [], "gather": True, "sessions": {}}
+    if rewriting(repo):
+        return _replayed(repo, objects, head)
     if source == "merge":
-        commit_verdict.forget(repo)  # made() decides, when it is known what has become of it
-        return {"ids": [], "gather": False, "sessions": {}}
-    amended = read_commit(objects, head) if inherited_ids.amends(args) else None
-    changes = commit_match.staged(repo.hook_git, head if head.strip("0") else repo.empty_tree)
-    found = commit_match.sessions(repo, objects, changes, head)
+        commit_verdict.forget(repo)  # conclude() decides, when it is known what became of it
+        return {"ids": [], "drop": [], "gather": False, "sessions": {}}
+    amended = read_commit(objects, head) if commit_arguments.amends(args) else None
+    changes = _staged(repo, head)
+    sessions = commit_match.sessions(repo, objects, changes, head)
     ids = inherited_ids.amended(repo, objects, amended) if amended else []
     checkpoint_id = ids[-1] if ids else place.fresh_id()
-    ids += inherited_ids.undone(repo, objects, head, changes)
-    ids += inherited_ids.squashed(repo) if source != "squash" else []
+    copied = _copied(objects, args) if source == "commit" and not amended else []
+    ids += inherited_ids.evident(repo, objects, copied, changes)
+    ids += taken_back.ids(repo, objects, head, changes)
+    if source != "squash":
+        ids += inherited_ids.squashed(repo) + inherited_ids.picked(repo, objects, changes)
+    if sessions:
+        ids.append(checkpoint_id)
     ids = list(dict.fromkeys(ids))
     parents = amended["parents"] if amended else [head]
-    verdict: commit_verdict.Verdict = {
-        "id": checkpoint_id if found else "",
+    verdict: Verdict = {
+        "id": checkpoint_id if sessions else "",
         "head": head,
         "parent": parents[0] if parents else shadow_refs.zeros(repo),
-        "sessions": found,
+        "sessions": sessions,
+        "ids": ids,
     }
-    if found:
+    if sessions:
         verdict["maker"] = process.above("git")
     commit_verdict.save(repo, verdict)
-    if found and checkpoint_id not in ids:
-        ids.append(checkpoint_id)
-    return {"ids": ids, "gather": source == "squash", "sessions": found}
+    drop = [one for one in copied if one not in ids]
+    return {"ids": ids, "drop": drop, "gather": source == "squash", "sessions": sessions}
 
 
-def made(repo: Repo, objects: Objects) -> Made:
+def _staged(repo: Repo, head: str) -> Changes:
+    return commit_changes.staged(repo.hook_git, head if head.strip("0") else repo.empty_tree)
+
+
+def _replayed(repo: Repo, objects: Objects, head: str) -> Prepared:
+    """A step of a rebase, cherry-pick or am gets no new id.  Its last step may end after what
+    tells so is gone: the verdict remembers."""
+    verdict: Verdict = {"id": "", "head": head, "parent": head, "sessions": {}, "ids": []}
+    replayed = read_commit(objects, "CHERRY_PICK_HEAD")
+    if replayed:
+        verdict["picked"] = replayed["oid"]
+        verdict["ids"] = inherited_ids.picked(repo, objects, _staged(repo, head))
+    commit_verdict.save(repo, verdict)
+    return {"ids": list(verdict["ids"]), "drop": [], "gather": True, "sessions": {}}
+
+
+def _copied(objects: Objects, args: Sequence[str]) -> list[str]:
+    """The ids in the message that -c or -C takes from another commit."""
+    other = read_commit(objects, args[2]) if len(args) > 2 else None
+    return trailers.read(raw(other["message"])) if other else []
+
+
+def conclude(repo: Repo, objects: Objects) -> Conclusion:
     """post-commit: what HEAD became, held against the stored verdict (behaviour.md §5.4)."""
     commit = need_commit(objects, "HEAD")
     parent = commit["parents"][0] if commit["parents"] else shadow_refs.zeros(repo)
     verdict = commit_verdict.load(repo)
     holds = verdict is not None and verdict["parent"] == parent
-    told: Made = {
+    conclusion: Conclusion = {
         "commit": commit["oid"],
         "old": verdict["head"] if verdict and holds else parent,
         "id": "",
@@ -101,30 +139,43 @@ def made(repo: Repo, objects: Objects) -> Made:
     }
     counts = phases.transition(phases.ACTIVE, phases.GIT_COMMIT, rewriting=rewriting(repo))[1]
     if not counts:
-        return told
+        return conclusion
+    _obey(repo, objects, commit, verdict if holds else None, conclusion)
+    conclusion["linked"] = bool(conclusion["id"] and conclusion["sessions"])
+    if not conclusion["linked"]:
+        conclusion["id"] = ""
+    trace.note("commit", f"{commit['oid']}: {conclusion}")
+    return conclusion
+
+
+def _obey(
+    repo: Repo, objects: Objects, commit: Commit, verdict: Verdict | None, conclusion: Conclusion
+) -> None:
     ids = trailers.read(raw(commit["message"]))
-    if verdict and holds and verdict["sessions"] and (verdict.get("told") or verdict["id"] in ids):
-        told["sessions"] = verdict["sessions"]
-        # Without any text it was us who took the line out (check-message).
-        told["noted"] = not commit["message"].strip()
-        told["dismissed"] = verdict["id"] not in ids and not told["noted"]
-        told["id"] = "" if told["dismissed"] else verdict["id"]
+    if verdict and verdict["sessions"] and (verdict.get("told") or verdict["id"] in ids):
+        conclusion["sessions"] = verdict["sessions"]
+        # Without any text it was us who took the line out (check-message), or never put it in.
+        by_us = not commit["message"].strip() or verdict.get("commented", False)
+        conclusion["noted"] = by_us and verdict["id"] not in ids
+        conclusion["dismissed"] = verdict["id"] not in ids and not by_us
+        conclusion["id"] = "" if conclusion["dismissed"] else verdict["id"]
+        return
+    fresh = commit_changes.of_commit(objects, commit)[1]
+    picked = read_commit(objects, verdict["picked"]) if verdict and "picked" in verdict else None
+    if picked:  # what the conflict made of it may be a session's work
+        fresh = commit_changes.beyond(objects, fresh, [picked])
+        conclusion["id"] = ids[-1] if ids else place.fresh_id()
+        conclusion["noted"] = not ids
     elif ids and not _known(repo, objects, ids):
-        told["id"] = ids[-1]
-    elif not holds:
-        told["id"], told["noted"] = place.fresh_id(), True
-    if told["id"] and not told["sessions"]:
-        told["sessions"] = commit_match.sessions(
-            repo, objects, commit_match.of_commit(objects, commit)[1], parent
-        )
-    told["linked"] = bool(told["id"] and told["sessions"])
-    if not told["linked"]:
-        told["id"] = ""
-    trace.note("commit", f"{commit['oid']}: {told}")
-    return told
+        conclusion["id"] = ids[-1]
+    elif verdict is None or (verdict["sessions"] and not verdict.get("told")):
+        conclusion["id"], conclusion["noted"] = place.fresh_id(), True
+    if conclusion["id"]:
+        parent, replay = conclusion["old"], picked is not None
+        conclusion["sessions"] = commit_match.sessions(repo, objects, fresh, parent, replay=replay)
 
 
 def _known(repo: Repo, objects: Objects, ids: list[str]) -> bool:
-    from gitcp.store.link import unhooked_commits  # a plain commit does without
+    from gitcp.store.v1 import committed_read  # a plain commit does without
 
-    return any(unhooked_commits.known(repo, objects, one) for one in ids)
+    return any(committed_read.session_ids(repo, objects, one) for one in ids)

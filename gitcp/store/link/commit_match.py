@@ -10,9 +10,9 @@ import os
 
 from gitcp import trace
 from gitcp.core.decide import overlap
-from gitcp.record import text
-from gitcp.store.git.tree import diff_trees
+from gitcp.record import raw
 from gitcp.store.journal import commit_records
+from gitcp.store.link import commit_changes
 from gitcp.store.session import markers, process
 from gitcp.store.stream.live import Live
 
@@ -21,14 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Container
     from typing import TypedDict
 
-    from gitcp.core.decide.overlap import Staged
-    from gitcp.git import Git
     from gitcp.repo import Repo
-    from gitcp.store.git.commit import Commit
     from gitcp.store.git.objects import Objects
+    from gitcp.store.link.commit_changes import Changes
     from gitcp.store.session.markers import Open
-
-    Changes = dict[str, Staged]
 
     class Linked(TypedDict):
         """Why a session belongs to a commit.  how: content, environment or process."""
@@ -41,42 +37,6 @@ if TYPE_CHECKING:
 
 
 GONE = (overlap.ABSENT, "")
-
-
-def staged(git: Git, parent: str) -> Changes:
-    """What the index of this commit changes against the tree-ish parent."""
-    args = "diff-index --cached --raw -z --no-renames --no-abbrev --ignore-submodules=none"
-    out = git.lines(*args.split(), parent)
-    changes: Changes = {}
-    for head, path in zip(out[::2], out[1::2], strict=True):
-        old_mode, mode, old, new, _ = head.decode().lstrip(":").split(" ")
-        changes[text(path)] = (old_mode, _oid(old), mode, _oid(new))
-    return changes
-
-
-def committed(objects: Objects, old: str | None, new: str) -> Changes:
-    """The same for a commit that is made: tree new against tree old (None: no parent)."""
-    none = (overlap.ABSENT, None)
-    return {
-        path: (*(was or none), *(now or none))
-        for path, was, now in diff_trees(objects, old, new)
-        if not path.startswith(".entire/")
-    }
-
-
-def of_commit(objects: Objects, commit: Commit) -> tuple[str, Changes]:
-    """(the first parent of a commit that is made, zeros without one; what the commit changes).
-
-    A merge changes what it has from neither side.
-    """
-    parents = commit["parents"] or ["0" * len(commit["oid"])]
-    trees = [found[0] if (found := objects.read(f"{p}^{{tree}}")) else None for p in parents]
-    first, *others = [committed(objects, tree, commit["tree"]) for tree in trees]
-    return parents[0], {p: c for p, c in first.items() if all(p in other for other in others)}
-
-
-def _oid(name: str) -> str | None:
-    return name if name.strip("0") else None
 
 
 def sessions(
@@ -108,10 +68,9 @@ def sessions(
         work = recorded(live, marker, changes)
         if markers.is_home(repo, marker) or marker in visitors:
             work = commit_records.records(lines, session_id, changes, work)
-        if replay:
-            work = [{**entry, "live": False} for entry in work]
-        records[session_id] = work
-        told = overlap.match(work, changes, _blob(objects))
+        work = records[session_id] = _known_to_be_gone(live, work, changes, replay)
+        blob = commit_changes.blobs_of(objects)
+        told = overlap.match(work, changes, blob, lambda path: _is_gone(repo, path))
         trace.note("match", f"'{session_id}': {told['paths']} {told['reasons']}")
         if told["paths"]:
             found[session_id] = {"how": how or "content", **told}
@@ -119,6 +78,25 @@ def sessions(
             found[session_id] = {"how": how, "paths": [], "reasons": {}}
     _give_way(found, records, changes)
     return found
+
+
+def _known_to_be_gone(
+    live: Live, work: list[Recorded], among: Container[str], replay: bool
+) -> list[Recorded]:
+    """The records with what the stash holds of them marked; in a replay all are away."""
+    if replay:
+        return [{**entry, "live": False} for entry in work]
+    held = {
+        entry["path"]
+        for entry in work
+        if entry["live"] and entry["path"] in among and entry["oid"]
+        if live.stashed(entry["path"], (entry.get("mode", ""), entry["oid"]))
+    }
+    return [{**entry, "stashed": entry["path"] in held} for entry in work]
+
+
+def _is_gone(repo: Repo, path: str) -> bool:
+    return not os.path.lexists(os.path.join(os.fsencode(repo.worktree), raw(path)))
 
 
 def _give_way(
@@ -192,13 +170,3 @@ def _environment() -> set[str]:
 
     names = [name for agent in NAMES for name in adapter(agent).SESSION_ENV]
     return {os.environ[name] for name in names if name in os.environ}
-
-
-def content(objects: Objects, oid: str | None) -> bytes | None:
-    """The bytes of a blob; None when there is none, as of a submodule."""
-    found = objects.read(oid) if oid else None
-    return found[2] if found and found[1] == "blob" else None
-
-
-def _blob(objects: Objects) -> overlap.Blob:
-    return lambda oid: content(objects, oid)

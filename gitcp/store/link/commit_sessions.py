@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.store.git import notes
-from gitcp.store.link import commit_match, condense
+from gitcp.store.link import commit_changes, condense
 from gitcp.store.session import phase
 
 TYPE_CHECKING = False
@@ -47,7 +47,7 @@ def dismiss(
     repo: Repo, objects: Objects, made: Commit, sessions: Iterable[State], old: str
 ) -> None:
     """The person took the line out: nothing is linked, what is fully committed is settled."""
-    parent, changes = commit_match.of_commit(objects, made)
+    parent, changes = commit_changes.of_commit(objects, made)
     for state in sessions:
         _catch_up(repo, objects, state, made, old)
         phase.condenses(state, ())
@@ -58,6 +58,6 @@ def dismiss(
 def _catch_up(repo: Repo, objects: Objects, state: State, made: Commit, old: str) -> None:
     # A commit before this one that was killed, or had no hooks: it would be out of sight.
     if state["base_commit"] not in ("", old, made["oid"]):
-        from gitcp.store.link import unhooked_commits
+        from gitcp.store.relink import unhooked_commits
 
         unhooked_commits.link_all(repo, objects, state, state["base_commit"], old)

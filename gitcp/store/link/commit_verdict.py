@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import os
 
+from gitcp.core.message import trailers
 from gitcp.core.upkeep import shapes
+from gitcp.record import raw
 from gitcp.store.git import private
 from gitcp.store.session import state as states
 
@@ -18,20 +20,26 @@ if TYPE_CHECKING:
     from typing import NotRequired, TypedDict
 
     from gitcp.repo import Repo
+    from gitcp.store.git.commit import Commit
     from gitcp.store.link.commit_match import Linked
     from gitcp.store.session.process import Process
 
     class Verdict(TypedDict):
         """id: '' when nothing is linked; head: HEAD when it was taken; parent: the first
-        parent the commit will have (zeros: none); told: its id was put into the message, or
-        the person would not have it there; maker: the git that commits."""
+        parent the commit will have (zeros: none); ids: all that the message is to have; told:
+        they were put into it, or the person would not have them there; commented: only as
+        comments, for git would not let us check the message; picked: the commit that a
+        cherry-pick replays; maker: the git that commits."""
 
         id: str
         head: str
         parent: str
         sessions: dict[str, Linked]
+        ids: NotRequired[list[str]]
         told: NotRequired[bool]
         maker: NotRequired[Process | None]
+        commented: NotRequired[bool]
+        picked: NotRequired[str]
 
 
 def save(repo: Repo, verdict: Verdict) -> None:
@@ -39,12 +47,23 @@ def save(repo: Repo, verdict: Verdict) -> None:
     states.write_file(repo, repo.own("verdict"), json.dumps(verdict).encode())
 
 
-def tell(repo: Repo) -> None:
-    """Note that the message has had the verdict's id: if it lacks it later, that was the
+def tell(repo: Repo, commented: bool = False) -> None:
+    """Note that the message has had the verdict's ids: if it lacks one later, that was the
     person.  Killed before this, nobody took anything out."""
     verdict = load(repo)
-    if verdict and verdict["sessions"]:
-        save(repo, {**verdict, "told": True})
+    if verdict and (verdict["sessions"] or verdict.get("ids")):
+        save(repo, {**verdict, "told": True, "commented": commented})
+
+
+def refused(repo: Repo, head: str, commit: Commit) -> set[str]:
+    """The ids that the person took out of the message of a commit made when HEAD was head."""
+    verdict = load(repo)
+    parents = [*commit["parents"], "0" * len(commit["oid"])]
+    if not verdict or (verdict["head"], verdict["parent"]) != (head, parents[0]):
+        return set()
+    if not verdict.get("told") or verdict.get("commented") or not commit["message"].strip():
+        return set()
+    return set(verdict.get("ids", ())).difference(trailers.read(raw(commit["message"])))
 
 
 def load(repo: Repo) -> Verdict | None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from gitcp.core.decide import remaining
 from gitcp.store.git.tree import Lookup
-from gitcp.store.link import commit_match, line_credit, session_metadata
+from gitcp.store.link import commit_changes, commit_match, line_credit, session_metadata
 from gitcp.store.session import markers, turn_work
 from gitcp.store.snapshot import blobs
 from gitcp.store.stream import checkpoint
 from gitcp.store.stream.live import Live
-from gitcp.store.v1 import committed_write
+from gitcp.store.v1 import committed_read, committed_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def together(
     not carry the id; metadata names it, the caller has written the note.  extra: further keys
     of the sessions' metadata; files: further ones below tasks/.
     """
-    parent, changes = commit_match.of_commit(objects, made)
+    parent, changes = commit_changes.of_commit(objects, made)
     live = Live(repo, objects, parent)
     credit = line_credit.Credit(repo, objects, made, changes, [state for state, _ in sessions])
     items: list[tuple[str, SessionData]] = []
@@ -77,9 +77,7 @@ def _others(
     items: list[tuple[str, SessionData]],
 ) -> list[tuple[str, SessionData]]:
     """The checkpoint's other sessions, where it is extended: their shares are others now."""
-    from gitcp.store.link import unhooked_commits
-
-    stored = unhooked_commits.known(repo, objects, checkpoint_id)
+    stored = committed_read.session_ids(repo, objects, checkpoint_id)
     others = set(filter(None, stored)) - {data["session_id"] for _, data in items}
     return [
         (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import notice
-from gitcp.core.message import trailers
+from gitcp.core.message import links
 from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.git import notes
@@ -22,14 +22,15 @@ _NOT = ("refs/heads/entire/*", "refs/remotes/*/entire/*", "refs/notes/*", "refs/
 def commits(repo: Repo, objects: Objects, ids: Iterable[str]) -> dict[str, list[str]]:
     """checkpoint id -> the commits that carry it, newest first, then those with a note.
 
-    One `git log --grep` over all branches and tags; only the last trailer block of a message
-    counts.  An id without commits has an empty list.
+    One `git log --grep` over all branches and tags.  A line anywhere in a message counts: who
+    asks knows that the checkpoint exists.  An id without commits has an empty list.
     """
     found: dict[str, list[str]] = {i: [] for i in ids}
     if not found:
         return found
     for oid, message in _grep(repo, found):
-        for checkpoint_id in trailers.read(message):
+        note = notes.text_on(objects, oid) or b""
+        for checkpoint_id in (*links.carried(message, note), *links.buried(message, note)):
             if checkpoint_id in found:
                 found[checkpoint_id].append(oid)
     for oid, checkpoint_id in _noted(objects, found):
@@ -62,7 +63,23 @@ def _grep(repo: Repo, ids: Iterable[str]) -> list[tuple[str, bytes]]:
 
 
 def of_commit(repo: Repo, objects: Objects, commit: str) -> list[str]:
-    """The checkpoint ids of one commit (full oid): its last trailer block, then its note."""
-    found = objects.read(commit)
-    message = found[2].partition(b"\n\n")[2] if found and found[1] == "commit" else b""
-    return list(dict.fromkeys([*trailers.read(message), *notes.read(repo, objects, commit)]))
+    """The checkpoint ids of one commit (full oid), for reading: those it is linked to, then
+    those of checkpoints that exist and have a line elsewhere in its message."""
+    from gitcp.store.v1 import committed_refs
+
+    message, note = _texts(objects, commit)
+    others = links.buried(message, note)
+    there = [one for one in others if committed_refs.find(repo, objects, one)]
+    return [*links.carried(message, note), *there]
+
+
+def linked(objects: Objects, commit: str) -> list[str]:
+    """The checkpoint ids that one commit (full oid) is linked to: its last trailer block, then
+    its note, without what the note takes away."""
+    return list(links.carried(*_texts(objects, commit)))
+
+
+def _texts(objects: Objects, commit: str) -> tuple[bytes, bytes]:
+    answer = objects.read(commit)
+    message = answer[2].partition(b"\n\n")[2] if answer and answer[1] == "commit" else b""
+    return message, notes.text_on(objects, commit) or b""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.commit import Commit
     from gitcp.store.git.objects import Objects
-    from gitcp.store.link.commit_match import Changes
+    from gitcp.store.link.commit_changes import Changes
     from gitcp.store.session.state import State
 
 LINES = "lines.json"
@@ -118,7 +118,7 @@ def settle(repo: Repo, objects: Objects, made: Commit) -> None:
     """The paths that stand in the worktree as a commit has them are settled, whoever wrote."""
     from gitcp.store.journal.journal import Journal
     from gitcp.store.journal.known import Known
-    from gitcp.store.link.commit_match import of_commit
+    from gitcp.store.link.commit_changes import of_commit
 
     if not os.path.exists(repo.own(journal.NAME)):
         return

@@ -65,7 +65,7 @@ def moved(repo: Repo, objects: Objects, state: State, now: str) -> None:
     old = state.get("base_commit") or ""
     if old == now:
         return
-    from gitcp.store.link import unhooked_commits
+    from gitcp.store.relink import unhooked_commits
 
     unhooked_commits.link_all(repo, objects, state, old, now)
     with exclusive(repo, f"stream-{repo.worktree_hash}"):

@@ -58,6 +58,7 @@ def begin_turn(
     turns[state["turn_id"]] = {"number": len(turns) + 1, "prompt": told[:_PROMPT]}
     if event.get("model"):
         turns[state["turn_id"]]["model"] = event["model"]
+    state.pop("resumed", None)
     touch(repo, state, event)
     turn_log.begin(repo, state, head, dirty, time_ns, at)
 
@@ -135,4 +136,6 @@ def end(repo: Repo, state: State, event: Event) -> None:
 def start(repo: Repo, state: State, event: Event) -> None:
     """SessionStart of a session that is known: resumed, or its transcript replaced."""
     phase.step(state, phases.SESSION_START)
+    if event.get("source") != "compact":
+        state["resumed"] = True  # until its next prompt
     touch(repo, state, event)

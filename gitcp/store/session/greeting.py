@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+
+from gitcp.errors import Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,29 +55,57 @@ def refusal(
     repo: Repo, objects: Objects, state: State, event: dict[str, Any], head: str
 ) -> str | None:
     """The warning of seed 000 when it is asked for and other sessions have uncommitted work
-    here; noted in the state, for it refuses one prompt for each set of them."""
-    if not wants_warning(repo):
+    here; noted in the state, for it refuses one prompt for each set of them.
+
+    Only of a session that is new here or resumed, and has no work here: never in its midst.
+    """
+    from gitcp.store.session import markers
+
+    works = any(stream["files"] for stream in state["streams"])
+    begun = state.get("turns") and not state.get("resumed")
+    if (markers.is_home(repo, state) and (begun or works)) or not wants_warning(repo):
         return None
-    found = others(repo, objects, state["session_id"], head)
-    told = {"sessions": sorted(m["session_id"] for m in found), "prompt": event.get("turn")}
+    conflicting = others(repo, objects, state["session_id"], head)
+    names = sorted(m["session_id"] for m in conflicting)
     before = state.get("multisession_warned") or {}
-    again = told["prompt"] and told["prompt"] == before.get("prompt")  # two settings name us
-    if not found or (told["sessions"] == before.get("sessions") and not again):
+    again = event.get("turn") and event["turn"] == before.get("prompt")  # two settings name us
+    if not names or (names == before.get("sessions") and not again):
         return None
-    state["multisession_warned"] = told
-    return warning(found)
+    state["multisession_warned"] = {"sessions": names, "prompt": event.get("turn")}
+    return warning(conflicting)
 
 
 def wants_warning(repo: Repo) -> bool:
-    """gitcp.enable-multisession-warning; the old, inverted setting where it is silent.
+    """gitcp.enable-multisession-warning; what is no boolean is warned of, and counts as false.
 
-    The old one is read from git config and from .entire/settings.json (seed 000 "Migration").
+    Where it is not set, the old, inverted setting of git config or .entire/settings.json is
+    migrated: written under the new name, into this repository's configuration, and taken out
+    of it (seed 000 "Migration"); a file of the person's stays as it is.
     """
-    if repo.config.all(f"gitcp.{_NEW}"):
-        return repo.config.flag(f"gitcp.{_NEW}")
-    if repo.config.all(f"gitcp.{_OLD}"):
-        return not repo.config.flag(f"gitcp.{_OLD}")
-    found: dict[str, Any] = {}
+    try:
+        if repo.config.all(f"gitcp.{_NEW}"):
+            return repo.config.flag(f"gitcp.{_NEW}")
+        old = None
+        if repo.config.all(f"gitcp.{_OLD}"):
+            old = repo.config.flag(f"gitcp.{_OLD}")
+        wanted = _in_settings(repo) if old is None else not old
+        if wanted is not None:
+            _migrate(repo, wanted)
+    except Error as e:
+        print(f"warning: {e}", file=sys.stderr)
+        return False
+    return bool(wanted)
+
+
+def _migrate(repo: Repo, wanted: bool) -> None:
+    place = ("config", "--local")
+    repo.git.run(*place, f"gitcp.{_NEW}", "true" if wanted else "false")
+    repo.git.run(*place, "--unset-all", f"gitcp.{_OLD}", ok=(0, 5))
+
+
+def _in_settings(repo: Repo) -> bool | None:
+    """What .entire/settings.json says by either name; None when it says nothing."""
+    settings: dict[str, Any] = {}
     for name in ("settings.json", "settings.local.json"):
         try:
             with open(os.path.join(repo.worktree, ".entire", name), "rb") as f:
@@ -83,10 +114,10 @@ def wants_warning(repo: Repo) -> bool:
             continue
         if isinstance(read, dict):
             options = read.get("strategy_options")
-            found |= {**(options if isinstance(options, dict) else {}), **read}
-    if isinstance(found.get(_NEW), bool):
-        return bool(found[_NEW])
-    return found.get(_OLD) is False
+            settings |= {**(options if isinstance(options, dict) else {}), **read}
+    if isinstance(settings.get(_NEW), bool):
+        return bool(settings[_NEW])
+    return not settings[_OLD] if isinstance(settings.get(_OLD), bool) else None
 
 
 def warning(sessions: list[Open]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import notice
-from gitcp.core.message import trailers
+from gitcp.core.message import links
 from gitcp.core.v1 import session_part, summary
 from gitcp.errors import Error, GitError
 from gitcp.record import text
@@ -68,9 +68,8 @@ def _commit(item: bytes) -> Record:
     found: Record = {"type": "commit", **dict(zip(_KEYS, map(text, fields), strict=True))}
     found["parents"] = found["parents"].split()
     found["time"] = int(found["time"] or 0)
-    linked = dict.fromkeys(trailers.read(message), "trailer")
-    for name in notes.parse(note):
-        linked.setdefault(name, "note")
+    linked = links.carried(message, note)
+    linked |= dict.fromkeys(links.buried(message, note), "text")  # if it is stored
     found["checkpoints"] = [{"checkpoint_id": i, "linked": how} for i, how in linked.items()]
     return found
 
@@ -88,6 +87,11 @@ class _Store:
         names = [c["checkpoint_id"] for commit in wanted for c in commit["checkpoints"]]
         found = self._load(list(dict.fromkeys(names)))
         for commit in wanted:
+            commit["checkpoints"] = [
+                told
+                for told in commit["checkpoints"]
+                if told["linked"] != "text" or told["checkpoint_id"] in found
+            ]
             for told in commit["checkpoints"]:
                 checkpoint = found.get(told["checkpoint_id"])
                 told.update(self._details(checkpoint) if checkpoint else {"missing": True})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.message import trailers
+from gitcp.core.message import links
 from gitcp.errors import Error, GitError
 from gitcp.record import raw, text
 from gitcp.store.git import notes
@@ -59,7 +59,9 @@ def _count(number: bytes) -> int:
 
 def _commit(evidence: Evidence, fields: list[bytes], files: dict[str, tuple[int, int]]) -> Commit:
     oid, day, message, note = fields
-    ids = list(dict.fromkeys([*trailers.read(message), *notes.parse(note)]))
-    parts = [part for name in ids for part in evidence.stored(name)]
+    ids = list(links.carried(message, note))
+    named = [*ids, *links.buried(message, note)]
+    parts = [part for name in named for part in evidence.stored(name)]
     evidence.forget()
-    return {"oid": text(oid), "day": text(day), "files": files, "linked": bool(ids), "parts": parts}
+    linked = bool(ids or parts)
+    return {"oid": text(oid), "day": text(day), "files": files, "linked": linked, "parts": parts}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from gitcp.core.git import ids
 from gitcp.errors import Error
+from gitcp.store.git import reflog
 from gitcp.store.git.tree import Lookup
 from gitcp.store.session import markers
 from gitcp.store.stream.shadow_refs import BRANCHES, branch, read
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 def follows(repo: Repo, objects: Objects, tip: Tip, base: str) -> bool:
     """Whether a stream that another base names is to move to base (003 "Migration").
 
-    Some of its files are changes there, and a session of it still believes in the old base:
-    one that has seen another let the stream stay behind.
+    Some of its files are here as they were recorded, and a session of it still believes in the
+    old base: one that has seen another let the stream stay behind.  A file that is merely changed
+    may be the person's, who came here to mend something else.
     """
     parsed = ids.parse_shadow(tip["ref"])
     old = parsed["base7"] if parsed else ""
@@ -32,7 +34,9 @@ def follows(repo: Repo, objects: Objects, tip: Tip, base: str) -> bool:
         return False
     from gitcp.store.session import turn_work  # seldom needed: a base that moved unseen
 
-    return bool(turn_work.dirty_among(repo, objects, markers.paths(repo, tip["stream"]), base))
+    paths = markers.paths(repo, tip["stream"])
+    now, recorded = turn_work.dirty_among(repo, objects, paths, base), Lookup(objects, tip["tree"])
+    return any(entry == recorded(path) for path, entry in now.items())
 
 
 class Live:
@@ -49,6 +53,7 @@ class Live:
         self._looks: dict[str, tuple[Lookup, Lookup]] = {}
         self._base, self._branch = base, branch(repo, base)
         self._here: dict[str, bool] = {}
+        self._stashes: list[Lookup] | None = None
 
     def tip(self, stream_id: str, ref: str) -> Tip | None:
         """The tip of a stream that is live here: under the base's branch or its own ref."""
@@ -84,3 +89,10 @@ class Live:
         before, now = self._looks[tip["oid"]]
         was, entry = before(path), now(path)
         return was != entry, entry
+
+    def stashed(self, path: str, entry: Entry) -> bool:
+        """Whether an entry of `git stash` holds just this at path."""
+        if self._stashes is None:
+            trees = (self._objects.read(f"{oid}^{{tree}}") for oid in reflog.stashes(self._repo))
+            self._stashes = [Lookup(self._objects, tree[0]) for tree in trees if tree]
+        return any(look(path) == entry for look in self._stashes)

@@ -62,6 +62,13 @@ def read(repo: Repo, objects: Objects, checkpoint_id: str) -> Checkpoint:
     return load(objects, checkpoint_id, *place)
 
 
+def session_ids(repo: Repo, objects: Objects, checkpoint_id: str) -> list[str]:
+    """The sessions a committed checkpoint has; [] when there is no such checkpoint."""
+    if committed_refs.find(repo, objects, checkpoint_id) is None:
+        return []
+    return [entry["session_id"] for entry in read(repo, objects, checkpoint_id)["sessions"]]
+
+
 def load(objects: Objects, checkpoint_id: str, ref: str, tree: str) -> Checkpoint:
     """The checkpoint whose directory is tree, as far as it is there."""
     parts = Parts(objects, checkpoint_id)

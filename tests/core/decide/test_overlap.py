@@ -47,6 +47,10 @@ def away(data: bytes | None, mode: str = FILE) -> Entry:
     return entry(data, live=False, mode=mode)
 
 
+def stashed(data: bytes) -> Entry:
+    return {**entry(data), "stashed": True}
+
+
 P = text("p", "q")  # what the parent has
 AGENT = text("p", "q", "a", "b", "c")  # what was recorded on top of it
 
@@ -54,7 +58,11 @@ CASES: list[tuple[str, Entry, Staged, bool]] = [
     # a live path that the parent has: any change of it
     ("as recorded", entry(AGENT), change(P, AGENT), True),
     ("edited beyond recognition", entry(AGENT), change(P, text("z")), True),
-    ("its mode only", entry(AGENT), change(P, P, (FILE, EXEC)), True),
+    ("the mode only, which the session left", entry(AGENT), change(P, P, (FILE, EXEC)), False),
+    ("the mode only, as recorded", entry(P, mode=EXEC), change(P, P, (FILE, EXEC)), True),
+    ("stashed, by other lines", stashed(AGENT), change(P, text("p", "q", "z")), False),
+    ("stashed, a line of it", stashed(AGENT), change(P, text("p", "q", "z", "a")), True),
+    ("stashed, a removal of it", stashed(text("q")), change(P, text("q", "z")), True),
     ("turned into a symlink", entry(AGENT), change(P, b"target", (FILE, LINK)), True),
     ("a submodule moved", entry(b"m1", mode=MODULE), change(b"m0", b"m2", (MODULE,) * 2), True),
     ("binary", entry(b"\0a"), change(b"\0p", b"\0z"), True),
@@ -193,7 +201,10 @@ MOVES: list[tuple[str, Entry, dict[str, Staged], list[str]]] = [
     ("git mv", entry(AGENT), {"f": change(P, None), "g": change(None, AGENT)}, ["g"]),
     ("mv of a new file", entry(AGENT), {"g": change(None, AGENT)}, ["g"]),
     ("binary", entry(b"\0a"), {"g": change(None, b"\0a")}, ["g"]),
-    ("edited since", entry(AGENT), {"g": change(None, AGENT + text("x"))}, []),
+    ("with a line more", entry(AGENT), {"f": change(P, None), "g": change(None, AGENT + b"x")},
+     ["g"]),
+    ("a copy with a line more", entry(AGENT), {"g": change(None, AGENT + text("x"))}, []),
+    ("with few of its lines", entry(AGENT), {"g": change(None, text("a", "b", *"stuvwxyz"))}, []),
     ("onto a file of the parent", entry(AGENT), {"g": change(P, AGENT)}, []),
     ("the parent's content", entry(P), {"f": change(P, None), "g": change(None, P)}, []),
     ("empty files are all alike", entry(b""), {"g": change(None, b"")}, []),

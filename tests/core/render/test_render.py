@@ -165,7 +165,7 @@ def test_a_log_shows_the_first_of_several_prompts() -> None:
         "fffffff 2026-11-21 A  m",
         "    000000000000  Codex  2 files",
         "        one (+2 more)",
-        "    111111111111  is not in this repository; 'gitcp fetch' may bring it",
+        "    111111111111  is not stored here; 'gitcp relink' or 'gitcp fetch' may bring it",
     ]
 
 

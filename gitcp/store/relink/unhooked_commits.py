@@ -6,29 +6,37 @@ decides; the link is a note on the commit (behaviour.md §5.8).
 
 from __future__ import annotations
 
-import os
-
 from gitcp import trace
-from gitcp.core.decide import line_evidence
-from gitcp.core.message import trailers
-from gitcp.record import raw
-from gitcp.store.git import notes
+from gitcp.store.git import notes, reflog
 from gitcp.store.git.commit import read_commit
-from gitcp.store.link import commit_match, commit_verdict, condense, line_credit
+from gitcp.store.link import (
+    commit_changes,
+    commit_match,
+    commit_verdict,
+    condense,
+    find_commits,
+    line_credit,
+)
+from gitcp.store.relink import judged
 from gitcp.store.session import markers, phase
 from gitcp.store.stream import place
-from gitcp.store.v1 import committed_read, committed_refs
+from gitcp.store.v1 import committed_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.core.decide.overlap import Staged
     from gitcp.repo import Repo
     from gitcp.store.git.commit import Commit
     from gitcp.store.git.objects import Objects
+    from gitcp.store.link.commit_match import Linked
     from gitcp.store.session.state import State
 
+# Reasons in a reflog by which HEAD comes to commits that others made, or that were there.
+_ELSEWHERE = (
+    b"pull", b"reset:", b"checkout:", b"switch:", b"clone:", b"fetch", b"rebase", b"am:",
+    b"cherry-pick", b"branch", b"Branch", b"initial pull", b"update by push", b"stash", b"bisect",
+)  # fmt: skip
 _MOST = 100  # commits looked at: what HEAD moved over beyond that was not typed by hand
 
 
@@ -39,8 +47,8 @@ def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> 
     """
     if not markers.unsettled(state):
         return
-    here = made_here(repo)
-    for oid in reversed(_between(repo, old, new)):
+    here = made_here(repo).difference(judged.read(repo))
+    for oid in reversed(between(repo, old, new)) if here else ():
         commit = read_commit(objects, oid)
         if commit and oid in here:
             one(repo, objects, state, commit)
@@ -52,9 +60,9 @@ def one(
     """Link what a session has in one commit.  olds: the commits it was rewritten from; then only
     what they did not have counts, and that by evidence: to replay a change is nobody's work."""
     session_id = state["session_id"]
-    parent, changes = commit_match.of_commit(objects, commit)
-    ids = trailers.read(raw(commit["message"])) or notes.read(repo, objects, commit["oid"])
-    mine = [name for name in ids if session_id in known(repo, objects, name)]
+    parent, changes = commit_changes.of_commit(objects, commit)
+    ids = find_commits.linked(objects, commit["oid"])
+    mine = [name for name in ids if session_id in committed_read.session_ids(repo, objects, name)]
     if mine and not olds:
         # Condensed, and killed before the state was saved.
         condense.settle(repo, objects, state, commit, changes, parent)
@@ -63,18 +71,12 @@ def one(
         return
     if commit_verdict.pending(repo, ids, parent):
         return  # its own post-commit is about to come
-    had = [
-        commit_match.of_commit(objects, old)[1]
-        for oid in olds
-        if (old := read_commit(objects, oid))
-    ]
-    fresh = {
-        path: change
-        for path, change in changes.items()
-        if not any(path in old and _same(objects, old[path], change) for old in had)
-    }
+    had = [old for oid in olds if (old := read_commit(objects, oid))]
+    fresh = commit_changes.beyond(objects, changes, had)
     own = [markers.marker(state)]
     found = commit_match.sessions(repo, objects, fresh, parent, own, agent=False, replay=bool(olds))
+    if session_id not in found:
+        found = _decided(repo, parent, ids, session_id)
     if session_id not in found:
         return
     trace.note("match", f"'{commit['oid']}' was made without our hooks: {found}")
@@ -88,23 +90,15 @@ def one(
     condense.together(repo, objects, commit, checkpoint_id, pair, noted=not ids)
 
 
-def _same(objects: Objects, one: Staged, other: Staged) -> bool:
-    """Whether two changes of a path are the same, be it on other ground."""
-    if one[2:] == other[2:]:
-        return True
-    told = [[commit_match.content(objects, oid) for oid in (c[1], c[3])] for c in (one, other)]
-    return line_evidence.added(*told[0]) == line_evidence.added(*told[1])
+def _decided(repo: Repo, parent: str, ids: Sequence[str], session_id: str) -> dict[str, Linked]:
+    """What was decided before the commit, where that was killed before it could be obeyed."""
+    verdict = commit_verdict.load(repo)
+    if not verdict or verdict["parent"] != parent or verdict["id"] not in ids:
+        return {}
+    return {one: linked for one, linked in verdict["sessions"].items() if one == session_id}
 
 
-def known(repo: Repo, objects: Objects, checkpoint_id: str) -> list[str]:
-    """The sessions a committed checkpoint has; [] when there is no such checkpoint."""
-    if committed_refs.find(repo, objects, checkpoint_id) is None:
-        return []
-    found = committed_read.read(repo, objects, checkpoint_id)
-    return [entry["session_id"] for entry in found["sessions"]]
-
-
-def _between(repo: Repo, old: str, new: str) -> list[str]:
+def between(repo: Repo, old: str, new: str) -> list[str]:
     """The commits on new's first-parent line that old has not, newest first; [] when old is
     no ancestor of that line: a rewrite, a reset, another branch."""
     args = ("rev-list", "--first-parent", f"--max-count={_MOST}", new)
@@ -117,17 +111,12 @@ def _between(repo: Repo, old: str, new: str) -> list[str]:
 
 
 def made_here(repo: Repo) -> set[str]:
-    """What HEAD's reflog calls a commit of this worktree: not pulled, merged in or reset to."""
-    try:
-        with open(os.path.join(repo.git_dir, "logs", "HEAD"), "rb") as f:
-            f.seek(max(0, os.fstat(f.fileno()).st_size - (1 << 16)))
-            lines = f.read().splitlines()
-    except OSError:
-        return set()
-    found = set()
-    for line in lines:
-        head, _, reason = line.partition(b"\t")
-        made = reason.startswith((b"commit", b"merge ", b"revert", b"export from jj"))
-        if made and not reason.endswith(b": Fast-forward"):
-            found.add(head.split(b" ")[1].decode("ascii", "replace"))
-    return found
+    """The commits that HEAD's reflog calls made in this worktree, whatever made them: not
+    pulled, merged in, reset to or switched to."""
+    return {new for _, new, reason in reflog.head(repo) if not _comes_from_elsewhere(reason)}
+
+
+def _comes_from_elsewhere(reason: bytes) -> bool:
+    if reason.startswith(b"merge "):
+        return reason.endswith(b": Fast-forward")
+    return reason.startswith(_ELSEWHERE)

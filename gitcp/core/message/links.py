@@ -1,0 +1,77 @@
+"""The checkpoints a commit is linked to, from its message and its note.
+
+A trailer links, a line of the note does, and a line `Entire-Checkpoint-Removed: <id> <reason>`
+of the note takes the link away again, until a later line of the note gives it back.  For reading
+only, a line in the middle of a message, as a forge leaves it when it squashes, counts where such
+a checkpoint exists (behaviour.md §5.8).
+"""
+
+from __future__ import annotations
+
+from gitcp.core.git.ids import is_checkpoint_id
+from gitcp.core.message import trailers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+KEY = trailers.KEY
+REMOVED = f"{KEY}-Removed"
+
+
+def carried(message: bytes, note: bytes = b"") -> dict[str, str]:
+    """id -> 'trailer' or 'note', in their order, without those that the note takes away."""
+    links = dict.fromkeys(trailers.read(message), "trailer")
+    for key, checkpoint_id in _lines(note):
+        if key == KEY:
+            links.setdefault(checkpoint_id, "note")
+        else:
+            links.pop(checkpoint_id, None)
+    return links
+
+
+def removed(note: bytes) -> dict[str, str]:
+    """id -> reason, of what a note takes away."""
+    gone: dict[str, str] = {}
+    for line in note.decode(errors="replace").splitlines():
+        key, _, value = line.partition(":")
+        checkpoint_id, _, reason = value.strip().partition(" ")
+        if key == REMOVED and is_checkpoint_id(checkpoint_id):
+            gone[checkpoint_id] = reason
+        elif key == KEY:
+            gone.pop(checkpoint_id, None)
+    return gone
+
+
+def buried(message: bytes, note: bytes = b"") -> list[str]:
+    """Further ids in the message, on lines of their own or glued to text: for who then asks
+    whether they exist."""
+    known, gone = carried(message, note), removed(note)
+    return [one for one in trailers.anywhere(message) if one not in known and one not in gone]
+
+
+def added(note: bytes, checkpoint_id: str) -> bytes:
+    """A note with a line that links."""
+    return note if checkpoint_id in carried(b"", note) else _with(note, f"{KEY}: {checkpoint_id}")
+
+
+def taken_away(note: bytes, checkpoint_id: str, reason: str) -> bytes:
+    """A note with a line that takes a link away, from the message or from the note itself."""
+    words = " ".join(reason.split())
+    return _with(note, f"{REMOVED}: {checkpoint_id} {words}".rstrip())
+
+
+def _with(note: bytes, line: str) -> bytes:
+    if not note.strip():
+        return line.encode() + b"\n"
+    gap = b"\n" if KEY.encode() in note else b"\n\n"
+    return note.rstrip(b"\n") + gap + line.encode("utf-8", "surrogateescape") + b"\n"
+
+
+def _lines(note: bytes) -> Iterator[tuple[str, str]]:
+    for line in note.decode(errors="replace").splitlines():
+        key, _, value = line.partition(":")
+        checkpoint_id = value.strip().partition(" ")[0]
+        whole = key == REMOVED or checkpoint_id == value.strip()
+        if key in (KEY, REMOVED) and whole and is_checkpoint_id(checkpoint_id):
+            yield key, checkpoint_id

@@ -1,0 +1,48 @@
+"""What the arguments of the `git commit` above us say that its hooks are not told."""
+
+from __future__ import annotations
+
+from gitcp.store.session import process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.repo import Repo
+
+_VALUED = "mFcCtS"  # one-letter options that take the rest of their word, or the next one
+
+
+def amends(args: Sequence[str]) -> bool:
+    """Whether this commit replaces HEAD, given the arguments of prepare-commit-msg.
+
+    `--amend -m` looks like any message to the hook: the arguments of git itself tell.
+    """
+    words = process.git_arguments()
+    if words is not None:
+        return any(len(word) > 3 and "--amend".startswith(word) for word in words)
+    return list(args[1:]) == ["commit", "HEAD"]
+
+
+def checks_message() -> bool:
+    """Whether git will run commit-msg: not with -n.  Yes where the arguments cannot be seen."""
+    for word in process.git_arguments() or ():
+        if len(word) > 6 and "--no-verify".startswith(word):
+            return False
+        if word[:1] == "-" and word[1:2] not in ("", "-"):
+            letters = word[1:]
+            ends = [at for at, letter in enumerate(letters) if letter in _VALUED]
+            if "n" in letters[: min(ends, default=len(letters))]:
+                return False
+    return True
+
+
+def cleanup(repo: Repo) -> str:
+    """What git will do to the message: an argument of this commit, else the configuration."""
+    words = process.git_arguments() or []
+    for at, word in enumerate(words):
+        if word == "--cleanup":
+            return "".join(words[at + 1 : at + 2])
+        if word.startswith("--cleanup="):
+            return word.partition("=")[2]
+    return repo.config.get("commit.cleanup", "default")

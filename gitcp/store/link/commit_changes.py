@@ -1,0 +1,82 @@
+"""What a commit changes: of one that is being made, by its index; of one that is made, by trees."""
+
+from __future__ import annotations
+
+from gitcp.core.decide import line_evidence, overlap
+from gitcp.record import text
+from gitcp.store.git.tree import diff_trees
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gitcp.core.decide.overlap import Staged
+    from gitcp.git import Git
+    from gitcp.store.git.commit import Commit
+    from gitcp.store.git.objects import Objects
+
+    Changes = dict[str, Staged]
+
+
+def staged(git: Git, parent: str) -> Changes:
+    """What the index of this commit changes against the tree-ish parent."""
+    args = "diff-index --cached --raw -z --no-renames --no-abbrev --ignore-submodules=none"
+    out = git.lines(*args.split(), parent)
+    changes: Changes = {}
+    for head, path in zip(out[::2], out[1::2], strict=True):
+        old_mode, mode, old, new, _ = head.decode().lstrip(":").split(" ")
+        changes[text(path)] = (old_mode, _oid(old), mode, _oid(new))
+    return changes
+
+
+def committed(objects: Objects, old: str | None, new: str) -> Changes:
+    """The same for a commit that is made: tree new against tree old (None: no parent)."""
+    none = (overlap.ABSENT, None)
+    return {
+        path: (*(was or none), *(now or none))
+        for path, was, now in diff_trees(objects, old, new)
+        if not path.startswith(".entire/")
+    }
+
+
+def of_commit(objects: Objects, commit: Commit) -> tuple[str, Changes]:
+    """(the first parent of a commit that is made, zeros without one; what the commit changes).
+
+    A merge changes what it has from neither side.
+    """
+    parents = commit["parents"] or ["0" * len(commit["oid"])]
+    trees = [found[0] if (found := objects.read(f"{p}^{{tree}}")) else None for p in parents]
+    first, *others = [committed(objects, tree, commit["tree"]) for tree in trees]
+    return parents[0], {p: c for p, c in first.items() if all(p in other for other in others)}
+
+
+def beyond(objects: Objects, changes: Changes, others: Iterable[Commit]) -> Changes:
+    """Those of changes that none of the other commits makes, be it on other ground."""
+    had = [of_commit(objects, other)[1] for other in others]
+    return {
+        path: change
+        for path, change in changes.items()
+        if not any(path in old and _same(objects, old[path], change) for old in had)
+    }
+
+
+def _same(objects: Objects, one: Staged, other: Staged) -> bool:
+    if one[2:] == other[2:]:
+        return True
+    first, second = ([content(objects, oid) for oid in (c[1], c[3])] for c in (one, other))
+    return line_evidence.added(*first) == line_evidence.added(*second)
+
+
+def _oid(name: str) -> str | None:
+    return name if name.strip("0") else None
+
+
+def content(objects: Objects, oid: str | None) -> bytes | None:
+    """The bytes of a blob; None when there is none, as of a submodule."""
+    found = objects.read(oid) if oid else None
+    return found[2] if found and found[1] == "blob" else None
+
+
+def blobs_of(objects: Objects) -> overlap.Blob:
+    """content() as match() asks for it."""
+    return lambda oid: content(objects, oid)

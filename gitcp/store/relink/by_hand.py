@@ -1,0 +1,111 @@
+"""Links that a person makes or takes away: lines in the note on a commit, which itself stays.
+
+Each is a step of the undo log, with the note as it was before.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.git import ids
+from gitcp.core.message import links
+from gitcp.errors import Error
+from gitcp.store.git import notes
+from gitcp.store.link import commit_changes, condense, find_commits
+from gitcp.store.relink import dismissed
+from gitcp.store.session import session_read
+from gitcp.store.session import state as states
+from gitcp.store.stream import place
+from gitcp.store.undo import undo_log
+from gitcp.store.v1 import committed_list, committed_refs, redaction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gitcp.context import Context
+    from gitcp.repo import Repo
+    from gitcp.store.git.commit import Commit
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.link.commit_match import Linked
+
+
+def link(ctx: Context, commit: Commit, name: str) -> str:
+    """Link a commit to a checkpoint, or to a session, by an id or its beginning; the id of the
+    checkpoint.
+
+    A session whose open files the commit changes is condensed into a checkpoint of its own;
+    another one's newest checkpoint is taken.  Raises Error for a name of neither, or of several.
+    """
+    checkpoint_id = _checkpoint(ctx.repo, name) or _of_session(ctx, commit, name)
+    _note(ctx.repo, ctx.objects, commit, "link", checkpoint_id, links.added, checkpoint_id)
+    dismissed.remove(ctx.repo, checkpoint_id)
+    return checkpoint_id
+
+
+def unlink(ctx: Context, commit: Commit, name: str, reason: str) -> list[str]:
+    """Take the link to a checkpoint (an id or its beginning), or all links, off a commit; the
+    ids.  Raises Error where there is none."""
+    there = find_commits.of_commit(ctx.repo, ctx.objects, commit["oid"])
+    gone = [one for one in there if one.startswith(name)]
+    if not gone:
+        what = f"checkpoint '{name}'" if name else "any checkpoint"
+        raise Error(f"'{commit['oid'][:12]}' is not linked to {what}")
+    reason = redaction.text(ctx.repo, reason)
+    for one in gone:
+        _note(ctx.repo, ctx.objects, commit, "unlink", one, links.taken_away, one, reason)
+    dismissed.add(ctx.repo, gone)
+    return gone
+
+
+def _note(
+    repo: Repo,
+    objects: Objects,
+    commit: Commit,
+    kind: str,
+    checkpoint_id: str,
+    edit: Callable[..., bytes],
+    *args: str,
+) -> None:
+    before = notes.text_on(objects, commit["oid"])
+    notes.change(repo, objects, commit["oid"], lambda note: edit(note or b"", *args))
+    after = notes.text_on(objects, commit["oid"])
+    if before != after:
+        old, new = (
+            None if text is None else objects.write("blob", text) for text in (before, after)
+        )
+        effect = {"note": commit["oid"], "old": old, "new": new}
+        undo_log.record(repo, objects, kind, f"{commit['oid'][:12]} {checkpoint_id}", [effect])
+
+
+def _checkpoint(repo: Repo, name: str) -> str:
+    """The checkpoint whose id begins so, '' when none does."""
+    if len(name) > 12 or name.strip("0123456789abcdef"):
+        return ""
+    every = [told["checkpoint_id"] for told in committed_list.listing(repo)]
+    matching = sorted({one for one in every if one.startswith(name) and ids.is_checkpoint_id(one)})
+    if len(matching) > 1:
+        raise Error(f"ambiguous checkpoint id '{name}': {' '.join(matching[:10])}")
+    return matching[0] if matching else ""
+
+
+def _of_session(ctx: Context, commit: Commit, name: str) -> str:
+    stored = {
+        entry["session_id"]: told["checkpoint_id"]
+        for told in committed_list.listing(ctx.repo)
+        for entry in told["sessions"]
+    }
+    session_id = session_read.pick(name, [*states.names(ctx.repo), *stored])
+    state = ctx.state(session_id)
+    _, changes = commit_changes.of_commit(ctx.objects, commit)
+    files = {path for stream in (state or {}).get("streams", ()) for path in stream["files"]}
+    if state and files & changes.keys():
+        checkpoint_id = place.fresh_id()
+        linked: Linked = {"how": "content", "paths": sorted(files & changes.keys()), "reasons": {}}
+        condense.together(
+            ctx.repo, ctx.objects, commit, checkpoint_id, [(state, linked)], noted=True
+        )
+        ctx.keep(state)
+        return checkpoint_id
+    last = (state or {}).get("last_checkpoint_id") or stored.get(session_id, "")
+    if not last or committed_refs.find(ctx.repo, ctx.objects, last) is None:
+        raise Error(f"session '{session_id}' has no checkpoint, and no open file of the commit's")
+    return str(last)

@@ -1,0 +1,48 @@
+"""Commits that our own hooks have judged, to tell those that no hook of ours has seen.
+
+<git-dir>/gitcp/judged, a line for each commit: `<oid>`, written when everything that follows
+from it is done.  A commit that is not there was made without our hooks, or they were killed;
+<git-dir>/gitcp/looked is HEAD when that was last looked into, so that it costs nothing.
+"""
+
+from __future__ import annotations
+
+from gitcp.store.session import state as states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+
+_MOST = 200  # commits remembered
+
+
+def read(repo: Repo) -> list[str]:
+    """The oids of the commits judged in this worktree, oldest first."""
+    try:
+        with open(repo.own("judged"), encoding="ascii", errors="replace") as f:
+            return f.read().split()
+    except OSError:
+        return []
+
+
+def add(repo: Repo, commit: str, parent: str) -> None:
+    """Everything that follows from this commit is done."""
+    known = [oid for oid in read(repo) if oid != commit]
+    lines = "".join(f"{oid}\n" for oid in [*known, commit][-_MOST:])
+    states.write_file(repo, repo.own("judged"), lines.encode())
+    if looked(repo) == parent:
+        look(repo, commit)
+
+
+def looked(repo: Repo) -> str:
+    """Where HEAD was when no commit here was left to be judged, '' when that is not known."""
+    try:
+        with open(repo.own("looked"), encoding="ascii", errors="replace") as f:
+            return f.read().strip()
+    except OSError:
+        return ""
+
+
+def look(repo: Repo, head: str) -> None:
+    """No commit up to head is left to be judged, for any session that is not at work."""
+    states.write_file(repo, repo.own("looked"), f"{head}\n".encode())

@@ -1,0 +1,100 @@
+"""Checkpoints whose commit is lost, paired with commits that lost their id.
+
+Nothing here touches a commit: a link that is found again is a note on it (behaviour.md §5.7).
+"""
+
+from __future__ import annotations
+
+from gitcp.core.decide import relink_rules as core
+from gitcp.errors import Error, GitError
+from gitcp.record import text
+from gitcp.store.link import find_commits
+from gitcp.store.relink import dismissed
+from gitcp.store.v1 import committed_list
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.core.decide.relink_rules import Found
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+MOST = 2000  # commits looked at
+
+
+def lost(repo: Repo, objects: Objects, among: str = "") -> list[Found]:
+    """The commits on branches to which checkpoints without a commit belong, by patch-id where
+    the original commit is still known, else by the blobs they contain, all in one commit or
+    each in one; none in doubt.  among: a revision range to look in, default all branches."""
+    files = {
+        told["checkpoint_id"]: core.blobs(told["sessions"]) for told in committed_list.listing(repo)
+    }
+    carried = find_commits.commits(repo, objects, files)
+    no = dismissed.read(repo)
+    files = {one: blobs for one, blobs in files.items() if one not in no}
+    wanted = {one: told for one, told in files.items() if not _on_a_branch(repo, carried[one])}
+    if not wanted:
+        return []
+    free = _candidates(repo, {oid for oids in carried.values() for oid in oids}, among)
+    gone = {one: oids for one, oids in _reflog(repo).items() if one in wanted}
+    originals = patch_ids(repo, [oid for oids in gone.values() for oid in oids])
+    known = {one: {originals[o] for o in oids if o in originals} for one, oids in gone.items()}
+    patches = patch_ids(repo, list(free)) if known else {}
+    return core.pair(wanted, known, free, patches)
+
+
+def _on_a_branch(repo: Repo, commits: Sequence[str]) -> bool:
+    # find.commits() sees tags and notes too; a noted commit may be one that was rewritten.
+    for oid in commits:
+        args = ("for-each-ref", "--count=1", f"--contains={oid}", "refs/heads", "refs/remotes")
+        if repo.git.lines(*args, sep=b"\n"):
+            return True
+    return False
+
+
+def _candidates(repo: Repo, carrying: set[str], among: str) -> dict[str, set[tuple[str, str]]]:
+    """Commits on branches that carry no id -> the (path, blob) pairs they bring."""
+    args = "log --no-merges --raw -z --no-abbrev --no-renames --no-notes --format=%H%n%B%x00"
+    where = ("--end-of-options", among, "--") if among else ("--exclude=entire/*", "--branches")
+    try:
+        _, out = repo.git.run(*args.split(), f"--max-count={MOST}", *where)
+    except GitError as e:
+        raise Error(e.said.removeprefix("fatal: ").partition("\n")[0]) from None
+    found: dict[str, set[tuple[str, str]]] = {}
+    oid, item = "", iter(out.split(b"\0"))
+    for part in item:
+        line = part.lstrip(b"\n")
+        if line.startswith(b":"):
+            new = line.split(b" ")[3].decode()
+            found[oid].add((text(next(item, b"")), new))
+        elif len(head := line.partition(b"\n")[0]) in (40, 64):
+            oid = head.decode()
+            found[oid] = set()
+    return {oid: told for oid, told in found.items() if oid not in carrying}
+
+
+def _reflog(repo: Repo) -> dict[str, list[str]]:
+    """checkpoint id -> commits only reflogs know that carry it."""
+    from gitcp.core.message import trailers
+
+    form = ("--no-notes", "-z", "--format=%H%n%B", f"--max-count={MOST}")
+    found: dict[str, list[str]] = {}
+    for entry in repo.git.lines("log", "--reflog", "-E", "--grep=^Entire-Checkpoint:", *form):
+        oid, _, message = entry.partition(b"\n")
+        for one in trailers.read(message):
+            found.setdefault(one, []).append(oid.decode())
+    return found
+
+
+def patch_ids(repo: Repo, commits: Sequence[str]) -> dict[str, str]:
+    """commit -> its stable patch-id; merges and empty commits have none."""
+    if not commits:
+        return {}
+    names = "\n".join(commits).encode() + b"\n"
+    _, patch = repo.git.run("diff-tree", "--stdin", "-p", "--root", "--no-ext-diff", stdin=names)
+    if not patch:
+        return {}
+    _, out = repo.git.run("patch-id", "--stable", stdin=patch)
+    pairs = [line.split() for line in out.decode().splitlines()]
+    return {commit: patch_id for patch_id, commit in pairs}

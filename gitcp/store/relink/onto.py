@@ -1,0 +1,79 @@
+"""A squash or rebase merge that a forge has made gets the ids of the branch it came from.
+
+By patch-id where a commit was taken as it was, by the blobs where it was moved, and what is left
+by evidence on the merge itself: that is what a squash is (behaviour.md §5.8).
+"""
+
+from __future__ import annotations
+
+from gitcp.errors import Error
+from gitcp.store.git.commit import need_commit
+from gitcp.store.link import commit_changes, find_commits
+from gitcp.store.relink import lost_links, taken_back
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.decide.relink_rules import Blobs, Found
+    from gitcp.repo import Repo
+    from gitcp.store.git.commit import Commit
+    from gitcp.store.git.objects import Objects
+
+
+def links(repo: Repo, objects: Objects, target: str, head: str) -> list[Found]:
+    """The links that the commit target, and those before it that head has not, are to have of
+    the commits of head; oldest first, none that is there already.
+
+    Raises Error for what is no commit, and where the two have no history in common.
+    """
+    merged, tip = need_commit(objects, target), need_commit(objects, head)
+    status, out = repo.git.run("merge-base", merged["oid"], tip["oid"], ok=(0, 1))
+    if status:
+        raise Error(f"'{target}' and '{head}' have no commit in common")
+    base = out.decode().split()[0]
+    olds, news = _between(repo, base, tip["oid"]), _between(repo, base, merged["oid"])
+    if not olds:  # head was merged as it is: nothing is lost
+        return []
+    patches = lost_links.patch_ids(repo, [*olds, *news])
+    brings = {oid: _blobs(objects, need_commit(objects, oid)) for oid in news}
+    done: list[Found] = []
+    for old in olds:
+        commit = need_commit(objects, old)
+        for one in find_commits.linked(objects, old):
+            new, how = _place(repo, objects, commit, one, merged, patches, brings)
+            if new and one not in find_commits.linked(objects, new):
+                done.append({"commit": new, "checkpoint_id": one, "how": how})
+    return [link for at, link in enumerate(done) if link not in done[:at]]
+
+
+def _place(
+    repo: Repo,
+    objects: Objects,
+    commit: Commit,
+    checkpoint_id: str,
+    merged: Commit,
+    patches: dict[str, str],
+    brings: dict[str, Blobs],
+) -> tuple[str, str]:
+    patch = patches.get(commit["oid"])
+    same = [new for new in brings if patch and patches.get(new) == patch]
+    if len(same) == 1:
+        return same[0], "patch-id"
+    record = taken_back.entries(repo, objects, checkpoint_id, commit)
+    blobs = {(entry["path"], entry["oid"]) for entry in record if entry["oid"]}
+    having = [new for new, told in brings.items() if blobs and blobs <= told]
+    if len(having) == 1:
+        return having[0], "blobs"
+    changes = commit_changes.of_commit(objects, merged)[1]
+    if taken_back.holds(objects, record, changes):
+        return merged["oid"], "evidence"
+    return "", ""
+
+
+def _between(repo: Repo, base: str, tip: str) -> list[str]:
+    args = ("rev-list", "--reverse", "--no-merges", f"--max-count={lost_links.MOST}", tip)
+    return [oid.decode() for oid in repo.git.lines(*args, f"^{base}", sep=b"\n")]
+
+
+def _blobs(objects: Objects, commit: Commit) -> Blobs:
+    changes = commit_changes.of_commit(objects, commit)[1]
+    return {(path, oid) for path, (*_, oid) in changes.items() if oid}

@@ -1,0 +1,78 @@
+"""Commits that passed our hooks by, settled for every session here that is not at work.
+
+Made by a GUI, by plumbing, by a git without hooks, or while ours were killed: any session's
+start or prompt finds them, be their own session long over (behaviour.md §5.8).
+"""
+
+from __future__ import annotations
+
+from gitcp import trace
+from gitcp.errors import Error
+from gitcp.store.git import notes, reflog
+from gitcp.store.git.commit import read_commit
+from gitcp.store.link import commit_verdict, find_commits
+from gitcp.store.relink import dismissed, judged
+from gitcp.store.session import catch_up, markers, process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.context import Context
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session.markers import Open
+
+
+def any_commit(repo: Repo, head: str) -> bool:
+    """Whether HEAD is where nobody has looked yet."""
+    return bool(head.strip("0")) and judged.looked(repo) != head
+
+
+def settle(ctx: Context, but: str = "") -> None:
+    """Link what the sessions here that are not at work have in such commits, and give amended
+    commits the ids they lost.  but: a session that has settled by itself."""
+    repo, head = ctx.repo, ctx.head
+    mend(repo, ctx.objects)
+    waiting = False
+    for marker in markers.here(repo):
+        if marker["session_id"] == but or marker["base_commit"] == head:
+            continue
+        if _at_work(marker):
+            waiting = True  # its own next event does it
+            continue
+        _one(ctx, marker["session_id"], head)
+    if not waiting:
+        judged.look(repo, head)
+
+
+def _one(ctx: Context, session_id: str, head: str) -> None:
+    state = ctx.state(session_id)
+    try:
+        if state and state.get("base_commit") != head:
+            catch_up.moved(ctx.repo, ctx.objects, state, head)
+            ctx.keep(state)
+    except Error as e:
+        trace.note("settle", f"'{session_id}': {e}")
+
+
+def _at_work(marker: Open) -> bool:
+    return bool(marker["phase"] == "active" and process.alive(marker["agent_process"]))
+
+
+def mend(repo: Repo, objects: Objects, dry_run: bool = False) -> list[tuple[str, str]]:
+    """Note the ids on amended commits that lost them to a kill; (commit, id) of each.
+
+    A line that the person took out stays out.
+    """
+    done = []
+    no = dismissed.read(repo)
+    for old, new, reason in reflog.head(repo):
+        after = read_commit(objects, new) if reason.startswith(b"commit (amend)") else None
+        if after is None or find_commits.linked(objects, new):
+            continue
+        refused = no | commit_verdict.refused(repo, old, after)
+        for one in find_commits.linked(objects, old):
+            if one not in refused:
+                done.append((new, one))
+    for commit, one in () if dry_run else done:
+        notes.add(repo, objects, commit, one)
+    return done

@@ -1,0 +1,142 @@
+"""What git says was rewritten: the ids of the old commits follow to what they became.
+
+Nothing here touches a commit: a link that the new message lacks is a note (behaviour.md §5.7).
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.store.git import notes
+from gitcp.store.git.commit import need_commit, read_commit
+from gitcp.store.git.tree import Lookup
+from gitcp.store.link import commit_changes, commit_hooks, commit_verdict, find_commits
+from gitcp.store.relink import dismissed, taken_back, unhooked_commits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from gitcp.core.decide.relink_rules import Found
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session.state import State
+
+MOST = 2000  # commits looked at
+
+
+def follow(
+    repo: Repo, objects: Objects, command: str, lines: Sequence[str]
+) -> tuple[list[Found], dict[str, list[str]]]:
+    """post-rewrite: the ids of what was rewritten follow to what it became.
+
+    lines: `<old> <new> …` as git gives them; several olds of one new were squashed.  Returns
+    the links that were noted, and the commits in which work() is to look for the sessions'
+    work: new -> olds, oldest first.
+    """
+    if command == "amend" and commit_hooks.rewriting(repo):
+        return [], {}  # a step of a rebase, whose own post-rewrite comes at its end
+    olds: dict[str, list[str]] = {}
+    for old, new in (line.split(" ")[:2] for line in lines if " " in line):
+        olds.setdefault(new, []).append(old)
+    finals, fresh = _replayed(repo) if command == "rebase" else ([], [])
+    kept = {one for new in {*olds, *finals} for one in find_commits.linked(objects, new)}
+    done: list[Found] = []
+    for new, sources in olds.items():
+        came, no = sources, set()
+        if command == "rebase":
+            came = [old for old in sources if new in finals and _share(objects, old, new)]
+        elif len(sources) == 1:
+            no = _amended(repo, objects, sources[0], new)
+        ids = [i for old in came for i in find_commits.linked(objects, old)]
+        for one in dict.fromkeys(ids):
+            if one not in kept and one not in no:
+                notes.add(repo, objects, new, one)
+                done.append({"commit": new, "checkpoint_id": one, "how": command})
+    if command == "rebase":
+        done += _split(repo, objects, olds, [oid for oid in finals if oid in fresh])
+    made = [oid for oid in finals if oid in olds or oid in fresh]
+    return done, {oid: olds.get(oid, []) for oid in made}
+
+
+def _amended(repo: Repo, objects: Objects, old: str, new: str) -> set[str]:
+    """What an amend did besides: the ids the person took out of the message; content that it
+    left out is noted, for it may be committed later."""
+    before, after = need_commit(objects, old), need_commit(objects, new)
+    no = commit_verdict.refused(repo, old, after)
+    if no:
+        dismissed.add(repo, no)
+    look = Lookup(objects, after["tree"])
+    record = [
+        entry
+        for one in taken_back.carried(repo, objects, before)
+        if one not in no
+        for entry in taken_back.entries(repo, objects, one, before)
+    ]
+    if any((look(entry["path"]) or ("", None))[1] != entry["oid"] for entry in record):
+        taken_back.add(repo, [old])
+    return no
+
+
+def _split(
+    repo: Repo, objects: Objects, olds: Mapping[str, Sequence[str]], fresh: Iterable[str]
+) -> list[Found]:
+    """A commit that a rebase stopped for and the person made two of: git tells of the last one
+    only.  The others get the ids of whose files they have, by evidence."""
+    done: list[Found] = []
+    for new in fresh:
+        commit = read_commit(objects, new)
+        if commit is None or new in olds:
+            continue
+        changes, carried = commit_changes.of_commit(objects, commit)[1], set()
+        for old in {old for sources in olds.values() for old in sources}:
+            before = need_commit(objects, old)
+            for one in taken_back.carried(repo, objects, before):
+                record = taken_back.entries(repo, objects, one, before)
+                if one not in carried and taken_back.holds(objects, record, changes):
+                    carried.add(one)
+        for one in carried.difference(taken_back.carried(repo, objects, commit)):
+            notes.add(repo, objects, new, one)
+            done.append({"commit": new, "checkpoint_id": one, "how": "rebase"})
+    return done
+
+
+def _share(objects: Objects, old: str, new: str) -> bool:
+    """Whether a rewritten commit changes a path of the original: git also says of a commit
+    that was skipped that it became the one before it."""
+    pair = [read_commit(objects, old), read_commit(objects, new)]
+    was, now = [set(commit_changes.of_commit(objects, one)[1]) if one else set() for one in pair]
+    return not was or bool(was & now)
+
+
+def _replayed(repo: Repo) -> tuple[list[str], set[str]]:
+    """What a rebase that ends made of its branch, oldest first; those that are new there."""
+    found: dict[str, str] = {}
+    for folder in ("rebase-merge", "rebase-apply"):
+        for name in ("onto", "orig-head"):
+            try:
+                with open(os.path.join(repo.git_dir, folder, name), encoding="ascii") as f:
+                    found[name] = f.read().strip()
+            except (OSError, UnicodeDecodeError):
+                continue
+    if "onto" not in found:
+        return [], set()
+
+    def line(*others: str) -> list[str]:
+        args = ("rev-list", "--reverse", f"--max-count={MOST}", "HEAD", f"^{found['onto']}")
+        return [oid.decode() for oid in repo.git.lines(*args, *others, sep=b"\n")]
+
+    before = found.get("orig-head")
+    return line(), set(line(f"^{before}") if before else ())
+
+
+def work(repo: Repo, objects: Objects, state: State, made: Mapping[str, Sequence[str]]) -> None:
+    """Look for a session's work in what a rebase made (new -> olds): all of what it stopped for
+    or an exec committed; of what it rewrote, what was put in on the way.
+
+    The caller holds the session's lock and saves the state.
+    """
+    for oid, olds in made.items():
+        commit = read_commit(objects, oid)
+        if commit:
+            unhooked_commits.one(repo, objects, state, commit, olds)

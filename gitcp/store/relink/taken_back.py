@@ -1,0 +1,162 @@
+"""Commits that were taken back and may be made again: their ids come back with their content.
+
+A reset leaves them in ORIG_HEAD, an amend that leaves content out names what it replaced.  While
+content of theirs is still to be committed, <git-dir>/gitcp/taken-back lists them, so that the
+sh guard starts us although no session is open; <git-dir>/gitcp/orig-head is the ORIG_HEAD that
+was looked at last (behaviour.md §5.2).
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp import trace
+from gitcp.core.decide import overlap
+from gitcp.store.git import reflog
+from gitcp.store.git.commit import read_commit
+from gitcp.store.git.tree import Lookup
+from gitcp.store.link import commit_changes, find_commits
+from gitcp.store.session import state as states
+from gitcp.store.v1 import committed_read, committed_refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gitcp.core.decide.overlap import Entry
+    from gitcp.repo import Repo
+    from gitcp.store.git.commit import Commit
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.link.commit_changes import Changes
+
+_MOST = 50  # commits taken back that are looked at
+_RECENT = 50  # entries of HEAD's reflog
+
+
+def ids(repo: Repo, objects: Objects, head: str, changes: Changes) -> list[str]:
+    """The ids a commit with these changes on head gets again, oldest first: by evidence, each
+    checkpoint's for itself.  Notes what is still to come for the commit after this one."""
+    commits = _listed(repo, objects) + _reset(repo, objects, head)
+    given: list[str] = []
+    left: list[Commit] = []
+    for commit in commits:
+        pending = False
+        for one in carried(repo, objects, commit):
+            record = entries(repo, objects, one, commit)
+            given += [one] if holds(objects, record, changes) else []
+            pending = pending or _still_to_come(repo, objects, record, head)
+        left += [commit] if pending else []
+    _keep(repo, [commit["oid"] for commit in left])
+    return list(dict.fromkeys(given))
+
+
+def carried(repo: Repo, objects: Objects, commit: Commit) -> list[str]:
+    """The ids of a commit."""
+    return find_commits.linked(objects, commit["oid"])
+
+
+def entries(
+    repo: Repo, objects: Objects, checkpoint_id: str, commit: Commit | None = None
+) -> list[Entry]:
+    """What a checkpoint holds of a commit, as match() takes it: its sessions' files as they
+    were committed.  Where the checkpoint does not tell, all that commit changed; [] without."""
+    if committed_refs.find(repo, objects, checkpoint_id) is None:
+        return []
+    sessions = committed_read.read(repo, objects, checkpoint_id)["sessions"]
+    changed = commit_changes.of_commit(objects, commit)[1] if commit else {}
+    found: dict[str, Entry] = {}
+    for session in sessions:
+        files = session["metadata"].get("files")
+        for path, told in (files if isinstance(files, dict) else {}).items():
+            found[path] = _entry(path, told.get("mode") or overlap.ABSENT, told.get("oid"))
+        touched = session["metadata"].get("files_touched") or ()
+        for path in changed.keys() & set(touched if isinstance(touched, list) else ()):
+            found[path] = _entry(path, *changed[path][2:])
+    return list(found.values()) or [_entry(p, *change[2:]) for p, change in changed.items()]
+
+
+def _entry(path: str, mode: str, oid: str | None) -> Entry:
+    return {"path": path, "mode": mode, "oid": oid or None, "live": False}
+
+
+def holds(objects: Objects, record: list[Entry], changes: Changes) -> bool:
+    """Whether a commit with these changes has some of what is recorded, by evidence."""
+    blob = commit_changes.blobs_of(objects)
+    return bool(overlap.match(record, changes, blob)["paths"])
+
+
+def add(repo: Repo, commits: Iterable[str]) -> None:
+    """These commits were replaced by what lacks some of their content."""
+    _keep(repo, list(dict.fromkeys([*_read(repo), *commits])))
+
+
+def look(repo: Repo) -> None:
+    """ORIG_HEAD as it is now has been looked at."""
+    states.write_file(repo, repo.own("orig-head"), _orig_head(repo).encode() + b"\n")
+
+
+def _orig_head(repo: Repo) -> str:
+    try:
+        with open(os.path.join(repo.git_dir, "ORIG_HEAD"), encoding="ascii") as f:
+            return f.read().strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _reset(repo: Repo, objects: Objects, head: str) -> list[Commit]:
+    """The commits with an id that only ORIG_HEAD has, oldest first; looked at once."""
+    orig = _orig_head(repo)
+    try:
+        with open(repo.own("orig-head"), encoding="ascii", errors="replace") as f:
+            if f.read().strip() == orig:
+                return []
+    except OSError:
+        pass
+    look(repo)
+    # A stash, too, ends in a reset: the reflog tells of those before it.
+    resets = [old for old, _, why in reflog.head(repo)[-_RECENT:] if why.startswith(b"reset:")]
+    tips = [oid for oid in dict.fromkeys([*resets, orig]) if read_commit(objects, oid)]
+    if not tips:
+        return []
+    args = ["rev-list", "--first-parent", f"--max-count={_MOST}", *tips]
+    lines = repo.git.lines(*args, *([f"^{head}"] if head.strip("0") else []), sep=b"\n")
+    return _linked(repo, objects, [oid.decode() for oid in reversed(lines)])
+
+
+def _listed(repo: Repo, objects: Objects) -> list[Commit]:
+    return _linked(repo, objects, _read(repo))
+
+
+def _linked(repo: Repo, objects: Objects, oids: Iterable[str]) -> list[Commit]:
+    commits = [commit for oid in oids if (commit := read_commit(objects, oid))]
+    return [commit for commit in commits if carried(repo, objects, commit)]
+
+
+def _still_to_come(repo: Repo, objects: Objects, record: list[Entry], head: str) -> bool:
+    """Whether something recorded, that HEAD has not, is in the worktree or may be in a stash."""
+    from gitcp.store.snapshot import blobs
+
+    top = read_commit(objects, head)
+    look_up = Lookup(objects, top["tree"] if top else None)
+    open_ = {e["path"]: e for e in record if (look_up(e["path"]) or ("", None))[1] != e["oid"]}
+    if open_ and reflog.stashes(repo):
+        return True
+    now = blobs.at(repo, objects, sorted(open_), write=False)
+    return any((now.get(path) or ("", None))[1] == entry["oid"] for path, entry in open_.items())
+
+
+def _read(repo: Repo) -> list[str]:
+    try:
+        with open(repo.own("taken-back"), encoding="ascii", errors="replace") as f:
+            return f.read().split()
+    except OSError:
+        return []
+
+
+def _keep(repo: Repo, oids: list[str]) -> None:
+    path = repo.own("taken-back")
+    if oids:
+        trace.note("commit", f"taken back, and still to come: {oids}")
+        states.write_file(repo, path, "".join(f"{oid}\n" for oid in oids[-_MOST:]).encode())
+    elif os.path.exists(path):
+        os.unlink(path)

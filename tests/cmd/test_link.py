@@ -1,0 +1,112 @@
+"""gitcp link and unlink: notes by hand, obeyed by every reader, taken back by undo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.harness import World
+from tests.support.linking import ids, noted, sound
+from tests.support.story import run
+
+SID = "8f76b0e8-b8f1-4a87-9186-848bdd83d62e"
+
+
+@pytest.fixture
+def at(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.chdir(world.path)
+    agent = world.agent(SID)
+    agent.turn(
+        "write", {"a.txt": "a line that the agent wrote\n", "b.txt": "another of its lines\n"}
+    )
+    world.commit("a.txt")
+    world.write("m", "the person's\n")
+    world.commit("m")
+    return world
+
+
+def text(world: World, commit: str = "HEAD") -> str:
+    return world.git("notes", "--ref=gitcp", "show", commit, ok=False)
+
+
+@pytest.mark.parametrize("digits", [12, 4])
+def test_a_commit_is_linked_to_a_checkpoint(at: World, digits: int) -> None:
+    [one] = ids(at, "HEAD~")
+    assert run("link", "HEAD", one[:digits]).stdout == f"linked: {at.head[:12]} {one}\n"
+    assert noted(at) == [one] and ids(at) == []
+    assert one in run("log", "HEAD~..HEAD").stdout
+    run("link", "HEAD", one)
+    assert noted(at) == [one], "once"
+    sound(at)
+
+
+def test_a_commit_is_linked_to_a_session_with_its_open_file(at: World) -> None:
+    at.git("-c", "core.hooksPath=/dev/null", "commit", "-q", "--allow-empty", "-m", "x")
+    at.git("add", "b.txt")
+    at.git("-c", "core.hooksPath=/dev/null", "commit", "-q", "--amend", "-m", "by hand")
+    assert run("link", "HEAD", SID[:8]).returncode == 0
+    [one] = noted(at)
+    assert at.committed(one)[SID]["files_touched"] == ["b.txt"]
+    assert "files_touched" not in at.state(SID)
+    sound(at)
+
+
+def test_a_session_without_open_files_gives_its_newest_checkpoint(at: World) -> None:
+    [one] = ids(at, "HEAD~")
+    run("link", "HEAD", SID)
+    assert noted(at) == [one]
+
+
+def test_a_link_by_trailer_is_taken_away_for_every_reader(at: World) -> None:
+    [one] = ids(at, "HEAD~")
+    done = run("unlink", "HEAD~", one, "-m", "not\nthe agent's")
+    assert done.stdout.startswith("unlinked: ")
+    assert text(at, "HEAD~") == f"Entire-Checkpoint-Removed: {one} not the agent's"
+    assert ids(at, "HEAD~") == [one], "the commit stays as it is"
+    assert one not in run("log").stdout
+    assert run("find-commits", one).stdout == ""
+    assert run("show", "HEAD~").returncode != 0
+    assert run("relink").stdout == "", "nor is it found again"
+    at.git("commit", "-q", "--amend", "-m", "x")
+    run("link", "HEAD~", one)
+    assert one in run("log").stdout, "the last word counts"
+
+
+def test_a_link_by_note_is_taken_away(at: World) -> None:
+    [one] = ids(at, "HEAD~")
+    run("link", "HEAD", one)
+    run("unlink", "HEAD")
+    assert one not in run("log", "HEAD~..HEAD").stdout
+
+
+def test_a_secret_in_the_reason_is_redacted(at: World) -> None:
+    run("unlink", "HEAD~", "-m", "token ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
+    assert "ghp_a1B2" not in text(at, "HEAD~")
+
+
+def test_both_are_undone_and_done_again(at: World) -> None:
+    [one] = ids(at, "HEAD~")
+    run("link", "HEAD", one)
+    run("unlink", "HEAD~", one)
+    assert run("undo").returncode == 0
+    assert text(at, "HEAD~") == "" and noted(at) == [one]
+    assert run("undo").returncode == 0
+    assert noted(at) == []
+    assert run("redo").returncode == 0
+    assert noted(at) == [one]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("link", "HEAD", "nothing"),
+        ("link", "nothing", SID),
+        ("unlink", "HEAD"),
+        ("unlink", "HEAD~", "0000"),
+    ],
+)
+def test_what_is_not_there_is_named(at: World, args: tuple[str, ...]) -> None:
+    done = run(*args)
+    assert done.returncode == 128 and done.stderr.startswith("fatal: "), done
+    assert not Path(at.path, ".git", "refs", "notes", "gitcp").exists()

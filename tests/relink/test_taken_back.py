@@ -1,0 +1,210 @@
+"""What is taken back and committed again keeps its link, and nothing else gets it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support import commit_forms
+from tests.support.commit_forms import ALL, BOTH, NEW
+from tests.support.harness import World
+from tests.support.linking import editor, ids, linked, noted, shell, sound, types
+
+
+@pytest.fixture(scope="module")
+def worked(ground: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return commit_forms.worked(ground, tmp_path_factory.mktemp("worked"))
+
+
+@pytest.fixture
+def world(worked: Path, tmp_path: Path) -> Iterator[World]:
+    yield from commit_forms.copied(worked, tmp_path)
+
+
+SETTLED = "git add .; git commit -qm work"  # nothing of the session is left to commit
+AGAIN = {
+    "soft": ("git reset -q --soft HEAD~; git commit -qm again", [[ALL]]),
+    "mixed, in two commits": (
+        "git reset -q HEAD~; git commit -qm a README.md; git add .; git commit -qm b",
+        [[ALL], [ALL]],
+    ),
+    "two steps back": (
+        "echo m >m; git add m; git commit -qm own; git reset -q --soft HEAD~2;"
+        " git commit -qm again",
+        [[ALL]],
+    ),
+    "twice": (
+        "git reset -q --soft HEAD~; git commit -qm again; git reset -q --soft HEAD~;"
+        " git commit -qm 'and again'",
+        [[ALL]],
+    ),
+    "with the file changed a little": (
+        "git reset -q --soft HEAD~; echo '# more' >>new.py; git add .; git commit -qm again",
+        [[ALL]],
+    ),
+    "after a stash": (
+        "git reset -q HEAD~; git stash -q -u; echo m >m; git add m; git commit -qm own;"
+        " git stash pop -q; git add .; git commit -qm again",
+        [[ALL], []],
+    ),
+    "amended without a file, which comes later alone": (
+        "git rm -q --cached new.py; git commit -q --amend -m less; git add .; git commit -qm more",
+        [[ALL], [ALL]],
+    ),
+    "only the person's file": (
+        "git reset -q --soft HEAD~; git reset -q .; echo m >m; git add m; git commit -qm own",
+        [[]],
+    ),
+    "thrown away, then written by hand": (
+        "git reset -q --hard HEAD~; echo x >README.md; git commit -qam own",
+        [[]],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_what_was_taken_back_is_linked_again(world: World, name: str) -> None:
+    script, want = AGAIN[name]
+    base = world.head
+    shell(world, SETTLED)
+    assert linked(world, base) == [[ALL]] and world.open() == []
+    shell(world, script)
+    assert linked(world, base) == want
+    sound(world, lost=not any(want))
+
+
+def test_the_agents_file_gets_the_id_again_and_the_persons_does_not(world: World) -> None:
+    base = world.head
+    shell(world, f"echo m >m; {SETTLED}; git reset -q HEAD~; git add m; git commit -qm own")
+    assert linked(world, base) == [[]]
+    shell(world, "git add .; git commit -qm agents")
+    assert linked(world, base) == [[ALL], []]
+    sound(world)
+
+
+def test_a_commit_with_nothing_to_come_starts_python_no_more(world: World) -> None:
+    shell(
+        world, f"{SETTLED}; git reset -q --soft HEAD~; git commit -qm again; echo m >m; git add m"
+    )
+    shell(world, "git commit -qm own")
+    world.env["GITCP_TRACE"] = str(world.home / "trace")
+    shell(world, "echo n >m; git commit -qam own")
+    assert not (world.home / "trace").exists()
+
+
+@pytest.mark.parametrize("opened", [False, True], ids=["settled", "open"])
+def test_an_amend_with_m_has_the_trailer(world: World, opened: bool) -> None:
+    base = world.head
+    shell(world, "git commit -qam work" if opened else SETTLED)
+    one = ids(world)
+    shell(world, "git commit -q --amend -m other")
+    assert ids(world) == one and noted(world) == []
+    assert linked(world, base) == [[BOTH if opened else ALL]]
+    sound(world)
+
+
+def test_an_amend_killed_before_its_last_hook_has_its_link(world: World) -> None:
+    base = world.head
+    shell(world, SETTLED)
+    hook = world.path / ".git" / "hooks" / "post-rewrite"
+    hook.write_text("#!/bin/sh\nkill -9 $PPID\n")
+    shell(world, "git commit -q --amend -m other || :")
+    assert world.git("log", "-1", "--format=%s") == "other"
+    assert linked(world, base) == [[ALL]]
+    sound(world)
+
+
+COPIED = {
+    "-C HEAD of other content": ("echo m >m; git add m; git commit -q -C HEAD", [[], [ALL]]),
+    "-c HEAD of other content": (
+        "echo m >m; git add m; GIT_EDITOR=true git commit -q -c HEAD",
+        [[], [ALL]],
+    ),
+    "-C ORIG_HEAD of the same": ("git reset -q --soft HEAD~; git commit -q -C ORIG_HEAD", [[ALL]]),
+    "-C, reverted and made again": (
+        "git revert --no-edit HEAD >/dev/null; git checkout -q HEAD~ -- .; git commit -q -C HEAD~",
+        [[ALL], [], [ALL]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COPIED)
+def test_a_copied_message_keeps_the_id_only_with_its_content(world: World, name: str) -> None:
+    script, want = COPIED[name]
+    base = world.head
+    shell(world, f"{SETTLED}; {script}")
+    assert linked(world, base) == want
+    sound(world)
+
+
+PICKED = {
+    "cherry-pick -n, then -m": "git cherry-pick -n t; git commit -qm again",
+    "a conflict, then commit -m": (
+        "echo m >README.md; git commit -qam own; ! git cherry-pick t >/dev/null 2>&1;"
+        " git checkout -q --theirs README.md; git add .; git commit -qm again"
+    ),
+    "a conflict, then --continue": (
+        "echo m >README.md; git commit -qam own; ! git cherry-pick t >/dev/null 2>&1;"
+        " git checkout -q --theirs README.md; git add .; git cherry-pick --continue >/dev/null"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PICKED)
+def test_what_is_picked_keeps_its_id(world: World, name: str) -> None:
+    shell(world, f"git switch -qc t; {SETTLED}; git switch -qC main main~; {PICKED[name]}")
+    [one] = ids(world, "t")
+    assert ids(world) == [one]
+    sound(world)
+
+
+DISMISSED = {
+    "none": "git commit -q -n --cleanup=verbatim",
+    "strip": "git commit -q -n --cleanup=strip",
+    "default": "git commit -qn",
+    "scissors": "git commit -q --no-verify --cleanup=scissors",
+    "a template": "git commit -qn -t ../template",
+    "scissors and a template": "git commit -q -n --cleanup=scissors -t ../template",
+    "scissors and a template, checked": "git commit -q --cleanup=scissors -t ../template",
+    "an empty -m": "git commit -q -n -m ''",
+}
+
+
+@pytest.mark.parametrize("name", DISMISSED)
+def test_a_message_without_text_aborts_where_git_aborts(world: World, name: str) -> None:
+    base = world.head
+    world.write("../template", "the template\n")
+    world.env["GIT_EDITOR"] = editor(world, ': >"$1"' if name == "none" else ":")
+    shell(world, f"git add .; ! {DISMISSED[name]} 2>/dev/null")
+    assert world.head == base
+
+
+def test_what_is_typed_into_an_unchecked_message_is_linked_by_a_note(world: World) -> None:
+    base = world.head
+    world.env["GIT_EDITOR"] = types(world, "subject\n")
+    shell(world, "git add .; git commit -q -n")
+    assert world.git("log", "-1", "--format=%B") == "subject\n" or ids(world) == []
+    assert linked(world, base) == [[f"({ALL})"]]
+    sound(world)
+
+
+@pytest.mark.parametrize("cleanup", ["verbatim", "whitespace"])
+def test_where_git_keeps_comments_we_write_none(world: World, cleanup: str) -> None:
+    world.env["GIT_EDITOR"] = types(world, "subject\n")
+    shell(world, f"git add .; git commit -q --cleanup={cleanup}")
+    assert "Remove the line" not in world.git("log", "-1", "--format=%B")
+    [_] = ids(world)
+
+
+def test_a_line_deleted_in_an_amend_stays_deleted(world: World) -> None:
+    base = world.head
+    shell(world, SETTLED)
+    world.env["GIT_EDITOR"] = editor(world, 'sed -i /^Entire/d "$1"')
+    shell(world, "git commit -q --amend")
+    assert linked(world, base) == [[]]
+    world.agent("session-b").turn("later", {"b.py": NEW})
+    assert linked(world, base) == [[]], "nor at the next event"
+    assert world.gitcp("relink") == "", "nor by a search"
+    assert linked(world, base) == [[]]
