@@ -55,6 +55,10 @@ def _short(argv: tuple[str, ...]) -> tuple[str, ...]:
     return (*argv[:1], *argv[at:])
 
 
+class Foreign(Error):
+    """A branch that is named like a stream and is the person's."""
+
+
 class Moved(Error):
     """A ref is not at the value the caller decided on: somebody else moved it."""
 

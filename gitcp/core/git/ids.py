@@ -97,9 +97,12 @@ def worktree_hash(worktree_id: str) -> str:
     return str(sha256(worktree_id.encode(errors="surrogateescape")).hexdigest()[:6])
 
 
-def shadow_branch(base: str, worktree: str, suffix: int | None = None) -> str:
-    """Return a shadow branch's name, without 'refs/heads/': entire/<base7>-<wt6>[-<n>]."""
-    return f"entire/{base[:7]}-{worktree}" + ("" if suffix is None else f"-{suffix}")
+def shadow_branch(base: str, worktree: str, suffix: int | None = None, digits: int = 7) -> str:
+    """Return a shadow branch's name, without 'refs/heads/': entire/<base7>-<wt6>[-<n>].
+
+    digits: more of the base where that name is taken by somebody else.
+    """
+    return f"entire/{base[:digits]}-{worktree}" + ("" if suffix is None else f"-{suffix}")
 
 
 def parse_shadow(ref: str) -> Shadow | None:

@@ -100,7 +100,7 @@ def _near(repo: Repo, objects: Objects, state: State) -> list[Tip]:
     for base in dict.fromkeys((state["base_commit"], refs.head(repo) or shadow_refs.zeros(repo))):
         if not base:
             continue
-        plain = "refs/heads/" + ids.shadow_branch(base, home)
+        plain = shadow_refs.branch(repo, base, worktree=home)
         names = [plain]
         if branches.mode(repo) == "suffix":
             names += refs.listing(repo, f"{plain}-*")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
+from gitcp import trace
 from gitcp.core.git import ids
-from gitcp.errors import Error
+from gitcp.errors import Error, Foreign
 from gitcp.store.git import refs
-from gitcp.store.stream import shadow_refs
+from gitcp.store.stream import foreign_names, shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,23 +46,44 @@ def names(repo: Repo, base: str, among: Iterable[str] | None = None) -> list[str
     """
     plain, old = shadow_refs.branch(repo, base), shadow_refs.BRANCHES + base[:7]
     found = []
-    for ref in refs.listing(repo, old, f"{old}-*") if among is None else among:
-        if ref != old and not ref.startswith(f"{old}-"):
-            continue
+    for ref in refs.listing(repo, f"{old}*") if among is None else among:
         parsed = ids.parse_shadow(ref)
-        if parsed and (parsed["worktree"] is None or ref == plain or ref.startswith(plain + "-")):
+        if not parsed or not base.startswith(parsed["base7"]):
+            continue
+        if parsed["worktree"] is None or ref == plain or ref.startswith(plain + "-"):
             found.append(ref)
     return found
+
+
+def _ours(repo: Repo, objects: Objects, base: str) -> Tip | None:
+    """The stream of base; where the person has a branch of its name, that of the next name of
+    the same shape, and the person is told."""
+    while True:
+        ref = shadow_refs.branch(repo, base)
+        tip = _read(repo, objects, ref)
+        other = shadow_refs.branch(repo, base)
+        if other == ref:
+            return tip
+        print(f"warning: '{ref}' is not gitcp's; '{other}' is taken instead", file=sys.stderr)
+
+
+def _read(repo: Repo, objects: Objects, ref: str) -> Tip | None:
+    try:
+        return shadow_refs.read(objects, ref)
+    except Foreign as e:
+        trace.note("stream", str(e))
+        foreign_names.add(repo, ref)
+        return None
 
 
 def current(repo: Repo, objects: Objects, state: State, base: str) -> Tip | None:
     """The stream a session is on at base: its own last one, else the newest one there."""
     if mode(repo) == "overlap":
-        here = shadow_refs.read(objects, shadow_refs.branch(repo, base))
-        return here or shadow_refs.read(objects, shadow_refs.BRANCHES + base[:7])
+        here = _ours(repo, objects, base)
+        return here or _read(repo, objects, shadow_refs.BRANCHES + base[:7])
     tips = {}
     for number, ref in suffixes(repo, base).items():
-        tip = shadow_refs.read(objects, ref)
+        tip = _read(repo, objects, ref)
         if tip:
             tips[number] = tip
     own = [s["id"] for s in state["streams"]]

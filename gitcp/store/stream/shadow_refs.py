@@ -7,10 +7,11 @@ the original program has no id: the first 12 digits of the tip stand for it.
 from __future__ import annotations
 
 from gitcp.core.git import ids
-from gitcp.errors import Error
+from gitcp.errors import Error, Foreign
 from gitcp.record import text
 from gitcp.store.git.commit import parse_commit
 from gitcp.store.git.tree import TREE, Lookup
+from gitcp.store.stream import foreign_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,9 +43,16 @@ def zeros(repo: Repo) -> str:
     return "0" * (64 if repo.algo == "sha256" else 40)
 
 
-def branch(repo: Repo, base: str, suffix: int | None = None) -> str:
-    """The full ref of the stream of base in this worktree."""
-    return "refs/heads/" + ids.shadow_branch(base, repo.worktree_hash, suffix)
+def branch(repo: Repo, base: str, suffix: int | None = None, worktree: str = "") -> str:
+    """The full ref of the stream of base in this worktree, or the one with that hash: a name
+    with more digits of the base where a branch of the person's has it.  Of suffixes the next
+    number is free."""
+    taken = foreign_names.read(repo) if suffix is None else ()
+    for digits in range(7, len(base) + 1):
+        name = ids.shadow_branch(base, worktree or repo.worktree_hash, suffix, digits)
+        if f"refs/heads/{name}" not in taken:
+            break
+    return f"refs/heads/{name}"
 
 
 def trailer(message: str, key: str) -> str:
@@ -65,7 +73,7 @@ def read(objects: Objects, ref: str) -> Tip | None:
     message = text(data) if kind == "commit" else ""
     session = trailer(message, "Entire-Session")
     if not session:
-        raise Error(f"'{ref}' is not a stream of checkpoints")
+        raise Foreign(f"'{ref}' is not a stream of checkpoints")
     commit = parse_commit(oid, data)
     return {
         "ref": ref,
