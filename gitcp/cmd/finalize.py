@@ -30,7 +30,7 @@ def _finalize(records: Iterable[Record]) -> Iterator[Record]:
 
 def _whose(ctx: Context, event: Record) -> Iterator[str]:
     yield event["session_id"]
-    if event["event"] not in _STARTS:
+    if event["event"] not in _STARTS or event.get("refused"):
         return
     from gitcp.store.link import finalize
     from gitcp.store.relink import passed_by

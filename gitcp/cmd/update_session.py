@@ -45,15 +45,20 @@ def _turn_start(ctx: Context, event: Record) -> list[Record]:
     try:
         events.refuse_elsewhere(repo, state)
     except events.SessionIDConflictError as e:
-        return [{"type": "refuse", "message": str(e)}]
+        return _refused(event, str(e))
     warning = greeting.refusal(repo, ctx.objects, state, event, ctx.head)
     if warning:
         ctx.keep(state)  # only that it was told: nothing of the session begins
-        return [{"type": "refuse", "message": warning}]
+        return _refused(event, warning)
     moved = events.home(repo, state)
     _begin(ctx, state, event, began)
     ctx.keep(state)
     return [{"type": "say", "message": moved}] if moved else []
+
+
+def _refused(event: Record, message: str) -> list[Record]:
+    event["refused"] = True  # nothing of it happens, here or in another stage
+    return [{"type": "refuse", "message": message}]
 
 
 def _new(ctx: Context, event: Record) -> State:
