@@ -95,10 +95,6 @@ def _known_to_be_gone(
     return [{**entry, "stashed": entry["path"] in held} for entry in work]
 
 
-def _is_gone(repo: Repo, path: str) -> bool:
-    return not os.path.lexists(os.path.join(os.fsencode(repo.worktree), raw(path)))
-
-
 def _give_way(
     found: dict[str, Linked], records: dict[str, list[Recorded]], changes: Changes
 ) -> None:
@@ -170,3 +166,7 @@ def _environment() -> set[str]:
 
     names = [name for agent in NAMES for name in adapter(agent).SESSION_ENV]
     return {os.environ[name] for name in names if name in os.environ}
+
+
+def _is_gone(repo: Repo, path: str) -> bool:
+    return not os.path.lexists(os.path.join(os.fsencode(repo.worktree), raw(path)))
