@@ -57,6 +57,7 @@ TOOLS = {
     "blame": "show which session or person wrote each line of a file",
     "enable": "install the hooks of git and of an agent",
     "disable": "silence or remove the hooks",
+    "run": "record a program that edits files as a session",
     "status": "show sessions and streams of this worktree",
     "log": "show commits with the sessions behind them",
     "show": "show a checkpoint, found by commit or id",

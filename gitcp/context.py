@@ -24,7 +24,11 @@ own comes after the sessions' and before the streams' (lock.ORDER).
 
 from __future__ import annotations
 
+import os
+
+from gitcp import trace
 from gitcp.core.git import ids
+from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
 from gitcp.store.git import refs
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
+    from gitcp.record import Record
     from gitcp.store.session.state import State
 
 
@@ -152,3 +157,63 @@ def leave_all() -> None:
     """leave() in every worktree: before a program of somebody else's runs."""
     for one in _OPEN.values():
         one.leave()
+
+
+def locate(event: Record) -> Repo | None:
+    """The repository an agent's event is about, entered: its session's home.
+
+    A prompt speaks of the directory it comes from.  Tools and subagents may run elsewhere
+    (`cd`, another worktree): then the worktree the session's state names counts.
+    """
+    fresh = event["event"] in ("session-start", "turn-start")
+    for place in dict.fromkeys((event.get("cwd"), _project())):
+        if not place or not os.path.isdir(place):
+            continue
+        os.chdir(place)
+        try:
+            repo = Repo.here()
+        except Error as e:
+            trace.note("hook", str(e))
+            continue
+        if fresh or is_off(repo):
+            return repo
+        state = of(repo).state(event["session_id"], rebuild=False)
+        if state is None:
+            leave_all()
+            continue
+        home = state.get("worktree_path")
+        if (state.get("worktree_id") or "") != repo.worktree_id and home and os.path.isdir(home):
+            leave_all()
+            os.chdir(home)
+            return Repo.here()
+        return repo
+    return None
+
+
+def is_off(repo: Repo) -> bool:
+    """Whether nothing is to be done here: no worktree, or disabled."""
+    return repo.top is None or os.path.exists(repo.shared("off"))
+
+
+def unheard(event: Record) -> Repo | None:
+    """The repository of a tool call whose session no state names, entered; None elsewhere.
+
+    It is the client's project, not where a `cd` led, and one in which gitcp is enabled.
+    """
+    place = _project() or event.get("cwd")
+    if event["event"] not in ("tool-start", "tool-end") or event.get("agent_id"):
+        return None
+    if not place or not os.path.isdir(place):
+        return None
+    os.chdir(place)
+    try:
+        repo = Repo.here()
+    except Error:
+        return None
+    return repo if os.path.isdir(repo.shared()) else None
+
+
+def _project() -> str | None:
+    """The directory in which the agent was started, as far as its client tells."""
+    env = os.environ
+    return env.get("CLAUDE_PROJECT_DIR") or env.get("GEMINI_PROJECT_DIR")

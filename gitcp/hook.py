@@ -2,6 +2,7 @@
 
     git:    gitcp-hook post-commit
     agent:  gitcp-hook claude-code Stop <payload
+    others: gitcp-hook event <records
 
 One interpreter runs all stages, chained.  A watcher that fails warns and exits 0; a gate
 refuses by its verdict only, never because gitcp itself failed.
@@ -19,6 +20,7 @@ from gitcp.errors import OK, USAGE, Error, InputError, UsageError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from types import ModuleType
 
     from gitcp.console.cli import Parser
     from gitcp.record import Record
@@ -38,7 +40,7 @@ def main() -> int:
     try:
         if argv[0] in pipelines.DEFAULT:
             return _git(argv[0], argv[1:])
-        return _agent(argv)
+        return _records() if argv == ["event"] else _agent(argv)
     except UsageError as e:
         print("error:", e, file=sys.stderr)
         return USAGE
@@ -58,12 +60,13 @@ def _warn(message: str) -> None:
 
 
 def _git(event: str, args: Sequence[str]) -> int:
+    from gitcp import context
     from gitcp.repo import Repo
 
     stdin = sys.stdin.buffer.read() if event in pipelines.TOLD else b""
     lines = stdin.decode("utf-8", "surrogateescape").splitlines()
     repo = Repo.here()
-    if _off(repo):
+    if context.is_off(repo):
         return OK
     return run(repo, event, {"type": "event", "event": event, "args": list(args), "stdin": lines})
 
@@ -79,12 +82,43 @@ def _agent(argv: Sequence[str]) -> int:
     event = client.event(argv[1], given)
     if event["event"] == "unknown":
         return OK
+    return _take(client, event)
+
+
+def _records() -> int:
+    """Take event records from standard input, each through its pipelines, until one is refused."""
+    from gitcp.agents import other
+
+    start = os.getcwd()
+    for line in sys.stdin.buffer:
+        if line.strip():
+            if status := _take(other, other.event(payload(line), start)):
+                return status
+            os.chdir(start)
+    return OK
+
+
+def _take(client: ModuleType, event: Record) -> int:
+    """Run the pipelines of an agent's event where its session is at home.
+
+    A session that is not known began before we were installed, or its prompt did not reach us:
+    its first tool call begins its turn.
+    """
+    from gitcp.context import is_off, locate, unheard
+
     repo = locate(event)
-    if repo is None or _off(repo):
+    late = None if repo else unheard(event)
+    repo = repo or late
+    if repo is None or is_off(repo):
         return OK
     heard.event(repo, event["agent"], event["event"])
     if hasattr(client, "export"):
         client.export(event, repo.shared("exports", client.NAME))
+    if late:
+        begun = {**event, "event": "turn-start", "prompt": ""}
+        begun.pop("tool", None)
+        if status := run(repo, "turn-start", begun):
+            return status
     return run(repo, event["event"], event)
 
 
@@ -99,45 +133,6 @@ def payload(data: bytes) -> Record:
     if not isinstance(found, dict):
         raise InputError("the payload is not an object")
     return found
-
-
-def locate(event: Record) -> Repo | None:
-    """The repository an agent's event is about, entered: its session's home.
-
-    A prompt speaks of the directory it comes from.  Tools and subagents may run elsewhere
-    (`cd`, another worktree): then the worktree the session's state names counts.
-    """
-    from gitcp import context
-    from gitcp.repo import Repo
-
-    fresh = event["event"] in ("session-start", "turn-start")
-    project = os.environ.get("CLAUDE_PROJECT_DIR") or os.environ.get("GEMINI_PROJECT_DIR")
-    for place in dict.fromkeys((event.get("cwd"), project)):
-        if not place or not os.path.isdir(place):
-            continue
-        os.chdir(place)
-        try:
-            repo = Repo.here()
-        except Error as e:
-            trace.note("hook", str(e))
-            continue
-        if fresh or _off(repo):
-            return repo
-        state = context.of(repo).state(event["session_id"], rebuild=False)
-        if state is None:
-            context.leave_all()
-            continue
-        home = state.get("worktree_path")
-        if (state.get("worktree_id") or "") != repo.worktree_id and home and os.path.isdir(home):
-            context.leave_all()
-            os.chdir(home)
-            return Repo.here()
-        return repo
-    return None
-
-
-def _off(repo: Repo) -> bool:
-    return repo.top is None or os.path.exists(repo.shared("off"))
 
 
 def run(repo: Repo, event: str, first: Record) -> int:
@@ -175,9 +170,9 @@ def obey(event: str, records: Iterable[Record], first: Record) -> int:
 def _say(first: Record, message: str) -> None:
     """Tell the person: through the agent's client where it shows messages, else on stderr."""
     if "agent" in first:
-        from gitcp.agents import adapter, replies
+        from gitcp.agents import answers, replies
 
-        print(replies.tell(adapter(first["agent"]).ANSWERS, message), end="")
+        print(replies.tell(answers(first["agent"]), message), end="")
     else:
         print(message, file=sys.stderr)
 
@@ -187,10 +182,9 @@ def _refuse(first: Record, message: str) -> int:
     if "agent" not in first:
         print(message, file=sys.stderr)
         return 1
-    from gitcp.agents import adapter, replies
+    from gitcp.agents import answers, replies
 
-    way = adapter(first["agent"]).ANSWERS
-    out, err, status = replies.refuse(way, first["event"], message)
+    out, err, status = replies.refuse(answers(first["agent"]), first["event"], message)
     print(out, end="")
     print(err, file=sys.stderr, end="")
     return status

@@ -31,6 +31,11 @@ _TYPES = {
     "Cline": "cline",
     "Cursor": "cursor",
 }
+# Every adapter's SESSION_ENV, and that of `gitcp run`: a commit hook asks for these alone.
+SESSION_ENVS = (
+    *("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "CODEX_SESSION_ID"),
+    *("COPILOT_AGENT_SESSION_ID", "OPENCODE_SESSION_ID", "GITCP_SESSION_ID"),
+)
 _GUESTS = ("copilot", "cursor")  # they run the hooks of Claude Code's settings
 
 
@@ -40,6 +45,16 @@ def adapter(name: str) -> ModuleType:
     if known not in NAMES:
         raise InputError(f"unknown agent '{name}'; known are {', '.join(NAMES)}")
     return __import__("gitcp.agents." + known.replace("-", "_"), fromlist=["NAME"])
+
+
+def type_of(name: str) -> str:
+    """What stored data calls an agent; any other tool is called by its own name."""
+    return str(adapter(name).AGENT_TYPE) if name in NAMES else name
+
+
+def answers(name: str) -> str:
+    """The way in which an agent hears an answer (gitcp.agents.replies)."""
+    return str(adapter(name).ANSWERS) if name in NAMES else "plain"
 
 
 def recognise(named: ModuleType, payload: Mapping[str, Any]) -> ModuleType:

@@ -8,7 +8,8 @@ to stop anything: the model reads it.  An adapter's ANSWERS names the way of its
     copilot      Copilot CLI: the permission itself; it shows no messages
     cursor       Cursor: the permission, for a prompt whether to continue
     cline        Cline, which takes no status for a no
-    text         opencode and others: the status and standard error
+    text         opencode: the status and standard error; it shows no messages
+    plain        any other tool: the same, and messages on standard output
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ def refuse(way: str, event: str, message: str) -> Reply:
 
 def tell(way: str, message: str) -> str:
     """What a hook prints so that the client shows the person a message, "" where none does."""
+    if way == "plain":
+        return message + "\n"
     return _line({"systemMessage": message}) if way in ("permission", "decision") else ""
 
 
@@ -58,6 +61,7 @@ _REFUSALS: dict[str, Callable[[str], dict[str, Any]]] = {
     },
     "cline": lambda message: {"cancel": True, "errorMessage": message},
     "text": lambda message: {},
+    "plain": lambda message: {},
 }
 
 

@@ -62,10 +62,10 @@ def _refused(event: Record, message: str) -> list[Record]:
 
 
 def _new(ctx: Context, event: Record) -> State:
-    from gitcp.agents import adapter
+    from gitcp.agents import type_of
     from gitcp.store.session import state as states
 
-    agent_type = adapter(event["agent"]).AGENT_TYPE
+    agent_type = type_of(event["agent"])
     return states.new(ctx.repo, event["session_id"], agent_type, ctx.head)
 
 

@@ -69,6 +69,14 @@ def page(text: Iterable[str]) -> None:
     process.communicate()
 
 
+def feed(words: Sequence[str], data: bytes) -> int:
+    """Run a program of ours with data on its standard input, the other streams our own; its
+    status."""
+    import subprocess
+
+    return subprocess.run(words, input=data, check=False).returncode
+
+
 def git(repo_git: Git, words: Sequence[str]) -> int:
     """Run git as the person would: their colours, pager and terminal; its status.
 

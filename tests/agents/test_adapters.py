@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitcp import agents
-from gitcp.agents import claude_code, codex, gemini_cli, replies
+from gitcp.agents import claude_code, codex, gemini_cli, other, replies
 from gitcp.core.transcript import claude, gemini
 from gitcp.errors import InputError
 from tests.support.clients.matchers import matches
@@ -28,6 +28,11 @@ def test_an_adapter_is_found_by_its_name_and_by_the_agent_type_in_stored_data() 
         found = agents.adapter(name)
         assert name == found.NAME
         assert agents.adapter(found.AGENT_TYPE) is found
+
+
+def test_the_variables_that_name_a_session_are_those_of_the_adapters() -> None:
+    clients = [*map(agents.adapter, agents.NAMES), other]
+    assert set(agents.SESSION_ENVS) == {name for client in clients for name in client.SESSION_ENV}
 
 
 def test_the_manual_lists_every_agent_with_where_its_hooks_lie() -> None:

@@ -1,8 +1,12 @@
-"""Every recorded session, played through the hooks that are installed, and committed."""
+"""Every recorded session, played through the hooks that are installed, and committed.
+
+Also with any one of its events left out: what is recorded then is later or coarser, never lost.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +15,8 @@ import pytest
 from gitcp import agents
 from tests.support.clients import spelling
 from tests.support.recorded import Recorded
+from tests.support.recording import SCENARIOS
+from tests.support.replay import Replay, plan
 
 # agent/scenario: prompts, what it left uncommitted, (input, output) tokens of its transcript
 SESSIONS: dict[str, tuple[list[str], list[str], tuple[int, int] | None]] = {
@@ -100,3 +106,63 @@ def test_what_a_session_left_has_a_checkpoint_and_a_commit_of_it_names_the_sessi
 def test_the_agents_own_commit_names_its_session(name: str, tmp_path: Path) -> None:
     repo, session = played(tmp_path, name)
     assert stored(repo)["session_id"] == session
+
+
+def reaching(name: str) -> list[tuple[int, str]]:
+    """(number in the plan, our name) of each event of a recording that means something to us."""
+    agent, _, scenario = name.partition("/")
+    replay = Replay(agent, scenario, Path("/repo"), Path("/home/user"))
+    names = agents.adapter(replay.meta.get("installed", agent)).EVENTS
+    numbered = enumerate(plan(replay.events()))
+    return [
+        (n, names[e["event"]])
+        for n, (what, e) in numbered
+        if what == "call" and e["event"] in names
+    ]
+
+
+def left_out() -> list[tuple[str, int, str]]:
+    """Which event to leave out of which recording: with LONG=1 each of all, else a few."""
+    if os.environ.get("LONG"):
+        names = [
+            f"{agent}/{scenario}" for agent, scenario in SCENARIOS if scenario != "pascal-case"
+        ]
+        return [(name, *event) for name in names for event in reaching(name)]
+    few = {
+        "claude-code/parallel": "turn-end",
+        "claude-code/sigint": "turn-start",
+        "codex/basic": "tool-start",
+        "gemini-cli/basic": "tool-end",
+        "copilot/sigint": "session-end",
+        "opencode/subagent": "turn-end",
+        "qwen-code/basic-resume": "turn-start",
+        "cline/basic": "turn-start",
+    }
+    return [
+        (name, *next(event for event in reaching(name) if event[1] == ours))
+        for name, ours in few.items()
+    ]
+
+
+@pytest.mark.parametrize(("name", "number", "event"), left_out())
+def test_with_an_event_left_out_nothing_is_lost_and_nothing_wrongly_linked(
+    name: str, number: int, event: str, tmp_path: Path
+) -> None:
+    agent, _, scenario = name.partition("/")
+    repo = Recorded(tmp_path, agent, scenario)
+    calls = repo.play(without=number)
+    known = {spelling.session(call.payload) for call in calls}
+    (repo.path / "mine.txt").write_text("a line of the person's own, nobody else's\n")
+    repo.git("add", "mine.txt")
+    repo.git("commit", "-q", "-m", "mine")
+    assert repo.linked("HEAD") == [], "the person's own commit"
+    wrote = repo.git("ls-files", "--others", "--exclude-standard").splitlines()
+    repo.git("add", "-A")
+    repo.git("commit", "-q", "--allow-empty", "-m", "the agent's work")
+    commits = repo.git("rev-list", "--reverse", "HEAD").splitlines()[1:]
+    linked = {commit: repo.linked(commit) for commit in commits}
+    assert set().union(*linked.values()) <= known
+    if wrote:
+        assert linked[commits[-1]], f"{wrote} without {event}"
+    agents_own = commits[:-2]
+    assert all(linked[commit] for commit in agents_own)

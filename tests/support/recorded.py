@@ -91,6 +91,20 @@ class Recorded:
         found = TRAILER.search(self.git("log", "-1", "--format=%B", commit))
         return found[1] if found else ""
 
+    def linked(self, commit: str) -> list[str]:
+        """The sessions a commit is linked to, by its message or by a note on it."""
+        noted = self._run(["git", "notes", "--ref=gitcp", "list"]).split()
+        text = self.git("log", "-1", "--format=%B", commit)
+        if self.git("rev-parse", commit) in noted:
+            text += "\n" + self.git("notes", "--ref=gitcp", "show", commit)
+        found = []
+        for checkpoint in TRAILER.findall(text):
+            root = json.loads(self.stored(checkpoint, "metadata.json"))
+            for number in range(len(root["sessions"])):
+                one = json.loads(self.stored(checkpoint, f"{number}/metadata.json"))
+                found.append(one["session_id"])
+        return found
+
     def stored(self, checkpoint: str, name: str) -> str:
         """A file of a committed checkpoint on v1."""
         return self.git("show", f"{V1}:{checkpoint[:2]}/{checkpoint[2:]}/{name}")

@@ -162,10 +162,9 @@ def _named(open_markers: list[Open]) -> dict[str, str]:
 def _environment() -> set[str]:
     if not any(name.endswith("SESSION_ID") for name in os.environ):
         return set()
-    from gitcp.agents import NAMES, adapter
+    from gitcp.agents import SESSION_ENVS
 
-    names = [name for agent in NAMES for name in adapter(agent).SESSION_ENV]
-    return {os.environ[name] for name in names if name in os.environ}
+    return {os.environ[name] for name in SESSION_ENVS if name in os.environ}
 
 
 def _is_gone(repo: Repo, path: str) -> bool:

@@ -1,0 +1,84 @@
+"""Any other tool: it gives our own event records, and keeps no transcript that we could read."""
+
+from __future__ import annotations
+
+from gitcp.agents import payload
+from gitcp.core.git import ids
+from gitcp.core.message import prompts
+from gitcp.errors import InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.agents.payload import Event, Tool
+
+SESSION_ENV = ("GITCP_SESSION_ID",)  # `gitcp run` sets it
+ANSWERS = "plain"  # gitcp.agents.replies
+EVENTS = frozenset(
+    """session-start turn-start tool-start tool-end subagent-start subagent-end todo compact
+    turn-end session-end""".split()
+)
+KINDS = frozenset("write shell mcp task todo read other".split())
+_TEXTS = """agent_type turn transcript_path agent_transcript_path source reason last_message
+model""".split()
+_LONGEST = 60  # characters of an agent's name
+
+
+def event(given: dict[str, Any], cwd: str) -> dict[str, Any]:
+    """A record of type event as a tool wrote it, checked; keys that are unknown are left out.
+
+    cwd stands for one that is not given.  InputError names a field that cannot be right.
+    """
+    name = payload.text(given, "event")
+    if name not in EVENTS:
+        raise InputError(f"'event' is none of an agent's: {ascii(name)[:80]}")
+    record: Event = {
+        "type": "event",
+        "event": name,
+        "agent": agent(given.get("agent")),
+        "session_id": ids.session_id(given.get("session_id")),
+        "cwd": payload.directory({"cwd": given.get("cwd") or cwd}),
+        "notification": given.get("notification") is True,
+    }
+    texts = {key: payload.words(given, key) for key in _TEXTS}
+    record.update({key: text for key, text in texts.items() if text})  # type: ignore[typeddict-item]
+    if given.get("agent_id") is not None:
+        record["agent_id"] = ids.component(given["agent_id"], "agent_id")
+    if name == "turn-start":
+        record["prompt"] = prompts.clean(payload.words(given, "prompt"))
+    if given.get("tool") is not None:
+        record["tool"] = _tool(payload.mapping(given, "tool"), record["cwd"])
+    return dict(record)
+
+
+def agent(name: object) -> str:
+    """The name of a tool, for people: on one line, not long."""
+    if not isinstance(name, str) or not name.strip():
+        raise InputError("'agent' must be a text that is not empty")
+    if len(name) > _LONGEST or not name.isprintable():
+        raise InputError(f"'agent' is too long or no line of text: {ascii(name)[:80]}")
+    return name
+
+
+def _tool(given: dict[str, Any], cwd: str) -> Tool:
+    kind, named = payload.text(given, "kind") or "other", given.get("input_paths")
+    if kind not in KINDS:
+        raise InputError(f"'kind' is none of a tool's: {ascii(kind)[:80]}")
+    if named is not None and not isinstance(named, list):
+        raise InputError(f"'input_paths' is not a list: {ascii(named)[:80]}")
+    name = payload.text(given, "name") or kind
+    told = {
+        "tool_name": name,
+        "tool_use_id": given.get("id") or None,
+        "tool_input": given,
+        "duration_ms": given.get("duration_ms"),
+    }
+    tool = payload.tool(told, {name: kind}, cwd)
+    each = ({"input_paths": path} for path in named or ())
+    tool["input_paths"] = [payload.path(payload.text(e, "input_paths"), cwd, "path") for e in each]
+    tool["failed"] = given.get("failed") is True
+    if given.get("background") is True:
+        tool["background"] = True
+    payload.say_output(tool, given.get("output"))
+    return tool

@@ -1,0 +1,92 @@
+"""gitcp-run - record a program that edits files as a session"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gitcp.commands import TOOLS
+from gitcp.console import cli
+from gitcp.errors import FATAL, OK, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.record import Record
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("gitcp-run", TOOLS["run"])
+    p.add_argument("--session", metavar="<id>", help="the session this run is a turn of")
+    p.add_argument("--agent", metavar="<name>", help="what to call the program")
+    p.add_argument("--prompt", metavar="<text>", help="what it is asked to do")
+    p.add_argument("words", nargs="*", metavar="<command>", help="the program and its arguments")
+    return p
+
+
+def main() -> int:
+    return cli.guard(lambda: run(sys.argv[1:]))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run a program as a turn of a session; its status."""
+    from gitcp.console import foreground
+    from gitcp.repo import Repo
+
+    split = argv.index("--") if "--" in argv else len(argv)
+    args = parser().parse_args(list(argv[:split]))
+    words = [*args.words, *argv[split + 1 :]]
+    if not words:
+        raise UsageError("no command given")
+    Repo.find()  # outside a repository nothing is run
+    session = args.session or _fresh(words[0])
+    common = {
+        "type": "event",
+        "agent": args.agent or os.path.basename(words[0]),
+        "session_id": session,
+        "cwd": os.getcwd(),
+    }
+    call = {"id": f"run-{os.getpid()}", "kind": "shell", "command": " ".join(words)}
+    asked = args.prompt or " ".join(words)
+    begin: list[Record] = [
+        {"event": "turn-start", "prompt": asked},
+        {"event": "tool-start", "tool": call},
+    ]
+    status = _tell([{**common, **event} for event in begin])
+    if status:
+        return status
+    status = FATAL
+    try:
+        status = foreground.run(words, {**os.environ, "GITCP_SESSION_ID": session})
+    finally:
+        end: list[Record] = [
+            {"event": "tool-end", "tool": {**call, "failed": status != OK}},
+            {"event": "turn-end"},
+            {"event": "session-end"},
+        ]
+        _tell([{**common, **event} for event in end])
+    return status
+
+
+def _fresh(program: str) -> str:
+    """A new session's id, which tells when it began and of what program."""
+    import time
+    from secrets import token_hex
+
+    name = "".join(c for c in os.path.basename(program) if c.isascii() and c.isalnum())[:20]
+    return f"{name or 'run'}-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{token_hex(3)}"
+
+
+def _tell(events: Sequence[Record]) -> int:
+    """Give events to the hook that agents' clients run; its status where it refuses, else 0.
+
+    The hook is a process of its own: it finds us as the agent's.
+    """
+    import gitcp
+    from gitcp import record
+    from gitcp.console import shell
+
+    entry = os.path.join(os.path.dirname(os.path.abspath(gitcp.__file__)), "entry.py")
+    lines = b"".join(record.dump(event) + b"\n" for event in events)
+    return shell.feed([sys.executable, "-I", "-S", entry, "event"], lines)
