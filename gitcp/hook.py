@@ -73,7 +73,6 @@ def _git(event: str, args: Sequence[str]) -> int:
 
 def _agent(argv: Sequence[str]) -> int:
     from gitcp.agents import adapter, recognise
-    from gitcp.store.setup import heard
 
     if len(argv) < 2:
         raise UsageError(f"no such hook: '{argv[0]}'")
@@ -105,13 +104,15 @@ def _take(client: ModuleType, event: Record) -> int:
     its first tool call begins its turn.
     """
     from gitcp.context import is_off, locate, unheard
+    from gitcp.store.setup import heard
 
     repo = locate(event)
     late = None if repo else unheard(event)
     repo = repo or late
     if repo is None or is_off(repo):
         return OK
-    heard.event(repo, event["agent"], event["event"])
+    if hasattr(client, "NAME"):
+        heard.event(repo, client.NAME, event["event"])
     if hasattr(client, "export"):
         client.export(event, repo.shared("exports", client.NAME))
     if late:
