@@ -29,7 +29,7 @@ SESSIONS: dict[str, tuple[list[str], list[str], tuple[int, int] | None]] = {
     "copilot/subagent": (["Go subagent"], ["sub_alpha.txt"], (48, 88)),
     "copilot/fail-parallel": (
         ["Go fail"],
-        ["a.txt", "b.txt", "p.txt", "part.txt", "src/q.txt"],
+        ["a.txt", "b.txt", "late.txt", "p.txt", "part.txt", "src/q.txt"],
         None,
     ),
     "copilot/sigint": (["Go kill"], ["k.txt", "k1.txt"], None),

@@ -131,7 +131,7 @@ def test_a_termination_is_passed_on_and_the_work_recorded(world: World) -> None:
     assert states(world)[0]["files_touched"] == ["ended.txt", "ready"]
 
 
-def test_a_run_that_was_killed_is_settled_by_the_next_event(world: World) -> None:
+def test_a_run_that_was_killed_is_settled_by_the_next_one(world: World) -> None:
     script = "echo 1 >a.txt; kill -KILL $PPID; sleep 0.1"
     process = subprocess.Popen(
         [*RUN, "--session=gen", "--", "sh", "-c", script],
@@ -140,7 +140,11 @@ def test_a_run_that_was_killed_is_settled_by_the_next_event(world: World) -> Non
     )
     process.wait()
     assert states(world)[0]["phase"] == "active"
-    (checkpoint,) = world.commit("a.txt")
+    run(world, "--session=gen", "--", "sh", "-c", "echo 2 >b.txt")
+    (state,) = states(world)
+    assert state["phase"] == "ended"
+    assert "b.txt" in state["files_touched"]
+    (checkpoint,) = world.commit()
     assert committed(world, checkpoint)["session_id"] == "gen"
 
 
