@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 NAME = "claude-code"
 AGENT_TYPE = "Claude Code"
 PROGRAM = "claude"
+FOLDERS = (".claude",)  # its configuration, at home or at the top
 SESSION_ENV = ("CLAUDE_CODE_SESSION_ID",)
 ANSWERS = "permission"  # gitcp.agents.replies
 FORM = "nested"  # gitcp.agents.install.settings

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 NAME = "cline"
 AGENT_TYPE = "Cline"
 PROGRAM = "cline"
+FOLDERS = (".cline", ".clinerules")  # its configuration, at home or at the top
 SESSION_ENV = ()
 ANSWERS = "cline"  # gitcp.agents.replies
 FORM = "scripts"  # gitcp.agents.install.own_files

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 NAME = "codex"
 AGENT_TYPE = "Codex"
 PROGRAM = "codex"
+FOLDERS = (".codex",)  # its configuration, at home or at the top
 SESSION_ENV = ("CODEX_SESSION_ID",)  # CODEX_THREAD_ID may be a subagent's
 ANSWERS = "permission"  # gitcp.agents.replies
 FORM = "nested"  # gitcp.agents.install.settings

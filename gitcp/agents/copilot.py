@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 NAME = "copilot"
 AGENT_TYPE = "Copilot CLI"
 PROGRAM = "copilot"
+FOLDERS = (".copilot",)  # its configuration, at home or at the top
 SESSION_ENV = ("COPILOT_AGENT_SESSION_ID",)
 ANSWERS = "copilot"  # gitcp.agents.replies
 FORM = "copilot"  # gitcp.agents.install.settings

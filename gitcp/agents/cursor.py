@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 NAME = "cursor"
 AGENT_TYPE = "Cursor"
 PROGRAM = "cursor-agent"
+FOLDERS = (".cursor",)  # its configuration, at home or at the top
 SESSION_ENV = ()
 ANSWERS = "cursor"  # gitcp.agents.replies
 FORM = "cursor"  # gitcp.agents.install.settings

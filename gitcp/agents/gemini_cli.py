@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 NAME = "gemini-cli"
 AGENT_TYPE = "Gemini CLI"
 PROGRAM = "gemini"
+FOLDERS = (".gemini",)  # its configuration, at home or at the top
 SESSION_ENV = ("GEMINI_SESSION_ID",)
 ANSWERS = "decision"  # gitcp.agents.replies
 FORM = "nested"  # gitcp.agents.install.settings

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 NAME = "opencode"
 AGENT_TYPE = "OpenCode"
 PROGRAM = "opencode"
+FOLDERS = (".opencode", ".config/opencode")  # its configuration, at home or at the top
 SESSION_ENV = ("OPENCODE_SESSION_ID",)  # the plugin sets it
 ANSWERS = "text"  # gitcp.agents.replies
 FORM = "plugin"  # gitcp.agents.install.own_files

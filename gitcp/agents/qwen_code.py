@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 NAME = "qwen-code"
 AGENT_TYPE = "Qwen Code"
 PROGRAM = "qwen"
+FOLDERS = (".qwen",)  # its configuration, at home or at the top
 SESSION_ENV = ()  # its shell has QWEN_CODE=1 and no session
 ANSWERS = "permission"  # gitcp.agents.replies
 FORM = "nested"  # gitcp.agents.install.settings

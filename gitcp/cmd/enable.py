@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def parser() -> cli.Parser:
     p = cli.Parser("gitcp-enable", TOOLS["enable"])
     p.add_argument(
-        "--agent", action="append", choices=agents.NAMES, help="whose hooks (default: claude-code)"
+        "--agent", action="append", choices=agents.NAMES, help="whose hooks (default: all here)"
     )
     where = p.add_mutually_exclusive_group()
     where.add_argument(
@@ -93,7 +93,9 @@ def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
     # Where no git sees the worktree none runs its hooks: commits are noticed at the next event.
     writes, notes = git_hooks.plan(repo, known, *baked, args.force) if repo.has_git else ([], [])
     seat = _seat(repo)
-    for name in args.agent or ["claude-code"]:
+    names, chosen_for = (args.agent, []) if args.agent else _present(repo)
+    notes += chosen_for
+    for name in names:
         more = _settings(seat, repo, agents.adapter(name), args, baked)
         writes += more[0]
         notes += more[1]
@@ -106,6 +108,12 @@ def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
     names = exclude.carried(repo, alone) + (exclude.carried(seat, away) if away else [])
     hidden = exclude.plan(repo, sorted(set(names))) if names else None
     return [*([hidden] if hidden else []), *writes, *([config] if config else [])], notes + unread
+
+
+def _present(repo: Repo) -> tuple[list[str], list[str]]:
+    from gitcp.agents.install import enabling
+
+    return enabling.present(os.path.expanduser("~"), repo.worktree)
 
 
 def _would(note: str) -> str:

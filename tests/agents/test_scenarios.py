@@ -123,17 +123,20 @@ def reaching(name: str) -> list[tuple[int, str]]:
 
 def left_out() -> list[tuple[str, int, str]]:
     """Which event to leave out of which recording: with LONG=1 each of all, else a few."""
+    # The process that stands for an agent here outlives an interrupted call: no "sig…".
     if os.environ.get("LONG"):
         names = [
-            f"{agent}/{scenario}" for agent, scenario in SCENARIOS if scenario != "pascal-case"
+            f"{agent}/{scenario}"
+            for agent, scenario in SCENARIOS
+            if scenario[:3] not in ("pas", "sig", "tui")
         ]
         return [(name, *event) for name in names for event in reaching(name)]
     few = {
         "claude-code/parallel": "turn-end",
-        "claude-code/sigint": "turn-start",
+        "claude-code/resume": "turn-start",
         "codex/basic": "tool-start",
         "gemini-cli/basic": "tool-end",
-        "copilot/sigint": "session-end",
+        "copilot/claude-settings": "session-end",
         "opencode/subagent": "turn-end",
         "qwen-code/basic-resume": "turn-start",
         "cline/basic": "turn-start",

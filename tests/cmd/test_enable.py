@@ -132,3 +132,31 @@ def test_settings_that_lead_outside_the_repository_are_written_only_by_force(
     assert enable.run(["--force"] if force else []) == 0
     assert (tmp_path / "everybody" / "settings.local.json").exists() is force
     assert ("lies outside the repository" in capsys.readouterr().out) is not force
+
+
+def test_without_a_name_every_agent_that_is_here_is_set_up(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, programs = tmp_path / "a-home", tmp_path / "programs"
+    for folder in (home / ".claude", home / ".copilot", repo / ".codex", programs):
+        folder.mkdir(parents=True)
+    write(programs / "qwen", "#!/bin/sh\n")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    enable.run([])
+    out = capsys.readouterr().out
+    assert "found claude-code, codex, copilot, qwen-code" in out
+    assert "copilot runs the hooks of claude-code" in out
+    for path in (".claude/settings.local.json", ".codex/hooks.json", ".qwen/settings.json"):
+        assert (repo / path).exists()
+    for path in (".github/hooks/gitcp.json", ".gemini", ".cursor", ".clinerules"):
+        assert not (repo / path).exists()
+    assert git("status", "--porcelain", cwd=repo) == ""
+
+
+def test_where_no_agent_is_found_claude_code_is_set_up(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "empty"))
+    enable.run([])
+    assert (repo / ".claude" / "settings.local.json").exists()

@@ -34,6 +34,30 @@ class Ground:
         self.read, self.tracked, self.baked = read, tracked, baked
 
 
+def present(home: str, top: str) -> tuple[list[str], list[str]]:
+    """The agents whose configuration or program is here, and what to say of the choice.
+
+    Claude Code stands for none at all.  Where it is one of them, Copilot CLI runs its hooks.
+    """
+    from shutil import which
+
+    from gitcp import agents
+
+    names = []
+    for name in agents.NAMES:
+        client = agents.adapter(name)
+        folders = [os.path.join(at, folder) for at in (home, top) for folder in client.FOLDERS]
+        if any(map(os.path.isdir, folders)) or which(client.PROGRAM):
+            names.append(name)
+    if not names:
+        return ["claude-code"], []
+    notes = ["found " + ", ".join(names)]
+    if "claude-code" in names and "copilot" in names:
+        names.remove("copilot")
+        notes.append("copilot runs the hooks of claude-code: --agent=copilot writes its own")
+    return names, notes
+
+
 def plan(
     adapter: ModuleType, scope: str, home: str, top: str, ground: Ground, force: bool
 ) -> tuple[list[Write], list[str]]:
