@@ -31,7 +31,7 @@ def settle(ctx: Context, but: str = "") -> None:
     """Link what the sessions here that are not at work have in such commits, and give amended
     commits the ids they lost.  but: a session that has settled by itself."""
     repo, head = ctx.repo, ctx.head
-    mend(repo, ctx.objects)
+    mend(repo, ctx.objects, since=judged.looked(repo))
     waiting = False
     for marker in markers.here(repo):
         if marker["session_id"] == but or marker["base_commit"] == head:
@@ -58,14 +58,18 @@ def _at_work(marker: Open) -> bool:
     return bool(marker["phase"] == "active" and process.alive(marker["agent_process"]))
 
 
-def mend(repo: Repo, objects: Objects, dry_run: bool = False) -> list[tuple[str, str]]:
+def mend(
+    repo: Repo, objects: Objects, dry_run: bool = False, since: str = ""
+) -> list[tuple[str, str]]:
     """Note the ids on amended commits that lost them to a kill; (commit, id) of each.
 
-    A line that the person took out stays out.
+    A line that the person took out stays out.  since: where HEAD was when all before was well.
     """
     done = []
     no = dismissed.read(repo)
-    for old, new, reason in reflog.head(repo):
+    entries = reflog.head(repo)
+    seen = [at for at, (_, new, _) in enumerate(entries) if new == since]
+    for old, new, reason in entries[seen[-1] + 1 if seen else 0 :]:
         after = read_commit(objects, new) if reason.startswith(b"commit (amend)") else None
         if after is None or find_commits.linked(objects, new):
             continue
