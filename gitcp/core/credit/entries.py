@@ -52,13 +52,17 @@ def edit(path: str, before: Entry, after: Entry, who: Author, how: str, at: int)
 
 def opening(state: Line, call: Line, kind: str, at: int) -> Line:
     """The line that says a call of a session, by its state, begins; kind: write, or shell."""
-    return {
+    turn = state.get("turn_id", "")
+    line = {
         "open": call.get("id", ""),
         "session": state["session_id"],
-        "turn": state.get("turn_id", ""),
+        "turn": turn,
         "kind": kind,
         "at": at,
     }
+    model = state.get("turns", {}).get(turn, {}).get("model")
+    more = {"agent": call.get("agent"), "model": model}
+    return {**line, **{key: value for key, value in more.items() if value}}
 
 
 def author(line: Line) -> Author:

@@ -82,6 +82,8 @@ def merged(old: Metadata | None, new: Metadata) -> Metadata:
     for key in ("turns", "tools"):
         if old and isinstance(old.get(key), dict) and isinstance(new.get(key), dict):
             found[key] = {**old[key], **new[key]}
+    if old and (old.get("tasks") or new.get("tasks")):
+        found["tasks"] = sorted({*strings(old.get("tasks")), *strings(new.get("tasks"))})
     if old and (delta := _delta(old, new)):
         found["token_usage_delta"] = delta
     touched = strings((old or {}).get("files_touched")) + strings(new.get("files_touched"))

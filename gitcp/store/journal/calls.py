@@ -28,6 +28,8 @@ def tool(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> N
     named = [inside for p in call.get("input_paths", ()) if (inside := turn_log.relative(repo, p))]
     if call.get("kind") not in ("write", *_WINDOWS):
         return
+    if event.get("agent_id"):
+        call = event["tool"] = {**call, "agent": event["agent_id"]}
     with Journal(repo) as journal:
         at, journal.telling = clock(repo), state["session_id"]
         journal.naming = frozenset(named)
@@ -40,6 +42,10 @@ def tool(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> N
             _open(objects, journal, state, event, named, at)
         elif call["kind"] != "write":
             _close(objects, journal, state, call, named, at)
+        if not starts and repo.config.get("gitcp.guard") == "deny":
+            from gitcp.store.journal import edits_ref
+
+            edits_ref.keep(repo, objects, journal, state["session_id"], f"Edit by {call['name']}")
 
 
 def _open(

@@ -55,8 +55,11 @@ def together(
         stored = turn_work.said(repo, objects, state)
         storeds.append(stored)
         data = session_metadata.data(repo, state, linked, changes, stored, credit)
-        data["tasks"] = {**session_metadata.task_files(objects, live, state), **(files or {})}
+        done = session_metadata.task_files(objects, live, state, changes, credit)
+        data["tasks"] = {**done, **(files or {})}
         data["metadata"] |= extra or {}
+        if data["tasks"]:
+            data["metadata"]["tasks"] = sorted({path.split("/")[0] for path in data["tasks"]})
         if noted:
             data["metadata"]["commit"] = made["oid"]
         items.append((checkpoint_id, data))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.core.credit import attribution
+from gitcp.core.credit import attribution, entries
 from gitcp.store.git.tree import Lookup
 from gitcp.store.journal import commit_credit, journal
 from gitcp.store.journal.known import tree_of
@@ -94,9 +94,21 @@ class Credit:
             if line.get("session") == session_id and line.get("open") in names
         }
 
-    def _edits(self, session_id: str, path: str) -> list[tuple[Author, str]]:
-        from gitcp.core.credit import entries
+    def of_agent(self, agent_id: str) -> set[str]:
+        """The paths that a subagent's calls have written, by the journal."""
+        calls = {
+            (line["session"], line["open"])
+            for line in self.lines
+            if agent_id and line.get("agent") == agent_id and "open" in line
+        }
+        found = set()
+        for line in entries.edits(self.lines):
+            session, _, tool = entries.author(line)
+            if (session, tool) in calls:
+                found.add(line["path"])
+        return found
 
+    def _edits(self, session_id: str, path: str) -> list[tuple[Author, str]]:
         own = [line for line in entries.edits(self.lines) if line["path"] == path]
         told = [(entries.author(line), str(line["how"])) for line in own]
         return [(who, how) for who, how in told if who[0] == session_id]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 
 from gitcp.core.transcript import tokens
+from gitcp.core.v1.summary import load
 from gitcp.store.session import state as states
 from gitcp.store.session import tasks, turn_work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Container
     from typing import Any
 
     from gitcp.core.decide.overlap import Staged
@@ -77,14 +79,26 @@ def spent(repo: Repo, state: State, stored: Stored | None) -> dict[str, Any]:
     return {"token_usage": cumulative, "token_usage_delta": delta}
 
 
-def task_files(objects: Objects, live: Live, state: State) -> dict[str, bytes]:
-    """The task files on the session's live streams: path below tasks/ -> bytes."""
+def task_files(
+    objects: Objects, live: Live, state: State, changes: Container[str], credit: Credit
+) -> dict[str, bytes]:
+    """The task files on the session's live streams: path below tasks/ -> bytes.
+
+    A task whose work the journal knows goes to a commit that has some of it, and to no other.
+    """
     found = {}
     for stream in state["streams"]:
         tip = live.tip(stream["id"], stream["ref"])
         for path, oid in tasks.stored(objects, tip, state["session_id"]).items():
             found[path] = objects.need(oid, "blob")
-    return found
+    elsewhere = set()
+    for path, data in found.items():
+        if path.endswith("/checkpoint.json"):
+            agent = (load(data) or {}).get("agent_id")
+            work = credit.of_agent(agent) if isinstance(agent, str) else set()
+            if work and not any(one in changes for one in work):
+                elsewhere.add(path.split("/")[0])
+    return {path: data for path, data in found.items() if path.split("/")[0] not in elsewhere}
 
 
 def files(

@@ -126,7 +126,11 @@ def commit(repo: Repo, objects: Objects, state: State, step: Step) -> None:
         from gitcp.store.v1 import committed_write
 
         files = {path.removeprefix("tasks/"): data for path, data in step["files"].items()}
-        said: SessionData = {"session_id": state["session_id"], "tasks": files}
+        said: SessionData = {
+            "session_id": state["session_id"],
+            "tasks": files,
+            "metadata": {"tasks": [step["tool_use_id"]]},
+        }
         committed_write.write(repo, objects, [(ids[-1], said)])
 
 

@@ -138,9 +138,22 @@ def session(objects: Objects, checkpoint: Checkpoint, which: int | str) -> Conte
         "context": text(parts.blob(files, summary.CONTEXT, folder) or b""),
         "content_hash": stored,
         "hash": _compare(stored, transcript),
-        "tasks": parts.below(tasks, "tasks"),
+        "tasks": _own_tasks(checkpoint, entry, parts.below(tasks, "tasks")),
         "lacks": parts.lacks,
     }
+
+
+def _own_tasks(checkpoint: Checkpoint, entry: SessionEntry, paths: list[str]) -> list[str]:
+    """Those of the paths below tasks/ that a session's metadata names; where it names none,
+    those that no other session's does."""
+    names = {
+        one["index"]: set(summary.strings((one["metadata"] or {}).get("tasks")))
+        for one in checkpoint["sessions"]
+    }
+    own = names.pop(entry["index"])
+    others = set().union(*names.values())
+    told = ((path, path.split("/")[1]) for path in paths)
+    return [path for path, task in told if (task in own if own else task not in others)]
 
 
 def pieces(objects: Objects, files: Tree) -> Iterator[bytes]:
