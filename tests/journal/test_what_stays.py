@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.journal.lines import shares, text
@@ -141,3 +143,43 @@ def test_an_ignored_file_that_is_added_by_force_is_linked(world: World, a: Agent
     assert touched(world, one, a.sid) == ["local.env"]
     assert shares(world) == {a.sid: 2}
     own(a, "status", "--short")
+
+
+# 11. Tasks.
+
+
+def test_a_task_goes_to_the_session_and_the_commit_that_have_its_work(
+    world: World, a: Agent, b: Agent
+) -> None:
+    world.git("config", "gitcp.guard", "warn")
+    for agent, names in ((a, ("one", "two")), (b, ("three",))):
+        agent.prompt("with subagents")
+        for name in names:
+            task: dict[str, Any] = {"tool_use_id": f"task_{name}", "tool_name": "Task"}
+            task["tool_input"] = {"subagent_type": "worker", "description": name, "prompt": "do"}
+            agent.event("PreToolUse", **task)
+            work: dict[str, Any] = {"tool_use_id": f"w_{name}", "tool_name": "Write"}
+            work["tool_input"] = {"file_path": str(world.path / f"{name}.txt")}
+            agent.event("PreToolUse", agent_id=f"agent{name}", **work)
+            world.write(f"{name}.txt", text(1, 2))
+            agent.event("PostToolUse", agent_id=f"agent{name}", **work, tool_response={})
+            agent.event("PostToolUse", **task, tool_response={"agentId": f"agent{name}"})
+        agent.stop()
+    [one] = world.commit("one.txt", "three.txt")
+    told = {sid: m.get("tasks") for sid, m in sessions(world, one).items()}
+    assert told == {a.sid: ["task_one"], b.sid: ["task_three"]}
+    shown = world.gitcp("show", one)
+    assert shown.count("task_one/checkpoint.json") == 1
+    assert shown.count("task_three/checkpoint.json") == 1
+    [two] = world.commit("two.txt")
+    assert sessions(world, two)[a.sid]["tasks"] == ["task_two"]
+
+
+def test_with_the_guards_deny_each_edit_is_a_commit_of_the_sessions_ref(
+    world: World, a: Agent
+) -> None:
+    world.git("config", "gitcp.guard", "deny")
+    a.prompt("two edits")
+    edit(a, "a.py", text(1))
+    edit(a, "a.py", text(1, 2))
+    assert world.git("rev-list", "--count", f"refs/gitcp/edits/{a.sid}") == "2"

@@ -152,7 +152,7 @@ def _own_tasks(checkpoint: Checkpoint, entry: SessionEntry, paths: list[str]) ->
     }
     own = names.pop(entry["index"])
     others = set().union(*names.values())
-    told = ((path, path.split("/")[1]) for path in paths)
+    told = ((path, path.split("/")[0]) for path in paths)
     return [path for path, task in told if (task in own if own else task not in others)]
 
 
