@@ -30,6 +30,7 @@ class Oracle:
         self.random = random.Random(seed)
         self.authors: dict[str, str] = {}
         self.busy: set[str] = set()
+        self.committed: set[str] = set()
         self.made = 0
         for path in world.git("ls-files").splitlines():
             self.authors |= dict.fromkeys(world.read(path).splitlines(), BEFORE)
@@ -113,6 +114,7 @@ class Oracle:
         if self.world.git("diff", "--cached", "--name-only"):
             self.world.git("commit", "-q", "-m", f"commit {self.made}")
             self.check()
+            self.committed |= set(self.world.git("grep", "-h", "^line", "HEAD").splitlines())
 
     # What must be true.
 
@@ -138,11 +140,12 @@ class Oracle:
         assert sum(gone.values()) == sum(self._lines("-").values())
 
     def _linked(self, sid: str) -> bool:
-        """Whether a session has lines in a path that the commit's parent has: those link, of
-        whatever number.  A line or two, or few of many, of a new file are no evidence."""
+        """Whether a session has lines that no commit had before in a path that the parent has:
+        those link, of whatever number.  A line or two, or few of many, of a new file are no
+        evidence, and lines that only move to another path are nobody's new work."""
         args = ("show", "--format=", "--unified=0", "--no-renames", "--diff-filter=M", "HEAD")
         added = [x[1:] for x in self.world.git(*args).splitlines() if x.startswith("+line")]
-        return sid in {self.authors[line] for line in added}
+        return sid in {self.authors[line] for line in added if line not in self.committed}
 
     def _lines(self, sign: str) -> dict[str, int]:
         """Whose lines HEAD adds or removes, counted by git's own diff."""
