@@ -7,31 +7,77 @@ import sys
 from importlib import import_module
 
 from gitcp import commands
-from gitcp.errors import OK, USAGE
+from gitcp.errors import OK, Error, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 def main() -> int:
     """Run the command named by argv[0] (gitcp-<name>) or by the first argument."""
     called = os.path.basename(sys.argv[0]).partition("-")[2]
-    name = called or (sys.argv.pop(1) if len(sys.argv) > 1 else "help")
-    known = {**commands.STAGES, **commands.TOOLS}
-    if name in known:
-        return int(import_module(commands.module(name)).main())
+    if called:
+        return _run(called)
+    from gitcp.console import cli
+
+    return cli.guard(_chosen)
+
+
+def _chosen() -> int:
+    """-C <dir> as git has it, then the command."""
+    while sys.argv[1:2] == ["-C"]:
+        if len(sys.argv) < 3:
+            raise UsageError("no directory given for '-C'")
+        try:
+            os.chdir(sys.argv[2] or ".")
+        except OSError as e:
+            raise Error(f"cannot change to '{sys.argv[2]}': {e.strerror}") from None
+        del sys.argv[1:3]
+    name = sys.argv.pop(1) if len(sys.argv) > 1 else "help"
     if name in ("-V", "--version", "version"):
         from gitcp.version import VERSION
 
         print("gitcp", VERSION)
         return OK
     if name in ("-h", "--help", "help"):
+        return _help(sys.argv[1:])
+    sys.argv[0] = f"gitcp-{name}"  # what its usage line and its messages call it
+    return _run(name)
+
+
+def _run(name: str) -> int:
+    if name not in {**commands.STAGES, **commands.TOOLS}:
+        _unknown(name)
+    return int(import_module(commands.module(name)).main())
+
+
+def _unknown(name: str) -> NoReturn:
+    """Raise UsageError that says what may have been meant."""
+    from difflib import get_close_matches
+
+    known = [*commands.TOOLS, *commands.STAGES]
+    near = get_close_matches(name, known, 3, 0.6) or [k for k in known if k.startswith(name)][:3]
+    meant = f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+    raise UsageError(f"'{name}' is not a gitcp command{meant or '; see gitcp help'}")
+
+
+def _help(names: list[str]) -> int:
+    """The list of commands, or the page of one."""
+    if not names:
         print(listing())
         return OK
-    print(f"error: '{name}' is not a gitcp command; see 'gitcp help'", file=sys.stderr)
-    return USAGE
+    name = names[0].removeprefix("gitcp-")
+    if name not in {**commands.STAGES, **commands.TOOLS}:
+        _unknown(name)
+    from gitcp.console import manual
+
+    return manual.show(f"gitcp-{name}")
 
 
 def listing() -> str:
     """The usage line and every command with its summary, people's commands first."""
-    parts = ["usage: gitcp <command> [<args>]"]
+    parts = ["usage: gitcp [-C <dir>] <command> [<args>]"]
     for title, table in (("for people", commands.TOOLS), ("for pipes", commands.STAGES)):
         parts.append(f"\n{title}:")
         parts += [f"    {name:18} {summary}" for name, summary in table.items()]

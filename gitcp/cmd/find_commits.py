@@ -48,6 +48,8 @@ def _find(prefixes: Sequence[str], records: Iterable[Record]) -> Iterator[Record
                     raise InputError(f"not a checkpoint id: '{record['checkpoint_id']}'")
                 wanted.append(record["checkpoint_id"])
         for checkpoint_id, oids in find_commits.commits(repo, objects, wanted).items():
+            if not oids and checkpoint_id in prefixes:
+                committed_list.resolve(repo, objects, checkpoint_id)  # raises what is not known
             for oid in oids:
                 yield {"type": "commit", "oid": oid, "checkpoint_id": checkpoint_id}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from gitcp.commands import TOOLS
@@ -12,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gitcp.repo import Repo
+
 _PAGE = 1000  # commits at a terminal, where nobody reads on for ever
 
 
@@ -20,9 +23,8 @@ def parser() -> cli.Parser:
     p.add_argument("-n", metavar="<number>", type=int, help="at most that many commits")
     p.add_argument("--all", action="store_true", help="commits of all branches and tags")
     p.add_argument("--json", action="store_true", help="write records, one to a line")
-    p.add_argument(
-        "revision", nargs="*", metavar="<revision>", help="as in git-log(1) (default: HEAD)"
-    )
+    what = "as in git-log(1) (default: HEAD); after -- only commits that change these paths"
+    p.add_argument("revision", nargs="*", metavar="<revision>", help=what)
     return p
 
 
@@ -37,14 +39,18 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.repo import Repo
     from gitcp.store.show import commit_list
 
-    args = parser().parse_args(argv)
+    before, after = _split(argv)
+    args = parser().parse_args(before)
     if args.n is not None and args.n < 1:
         raise UsageError(f"'-n' is not a positive number: '{args.n}'")
     limit = args.n
     if limit is None and sys.stdout.isatty() and not args.json:
         limit = _PAGE
     options = [*(commit_list.ALL if args.all else ()), *([f"-n{limit}"] if limit else [])]
-    found = commit_list.listing(Repo.find(), args.revision, options)
+    repo = Repo.find()
+    revisions, named = _sorted_out(repo, args.revision, bool(after))
+    paths = [os.path.abspath(path) for path in [*named, *after[1:]]]
+    found = commit_list.listing(repo, revisions, options, paths)
     if args.json:
         from gitcp import record
 
@@ -52,3 +58,20 @@ def run(argv: Sequence[str]) -> int:
     else:
         show.page(log_lines.log(found))
     return OK
+
+
+def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The arguments before `--`, -<number> as -n, and those from it on."""
+    at = argv.index("--") if "--" in argv else len(argv)
+    before = [f"-n{a[1:]}" if a[:1] == "-" and a[1:].isdecimal() else a for a in argv[:at]]
+    return before, list(argv[at:])
+
+
+def _sorted_out(repo: Repo, names: list[str], told: bool) -> tuple[list[str], list[str]]:
+    """Revisions and paths among names, as git tells them apart; told: all are revisions."""
+    for at, name in enumerate(() if told else names):
+        if os.path.lexists(name):
+            status, _ = repo.git.run("rev-parse", "--quiet", "--verify", name, ok=(0, 1, 128))
+            if status:
+                return names[:at], names[at:]
+    return names, []

@@ -9,7 +9,7 @@ from gitcp.console import cli
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.record import Record, Stage
     from gitcp.repo import Repo
@@ -74,7 +74,7 @@ def _kept(objects: Objects, found: Record, args: Namespace) -> Record:
 def _options(argv: Sequence[str]) -> Namespace:
     p = parser()
     args = p.parse_args(argv)
-    if (args.stream is None) == (args.base is None):
+    if args.stream is not None and args.base is not None:
         p.error("needs the name of a stream, or --base")
     if args.worktree is not None and args.base is None:
         p.error("--worktree needs --base")
@@ -82,10 +82,25 @@ def _options(argv: Sequence[str]) -> Namespace:
 
 
 def bind(argv: Sequence[str]) -> Stage:
-    """A stage that begins a pipe."""
+    """A stage that begins a pipe, or without a name reads streams from it."""
     args = _options(argv)
+    if args.stream is None and args.base is None:
+        return lambda records: _each(args, records)
     return lambda _: history(args)
 
 
+def _each(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+    """The checkpoints of every stream that a record names; other records pass."""
+    for record in records:
+        if record.get("type") == "stream" and isinstance(record.get("ref"), str):
+            args.stream = record["ref"]
+            yield from history(args)
+        else:
+            yield record
+
+
 def main() -> int:
-    return cli.source_main(bind, sys.argv[1:])
+    argv = sys.argv[1:]
+    args = parser().parse_args(argv) if argv else None
+    named = args is not None and not (args.stream is None and args.base is None)
+    return (cli.source_main if named else cli.filter_main)(bind, argv)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 
@@ -12,7 +13,7 @@ from gitcp.errors import OK
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gitcp.core.render.spans import Line
     from gitcp.record import Record
@@ -120,21 +121,33 @@ def when(seconds: float) -> str:
 
 
 def page(shown: Iterable[Line], paged: bool = True) -> None:
-    """Print lines: what data has in them escaped, coloured and paged at a terminal."""
+    """Print lines as they come: what data has in them escaped, coloured and paged at a terminal
+    as the person has told git to (color.ui, core.pager, pager.<command>)."""
+    from gitcp.console import shell
     from gitcp.console.term import paint
     from gitcp.core.render import spans
 
-    on = cli.colour(sys.stdout)
+    settings = _settings()
+    on = cli.colour(sys.stdout, settings("color.ui"))
 
     def ink(told: str, colour: str) -> str:
         safe = cli.printable(told).replace("\n", "\\n")  # a line is a line, whatever a path holds
         return paint(safe, colour, on and bool(colour))
 
-    drawn = spans.each(shown, ink)
+    texts = (spans.draw([line], ink) for line in shown)
     if paged and sys.stdout.isatty():
-        from gitcp.console import shell
-
-        shell.page(drawn)
+        command = os.path.basename(sys.argv[0]).removeprefix("gitcp-")
+        shell.page(texts, settings("core.pager"), settings(f"pager.{command}"))
     else:
-        for text in drawn:
-            sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+        shell.write(texts)
+
+
+def _settings() -> Callable[[str], str]:
+    """What git's configuration says of a key; nothing where there is no repository."""
+    from gitcp.errors import Error
+    from gitcp.repo import Repo
+
+    try:
+        return Repo.here().config.get
+    except Error:
+        return lambda _: ""

@@ -141,7 +141,7 @@ def _unpushed(repo: Repo) -> int:
     """Commits of the permanent store that no remote is known to have; 0 without a remote."""
     from gitcp.store.v1.committed_write import REF
 
-    if not os.path.exists(repo.shared("unpushed")) or not repo.git.out("remote"):
+    if not os.path.exists(repo.shared("unpushed")) or not repo.config.keys("remote.", ".url"):
         return 0
     theirs = "--remotes=*/" + REF.removeprefix("refs/heads/")
     status, out = repo.git.run("rev-list", "--count", REF, "--not", theirs, ok=(0, 128))

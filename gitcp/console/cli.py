@@ -33,10 +33,18 @@ class Parser(argparse.ArgumentParser):
     """An ArgumentParser that raises on misuse and never guesses abbreviations."""
 
     def __init__(self, prog: str, summary: str) -> None:
-        super().__init__(prog=prog, description=summary, allow_abbrev=False)
+        super().__init__(prog=_called(prog), description=summary, allow_abbrev=False)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}\n{self.format_usage().rstrip()}")
+
+
+def _called(prog: str) -> str:
+    """The name a person used: a command has a short one beside that of its stage."""
+    from gitcp.commands import ALIASES
+
+    short = os.path.basename(sys.argv[0]).removeprefix("gitcp-")
+    return f"gitcp-{short}" if ALIASES.get(short) == prog.removeprefix("gitcp-") else prog
 
 
 def guard(body: Callable[[], int]) -> int:
@@ -122,7 +130,14 @@ def agreed(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
-def colour(stream: object) -> bool:
-    """Whether to colour what goes to stream: a terminal, and NO_COLOR is not set."""
+def colour(stream: object, setting: str = "") -> bool:
+    """Whether to colour what goes to stream: by setting (color.ui), else at a terminal.
+
+    NO_COLOR and a terminal that is dumb speak against it.
+    """
     tty = getattr(stream, "isatty", lambda: False)
-    return bool(tty()) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    if setting.lower() == "always":
+        return True
+    if setting.lower() in ("never", "false", "no", "off") or os.environ.get("NO_COLOR"):
+        return False
+    return bool(tty()) and os.environ.get("TERM") != "dumb"

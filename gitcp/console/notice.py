@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+_PLAIN = "\n\t\u200c\u200d"  # the joiners hold emoji and scripts together, and drive nothing
 _SAID: dict[str, None] = {}
 
 
@@ -21,5 +22,11 @@ def incomplete() -> bool:
 
 def printable(message: str) -> str:
     """A message with what no terminal can show, or should obey, escaped."""
+    if message.isprintable():
+        return message
     safe = message.encode("utf-8", "backslashreplace").decode()
-    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in safe)
+    return "".join(c if c.isprintable() or c in _PLAIN else _escaped(c) for c in safe)
+
+
+def _escaped(c: str) -> str:
+    return f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}"

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from gitcp.git import Git
     from gitcp.record import Record
 
+_NEVER = ("false", "no", "off")
+_BOOLEANS = ("", "true", "yes", "on", *_NEVER)
+
 
 def filter(words: Sequence[str], data: Iterable[Record]) -> Iterator[Record]:
     """The stage `!words`: records as NDJSON to its stdin, its stdout read as records.
@@ -39,29 +42,36 @@ def filter(words: Sequence[str], data: Iterable[Record]) -> Iterator[Record]:
         raise InputError(f"'!{' '.join(words)}': {e}") from None
 
 
-def page(text: Iterable[str]) -> None:
+def page(text: Iterable[str], core: str = "", own: str = "") -> None:
     """Show text on stdout as it comes, through the person's pager where that is a terminal.
 
-    The pager is GIT_PAGER, PAGER or less, started as git starts it; empty or `cat` is none.
-    What it does not want to read any more is not made.
+    The pager is own, as `pager.<command>` has it (a boolean: whether there is one at all), else
+    GIT_PAGER, core, PAGER or less, started as git starts it; empty or `cat` is none.  What it
+    does not want to read any more is not made.
     """
     env = os.environ
-    pager = env.get("GIT_PAGER", env.get("PAGER", "less"))
+    pager = env.get("GIT_PAGER", core or env.get("PAGER", "less"))
+    if own.lower() not in _BOOLEANS:
+        pager = own
+    elif own.lower() in _NEVER:
+        pager = ""
     if not sys.stdout.isatty() or pager in ("", "cat"):
-        sys.stdout.writelines(text)
+        write(text)
         return
     sys.stdout.flush()
     try:
         process = _start(["sh", "-c", pager], -1, None, {"LESS": env.get("LESS", "FRX")})
     except Error:
-        sys.stdout.writelines(text)
+        write(text)
         return
     from signal import SIG_IGN, SIGPIPE, signal
 
     before = signal(SIGPIPE, SIG_IGN)
     try:
-        for part in text:
+        for number, part in enumerate(text):
             process.stdin.write(part.encode("utf-8", "backslashreplace"))
+            if not number:
+                process.stdin.flush()  # the first is there at once, however long the rest takes
     except BrokenPipeError:
         pass  # the person has seen enough
     finally:
@@ -75,6 +85,14 @@ def feed(words: Sequence[str], data: bytes) -> int:
     import subprocess
 
     return subprocess.run(words, input=data, check=False).returncode
+
+
+def write(text: Iterable[str]) -> None:
+    """Write text to stdout as it comes, the first of it at once."""
+    for number, part in enumerate(text):
+        sys.stdout.buffer.write(part.encode("utf-8", "backslashreplace"))
+        if not number:
+            sys.stdout.buffer.flush()
 
 
 def git(repo_git: Git, words: Sequence[str]) -> int:

@@ -96,7 +96,7 @@ def test_lists_end_in_nul_on_demand(four: Path) -> None:
         ("gitcp-read-checkpoint zz", 128, "fatal: not a checkpoint id: 'zz'\n"),
         ("gitcp-find-commits -- --all", 128, "fatal: not a checkpoint id: '--all'\n"),
         ("gitcp-merge-checkpoints main nowhere", 128, "fatal: not a commit: 'nowhere'\n"),
-        ("gitcp-find-commits 000000000000", 0, ""),
+        ("gitcp-find-commits 000000000000", 128, "fatal: no such checkpoint: '000000000000'\n"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(four: Path, line: str, status: int, says: str) -> None:

@@ -143,3 +143,11 @@ def test_outside_a_repository_there_is_one_clear_line(
     done = run("list-streams", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (128, "")
     assert done.stderr == f"fatal: not a git repository: '{tmp_path}'\n"
+
+
+def test_listed_streams_are_read_by_the_next_command(story: Story) -> None:
+    listed = run("list-streams").stdout
+    read = run("read-stream", stdin=listed.encode())
+    assert read.returncode == 0, read.stderr
+    names = {json.loads(line)["ref"] for line in listed.splitlines()}
+    assert {json.loads(line)["ref"] for line in read.stdout.splitlines()} == names

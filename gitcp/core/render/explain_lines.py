@@ -51,7 +51,7 @@ def committed(told: Record, when: When, how: str) -> Iterator[Line]:
         yield from _fact("Agent", session["agent"])
         yield from _fact("Created", str(session.get("created_at") or told["created_at"]))
         yield from _fact("Author", ", ".join(authors))
-        yield from _fact("Tokens", spent(session.get("token_usage")))
+        yield from _fact("Tokens", spent(session.get("token_usage"), session.get("agent", "")))
         if not number:
             yield from _commits(told["commits"], when)
         yield []

@@ -35,7 +35,8 @@ def _checkpoint(checkpoint: Record) -> Iterator[Line]:
         yield [name, ("  is not stored here; 'gitcp relink' or 'gitcp fetch' may bring it", "dim")]
         return
     for session in checkpoint["contents"]:
-        used = spent(session.get("token_usage_delta") or session.get("token_usage"))
+        usage = session.get("token_usage_delta") or session.get("token_usage")
+        used = spent(usage, session["agent"])
         wrote = shares(session.get("initial_attribution"), ("agent",))
         facts = ", ".join(filter(None, [many(len(session["files"]), "file"), wrote, used]))
         yield [name, (f"  {session['agent'] or 'Agent'}", "green"), (f"  {facts}", "")]

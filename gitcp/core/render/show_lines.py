@@ -54,7 +54,7 @@ def _session(told: Record) -> Iterator[Line]:
     facts = [told.get("created_at", ""), branch, turn]
     yield [("  " + ", ".join(filter(None, facts)), "")]
     for key, name in (("token_usage_delta", "this commit"), ("token_usage", "whole session")):
-        if used := spent(told.get(key)):
+        if used := spent(told.get(key), agent):
             yield [(f"  tokens, {name}: {used}", "")]
     yield from _attribution(mapping(told.get("initial_attribution")))
     if told.get("commit"):

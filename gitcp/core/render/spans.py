@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     Ink = Callable[[str, str], str]
     Ago = Callable[[float], str]  # seconds since 1970 -> `5m ago`
 
+_JOINER, _AS_EMOJI = "\u200d", "\ufe0f"
+_MODIFIERS = frozenset(f"\ufe0e{_AS_EMOJI}\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 SHORTEST = 8  # characters of a session id
 _UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1000, "k"))
 
@@ -32,9 +34,39 @@ def each(lines: Iterable[Line], ink: Ink) -> Iterator[str]:
 
 
 def short(text: str, size: int) -> str:
-    """text on one line of at most size characters, `…` for what is left out."""
-    told = " ".join(text.split())
-    return told if len(told) <= size else told[: size - 1].rstrip() + "…"
+    """text on one line in at most size cells of a terminal, `…` for what is left out.
+
+    What is shown as one sign, an emoji of several or a letter with its accents, is not cut.
+    """
+    line = " ".join(text.split())
+    if len(line) * 2 <= size or (line.isascii() and len(line) <= size):
+        return line
+    signs = list(_signs(line))
+    if sum(cells for _, cells in signs) <= size:
+        return line
+    kept, left = "", size - 1
+    for sign, cells in signs:
+        left -= cells
+        if left < 0:
+            break
+        kept += sign
+    return kept.rstrip() + "…"
+
+
+def _signs(line: str) -> Iterator[tuple[str, int]]:
+    """Each sign of a line with the cells it takes: wide characters and emoji two."""
+    from unicodedata import combining, east_asian_width
+
+    sign, cells = "", 0
+    for c in line:
+        joined = sign.endswith(_JOINER) or c == _JOINER or combining(c) or c in _MODIFIERS
+        if sign and not joined:
+            yield sign, cells
+            sign, cells = "", 0
+        wide = 2 if east_asian_width(c) in "WF" or c == _AS_EMOJI else 1
+        sign, cells = sign + c, max(cells, wide)
+    if sign:
+        yield sign, cells
 
 
 def many(count: int, word: str) -> str:
@@ -51,11 +83,15 @@ def number(count: int) -> str:
     return str(count)
 
 
-def spent(usage: Any) -> str:
-    """A token usage in words, what its subagents used included; '' when nothing was used."""
+def spent(usage: Any, agent: str = "") -> str:
+    """A token usage in words, what its subagents used included; '' when nothing was used.
+
+    What came from a cache is told apart: stored usages of Gemini CLI count it as input too.
+    """
     given = mapping(usage)
     whole: Any = {**given, "subagent_tokens": mapping(given.get("subagent_tokens"))}
     fresh, creation, read, output, calls = tokens.counts(tokens.flat(whole))
+    fresh = max(0, fresh - read) if agent == "Gemini CLI" else fresh
     if not any((fresh, creation, read, output, calls)):
         return ""
     cached = f", {number(creation + read)} cached" if creation + read else ""

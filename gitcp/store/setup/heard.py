@@ -57,11 +57,10 @@ def failed(message: str) -> None:
 
 
 def warn(repo: Repo, message: str) -> None:
-    """Keep a hook's warning with its time; what cannot be written is not kept."""
+    """Keep a hook's warning with its time, where gitcp has a directory of its own."""
     path = repo.shared("warnings")
     line = f"{int(time.time())} {' '.join(message.split())}\n".encode("utf-8", "backslashreplace")
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         os.write(fd, line)
         size = os.fstat(fd).st_size

@@ -6,7 +6,7 @@ from gitcp.console import notice
 from gitcp.core.message import links
 from gitcp.core.v1 import session_part, summary
 from gitcp.errors import Error, GitError
-from gitcp.record import text
+from gitcp.record import raw, text
 from gitcp.store.git import notes
 from gitcp.store.git.prefetch import Ahead
 from gitcp.store.v1 import committed_list, committed_read, committed_refs
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gitcp.store.v1.committed_read import Checkpoint
 
 _KEYS = "oid tree parents author email date day time message".split()
-_FORMAT = "%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%as%x00%ct%x00%s%x00%B%x00%N%x00%x00"
+_FORMAT = "%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%as%x00%ct%x00%s%x00%B%x00%N%x00"
 _LOG = f"log --no-color --no-show-signature --no-notes --notes={notes.REF} --format={_FORMAT}"
 # All branches and tags, without the histories that nobody's commits are on.
 ALL = (
@@ -31,41 +31,57 @@ ALL = (
     "--exclude=refs/gitcp/*",
     "--all",
 )
-_WINDOW = 128  # commits whose checkpoints are read at once
+# Commits whose checkpoints are read at once: few at first, so that the first line is there soon.
+_FIRST, _WINDOW = 8, 256
 
 
-def listing(repo: Repo, revisions: Sequence[str], options: Sequence[str] = ()) -> Iterator[Record]:
+def listing(
+    repo: Repo, revisions: Sequence[str], options: Sequence[str] = (), paths: Sequence[str] = ()
+) -> Iterator[Record]:
     """A commit record for each commit of the revisions (none: HEAD), as git log has them.
 
-    options: of git log that choose commits, such as ALL.  checkpoints: the ids of its last
+    options: of git log that choose commits, such as ALL; paths: only commits that change one
+    of them.  checkpoints: the ids of its last
     trailer block, then of its note, each with its sessions; missing where the store here has
     none.  Raises Error for what git takes for no revision.
     """
-    window = []
     with Ahead(repo) as objects:
         store = _Store(repo, objects)
-        for commit in commits(repo, revisions, options):
-            window.append(commit)
-            if len(window) == _WINDOW:
-                yield from store.with_sessions(window)
-                window = []
-        yield from store.with_sessions(window)
+        for window in _windows(commits(repo, revisions, options, paths)):
+            yield from store.with_sessions(window)
 
 
-def commits(repo: Repo, revisions: Sequence[str], options: Sequence[str] = ()) -> list[Record]:
-    """The commits of listing() with the ids they carry, nothing looked up."""
-    chosen = [*options, "--end-of-options", *revisions, "--"]
+def _windows(commits: Iterable[Record]) -> Iterator[list[Record]]:
+    window, size = [], _FIRST
+    for commit in commits:
+        window.append(commit)
+        if len(window) == size:
+            yield window
+            window, size = [], min(size * 2, _WINDOW)
+    yield window
+
+
+def commits(
+    repo: Repo, revisions: Sequence[str], options: Sequence[str] = (), paths: Sequence[str] = ()
+) -> Iterator[Record]:
+    """The commits of listing() with the ids they carry, nothing looked up, as git finds them."""
+    chosen: list[str | bytes] = [*options, "--end-of-options", *revisions, "--", *map(raw, paths)]
+    fields: list[bytes] = []
     try:
-        _, out = repo.git.run(*_LOG.split(), *chosen)
+        for field in repo.git.start(*_LOG.split(), *chosen).records():
+            fields.append(field)
+            if len(fields) == len(_KEYS) + 2:
+                yield _commit(fields)
+                fields = []
     except GitError as e:
         # Without a command whose format nobody wants to see.
         raise Error(e.said.removeprefix("fatal: ").partition("\n")[0]) from None
-    return [_commit(item) for item in out.split(b"\0\0\n") if item]
 
 
-def _commit(item: bytes) -> Record:
-    *fields, message, note = item.split(b"\0", len(_KEYS) + 1)
+def _commit(told: Sequence[bytes]) -> Record:
+    *fields, message, note = told
     found: Record = {"type": "commit", **dict(zip(_KEYS, map(text, fields), strict=True))}
+    found["oid"] = found["oid"].lstrip("\n")  # git's own end of the commit before
     found["parents"] = found["parents"].split()
     found["time"] = int(found["time"] or 0)
     linked = links.carried(message, note)

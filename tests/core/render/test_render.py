@@ -229,3 +229,35 @@ def test_a_temporary_checkpoint_of_a_task() -> None:
     text = drawn(session_lines.temporary(told, str, False, True))
     assert f"  stream {'0' * 12}, base ?, task toolu_1\n" in text
     assert text.endswith("    D x\n")
+
+
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+
+
+@pytest.mark.parametrize(
+    ("text", "room", "cut"),
+    [
+        ("abcdef", 6, "abcdef"),
+        ("abcdef", 5, "abcd…"),
+        ("ab cdef", 4, "ab…"),
+        ("日本語", 6, "日本語"),
+        ("日本語", 5, "日本…"),
+        ("日本語", 4, "日…"),
+        ("e\u0301tude", 5, "e\u0301tude"),
+        ("e\u0301tudes", 3, "e\u0301t…"),
+        (f"a{FAMILY}b", 4, f"a{FAMILY}b"),
+        (f"a{FAMILY}bc", 4, f"a{FAMILY}…"),
+        (f"a{FAMILY}bc", 3, "a…"),
+        ("\U0001f44d\U0001f3fd ok then", 5, "\U0001f44d\U0001f3fd o…"),
+    ],
+)
+def test_a_text_is_cut_by_the_cells_it_takes_and_never_within_a_sign(
+    text: str, room: int, cut: str
+) -> None:
+    assert spans.short(text, room) == cut
+
+
+def test_what_came_from_a_cache_is_told_apart_for_every_client() -> None:
+    usage = {"input_tokens": 100, "cache_read_tokens": 90, "output_tokens": 5, "api_call_count": 1}
+    assert spans.spent(usage, "Codex") == "100 in, 5 out, 90 cached, 1 call"
+    assert spans.spent(usage, "Gemini CLI") == "10 in, 5 out, 90 cached, 1 call"

@@ -1,0 +1,133 @@
+"""What a person who knows git expects: -C, paths, pagers, colours, and names that are meant."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.installed import git
+from tests.support.paths import TOP
+
+GITCP = [sys.executable, str(TOP / "bin/gitcp")]
+
+
+def run(*args: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*GITCP, *args], cwd=cwd, capture_output=True, text=True)
+
+
+def at_terminal(*args: str, **env: str) -> str:
+    """What a command writes to a terminal."""
+    own, theirs = pty.openpty()
+    given = {k: v for k, v in os.environ.items() if k not in ("PAGER", "GIT_PAGER")}
+    given = {"TERM": "xterm", **given, **env}
+    with subprocess.Popen([*GITCP, *args], stdin=theirs, stdout=theirs, stderr=theirs, env=given):
+        os.close(theirs)
+        text = b""
+        try:
+            while data := os.read(own, 4096):
+                text += data
+        except OSError:
+            pass  # the last one let go of the terminal
+    os.close(own)
+    return text.decode()
+
+
+def test_minus_c_goes_to_another_directory_first(repo: Path, tmp_path: Path) -> None:
+    done = run("-C", str(repo), "-C", "src", "log", "-1", cwd=tmp_path)
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 1
+    bad = run("-C", "nowhere", "log", cwd=tmp_path)
+    assert (bad.returncode, bad.stderr[:24]) == (128, "fatal: cannot change to ")
+
+
+@pytest.mark.parametrize(
+    ("args", "subjects"),
+    [
+        (["-1"], ["add lib"]),
+        (["--", "src/app.py"], ["initial"]),
+        (["src/lib.py"], ["add lib"]),
+        (["HEAD", "--", "README.md", "src/lib.py"], ["add lib", "initial"]),
+        (["HEAD~1", "src"], ["initial"]),
+    ],
+)
+def test_log_takes_numbers_and_paths_as_git_log_does(
+    repo: Path, args: list[str], subjects: list[str]
+) -> None:
+    done = run("log", *args)
+    assert [line.split("  ")[1] for line in done.stdout.splitlines()] == subjects
+    inside = [a.replace("src/", "").replace("README", "../README") for a in args]
+    if "src" not in args:
+        assert run("log", *inside, cwd=repo / "src").stdout == done.stdout
+
+
+def test_a_name_that_is_branch_and_path_is_the_branch(repo: Path) -> None:
+    git("branch", "src", "HEAD~1")
+    assert len(run("log", "src").stdout.splitlines()) == 1
+    assert len(run("log", "--", "src").stdout.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("core.pager", "sed s/^/P:/"), ("pager.log", "sed s/^/P:/")]
+)
+def test_the_configured_pager_is_used(repo: Path, key: str, value: str) -> None:
+    git("config", key, value)
+    assert at_terminal("log").startswith("P:")
+    git("config", "pager.log", "false")
+    assert not at_terminal("log").startswith("P:")
+
+
+def test_git_pager_wins_over_configuration(repo: Path) -> None:
+    git("config", "core.pager", "sed s/^/P:/")
+    assert at_terminal("log", GIT_PAGER="sed s/^/Q:/").startswith("Q:")
+
+
+def test_colours_are_as_git_is_told(repo: Path) -> None:
+    git("config", "core.pager", "cat")
+    assert "\x1b[" in at_terminal("log")
+    assert "\x1b[" not in at_terminal("log", NO_COLOR="1")
+    assert "\x1b[" not in at_terminal("log", TERM="dumb")
+    git("config", "color.ui", "never")
+    assert "\x1b[" not in at_terminal("log")
+    git("config", "color.ui", "always")
+    assert "\x1b[" in run("log").stdout
+
+
+def test_a_command_that_is_misspelt_is_told_what_was_meant(repo: Path) -> None:
+    done = run("sttus")
+    assert done.returncode == 129 and "did you mean 'status'" in done.stderr
+    assert "did you mean" not in run("xyzzy").stderr
+    assert "did you mean 'log'" in run("help", "lgo").stderr
+
+
+@pytest.mark.parametrize("name", ["push", "fetch", "fsck"])
+def test_help_names_the_program_that_was_called(repo: Path, name: str) -> None:
+    program = [sys.executable, str(TOP / f"bin/gitcp-{name}"), "-h"]
+    assert run(name, "-h").stdout.startswith(f"usage: gitcp-{name} ")
+    assert subprocess.check_output(program, text=True).startswith(f"usage: gitcp-{name} ")
+
+
+def test_help_may_be_cut_short(repo: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", '"$@" | head -n 1', "sh", *GITCP, "help"], capture_output=True, text=True
+    )
+    assert done.stdout.startswith("usage: gitcp") and done.stderr == ""
+
+
+def test_help_of_a_command_opens_its_page(repo: Path, tmp_path: Path) -> None:
+    man = tmp_path / "bin" / "man"
+    man.parent.mkdir()
+    man.write_text('#!/bin/sh\necho "man $*"\n')
+    man.chmod(0o755)
+    env = {**os.environ, "PATH": f"{man.parent}:{os.environ['PATH']}"}
+    out = subprocess.check_output([*GITCP, "help", "log"], env=env, text=True)
+    assert out == f"man {TOP}/man/gitcp-log.1\n"
+
+
+def test_an_id_that_nobody_knows_is_fatal(repo: Path) -> None:
+    program = [sys.executable, str(TOP / "bin/gitcp-find-commits"), "0123456789ab"]
+    done = subprocess.run(program, capture_output=True, text=True)
+    assert done.returncode == 128 and "0123456789ab" in done.stderr
