@@ -17,7 +17,8 @@ from tests.support.installed import HOOKS, write
 from tests.support.paths import TOP
 
 ROOT = TOP / "build" / "tools"
-_NPM = "npm install --no-audit --no-fund --loglevel=error --prefix".split()
+# Without scripts: a package's own would install hooks into the repository around ROOT.
+_NPM = "npm install --ignore-scripts --no-audit --no-fund --loglevel=error --prefix".split()
 _OUTSIDE = dict(os.environ)  # before a test is sealed: how packages are reached
 
 Env = dict[str, str]
