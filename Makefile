@@ -40,7 +40,7 @@ bench: setup
 
 # The demo is installed as a person installs it: without the tools of development.
 build/demo/.stamp: pyproject.toml $(SOURCES)
-	rm -rf build
+	rm -rf build/demo build/lib build/bdist.*
 	$(PYTHON) -m venv build/demo
 	build/demo/bin/python -m pip install -q .
 	touch $@

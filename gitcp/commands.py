@@ -49,6 +49,7 @@ STAGES = {
 }
 TOOLS = {
     "hook": "run the pipeline of a hook",
+    "completion": "write what a shell needs to complete commands",
     "stats": "show how much of a range agents and people wrote",
     "export-notes": "write who wrote which line as notes of Git AI",
     "export-traces": "write Agent Trace records of a range",

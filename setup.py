@@ -1,0 +1,33 @@
+"""What pyproject.toml cannot say: pages and completions go where man and shells look for them."""
+
+import os
+import sys
+from glob import glob
+
+from setuptools import setup
+
+TOP = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, TOP)
+from gitcp.cmd import completion  # noqa: E402
+
+PLACES = {
+    "bash": "share/bash-completion/completions/gitcp",
+    "zsh": "share/zsh/site-functions/_gitcp",
+    "fish": "share/fish/vendor_completions.d/gitcp.fish",
+}
+
+
+def data_files() -> list[tuple[str, list[str]]]:
+    """(directory below the prefix, files); completions are written to build/ first."""
+    files = [(f"share/man/man{n}", sorted(glob(f"man/*.{n}"))) for n in (1, 5, 7)]
+    for shell, place in PLACES.items():
+        path = os.path.join("build", "completions", place)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(completion.script(shell))
+        files.append((os.path.dirname(place), [path]))
+    return files
+
+
+os.chdir(TOP)
+setup(data_files=data_files())
