@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -46,9 +47,12 @@ def person(repo: Path) -> None:
     write(repo / ".git/hooks/post-commit", "#!/bin/sh\necho person >>.git/ran\n")
 
 
+LONG = pytest.mark.skipif(
+    not os.environ.get("LONG") and not os.environ.get("CI"), reason="a long form: LONG=1 runs it"
+)
 ORDERS = [
     (hook_tools.pre_commit, "us tool", ["person"]),
-    (hook_tools.pre_commit, "tool us tool", ["person"]),
+    pytest.param(hook_tools.pre_commit, "tool us tool", ["person"], marks=LONG),
     (hook_tools.entire, "tool us tool", ["entire", "person"]),
     (hook_tools.entire, "us tool us tool", ["entire", "person"]),
 ]
@@ -70,11 +74,11 @@ def test_a_tool_that_moved_our_hook_aside_calls_every_link_once(
     ("tool", "order", "theirs"),
     [
         (hook_tools.pre_commit, "tool us tool us", ["person"]),
-        (hook_tools.lefthook, "us tool us", []),
+        pytest.param(hook_tools.lefthook, "us tool us", [], marks=LONG),
         (hook_tools.lefthook, "tool us tool us", []),
-        (hook_tools.husky, "us tool us", ["husky"]),
+        pytest.param(hook_tools.husky, "us tool us", ["husky"], marks=LONG),
         (hook_tools.husky, "tool us tool us", ["husky"]),
-        (hook_tools.entire, "us tool us", ["person"]),
+        pytest.param(hook_tools.entire, "us tool us", ["person"], marks=LONG),
         (hook_tools.entire, "tool us tool us", ["person"]),
     ],
 )
@@ -99,11 +103,11 @@ def test_enable_mends_what_another_tool_did_and_uninstalls_without_a_trace(
     ("tool", "order"),
     [
         (hook_tools.pre_commit, "tool us tool"),
-        (hook_tools.pre_commit, "us tool"),
+        pytest.param(hook_tools.pre_commit, "us tool", marks=LONG),
         (hook_tools.lefthook, "us tool"),
-        (hook_tools.lefthook, "tool us tool"),
+        pytest.param(hook_tools.lefthook, "tool us tool", marks=LONG),
         (hook_tools.husky, "tool us tool"),
-        (hook_tools.entire, "tool us tool"),
+        pytest.param(hook_tools.entire, "tool us tool", marks=LONG),
         (hook_tools.entire, "us tool"),
     ],
 )
