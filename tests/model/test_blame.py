@@ -106,7 +106,7 @@ def test_every_line_is_named_after_who_typed_it(world: World, seed: int) -> None
     model = Model(world, seed)
     for number in range(STEPS):
         steps = (model.turn, model.turn, model.person, model.commit, model.commit, model.amend)
-        step = model.chance.choice(steps)
+        step = model.chance.choice((*steps, model.again))
         step()
         model.check(f"seed {seed}, step {number}, {step.__name__}")
     assert model.gaps == 0
