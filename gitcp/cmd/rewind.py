@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from gitcp.cmd import undo
 from gitcp.commands import TOOLS
 from gitcp.console import cli
 from gitcp.errors import OK, Error, UsageError
@@ -34,6 +35,10 @@ def parser() -> cli.Parser:
     p.add_argument("-n", "--dry-run", action="store_true", help="show the plan and stop")
     p.add_argument("-p", "--patch", action="store_true", help="show the plan as a diff too")
     p.add_argument("-f", "--force", action="store_true", help="also to an incomplete point")
+    for kind in ("session", "turn", "tool"):
+        told = f"take back the edits of one {kind} alone, by the beginning of its id"
+        p.add_argument(f"--{kind}", metavar="<id>", default="", help=told)
+    undo.conflict(p)
     part = p.add_mutually_exclusive_group()
     part.add_argument("--files-only", action="store_true", help="leave the conversation alone")
     part.add_argument("--transcript-only", action="store_true", help="leave the files alone")
@@ -51,7 +56,6 @@ def main() -> int:
 
 def run(argv: Sequence[str]) -> int:
     """List points, or go to one: plan, safety, apply, verify, report."""
-    from gitcp.cmd import undo
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -60,6 +64,8 @@ def run(argv: Sequence[str]) -> int:
     _ = repo.worktree
     with Objects(repo) as objects:
         undo.finish(repo, objects)
+        if args.session or args.turn or args.tool:
+            return _edits(repo, objects, args)
         if args.list or (args.to is None and not sys.stdin.isatty()):
             return _list(repo, objects, args)
         point = _chosen(repo, objects, args)
@@ -106,13 +112,14 @@ def _ago(seconds: float) -> str:
 
 def _chosen(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
     from gitcp.core.rewind import point_list
-    from gitcp.store.rewind import points
+    from gitcp.store.rewind import journal_edits, points
 
     found = points.listing(repo, objects, args.all)
     if args.to is None:
-        from gitcp.cmd import undo
-
         return undo.pick(repo, objects, found[:SHOWN])
+    if args.to.endswith(journal_edits.AFTER):
+        own = point_list.choose(found, args.to.removesuffix(journal_edits.AFTER))
+        return {**own, "id": own["id"] + journal_edits.AFTER}
     try:
         return point_list.choose(found, args.to)
     except Error:
@@ -122,13 +129,12 @@ def _chosen(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
 
 
 def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
-    from gitcp.cmd import undo
-    from gitcp.store.rewind import going_back, wishes
+    from gitcp.store.rewind import going_back, journal_edits, wishes
     from gitcp.store.undo import undo_log
 
     _check(point, args)
     scopes = [scope(repo, path) for path in args.path]
-    to_point = wishes.to_point(repo, objects, point, scopes)
+    to_point = journal_edits.to(repo, objects, point, scopes)
     wisher = wishes.nothing if args.transcript_only else to_point
     reason = f"to {point['id'][:10]}" + (f", {' '.join(scopes)}" if scopes else "")
     talk = _conversation(repo, objects, args, point)
@@ -137,6 +143,22 @@ def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
     agree = undo.Agreement(repo, args, ask=args.to is None)
     outcome = going_back.step(repo, objects, wisher, step, agree, undo.progress(), talk)
     return undo.report(outcome, args, "rewound")
+
+
+def _edits(repo: Repo, objects: Objects, args: Namespace) -> int:
+    """Take back single edits, as a step of its own."""
+    from gitcp.store.rewind import going_back, journal_edits
+    from gitcp.store.undo import undo_log
+
+    if args.to or args.list or args.transcript_only or args.same_id:
+        raise UsageError("--session, --turn and --tool go to no point, and have no conversation")
+    scopes = [scope(repo, path) for path in args.path]
+    what, lines = journal_edits.chosen(repo, args.session, args.turn, args.tool)
+    wisher = journal_edits.without(repo, objects, lines, scopes, args.conflict)
+    step = undo_log.new_step("rewind", f"the edits of {what}")
+    agree = undo.Agreement(repo, args)
+    outcome = going_back.step(repo, objects, wisher, step, agree, undo.progress())
+    return undo.report(outcome, args, "taken back")
 
 
 def _conversation(

@@ -26,10 +26,16 @@ _SOON = 1.0  # seconds before progress is shown
 
 def options(p: cli.Parser) -> None:
     """What undo and redo have in common."""
-    from gitcp.store.rewind import wishes
-
     p.add_argument("-n", "--dry-run", action="store_true", help="show the plan and stop")
     p.add_argument("-p", "--patch", action="store_true", help="show the plan as a diff too")
+    conflict(p)
+    p.add_argument("--json", action="store_true", help="write records, one to a line")
+
+
+def conflict(p: cli.Parser) -> None:
+    """The option that says what becomes of conflicts."""
+    from gitcp.store.rewind import wishes
+
     p.add_argument(
         "--conflict",
         metavar="<how>",
@@ -37,7 +43,6 @@ def options(p: cli.Parser) -> None:
         default=wishes.REFUSE,
         help="a file changed since in the same place: refuse (default), markers or keep",
     )
-    p.add_argument("--json", action="store_true", help="write records, one to a line")
 
 
 def parser() -> cli.Parser:

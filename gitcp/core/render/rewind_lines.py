@@ -23,6 +23,8 @@ _KINDS = {
     "archived": "archived",
     "committed": "conversation only",
     "safety": "kept by undo",
+    "prompt": "before the prompt",
+    "tool": "before a tool",
 }
 _PROMPT = 60
 _KEPT = 20  # paths that stay, of which a plan names no more
@@ -34,8 +36,9 @@ def point(told: Point, changes: dict[str, int] | None, ago: Ago) -> Line:
     marks += ["incomplete" if told["incomplete"] else "", effect(changes) if changes else ""]
     session = told["session_id"][:8] or "-"
     prompt = told["session_prompt"] or told["message"]
+    prompt = told["message"] if told["kind"] == "tool" else prompt
     return [
-        (told["id"][:10], "yellow"),
+        (told["id"][: 18 if told["kind"] == "tool" else 10], "yellow"),
         (f"  {ago(told['time']):>9}  ", "dim"),
         (f"{session:<8}  ", "cyan"),
         (short(prompt, _PROMPT), ""),

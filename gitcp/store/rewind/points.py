@@ -11,7 +11,8 @@ from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.git import refs
 from gitcp.store.git.tree import Lookup, read_tree
-from gitcp.store.rewind import history
+from gitcp.store.rewind import history, journal_edits
+from gitcp.store.session import session_read
 from gitcp.store.stream import carry_forward, shadow_refs, stream_history, stream_list
 from gitcp.store.undo import undo_log
 
@@ -37,6 +38,7 @@ def listing(
     Points without a change to the one before them are folded into it.
     """
     found = [*_temporary(repo, objects, everywhere), *_kept(repo, objects)]
+    found += journal_edits.moments(repo, _prompts(repo), _date)
     found += _committed(repo, depth)
     return point_list.folded(point_list.newest_first(found))
 
@@ -144,6 +146,16 @@ def _committed(repo: Repo, depth: int) -> Iterator[Point]:
                     "base_commit": commit["oid"],
                     "tree": commit["tree"],
                 }
+
+
+def _prompts(repo: Repo) -> dict[str, str]:
+    """turn id -> what was asked, of the sessions that have a state."""
+    return {
+        turn: str(one.get("prompt") or "")
+        for state in session_read.every(repo)
+        for turn, one in (state.get("turns") or {}).items()
+        if isinstance(one, dict)
+    }
 
 
 def _date(seconds: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.core.rewind import plan as plans
 from gitcp.errors import Error
 from gitcp.store.restore.present import Present
-from gitcp.store.rewind import wishes
+from gitcp.store.rewind import journal_edits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Preview:
         if self._present is None:
             self._present = Present(self._repo, self._objects)
         try:
-            wish = wishes.to_point(self._repo, self._objects, point, ())(self._present)
+            wish = journal_edits.to(self._repo, self._objects, point, ())(self._present)
         except Error as e:
             return {"actions": [], "conflicts": [], "notes": [str(e)]}
         return {"actions": wish["actions"], "conflicts": wish["conflicts"], "notes": wish["notes"]}

@@ -1,0 +1,138 @@
+"""Single edits taken back, and moments inside a turn: what the journal of the worktree tells.
+
+The journal goes back to the last commit that took a path; what is committed is git's to revert.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.credit import entries
+from gitcp.core.rewind import plan, point_list
+from gitcp.errors import Error
+from gitcp.store.journal import journal
+from gitcp.store.restore import planning
+from gitcp.store.rewind import wishes
+from gitcp.store.session import session_read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from gitcp.core.credit.entries import Line
+    from gitcp.core.rewind.plan import Conflict
+    from gitcp.core.rewind.point_list import Point
+    from gitcp.core.rewind.three_way import Version
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.restore.planning import Wish, Wisher
+    from gitcp.store.restore.present import Present
+
+    Pairs = dict[str, list[tuple[Version, Version]]]
+
+AFTER = ":after"
+
+
+def chosen(repo: Repo, session: str, turn: str, tool: str) -> tuple[str, list[Line]]:
+    """(what is taken back, its edits in the journal's order): those of a session, of a turn of
+    its, of one tool use; each by the beginning of its id, '' for any.
+
+    Raises Error when nothing in the journal is meant, or several things are.
+    """
+    lines = entries.edits(journal.read(repo))
+    words = []
+    for number, (kind, name) in enumerate((("session", session), ("turn", turn), ("tool", tool))):
+        if name:
+            known = {entries.author(line)[number] for line in lines} - {""}
+            one = _pick(kind, name, known)
+            lines = [line for line in lines if entries.author(line)[number] == one]
+            words.append(f"{kind} {one}")
+    return ", ".join(words), [line for line in lines if entries.author(line)[0]]
+
+
+def _pick(kind: str, name: str, known: Iterable[str]) -> str:
+    try:
+        return session_read.pick(name, known)
+    except Error as e:
+        told = str(e).replace("no such session", f"the journal knows no {kind}")
+        raise Error(told.replace("session id", f"{kind} id")) from None
+
+
+def without(
+    repo: Repo, objects: Objects, lines: Sequence[Line], scopes: Sequence[str], conflict: str
+) -> Wisher:
+    """The worktree without these edits, below scopes; what others did since stays."""
+    pairs: Pairs = {}
+    lost: list[Conflict] = []
+    for line in lines:
+        if plan.below(line["path"], scopes):
+            before, after = entries.entry(line["before"]), entries.entry(line["after"])
+            pairs.setdefault(line["path"], []).append((before, after))
+            if not all(e is None or objects.read(e[1]) for e in (before, after)):
+                lost.append({"path": line["path"], "reason": "its content is not kept any more"})
+    inner = wishes.taking_back(repo, objects, pairs, conflict, "taken back")
+
+    def wish(present: Present) -> Wish:
+        if lost and conflict != wishes.KEEP:
+            return {"actions": [], "conflicts": lost, "notes": []}
+        return inner(present)
+
+    return wish
+
+
+def moments(repo: Repo, prompts: Mapping[str, str], date: Callable[[int], str]) -> Iterator[Point]:
+    """A point before each tool use and each turn that the journal knows, the newest first.
+
+    prompts: turn id -> what was asked; date: of seconds since 1970.  One without an edit is
+    none.
+    """
+    lines = entries.edits(journal.read(repo))
+    seen: set[str] = set()
+    found: list[Point] = []
+    for line in lines:
+        session, turn, tool = entries.author(line)
+        for kind, name in (("prompt", turn), ("tool", tool)):
+            if session and name and name not in seen:
+                seen.add(name)
+                told = prompts.get(turn, "")
+                said = f"before {told if kind == 'prompt' else line['path']}"
+                point = {**point_list.EMPTY, "id": name, "kind": kind, "message": said}
+                point |= {"session_id": session, "session_prompt": told}
+                point["tool_use_id"] = name if kind == "tool" else ""
+                point["time"] = int(line["at"]) // 10**9
+                point["date"] = date(point["time"])
+                found.append(point)
+    yield from reversed(found)
+
+
+def to_moment(repo: Repo, objects: Objects, name: str, scopes: Sequence[str]) -> Wisher:
+    """The worktree as it was before a tool use or a turn; after it, with AFTER behind its id."""
+    lines = entries.edits(journal.read(repo))
+    own = name.removesuffix(AFTER)
+    places = [n for n, line in enumerate(lines) if own in entries.author(line)[1:]]
+    if not places:
+        raise Error(f"the journal knows no turn or tool use '{own}'")
+    since = lines[places[-1] + 1 :] if name.endswith(AFTER) else lines[places[0] :]
+    then: dict[str, Version] = {}
+    makers: dict[str, str] = {}
+    for line in since:
+        then.setdefault(line["path"], entries.entry(line["before"]))
+        if entries.entry(line["before"]) is None:
+            makers[line["path"]] = entries.author(line)[0]
+
+    def wish(present: Present) -> Wish:
+        found = [
+            (path, present.file(path), entry)
+            for path, entry in then.items()
+            if present.file(path) != entry and plan.below(path, scopes)
+        ]
+        facts = planning.facts(repo, present, None, lambda path: makers.get(path, ""))
+        notes = wishes.in_the_middle(repo)
+        return {"actions": plan.whole(found, facts), "conflicts": [], "notes": notes}
+
+    return wish
+
+
+def to(repo: Repo, objects: Objects, point: Point, scopes: Sequence[str]) -> Wisher:
+    """The worktree as it was at any point, below scopes."""
+    if point["kind"] in ("prompt", "tool"):
+        return to_moment(repo, objects, point["id"], scopes)
+    return wishes.to_point(repo, objects, point, scopes)
