@@ -13,10 +13,10 @@ if TYPE_CHECKING:
         """A moment of the worktree, of a conversation, or of both.
 
         The keys of the original program's list (E§1), and ours: kind is temporary, archived,
-        committed, safety, or, of a moment inside a turn, prompt or tool; tree what the worktree was ('' where a
-        journal tells); content
-        what tells two trees apart; incomplete: the snapshot left something out; gone: its
-        content is not in this repository any more; folded: how many equal ones it stands for.
+        committed, safety, or, of a moment inside a turn, prompt or tool; tree what the worktree
+        was ('' where the journal tells it); content what tells two trees apart; incomplete: the
+        snapshot left something out; gone: its content is not in this repository any more;
+        folded: how many equal ones it stands for.
         """
 
         id: str

@@ -94,13 +94,25 @@ def moments(repo: Repo, prompts: Mapping[str, str], date: Callable[[int], str]) 
                 seen.add(name)
                 told = prompts.get(turn, "")
                 said = f"before {told if kind == 'prompt' else line['path']}"
-                point = {**point_list.EMPTY, "id": name, "kind": kind, "message": said}
-                point |= {"session_id": session, "session_prompt": told}
-                point["tool_use_id"] = name if kind == "tool" else ""
-                point["time"] = int(line["at"]) // 10**9
-                point["date"] = date(point["time"])
-                found.append(point)
+                found.append(_point(kind, name, line, said, told, date))
     yield from reversed(found)
+
+
+def _point(
+    kind: str, name: str, line: Line, message: str, prompt: str, date: Callable[[int], str]
+) -> Point:
+    seconds = int(line["at"]) // 10**9
+    return {
+        **point_list.EMPTY,
+        "id": name,
+        "kind": kind,
+        "message": message,
+        "time": seconds,
+        "date": date(seconds),
+        "session_id": entries.author(line)[0],
+        "session_prompt": prompt,
+        "tool_use_id": name if kind == "tool" else "",
+    }
 
 
 def to_moment(repo: Repo, objects: Objects, name: str, scopes: Sequence[str]) -> Wisher:

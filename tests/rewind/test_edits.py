@@ -1,0 +1,141 @@
+"""One session's, one turn's, one tool's edits taken back, and the moments inside a turn."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.rewind.going import done, files, plan, points, run
+from tests.support.harness import Agent, World
+
+LINES = [f"line {n} of the file\n" for n in range(12)]
+
+
+@pytest.fixture
+def a(world: World) -> Agent:
+    return world.agent("11111111-aaaa-4a87-9186-848bdd83d62e", tools=True)
+
+
+@pytest.fixture
+def b(world: World) -> Agent:
+    return world.agent("22222222-bbbb-4a87-9186-848bdd83d62e", tools=True)
+
+
+def with_line(world: World, path: str, number: int, text: str) -> str:
+    lines = world.read(path).splitlines(keepends=True)
+    return "".join([*lines[:number], text + "\n", *lines[number + 1 :]])
+
+
+def shared(world: World, a: Agent, b: Agent) -> None:
+    """Two sessions and the person in one file, and a file of each."""
+    world.write("shared.txt", "".join(LINES))
+    world.commit("shared.txt")
+    a.turn("a writes", {"shared.txt": with_line(world, "shared.txt", 1, "by a"), "a.py": "a\n"})
+    b.turn("b writes", {"shared.txt": with_line(world, "shared.txt", 6, "by b"), "b.py": "b\n"})
+    world.write("shared.txt", with_line(world, "shared.txt", 10, "by the person"))
+
+
+def test_one_session_of_two_is_taken_back_and_the_others_work_stays(
+    world: World, a: Agent, b: Agent
+) -> None:
+    shared(world, a, b)
+    before = files(world.path)
+    told = done(world, "rewind", "--session", a.sid[:8])
+    assert "taken back: 1 modified, 1 deleted" in told
+    text = world.read("shared.txt")
+    assert [line in text for line in ("by a", "by b", "by the person")] == [False, True, True]
+    assert ((world.path / "a.py").exists(), world.read("b.py")) == (False, "b\n")
+    done(world, "undo")
+    assert files(world.path) == before
+
+
+def test_what_others_changed_in_the_same_place_is_a_conflict_and_nothing_is_done(
+    world: World, a: Agent, b: Agent
+) -> None:
+    shared(world, a, b)
+    world.write("shared.txt", with_line(world, "shared.txt", 1, "by a, corrected"))
+    before = files(world.path)
+    ended = run(world, "rewind", "--session", a.sid)
+    assert (ended.returncode, "'shared.txt'" in ended.stderr) == (128, True)
+    assert files(world.path) == before
+    done(world, "rewind", "--session", a.sid, "--conflict=markers")
+    assert "<<<<<<< now\nby a, corrected\n" in world.read("shared.txt")
+
+
+def test_one_turn_and_one_tool_use_in_the_middle_go_and_later_work_stays(
+    world: World, a: Agent
+) -> None:
+    world.write("f.txt", "".join(LINES))
+    world.commit("f.txt")
+    a.turn("one", {"f.txt": with_line(world, "f.txt", 1, "first")})
+    turn = a.state["turn_id"]
+    a.turn("two", {"f.txt": with_line(world, "f.txt", 5, "second"), "g.txt": "g\n"})
+    a.turn("three", {"f.txt": with_line(world, "f.txt", 9, "third")})
+    done(world, "rewind", "--turn", turn)
+    text = world.read("f.txt")
+    assert [w in text for w in ("first", "second", "third")] == [False, True, True]
+    done(world, "undo")
+    done(world, "rewind", "--tool", "toolu_2")
+    text = world.read("f.txt")
+    assert [w in text for w in ("first", "second", "third")] == [True, False, True]
+    assert world.read("g.txt") == "g\n"
+
+
+def test_only_the_named_paths_of_a_session_go_back(world: World, a: Agent, b: Agent) -> None:
+    shared(world, a, b)
+    done(world, "rewind", "--session", a.sid, "--", "a.py")
+    assert not (world.path / "a.py").exists()
+    assert "by a" in world.read("shared.txt")
+
+
+def test_taking_back_twice_changes_nothing_more(world: World, a: Agent, b: Agent) -> None:
+    shared(world, a, b)
+    done(world, "rewind", "--session", a.sid)
+    assert done(world, "rewind", "--session", a.sid) == "nothing to change\n"
+
+
+def test_the_moments_before_each_prompt_and_each_tool_use_are_points(
+    world: World, a: Agent
+) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    moment = files(world.path)
+    a.prompt("two")
+    a.write("a.py", "2\n")
+    middle = files(world.path)
+    a.write("b.py", "2\n")
+    a.stop()
+    turn = a.state["turn_id"]
+    listed = {p["id"]: p for p in points(world)}
+    assert (listed[turn]["kind"], listed[turn]["session_prompt"]) == ("prompt", "two")
+    assert (listed["toolu_3"]["kind"], listed["toolu_3"]["tool_use_id"]) == ("tool", "toolu_3")
+    assert plan(world, "--to", "toolu_3") == {
+        "b.py": ("delete", f"made since by session {a.sid[:8]}")
+    }
+    done(world, "rewind", "--to", "toolu_3")
+    assert files(world.path) == middle
+    done(world, "rewind", "--to", turn)
+    assert files(world.path) == moment
+    done(world, "undo", "2")
+    done(world, "rewind", "--to", "toolu_2:after")
+    assert files(world.path) == middle
+
+
+def test_what_the_journal_does_not_know_is_an_error(world: World, a: Agent) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    for kind in ("session", "turn", "tool"):
+        ended = run(world, "rewind", f"--{kind}", "nothing")
+        assert (ended.returncode, f"knows no {kind}: 'nothing'" in ended.stderr) == (128, True)
+    assert run(world, "rewind", "--session", a.sid, "--to", "x").returncode == 129
+
+
+def test_going_back_is_nobodys_work_for_the_journal(world: World, a: Agent) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    a.turn("two", {"a.py": "2\n"})
+    a.prompt("three")
+    run(world, "rewind", "--turn", a.state["turn_id"])
+    done_points = [p["id"] for p in points(world) if p["kind"] == "temporary"]
+    run(world, "rewind", "--files-only", "--to", done_points[-1])
+    a.write("c.py", "3\n")
+    a.stop()
+    (checkpoint,) = world.commit()
+    told = world.committed(checkpoint)[a.sid]
+    assert told["files"]["a.py"]["prompt"] == "one"
