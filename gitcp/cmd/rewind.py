@@ -114,6 +114,9 @@ def _chosen(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
     from gitcp.core.rewind import point_list
     from gitcp.store.rewind import journal_edits, points
 
+    named = points.exactly(repo, objects, args.to) if args.to else None
+    if named:
+        return named
     found = points.listing(repo, objects, args.all)
     if args.to is None:
         return undo.pick(repo, objects, found[:SHOWN])

@@ -43,6 +43,11 @@ def listing(
     return point_list.folded(point_list.newest_first(found))
 
 
+def exactly(repo: Repo, objects: Objects, oid: str) -> Point | None:
+    """The temporary checkpoint of that oid, when it is one of this base or worktree's."""
+    return next((p for p in _temporary(repo, objects, True) if p["id"] == oid), None)
+
+
 def _temporary(repo: Repo, objects: Objects, everywhere: bool) -> Iterator[Point]:
     head = refs.head(repo) or shadow_refs.zeros(repo)
     tips = [t for t in shadow_refs.listing(repo, objects) if _here(repo, t, head, everywhere)]
