@@ -1,0 +1,118 @@
+"""What a plan does to a path, and why; points as a list."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitcp.core.rewind import plan, point_list
+from gitcp.errors import Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.rewind.plan import Facts, Version
+    from gitcp.core.rewind.point_list import Point
+
+A, B, SUB = ("100644", "a"), ("100644", "b"), ("160000", "s")
+IN_HEAD, IN_BASE, MADE = "head", "both", "made"
+
+
+def facts(**more: object) -> Facts:
+    found: Facts = {
+        "head": lambda path: A if path in (IN_HEAD, IN_BASE) else None,
+        "base": lambda path: A if path == IN_BASE else None,
+        "owner": lambda path: "0123456789" if path == MADE else "",
+        "left_out": {"big": "too-large"},
+        "hidden": {"sparse"},
+    }
+    return {**found, **more}  # type: ignore[typeddict-item]
+
+
+@pytest.mark.parametrize(
+    ("path", "was", "now", "verb", "reason"),
+    [
+        ("x", None, A, "create", "deleted since"),
+        ("x", A, B, "modify", "changed since"),
+        (IN_BASE, A, None, "delete", "deleted at that point"),
+        (IN_HEAD, A, None, "delete", "committed since"),
+        (MADE, A, None, "delete", "made since by session 01234567"),
+        ("x", A, None, "keep", "not made by a session"),
+        ("big", A, B, "keep", "left out of snapshots (too-large)"),
+        ("sparse", A, B, "keep", "not in the sparse checkout"),
+        ("x", SUB, A, "keep", "a submodule or a repository of its own"),
+        ("x", A, SUB, "keep", "a submodule or a repository of its own"),
+    ],
+)
+def test_each_path_has_a_verb_and_a_reason(
+    path: str, was: Version, now: Version, verb: str, reason: str
+) -> None:
+    (found,) = plan.whole([(path, was, now)], facts())
+    assert (found["verb"], found["reason"]) == (verb, reason)
+
+
+def test_what_is_ours_is_in_no_plan() -> None:
+    assert plan.whole([(".entire/x", A, B), (".entirely", A, B)], facts())[0]["path"] == ".entirely"
+
+
+def test_changes_that_were_decided_are_done_unless_the_path_may_not_be_touched() -> None:
+    told = plan.wanted([("x", A, None, "why"), ("big", A, B, "why")], facts())
+    assert [(a["verb"], a["reason"]) for a in told] == [
+        ("delete", "why"),
+        ("keep", "left out of snapshots (too-large)"),
+    ]
+    assert plan.counts(told) == {"create": 0, "modify": 0, "delete": 1, "keep": 1}
+
+
+def test_names_that_git_would_not_write_or_the_disk_not_tell_apart_are_conflicts() -> None:
+    told = [plan.action(p, "create", None, A, "") for p in (".git/x", "a", "A", "b")]
+    told.append(plan.action("../gone", "delete", A, None, ""))
+    assert [c["path"] for c in plan.names_in_conflict(told, fold=False)] == [".git/x"]
+    assert [c["path"] for c in plan.names_in_conflict(told, fold=True)] == [".git/x", "A"]
+
+
+@pytest.mark.parametrize(
+    ("path", "scopes", "inside"),
+    [
+        ("a/b", [], True),
+        ("a/b", ["a"], True),
+        ("a/b", ["a/b"], True),
+        ("a/b", [""], True),
+        ("ab", ["a"], False),
+        ("a", ["a/b"], False),
+    ],
+)
+def test_a_scope_holds_itself_and_what_is_below_it(
+    path: str, scopes: list[str], inside: bool
+) -> None:
+    assert plan.below(path, scopes) is inside
+
+
+def point(name: str, **more: object) -> Point:
+    return {**point_list.EMPTY, "id": name, **more}  # type: ignore[typeddict-item]
+
+
+def test_points_with_the_same_files_and_prompt_are_folded_into_the_oldest() -> None:
+    same = {"content": "x", "kind": "temporary"}
+    found = point_list.folded(
+        [point("3", **same), point("2", **same), point("1", **same, session_prompt="other")]
+    )
+    assert [(p["id"], p["folded"]) for p in found] == [("2", 1), ("1", 0)]
+    gone = [point("2", **same, gone=True), point("1", **same, gone=True)]
+    assert len(point_list.folded(gone)) == 2
+    assert len(point_list.folded([point("2"), point("1")])) == 2
+
+
+def test_a_point_is_chosen_by_its_whole_id_or_an_unambiguous_beginning() -> None:
+    known = [point("abcd1"), point("abcd2"), point("abcd"), point("ffff", condensation_id="12345")]
+    assert point_list.choose(known, "abcd")["id"] == "abcd"
+    assert point_list.choose(known, "abcd2")["id"] == "abcd2"
+    assert point_list.choose(known, "1234")["id"] == "ffff"
+    for name, why in (("abc", "no such point"), ("zzzz", "no such point")):
+        with pytest.raises(Error, match=why):
+            point_list.choose(known, name)
+    with pytest.raises(Error, match="ambiguous point 'abcd': abcd1 abcd2"):
+        point_list.choose(known[:2], "abcd")
+
+
+def test_points_come_newest_first_and_keep_their_order_within_a_second() -> None:
+    given = [point("b", time=1), point("c", time=1), point("a", time=2)]
+    assert [p["id"] for p in point_list.newest_first(given)] == ["a", "b", "c"]

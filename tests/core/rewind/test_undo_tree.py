@@ -1,0 +1,73 @@
+"""The undo log: what is in force, what is undone next, and that no branch of it is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitcp.core.rewind import undo_tree
+from gitcp.errors import Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.rewind.undo_tree import Step
+
+
+def log(text: str) -> list[Step]:
+    """A log of words: `a` is a step named a, `-a` its undo, `+a` its redo."""
+    steps: list[Step] = []
+    for word in text.split():
+        here = undo_tree.position(steps)
+        name = word.lstrip("+-")
+        known = undo_tree.nodes(steps)
+        if word.startswith("-"):
+            move = {"kind": "undo", "target": name, "position": known[name]["parent"]}
+        elif word.startswith("+"):
+            move = {"kind": "redo", "target": name, "position": name}
+        else:
+            move = {"kind": "rewind", "position": name}
+        steps.append({"id": word, "parent": here, **move})
+    return steps
+
+
+@pytest.mark.parametrize(
+    ("text", "undo", "redo"),
+    [
+        ("", "", ""),
+        ("a", "a", ""),
+        ("a b", "b", ""),
+        ("a b -b", "a", "b"),
+        ("a b -b -a", "", "a"),
+        ("a b -b -a +a", "a", "b"),
+        ("a b -b c", "c", ""),
+        ("a b -b c -c", "a", "c"),
+        ("a -a b -b", "", "b"),
+        ("a -a b -b +a -a", "", "a"),
+    ],
+)
+def test_what_comes_next(text: str, undo: str, redo: str) -> None:
+    steps = log(text)
+    if undo:
+        assert undo_tree.to_undo(steps)["id"] == undo
+    else:
+        with pytest.raises(Error, match="nothing to undo"):
+            undo_tree.to_undo(steps)
+    if redo:
+        assert undo_tree.to_redo(steps)["id"] == redo
+    else:
+        with pytest.raises(Error, match="nothing to redo"):
+            undo_tree.to_redo(steps)
+
+
+def test_every_branch_that_was_undone_here_can_be_named() -> None:
+    steps = log("a -a ab -ab b -b")
+    assert undo_tree.to_redo(steps, "b")["id"] == "b"
+    assert undo_tree.to_redo(steps, "ab")["id"] == "ab"
+    with pytest.raises(Error, match="ambiguous step 'a': a ab"):
+        undo_tree.to_redo(steps, "a")
+    with pytest.raises(Error, match="no such step to redo: 'z'"):
+        undo_tree.to_redo(steps, "z")
+
+
+def test_the_steps_in_force_are_those_that_the_last_one_stands_on() -> None:
+    assert undo_tree.path_to(log("a b -b c")) == ["c", "a"]
+    assert undo_tree.path_to(log("a -a")) == []
