@@ -157,23 +157,26 @@ def run(repo: Repo, event: str, first: Record) -> int:
 
 def obey(event: str, records: Iterable[Record], first: Record) -> int:
     """Say what the pipeline has to say; in a gate, refuse when it says so."""
-    status, said = OK, []
+    status = OK
+    said: list[str] = []
+    agent: list[str] = []
     for record in records:
         if record.get("type") == "say":
-            said.append(record["message"])
+            (agent if record.get("to") == "agent" else said).append(record["message"])
         elif record.get("type") == "refuse" and event in pipelines.GATES:
             status = _refuse(first, record["message"])
-    if said and not status:
-        _say(first, "\n\n".join(said))
+    if (said or agent) and not status:
+        _say(first, "\n\n".join(said), "\n\n".join(agent))
     return status
 
 
-def _say(first: Record, message: str) -> None:
-    """Tell the person: through the agent's client where it shows messages, else on stderr."""
+def _say(first: Record, message: str, context: str = "") -> None:
+    """Tell the person: through the agent's client where it shows messages, else on stderr.
+    context: what is for the agent itself, with its prompt."""
     if "agent" in first:
         from gitcp.agents import answers, replies
 
-        print(replies.tell(answers(first["agent"]), message), end="")
+        print(replies.tell(answers(first["agent"]), message, context), end="")
     else:
         print(message, file=sys.stderr)
 

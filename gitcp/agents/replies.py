@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     Reply = tuple[str, str, int]  # standard output, standard error, status
 
+# The client's name of the hook of a prompt, by its way of hearing.
+_PROMPTS = {"permission": "UserPromptSubmit", "decision": "BeforeAgent"}
 REFUSED = 2  # the status by which these clients understand "no"
 
 
@@ -36,11 +38,16 @@ def refuse(way: str, event: str, message: str) -> Reply:
     return _line(answer), message + "\n", OK if way == "cline" else REFUSED
 
 
-def tell(way: str, message: str) -> str:
-    """What a hook prints so that the client shows the person a message, "" where none does."""
+def tell(way: str, message: str, agent: str = "") -> str:
+    """What a hook prints so that the client shows the person a message, and its model, with
+    the prompt, what is for the agent; "" where the client knows neither."""
     if way == "plain":
-        return message + "\n"
-    return _line({"systemMessage": message}) if way in ("permission", "decision") else ""
+        return "".join(f"{text}\n" for text in (message, agent) if text)
+    if way not in _PROMPTS:
+        return ""
+    context = {"hookEventName": _PROMPTS[way], "additionalContext": agent}
+    answer = {"systemMessage": message} if message else {}
+    return _line({**answer, **({"hookSpecificOutput": context} if agent else {})})
 
 
 def _permission(message: str) -> dict[str, Any]:

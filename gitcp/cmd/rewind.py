@@ -44,6 +44,8 @@ def parser() -> cli.Parser:
     part.add_argument("--transcript-only", action="store_true", help="leave the files alone")
     same = "put the conversation back in the place of the newer one, under its own id"
     p.add_argument("--same-id", action="store_true", help=same)
+    told = "let the next prompt tell the agents here which files changed"
+    p.add_argument("--tell", action="store_true", help=told)
     p.add_argument(
         "path", nargs="*", metavar="<path>", help="only what is at or below these (after --)"
     )
@@ -145,7 +147,7 @@ def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
     step["effects"] = talk["effects"] if talk else []
     agree = undo.Agreement(repo, args, ask=args.to is None)
     outcome = going_back.step(repo, objects, wisher, step, agree, undo.progress(), talk)
-    return undo.report(outcome, args, "rewound")
+    return undo.tell(repo, outcome, args, "rewound")
 
 
 def _edits(repo: Repo, objects: Objects, args: Namespace) -> int:
@@ -161,7 +163,7 @@ def _edits(repo: Repo, objects: Objects, args: Namespace) -> int:
     step = undo_log.new_step("rewind", f"the edits of {what}")
     agree = undo.Agreement(repo, args)
     outcome = going_back.step(repo, objects, wisher, step, agree, undo.progress())
-    return undo.report(outcome, args, "taken back")
+    return undo.tell(repo, outcome, args, "taken back")
 
 
 def _conversation(

@@ -29,6 +29,8 @@ def options(p: cli.Parser) -> None:
     p.add_argument("-n", "--dry-run", action="store_true", help="show the plan and stop")
     p.add_argument("-p", "--patch", action="store_true", help="show the plan as a diff too")
     conflict(p)
+    told = "let the next prompt tell the agents here which files changed"
+    p.add_argument("--tell", action="store_true", help=told)
     p.add_argument("--json", action="store_true", help="write records, one to a line")
 
 
@@ -84,7 +86,7 @@ def moves(args: Namespace, one: Callable[[Repo, Objects], Outcome], count: int, 
         if args.list:
             return _list(repo, args)
         for _number in range(1 if args.dry_run else count):
-            status = max(status, report(one(repo, objects), args, word))
+            status = max(status, tell(repo, one(repo, objects), args, word))
     return status
 
 
@@ -159,6 +161,18 @@ def progress() -> Progress:
             print(f"\rgoing back: {done}/{of} files", end=end, file=sys.stderr, flush=True)
 
     return tell
+
+
+def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
+    """report(), and leave word for the agents where that was asked for."""
+    from gitcp.core.rewind import plan
+    from gitcp.store.rewind import follow
+
+    if args.tell and outcome["step"]:
+        paths = [a["path"] for a in plan.effective(outcome["plan"]["actions"])]
+        name = {"undone": "undo", "redone": "redo"}.get(word, "rewind")
+        outcome["notes"] += follow.tell_agents(repo, name, paths) if paths else []
+    return report(outcome, args, word)
 
 
 def report(outcome: Outcome, args: Namespace, word: str) -> int:

@@ -36,7 +36,7 @@ def _event(event: Record) -> Iterator[Record]:
 
 
 def _turn_start(ctx: Context, event: Record) -> list[Record]:
-    from gitcp.store.session import events, greeting
+    from gitcp.store.session import events, greeting, tidings
 
     repo, began = ctx.repo, time.time_ns()
     state = ctx.state(event["session_id"]) or _new(ctx, event)
@@ -53,7 +53,9 @@ def _turn_start(ctx: Context, event: Record) -> list[Record]:
     moved = events.home(repo, state)
     _begin(ctx, state, event, began)
     ctx.keep(state)
-    return [{"type": "say", "message": moved}] if moved else []
+    news = tidings.take(repo, state["session_id"])
+    told = [{"type": "say", "message": news, "to": "agent"}] if news else []
+    return [{"type": "say", "message": moved}, *told] if moved else told
 
 
 def _refused(event: Record, message: str) -> list[Record]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from tests.rewind.going import done, points, temporary
+from tests.rewind.going import done, points, run, temporary
 from tests.support.harness import Agent, World
 
 
@@ -100,3 +102,24 @@ def test_fsck_finds_nothing_wrong_after_all_of_it(world: World, a: Agent) -> Non
     done(world, "undo")
     done(world, "redo")
     assert done(world, "fsck") == ""
+
+
+def test_the_next_prompt_tells_the_agent_what_changed_when_that_is_asked_for(
+    world: World, a: Agent
+) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    a.turn("two", {"a.py": "2\n", "b.py": "2\n"})
+    ended = run(world, "rewind", "--tell", "--to", temporary(world)[-1])
+    assert f"session {a.sid[:8]} is told with its next prompt" in ended.stderr
+    told = json.loads(a.prompt("three").stdout)["hookSpecificOutput"]
+    assert told["hookEventName"] == "UserPromptSubmit"
+    assert told["additionalContext"].endswith("rely on them:\n- a.py\n- b.py")
+    a.stop()
+    assert a.prompt("four").stdout == ""
+
+
+def test_without_being_asked_nobody_is_told(world: World, a: Agent) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    a.turn("two", {"a.py": "2\n"})
+    done(world, "rewind", "--to", temporary(world)[-1])
+    assert a.prompt("three").stdout == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -248,8 +249,9 @@ def test_an_unborn_head_and_a_linked_worktree_have_their_own_points(
     b.turn("one", {"b.py": "1\n"})
     b.turn("two", {"b.py": "2\n"})
     assert temporary(world) == []
-    told = done(world, "rewind", "--list", cwd=tmp_path / "linked")
-    oldest = told.splitlines()[-1].split()[0]
+    told = done(world, "rewind", "--list", "--json", cwd=tmp_path / "linked").splitlines()
+    here = [p["id"] for p in map(json.loads, told) if p["kind"] == "temporary"]
+    oldest = here[-1]
     done(world, "rewind", "--to", oldest, cwd=tmp_path / "linked")
     assert (tmp_path / "linked" / "b.py").read_text() == "1\n"
     world.git("checkout", "-q", "--orphan", "fresh")

@@ -11,8 +11,8 @@ from gitcp.store.git import refs
 from gitcp.store.git.tree import Lookup
 from gitcp.store.restore.present import base_tree
 from gitcp.store.rewind import stream_follow
+from gitcp.store.session import markers, tidings, turn_log
 from gitcp.store.session import state as states
-from gitcp.store.session import turn_log
 from gitcp.store.snapshot import blobs
 
 TYPE_CHECKING = False
@@ -21,6 +21,27 @@ if TYPE_CHECKING:
 
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+
+_LISTED = 100
+
+
+def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
+    """Let the next prompt of every session that is open here say which files changed under its
+    agent; a sentence for each."""
+    names = sorted(paths)
+    listed = "\n".join(f"- {path}" for path in names[:_LISTED])
+    more = f"\n- and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    text = f"The user ran 'gitcp {what}'. These files changed since you last saw them; read them"
+    text += f" again before you rely on them:\n{listed}{more}"
+    notes = []
+    for session_id in states.names(repo):
+        state = states.peek(repo, session_id)
+        if state and state.get("phase") != "ended" and markers.is_home(repo, state):
+            tidings.leave(
+                repo, session_id, f"{text} again before you rely on them:\n{listed}{more}"
+            )
+            notes.append(f"session {session_id[:8]} is told with its next prompt")
+    return notes
 
 
 def files(repo: Repo, objects: Objects, paths: Collection[str] = ()) -> list[str]:
