@@ -121,7 +121,7 @@ def _chosen(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
         return named
     found = points.listing(repo, objects, args.all)
     if args.to is None:
-        return undo.pick(repo, objects, found[:SHOWN])
+        return _pick(repo, objects, found[:SHOWN])
     if args.to.endswith(journal_edits.AFTER):
         own = point_list.choose(found, args.to.removesuffix(journal_edits.AFTER))
         return {**own, "id": own["id"] + journal_edits.AFTER}
@@ -131,6 +131,29 @@ def _chosen(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
         if args.all:
             raise
     return point_list.choose(points.listing(repo, objects, everywhere=True), args.to)
+
+
+def _pick(repo: Repo, objects: Objects, found: Sequence[Point]) -> Point | None:
+    """Let the person choose a point."""
+    from gitcp.console import picker
+    from gitcp.core.render import rewind_lines, spans
+    from gitcp.store.rewind import preview
+
+    if not found:
+        print("no point to go back to")
+        return None
+    changes = preview.Preview(repo, objects)
+
+    def line(point: Point) -> str:
+        told = rewind_lines.point(point, changes.counts(point), _ago)
+        return "".join(cli.printable(text) for text, _ in told)
+
+    def preview_of(number: int) -> str:
+        lines = rewind_lines.plan(changes.plan(found[number]))
+        return spans.draw(lines, lambda text, _: cli.printable(text))
+
+    chosen = picker.choose([line(point) for point in found], preview_of)
+    return None if chosen is None else found[chosen]
 
 
 def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:

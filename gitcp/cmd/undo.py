@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Sequence
 
-    from gitcp.core.rewind.point_list import Point
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.restore.apply import Progress
@@ -207,33 +206,3 @@ def _tell_conversation(outcome: Outcome) -> None:
         print(cli.printable(f"note: {note}"), file=sys.stderr)
     print("the conversation up to there goes on with:")
     print(f"  {cli.printable(talk['command'])}")
-
-
-def pick(repo: Repo, objects: Objects, found: Sequence[Point]) -> Point | None:
-    """Let the person choose a point."""
-    from gitcp.console import picker
-    from gitcp.core.render import rewind_lines, spans
-    from gitcp.store.rewind import preview
-
-    if not found:
-        print("no point to go back to")
-        return None
-    changes = preview.Preview(repo, objects)
-
-    def line(point: Point) -> str:
-        told = rewind_lines.point(point, changes.counts(point), ago_now)
-        return "".join(cli.printable(text) for text, _ in told)
-
-    def preview_of(number: int) -> str:
-        lines = rewind_lines.plan(changes.plan(found[number]))
-        return spans.draw(lines, lambda text, _: cli.printable(text))
-
-    chosen = picker.choose([line(point) for point in found], preview_of)
-    return None if chosen is None else found[chosen]
-
-
-def ago_now(then: float) -> str:
-    """The age of a moment."""
-    from gitcp.console.term import ago
-
-    return ago(time.time() - then)
