@@ -1,0 +1,95 @@
+"""The choice at a terminal: drawn where it can be, numbered where not, and a plan agreed to."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import sys
+import time
+
+import pytest
+
+from tests.rewind.going import done, files
+from tests.support.harness import Agent, World
+from tests.support.paths import TOP
+
+
+@pytest.fixture
+def a(world: World) -> Agent:
+    return world.agent("11111111-aaaa-4a87-9186-848bdd83d62e")
+
+
+def at_terminal(world: World, term: str, *talk: tuple[str, str]) -> str:
+    """`gitcp rewind` at a terminal: each text is typed when the one before it is seen."""
+    pid, fd = pty.fork()
+    if not pid:
+        os.chdir(world.path)
+        os.environ.update({**world.env, "TERM": term, "LINES": "30", "COLUMNS": "100"})
+        argv = [sys.executable, str(TOP / "bin" / "gitcp-rewind"), "--files-only"]
+        os.execv(sys.executable, argv)
+    seen = ""
+    for wanted, typed in talk:
+        seen += until(fd, wanted)
+        os.write(fd, typed.encode())
+    seen += until(fd, "")
+    os.waitpid(pid, 0)
+    os.close(fd)
+    return seen
+
+
+def until(fd: int, wanted: str) -> str:
+    """What comes until wanted has been seen, '' for the end."""
+    seen, ends = "", time.monotonic() + 60
+    while time.monotonic() < ends and not (wanted and wanted in seen):
+        if select.select([fd], [], [], 1)[0]:
+            try:
+                data = os.read(fd, 4096)
+            except OSError:
+                break
+            if not data:
+                break
+            seen += data.decode(errors="replace")
+            if "\x1b[6n" in seen[-20:]:
+                os.write(fd, b"\x1b[1;1R")
+    assert wanted in seen, seen
+    return seen
+
+
+def two_turns(a: Agent) -> None:
+    a.turn("write one", {"a.py": "1\n"})
+    a.turn("write two", {"a.py": "2\n"})
+
+
+def test_points_are_numbered_where_the_terminal_cannot_move_its_cursor(
+    world: World, a: Agent
+) -> None:
+    two_turns(a)
+    seen = at_terminal(
+        world,
+        "dumb",
+        ("which one?", "99\n"),
+        ("not a number from 1 to", "2\n"),
+        ("go back? [y/N]", "y\n"),
+    )
+    assert "rewound: 1 modified" in seen
+    assert world.read("a.py") == "1\n"
+
+
+def test_a_plan_that_is_not_agreed_to_changes_nothing(world: World, a: Agent) -> None:
+    two_turns(a)
+    before = files(world.path)
+    at_terminal(world, "dumb", ("which one?", "2\n"), ("go back? [y/N]", "\n"))
+    at_terminal(world, "dumb", ("which one?", "\n"))
+    assert files(world.path) == before
+    assert done(world, "undo", "--list") == ""
+
+
+def test_the_marked_point_shows_its_plan_and_is_taken_by_enter(world: World, a: Agent) -> None:
+    pytest.importorskip("prompt_toolkit")
+    two_turns(a)
+    seen = at_terminal(
+        world, "xterm", ("enter: choose", "j"), ("modify", "\r"), ("go back? [y/N]", "y\n")
+    )
+    assert "write one" in seen
+    assert world.read("a.py") == "1\n"
