@@ -64,7 +64,7 @@ def gathered(repo: Repo, name: str) -> list[Record]:
     from gitcp.store.git.objects import Objects
     from gitcp.store.session import session_list, session_read
     from gitcp.store.session import state as states
-    from gitcp.store.show import checkpoint_view, lookup
+    from gitcp.store.show import checkpoint_view, lookup, session_turns
 
     with Objects(repo) as objects:
         kind, key = lookup.resolve(repo, objects, name)
@@ -77,7 +77,9 @@ def gathered(repo: Repo, name: str) -> list[Record]:
         temporaries = session_list.temporary(repo, objects)
     known = [session_read.read(repo, key)] if key in states.names(repo) else []
     found = session_list.with_states(known, temporaries)
-    return session_list.with_stored(repo, found, only=key)
+    found = session_list.with_stored(repo, found, only=key)
+    with Objects(repo) as objects:
+        return [session_turns.with_turns(repo, objects, told) for told in found]
 
 
 def transcripts(records: Iterable[Record]) -> Iterator[bytes]:

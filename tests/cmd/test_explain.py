@@ -74,3 +74,14 @@ def test_what_excludes_each_other_is_misuse(world: World) -> None:
         assert run(world, "explain", *args).returncode == 129
     ended = run(world, "explain", "HEAD")
     assert (ended.returncode, "no session is behind it" in ended.stderr) == (128, True)
+
+
+def test_show_tells_a_session_turn_by_turn(world: World, a: Agent) -> None:
+    a.turn("write one", {"a.py": "1\n"})
+    (checkpoint,) = world.commit()
+    a.turn("write two", {"b.py": "1\n", "a.py": None})
+    told = done(world, "show", a.sid).split("Checkpoints:\n")[1].splitlines()
+    assert told[0].split()[0] == checkpoint
+    assert [line.strip() for line in told[1:3]] == ["write one", "a.py"]
+    assert temporary(world)[0].startswith(told[3].split()[0])
+    assert [line.strip() for line in told[4:]] == ["write two", "D a.py", "A b.py"]

@@ -96,6 +96,7 @@ class Model:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         in_child(self.world.path, lambda: run(args), kill)
+        why += ": " + (self.world.path / ".git" / "errors").read_text()
         in_child(self.world.path, lambda: undo.run(["--list"]), lambda _, number: None)
         now = self.files()
         assert around(self.world) == untouched, why

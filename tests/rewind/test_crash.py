@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,15 +28,17 @@ def a(world: World) -> Agent:
 
 def in_child(at: Path, body: Callable[[], int], fail: Callable[[str, int], None]) -> int:
     """Run body in a process of its own at a place; fail(name, n) comes before its n-th change
-    of the file system."""
+    of the file system.  What it says on standard error is in .git/errors."""
     pid = os.fork()
     if pid:
         return os.waitpid(pid, 0)[1]
     try:
         os.chdir(at)
         null = os.open(os.devnull, os.O_RDWR)
-        for fd in (0, 1, 2):
+        errors = os.open(os.path.join(at, ".git", "errors"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        for fd in (0, 1):
             os.dup2(null, fd)
+        os.dup2(errors, 2)
         count = 0
         for name in WRITES:
             real = getattr(os, name)
@@ -50,6 +54,8 @@ def in_child(at: Path, body: Callable[[], int], fail: Callable[[str, int], None]
             setattr(os, name, counted)
         os._exit(body())
     except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
         os._exit(70)
 
 

@@ -64,3 +64,8 @@ def session(told: Record, when: When) -> Iterator[Line]:
             (f"  {when(found['time'])}  {short(found['message'], 72)}", ""),
             (kind, "dim"),
         ]
+        for prompt in found.get("asked", ()):
+            yield [(f"      {short(prompt, 100)}", "")]
+        for path, change in found.get("files", {}).items():
+            letter, colour = _CHANGES.get(change, (" ", ""))
+            yield [(f"        {letter} ", colour), (path, "dim")]

@@ -1,0 +1,48 @@
+"""What a session was asked, turn by turn, and which files came of it: from its checkpoints."""
+
+from __future__ import annotations
+
+from gitcp.core.v1 import session_part
+from gitcp.errors import Error
+from gitcp.store.stream import shadow_refs, stream_history
+from gitcp.store.v1 import committed_read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.record import Record
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+
+def with_turns(repo: Repo, objects: Objects, session: Record) -> Record:
+    """A session record whose checkpoints have `asked`, the prompts that each is of, and `files`:
+    path -> 'added', 'modified' or 'deleted', of a committed one ''.
+
+    A checkpoint that cannot be read has neither.
+    """
+    chains = stream_history.chains(repo, shadow_refs.listing(repo, objects))
+    temporary = {found["oid"]: found for chain in chains.values() for found in chain}
+    told = []
+    for checkpoint in session["checkpoints"]:
+        try:
+            more = _of(repo, objects, session["session_id"], checkpoint, temporary)
+        except Error:
+            more = {}
+        told.append({**checkpoint, **more})
+    return {**session, "checkpoints": told}
+
+
+def _of(
+    repo: Repo,
+    objects: Objects,
+    session_id: str,
+    checkpoint: Record,
+    temporary: dict[str, Record],
+) -> Record:
+    if checkpoint["checkpoint_id"]:
+        stored = committed_read.read(repo, objects, checkpoint["checkpoint_id"])
+        content = committed_read.session(objects, stored, session_id)
+        part = session_part.session(content["metadata"], content["prompts"])
+        return {"asked": part["asked"], "files": dict.fromkeys(part["files"], "")}
+    found = stream_history.detailed(objects, temporary[checkpoint["oid"]])
+    return {"asked": [found["prompt"]] if found["prompt"] else [], "files": found["files"]}
