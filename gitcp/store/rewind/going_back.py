@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.rewind import plan as plans
 from gitcp.core.rewind import undo_tree
-from gitcp.errors import Busy, Changed, Error
+from gitcp.errors import Busy, Changed, Error, Moved
 from gitcp.store.restore import intent
 from gitcp.store.restore.carry_out import carry_out
 from gitcp.store.restore.planning import Prepared, refuse
@@ -81,7 +81,7 @@ def step(
             with undo_log.lock(repo):
                 differ = carry_out(repo, objects, prepared, wanted, progress)
                 notes = follow.files(repo, objects, [a["path"] for a in prepared.todo])
-        except Changed:
+        except (Changed, Moved):
             continue
         return {**_outcome(prepared, wanted["id"], differ, notes), "conversation": talk}
     raise Busy("the worktree changes faster than it can be taken back; nothing is changed")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 
 from gitcp.core.rewind import undo_tree
+from gitcp.errors import Moved
 from gitcp.lock import exclusive
 from gitcp.record import text
 from gitcp.store.git import refs
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 PREFIX = "refs/gitcp/undo/"
 _LOG = "log -z --reverse --first-parent --no-show-signature --no-notes --no-color"
+_TRIES = 20
 _FORMAT = "--format=%H%x00%ct%x00%B"
 
 
@@ -47,8 +49,9 @@ def read(repo: Repo) -> list[Step]:
     found = []
     for at in range(0, len(fields) - 2, 3):
         oid, when, message = (text(field) for field in fields[at : at + 3])
-        step = json.loads(message.partition("\n\n")[2])
-        found.append({**step, "commit": oid, "time": int(when or 0)})
+        told = message.partition("\n\n")[2]
+        if told:  # the root below a first step that holds other commits has none
+            found.append({**json.loads(told), "commit": oid, "time": int(when or 0)})
     return found
 
 
@@ -65,11 +68,16 @@ def record(
     what it changed, each {'note': commit, 'old', 'new'} (blobs on refs/notes/gitcp), {'ref':
     name, 'old', 'new'} (oids) or {'file': absolute path, 'old', 'new'} (names that
     store.undo.kept gave their contents); old or new None for absent.  The caller has
-    changed it already, and does not hold this log's lock.
+    changed it already, and may hold any lock.  Raises Moved when the log never stands still.
     """
     step = new_step(kind, reason, effects)
-    with lock(repo):
-        append(repo, write(repo, objects, step, None))
+    for left in reversed(range(_TRIES)):
+        try:
+            append(repo, write(repo, objects, step, None))
+            break
+        except Moved:  # another step came between
+            if not left:
+                raise
     return str(step["id"])
 
 
@@ -83,7 +91,7 @@ def write(
 ) -> tuple[str, str | None]:
     """(the commit of a step onto the log as it is, the log's tip); nothing moves yet.
 
-    trees: the worktree before and after.  The caller holds the lock of going back.
+    trees: the worktree before and after.
     """
     log = read(repo)
     tip = str(log[-1]["commit"]) if log else None
@@ -94,9 +102,15 @@ def write(
     blobs = {oid for e in step["effects"] if "note" in e for oid in (e["old"], e["new"]) if oid}
     kept = {f"blob-{oid}": ("100644", oid) for oid in blobs}
     root = write_tree(objects, {**held, **kept})
-    parents = [tip] if tip else []
-    parents += [e["old"] for e in step["effects"] if "ref" in e and e["old"]]
+    others = [e["old"] for e in step["effects"] if "ref" in e and e["old"]]
+    first = tip or (_root(repo, objects) if others else None)
+    parents = [first, *others] if first else []
     return write_commit(objects, repo, root, parents, message), tip
+
+
+def _root(repo: Repo, objects: Objects) -> str:
+    """A commit to be the first parent of a step that no other stands before."""
+    return write_commit(objects, repo, write_tree(objects, {}), [], "gitcp: undo log")
 
 
 def append(repo: Repo, written: tuple[str, str | None]) -> None:
@@ -112,7 +126,7 @@ def withdraw(repo: Repo, written: tuple[str, str | None]) -> None:
 
 
 class lock(exclusive):
-    """Only one process at a time goes back in a worktree, or adds to its log."""
+    """Only one process at a time goes back in a worktree."""
 
     def __init__(self, repo: Repo) -> None:
         super().__init__(repo, f"rewind-{repo.worktree_hash}")

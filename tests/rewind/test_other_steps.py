@@ -1,0 +1,103 @@
+"""Steps of other commands in the undo log: notes, refs and files, taken back and done again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gitcp.repo import Repo
+from gitcp.store.git import notes, refs
+from gitcp.store.git.objects import Objects
+from gitcp.store.session.state import held
+from gitcp.store.undo import kept, undo_log
+from tests.rewind.going import done, run
+from tests.support.harness import World
+
+ID = "a1b2c3d4e5f6"
+
+
+@pytest.fixture
+def repo(world: World) -> Repo:
+    return Repo.find(str(world.path))
+
+
+def linked(repo: Repo, world: World) -> None:
+    """A note is made, as `gitcp link` makes one, while a session's lock is held."""
+    with Objects(repo) as objects, held(repo, ["some-session"]):
+        notes.add(repo, objects, world.head, ID)
+        text = notes.text_on(objects, world.head)
+        new = objects.hash("blob", text or b"")
+        effect = {"note": world.head, "old": None, "new": new}
+        undo_log.record(repo, objects, "link", "a commit", [effect])
+
+
+def noted(repo: Repo, world: World) -> list[str]:
+    with Objects(repo) as objects:
+        return notes.read(repo, objects, world.head)
+
+
+def test_a_note_is_taken_back_and_put_there_again(world: World, repo: Repo) -> None:
+    linked(repo, world)
+    assert "link: a commit" in done(world, "undo", "--list")
+    done(world, "undo")
+    assert noted(repo, world) == []
+    done(world, "redo")
+    assert noted(repo, world) == [ID]
+
+
+def test_a_note_that_somebody_changed_since_is_not_touched(world: World, repo: Repo) -> None:
+    linked(repo, world)
+    world.git("notes", "--ref=gitcp", "append", "-m", "theirs", "HEAD")
+    ended = run(world, "undo")
+    assert (ended.returncode, "note on" in ended.stderr) == (128, True)
+    assert noted(repo, world) == [ID]
+
+
+def test_a_ref_goes_back_by_compare_and_swap(world: World, repo: Repo) -> None:
+    old = world.git("rev-parse", "HEAD~1")
+    refs.update(repo, [("refs/gitcp/test", world.head, None)], "test")
+    with Objects(repo) as objects:
+        effect = {"ref": "refs/gitcp/test", "old": old, "new": world.head}
+        undo_log.record(repo, objects, "repair", "a ref", [effect])
+    done(world, "undo")
+    assert world.git("rev-parse", "refs/gitcp/test") == old
+    done(world, "redo")
+    assert world.git("rev-parse", "refs/gitcp/test") == world.head
+    world.git("update-ref", "refs/gitcp/test", world.git("rev-parse", "HEAD^{tree}"))
+    assert run(world, "undo").returncode == 128
+
+
+def test_the_content_of_a_file_is_kept_privately_and_comes_back(
+    world: World, repo: Repo, tmp_path: Path
+) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text("new")
+    effect = {"file": str(path), "old": kept.keep(repo, b"old"), "new": kept.keep(repo, b"new")}
+    with Objects(repo) as objects:
+        undo_log.record(repo, objects, "enable", "settings", [effect])
+    done(world, "undo")
+    assert path.read_text() == "old"
+    done(world, "redo")
+    assert path.read_text() == "new"
+    folder = world.path / ".git" / "gitcp" / "kept"
+    assert {oct(os.stat(p).st_mode)[-3:] for p in folder.iterdir()} == {"600"}
+
+
+def test_a_step_that_is_only_half_possible_is_not_begun(
+    world: World, repo: Repo, tmp_path: Path
+) -> None:
+    linked(repo, world)
+    path = tmp_path / "f"
+    path.write_text("somebody else's")
+    effects = [
+        {"file": str(path), "old": None, "new": kept.keep(repo, b"ours")},
+        {"ref": "refs/gitcp/test", "old": None, "new": world.head},
+    ]
+    refs.update(repo, [("refs/gitcp/test", world.head, None)], "test")
+    with Objects(repo) as objects:
+        undo_log.record(repo, objects, "repair", "both", effects)
+    assert "changed since by somebody else" in run(world, "undo").stderr
+    assert world.git("rev-parse", "refs/gitcp/test") == world.head
+    assert path.read_text() == "somebody else's"
