@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from gitcp.cmd import rewind
 from tests.rewind.going import done, points, run, temporary
+from tests.rewind.test_crash import in_child
 from tests.support.harness import Agent, World
 
 
@@ -123,3 +125,25 @@ def test_without_being_asked_nobody_is_told(world: World, a: Agent) -> None:
     a.turn("two", {"a.py": "2\n"})
     done(world, "rewind", "--to", temporary(world)[-1])
     assert a.prompt("three").stdout == ""
+
+
+def test_a_hook_that_fires_in_the_middle_makes_nothing_of_it_its_sessions_work(
+    world: World, a: Agent
+) -> None:
+    b = world.agent("22222222-bbbb-4a87-9186-848bdd83d62e", tools=True)
+    a.turn("one", {"a.py": "1\n", "z.py": "1\n"})
+    a.turn("two", {"a.py": "2\n", "z.py": "2\n", "new.py": "2\n"})
+    point = temporary(world)[-1]
+    b.prompt("meanwhile")
+    b.write("b.py", "b\n")
+    fired: list[int] = []
+
+    def fire(name: str, number: int) -> None:
+        if not fired and not (world.path / "new.py").exists() and name == "link":
+            fired.append(number)
+            b.stop()
+
+    in_child(world.path, lambda: rewind.run(["--files-only", "--to", point]), fire)
+    assert (world.read("a.py"), world.read("z.py")) == ("1\n", "1\n")
+    assert files(b) == {"b.py": "1"}
+    assert files(a) == {"a.py": "1", "z.py": "1"}
