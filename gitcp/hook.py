@@ -158,21 +158,20 @@ def run(repo: Repo, event: str, first: Record) -> int:
 def obey(event: str, records: Iterable[Record], first: Record) -> int:
     """Say what the pipeline has to say; in a gate, refuse when it says so."""
     status = OK
-    said: list[str] = []
-    agent: list[str] = []
+    said: dict[str, list[str]] = {"person": [], "agent": []}
     for record in records:
         if record.get("type") == "say":
-            (agent if record.get("to") == "agent" else said).append(record["message"])
+            said[record.get("to", "person")].append(record["message"])
         elif record.get("type") == "refuse" and event in pipelines.GATES:
             status = _refuse(first, record["message"])
-    if (said or agent) and not status:
-        _say(first, "\n\n".join(said), "\n\n".join(agent))
+    if any(said.values()) and not status:
+        _say(first, *("\n\n".join(texts) for texts in said.values()))
     return status
 
 
 def _say(first: Record, message: str, context: str = "") -> None:
-    """Tell the person: through the agent's client where it shows messages, else on stderr.
-    context: what is for the agent itself, with its prompt."""
+    """Tell the person, through the agent's client where it shows messages, else on stderr; and
+    the agent itself what is its context."""
     if "agent" in first:
         from gitcp.agents import answers, replies
 
