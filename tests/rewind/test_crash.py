@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -54,8 +53,7 @@ def in_child(at: Path, body: Callable[[], int], fail: Callable[[str, int], None]
             setattr(os, name, counted)
         os._exit(body())
     except BaseException:
-        traceback.print_exc()
-        sys.stderr.flush()
+        os.write(2, traceback.format_exc().encode())
         os._exit(70)
 
 

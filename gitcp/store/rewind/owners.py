@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from gitcp.core.credit import entries
 from gitcp.errors import Error
+from gitcp.store.journal import journal
 from gitcp.store.session import session_read
 from gitcp.store.stream import checkpoint, shadow_refs, stream_history, stream_list
 
@@ -14,27 +16,31 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
-_DEPTH = 200  # checkpoints of a stream whose states are looked at
+_DEPTH = 1000  # checkpoints of a stream whose states are looked at
 
 
 class Owners:
     """owner(path) -> session id, '' when no session is known to have written the path.
 
-    The states of today are asked first, then those that the checkpoints of this worktree
-    carry: what a session wrote stays its own when a commit or a rewind settled it.
+    The journal is asked first; then the states of today and those that the checkpoints of this
+    worktree carry: what a session wrote stays its own when a commit or a rewind settled it.
     """
 
     def __init__(self, repo: Repo, objects: Objects) -> None:
         self._repo, self._objects = repo, objects
         self._known: dict[str, str] | None = None
+        self._journal: dict[str, str] = {}
         self._older: Iterator[dict[str, str]] | None = None
 
     def owner(self, path: str) -> str:
         if self._known is None:
+            self._journal = _makers(self._repo)
             self._known = {}
             for state in session_read.every(self._repo):
                 self._known |= _written(state)
             self._older = self._history()
+        if path in self._journal:
+            return self._journal[path]
         while path not in self._known and self._older is not None:
             more = next(self._older, None)
             if more is None:
@@ -57,6 +63,16 @@ class Owners:
 
     def _here(self, tip: shadow_refs.Tip) -> bool:
         return stream_list.place(tip["ref"])[1] in ("", self._repo.worktree_hash)
+
+
+def _makers(repo: Repo) -> dict[str, str]:
+    """path -> the session that made what was not there, '' where a person did."""
+    found: dict[str, str] = {}
+    for line in entries.edits(journal.read(repo)):
+        session_id, who, _ = entries.author(line)
+        if entries.entry(line["before"]) is None and (session_id or who == "person"):
+            found[line["path"]] = session_id
+    return found
 
 
 def _written(state: dict[str, Any]) -> dict[str, str]:
