@@ -170,8 +170,7 @@ def obey(event: str, records: Iterable[Record], first: Record) -> int:
 
 
 def _say(first: Record, message: str, context: str = "") -> None:
-    """Tell the person, through the agent's client where it shows messages, else on stderr; and
-    the agent itself what is its context."""
+    """Tell the person, through the agent's client where it shows messages; and the agent."""
     if "agent" in first:
         from gitcp.agents import answers, replies
 
@@ -204,9 +203,7 @@ def parser() -> Parser:
     from gitcp.console import cli
 
     p = cli.Parser("gitcp-hook", "Run the pipeline of a hook.")
-    p.add_argument(
-        "--list", action="store_true", help="show what is in force and where it comes from"
-    )
+    p.add_argument("--list", action="store_true", help="show what is in force, and from where")
     p.add_argument("hook", nargs="?", metavar="<hook>", help="a git hook, or an agent")
     p.add_argument("args", nargs="*", metavar="<arg>", help="what git gave, or the agent's event")
     return p

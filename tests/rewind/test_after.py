@@ -143,7 +143,8 @@ def test_a_hook_that_fires_in_the_middle_makes_nothing_of_it_its_sessions_work(
             fired.append(number)
             b.stop()
 
-    in_child(world.path, lambda: rewind.run(["--files-only", "--to", point]), fire)
+    paths = ["a.py", "z.py", "new.py"]
+    in_child(world.path, lambda: rewind.run(["--to", point, "--", *paths]), fire)
     assert (world.read("a.py"), world.read("z.py")) == ("1\n", "1\n")
     assert files(b) == {"b.py": "1"}
     assert files(a) == {"a.py": "1", "z.py": "1"}
