@@ -90,6 +90,11 @@ OLD_ESC = user(
 )
 QUOTED = user({"type": "text", "text": "why does it say [Request interrupted by user]?"})
 PATCHED = {"type": "response_item", "payload": {"type": "x_output", "call_id": "toolu_1"}}
+OTHERS = {"payload": {"type": "x_output", "call_id": "toolu_2", "output": "saw toolu_1"}}
+CALLED = {"payload": {"type": "custom_tool_call", "call_id": "toolu_1"}}
+SPOKEN = {**ESC, "type": "assistant"}
+AT_ONCE = {**ESC, "timestamp": "2026-11-21T12:00:00.000Z"}
+WORDLESS = user({"type": "text", "text": None, "why": "interrupted"})
 ABORTED = {
     "timestamp": "2026-11-21T12:00:05.000Z",
     "type": "event_msg",
@@ -114,6 +119,12 @@ SINCE = "2026-11-21T12:00:00.000Z"
         ([USE, PATCHED], True),
         ([USE, ABORTED], True),
         ([ABORTED], True),
+        ([USE, OTHERS], False),
+        ([CALLED], False),
+        ([USE, SPOKEN], False),
+        ([USE, AT_ONCE], False),
+        ([USE, WORDLESS], False),
+        ([RESULT, WORDLESS, USE], True),
     ],
 )
 def test_a_result_or_an_interruption_ends_a_call(lines: list[dict[str, Any]], want: bool) -> None:
