@@ -43,6 +43,8 @@ def _event(event: Record) -> Iterator[Record]:
     said = _guarded(_judged, event)
     try:
         yield event
+        if not event.get("poisoned"):
+            _guarded(_record, event)
     finally:
         _guarded(_let_go, event)
     yield from said or ()
@@ -62,8 +64,26 @@ def _judged(event: Record) -> list[Record]:
 
     repo = Repo.here()
     mode = guard.mode(repo)
-    said = guard.end(repo, event) if mode != "off" and event["event"] == "tool-end" else ""
+    if mode == "off" or event["event"] != "tool-end":
+        return []
+    said, event["poisoned"] = guard.end(repo, event)
     return [{"type": "refuse" if mode == "deny" else "say", "message": said}] if said else []
+
+
+def _record(event: Record) -> list[Record]:
+    """What the stages after this one put into the journal goes onto the session's ref; not
+    where the original it began on has become somebody else's."""
+    from gitcp.repo import Repo
+    from gitcp.store.guard import guard
+
+    if event["event"] == "tool-end" and guard.mode(Repo.here()) == "deny":
+        from gitcp import context
+        from gitcp.store.guard import session_change
+
+        ctx = context.here()
+        if ctx.state(event["session_id"], rebuild=False):
+            session_change.record(ctx.repo, ctx.objects, event)
+    return []
 
 
 def _let_go(event: Record) -> list[Record]:

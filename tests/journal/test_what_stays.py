@@ -182,4 +182,6 @@ def test_with_the_guards_deny_each_edit_is_a_commit_of_the_sessions_ref(
     a.prompt("two edits")
     edit(a, "a.py", text(1))
     edit(a, "a.py", text(1, 2))
-    assert world.git("rev-list", "--count", f"refs/gitcp/edits/{a.sid}") == "2"
+    subjects = world.git("log", "--format=%s", f"refs/gitcp/edits/{a.sid}").splitlines()
+    begun = f"Where the edits of {a.sid} begin"
+    assert subjects == ["Write 'a.py'", "Write 'a.py'", begun]

@@ -85,13 +85,15 @@ def _start(repo: Repo, paths: list[str], event: Event, pausing: Callable[[], obj
     return said
 
 
-def end(repo: Repo, event: Event) -> str:
-    """After a tool call: what speaks against what it did, '' when nothing does.
+def end(repo: Repo, event: Event) -> tuple[str, bool]:
+    """After a tool call: (what speaks against what it did, '' when nothing does; whether what it
+    began on has become somebody else's, so that its edit belongs to no change).
 
     A tool-end that comes a second time, or without its tool-start, has nothing to compare.
     """
-    objections = [_end(copy, claim) for copy, claim in _claimed(repo, event)]
-    return "\n\n".join(one for one in objections if one)
+    objections = [found for copy, claim in _claimed(repo, event) if (found := _end(copy, claim))]
+    said = "\n\n".join(_words(judged, event["session_id"], kept) for judged, kept in objections)
+    return said, any(judged["stored"] for judged, _ in objections)
 
 
 def let_go(repo: Repo, event: Event) -> None:
@@ -110,22 +112,19 @@ def _claimed(repo: Repo, event: Event) -> list[tuple[Repo, Claim]]:
     return found
 
 
-def _end(repo: Repo, claim: Claim) -> str:
+def _end(repo: Repo, claim: Claim) -> tuple[Verdict, str] | None:
+    """(the verdict on a call that has ended, where its edit is kept); None: nothing to say."""
     started: Any = claim["started"]
     if not started:
-        return ""
+        return None
     now, session_id = base.now(repo), claim["session_id"]
-    same = (started["name"], started["id"]) == (now["name"], now["id"])
-    original = now if same or started["name"] == now["name"] else base.of(repo, started)
-    live = _live(repo, now, original)
-    judged = verdict.at_end(started, original, now, session_id, live)
-    if judged["verdict"] == "allow":
-        return ""
+    original = now if started["name"] == now["name"] else base.of(repo, started)
+    judged = verdict.at_end(started, original, now, session_id, _live(repo, now, original))
     # A command may move HEAD: that is what it was for.
-    if judged["verdict"] == "moved" and not claim["paths"]:
-        return ""
+    if judged["verdict"] == "allow" or (judged["verdict"] == "moved" and not claim["paths"]):
+        return None
     _note(judged)
-    return _words(judged, session_id, kept=", ".join(claim["paths"]))
+    return judged, f"{', '.join(claim['paths'])}, and on refs/gitcp/edits/{session_id}"
 
 
 def leave(repo: Repo, event: Event) -> None:

@@ -42,10 +42,6 @@ def tool(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> N
             _open(objects, journal, state, event, named, at)
         elif call["kind"] != "write":
             _close(objects, journal, state, call, named, at)
-        if not starts and repo.config.get("gitcp.guard") == "deny":
-            from gitcp.store.journal import edits_ref
-
-            edits_ref.keep(repo, objects, journal, state["session_id"], f"Edit by {call['name']}")
 
 
 def _open(

@@ -10,7 +10,7 @@ from gitcp.core.credit import entries
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, write_commit
 from gitcp.store.git.objects import Objects
-from gitcp.store.git.tree import edit_tree, lookup
+from gitcp.store.git.tree import TREE, edit_tree, lookup
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,23 +23,45 @@ _BLOBS = ("100644", "100755", "120000")
 _MOST = 10_000  # commits of one session that are read to build a journal anew
 
 
-def keep(repo: Repo, objects: Objects, journal: Journal, session_id: str, subject: str) -> None:
+def keep(
+    repo: Repo,
+    objects: Objects,
+    journal: Journal,
+    session_id: str,
+    subject: str,
+    ref: str = "",
+    change: str = "",
+) -> None:
     """Let the session's ref hold what the journal has gained since a ref last held it.
 
-    The caller holds the session's lock, and the journal's through journal.
+    ref: a part of it (store.guard.session_change), whose `change` becomes this tree; else the
+    one that is there stays.  The caller holds the session's lock, and the journal's through
+    journal.
     """
     start = max((n + 1 for n, line in enumerate(journal.lines) if "held" in line), default=0)
     lines = entries.edits(journal.lines[start:])
-    if not lines:
+    if not lines and not change:
         return
-    tree = edit_tree(objects, None, _files(objects, lines))
-    ref = PREFIX + session_id
+    ref = ref or PREFIX + session_id
     tip = read_commit(objects, ref)
+    kept = lookup(objects, tip["tree"], "change") if tip and not change else None
+    files = _files(objects, lines)
+    if change or kept:
+        files["change"] = kept or (TREE, change)
+    tree = edit_tree(objects, None, files)
     home = f"Gitcp-Worktree: {repo.worktree_hash}"
     message = f"{subject}\n\n{home}\nClaude-Session-Id: {session_id}"
     oid = write_commit(objects, repo, tree, [tip["oid"]] if tip else [], message)
     refs.update(repo, [(ref, oid, tip["oid"] if tip else None)], "gitcp: edits")
     journal.append([{"held": oid}])
+
+
+def part(ref: str, first: str) -> int:
+    """Which part of a session's edits a ref is, given the ref of the first; 0: none of them."""
+    end = ref.removeprefix(first)
+    if not end:
+        return 1
+    return int(end[1:]) if ref != end and end[0] == "." and end[1:].isdecimal() else 0
 
 
 def _files(objects: Objects, lines: list[Line]) -> dict[str, tuple[str, str] | None]:

@@ -68,9 +68,13 @@ def committed_since(repo: Repo, old: str) -> str | None:
 
 
 def _reflog(repo: Repo) -> list[bytes]:
+    """The last lines of HEAD's reflog, whole ones: git may be at work on another."""
     try:
         with open(os.path.join(repo.git_dir, "logs", "HEAD"), "rb") as f:
-            f.seek(max(0, os.fstat(f.fileno()).st_size - (1 << 14)))
-            return f.read().splitlines()
+            start = max(0, os.fstat(f.fileno()).st_size - (1 << 14))
+            f.seek(start)
+            data = f.read()
     except OSError:
         return []
+    lines = data[: data.rfind(b"\n") + 1].splitlines()
+    return lines[1:] if start else lines

@@ -41,7 +41,8 @@ def find(survey: Survey, ages: orphan_rules.Ages) -> Iterator[Finding]:
     yield from orphan_streams.find(survey, ages)
     known = {state["session_id"] for state in survey.states} | set(survey.markers)
     for ref, oid in survey.refs.items():
-        old = ref.startswith(EDITS) and ref.removeprefix(EDITS) not in known
+        name = ref.removeprefix(EDITS)
+        old = name != ref and not {name, name.rpartition(".")[0]} & known  # a part, by number
         if old and ages.now - _time_of(survey, oid) >= ages.archive:
             yield orphan("orphan-edits", ref, "its session has no state", oid=oid, ref=ref)
     gone = {state["session_id"]: state for state in survey.states if expired(state, ages)}

@@ -1,0 +1,123 @@
+"""What one session wrote, as a tree of its own: the change that seed 004 squashes into.
+
+With `deny` each tool call that wrote becomes one commit on refs/gitcp/edits/<session>.  Its
+`change` is the project with this session's edits and nobody else's: between two commits of the
+ref it differs by exactly that call.  An edit that does not fit onto it, because it stands on
+somebody else's lines, begins a part: refs/gitcp/edits/<session>.<n>.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.credit import entries
+from gitcp.core.rewind import three_way
+from gitcp.store.git import refs
+from gitcp.store.git.commit import read_commit
+from gitcp.store.git.tree import edit_tree, lookup
+from gitcp.store.journal import edits_ref
+from gitcp.store.journal.journal import Journal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.core.credit.entries import Line
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+    Entry = tuple[str, str] | None
+    Edit = tuple[str, Entry, Entry]  # path, before, after
+
+
+def record(repo: Repo, objects: Objects, event: dict[str, Any]) -> str:
+    """Commit what a tool call wrote, as the journal has it; the ref, '' when it wrote nothing.
+
+    The caller holds the session's lock.
+    """
+    tool, session_id = event.get("tool") or {}, event["session_id"]
+    with Journal(repo) as journal:
+        edits = _written(journal.lines, session_id, str(tool.get("id") or ""))
+        if not edits:
+            return ""
+        ref, tree = newest(repo, objects, session_id)
+        after, clean = _put(repo, objects, tree, edits) if tree else ("", False)
+        if clean and after == tree:
+            return ref
+        if not clean:
+            first = edits_ref.PREFIX + session_id
+            ref = f"{first}.{edits_ref.part(ref, first) + 1}" if tree else first
+            begun = _begin(repo, objects, edits)
+            subject = f"Where the edits of {session_id} begin"
+            edits_ref.keep(repo, objects, journal, session_id, subject, ref, begun)
+            after = edit_tree(objects, begun, {path: entry for path, _, entry in edits})
+        edits_ref.keep(repo, objects, journal, session_id, _subject(event, edits), ref, after)
+        return ref
+
+
+def newest(repo: Repo, objects: Objects, session_id: str) -> tuple[str, str]:
+    """(ref of a session's last part, the tree of its change there, '' without one)."""
+    first = edits_ref.PREFIX + session_id
+    parts = [ref for ref in refs.listing(repo, first, first + ".*") if edits_ref.part(ref, first)]
+    ref = max(parts, key=lambda one: edits_ref.part(one, first), default=first)
+    tip = read_commit(objects, ref)
+    found = lookup(objects, tip["tree"], "change") if tip else None
+    return ref, found[1] if found else ""
+
+
+def _written(lines: list[Line], session_id: str, call: str) -> list[Edit]:
+    """What the call wrote, by the journal's lines since it was opened.
+
+    Of a file tool: what its paths held at its start and hold at its end, whoever looked at them
+    in between.  Of another call: the edits that name it.
+    """
+    opened = (n for n, line in enumerate(lines) if line.get("open") == call)
+    start = max((n for n in opened if lines[n].get("session") == session_id), default=-1)
+    looked = lines[start].get("looked", {}) if start >= 0 else {}
+    since = [line for line in entries.edits(lines[start + 1 :]) if line.get("kept", True)]
+    if looked:
+        last = {line["path"]: entries.entry(line["after"]) for line in since}
+        pairs = ((path, entries.entry(was)) for path, was in looked.items())
+        return [(path, was, last[path]) for path, was in pairs if last.get(path, was) != was]
+    return [
+        (line["path"], entries.entry(line["before"]), entries.entry(line["after"]))
+        for line in since
+        if _names(line.get("by") or line.get("who"), session_id, call)
+    ]
+
+
+def _names(who: object, session_id: str, call: str) -> bool:
+    return isinstance(who, list) and (who[0], who[2]) == (session_id, call)
+
+
+def _put(repo: Repo, objects: Objects, tree: str, edits: list[Edit]) -> tuple[str, bool]:
+    """(the tree with the edits in it, whether all of them fit)."""
+    for path, before, after in edits:
+        ours = lookup(objects, tree, path)
+        how = three_way.way(before, ours, after)
+        if how == three_way.CONFLICT:
+            return tree, False
+        if how == three_way.TAKE:
+            tree = edit_tree(objects, tree, {path: after})
+        elif how == three_way.MERGE and before and ours and after:
+            from gitcp.store.restore.merging import Merger
+
+            oid, clean = Merger(repo, objects).merge(before[1], ours[1], after[1])
+            if not clean:
+                return tree, False
+            tree = edit_tree(objects, tree, {path: (three_way.mode(before, ours, after), oid)})
+    return tree, True
+
+
+def _begin(repo: Repo, objects: Objects, edits: list[Edit]) -> str:
+    """The project as HEAD has it, the edited paths as the edits found them."""
+    head = refs.head(repo)
+    commit = read_commit(objects, head) if head else None
+    found: dict[str, Entry] = {}
+    for path, before, _ in edits:
+        found.setdefault(path, before)
+    return edit_tree(objects, commit["tree"] if commit else None, found)
+
+
+def _subject(event: dict[str, Any], edits: list[Edit]) -> str:
+    paths = list(dict.fromkeys(path for path, _, _ in edits))
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"{(event.get('tool') or {}).get('name', 'Edit')} {paths[0]!r}{more}"
