@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from gitcp.console import stage
+from gitcp.errors import Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from gitcp.context import Context
+    from gitcp.core.decide.stream_rules import Verdict
     from gitcp.record import Record
 
 
@@ -30,8 +33,24 @@ def _decide(event: Record) -> Iterator[Record]:
         if state is None:
             return
         verdict = stream_verdict.decide(ctx.repo, ctx.objects, state, event["head"], dirty)
+        told = _stashed(ctx, verdict)
         ctx.keep(state)
+    if told:
+        yield {"type": "say", "message": told}
     yield {"type": "match", "session_id": event["session_id"], **verdict}
+
+
+def _stashed(ctx: Context, verdict: Verdict) -> str:
+    """What to say of the stream that the turn leaves, in overlap mode or suffix mode."""
+    from gitcp.store.stream import shadow_refs, stash_notice
+
+    if verdict["verdict"] not in ("reset", "new"):
+        return ""
+    try:
+        tip = shadow_refs.read(ctx.objects, verdict["ref"])
+    except Error:
+        return ""  # what cannot be read is told of elsewhere
+    return stash_notice.message(ctx.repo, ctx.objects, tip)
 
 
 parser, bind, main = stage.plain("match-stream", _verdicts)
