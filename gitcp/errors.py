@@ -47,6 +47,13 @@ class GitError(Error):
         super().__init__(f"'{' '.join(_short(argv))}': {why.removeprefix('fatal: ')}")
 
 
+class Late(GitError):
+    """git did not end in time, and was ended."""
+
+    def __init__(self, argv: tuple[str, ...], seconds: float) -> None:
+        super().__init__(argv, -15, b"did not end in %.3g seconds" % seconds)
+
+
 def _short(argv: tuple[str, ...]) -> tuple[str, ...]:
     """git's arguments without the options by which we seal it: those are for a trace."""
     at = 1

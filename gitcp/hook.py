@@ -16,6 +16,7 @@ import sys
 from gitcp import pipelines, trace
 from gitcp.chain import connect, in_force, keep_promise, parse, table, words
 from gitcp.errors import OK, USAGE, Error, InputError, UsageError
+from gitcp.process import deadline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def main() -> int:
         return OK  # our own git command made this hook run
     from gitcp import repo
 
+    deadline.begin()
     repo.ahead()
     try:
         if argv[0] in pipelines.DEFAULT:
@@ -140,6 +142,8 @@ def run(repo: Repo, event: str, first: Record) -> int:
     """Run every pipeline of event in order; obey what comes out of a gate."""
     from gitcp import context
 
+    each = repo.config.size("gitcp.git-timeout", deadline.EACH)
+    deadline.begin(repo.config.size("gitcp.hook-timeout", deadline.TOTAL), each)
     for pipeline in in_force(repo, event):
         try:
             stages = parse(pipeline) if isinstance(pipeline, str) else pipeline

@@ -13,6 +13,7 @@ import os
 
 from gitcp import trace
 from gitcp.errors import Busy, Error
+from gitcp.process import deadline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 # Kinds of locks: the name, or what stands before its first dash (`session-<id>`).
 ORDER = ("install", "rewind", "session", "claims", "transcript", "journal", "stream", "v1", "notes")
 _held: list[tuple[int, str]] = []
+_given_up: set[str] = set()
 
 
 class exclusive:
@@ -64,12 +66,17 @@ class exclusive:
         import filelock
 
         trace.note("lock", f"waiting for '{self._name}'")
+        limit = deadline.left()
+        wait = self._timeout if limit is None else min(self._timeout, limit)
+        if limit is not None and self._path in _given_up:
+            wait = 0.0  # waited for once already: who has it is not about to let go
         self._waited = filelock.FileLock(
-            self._path, self._timeout, poll_interval=0.01, fallback_to_soft=False
+            self._path, wait, poll_interval=0.01, fallback_to_soft=False
         )
         try:
             self._waited.acquire()
         except filelock.Timeout:
+            _given_up.add(self._path)
             raise Busy(f"'{self._name}' is locked by another process") from None
 
 

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitcp.git import Running
+    from gitcp.process.running import Running
 
 
 # Variables that tie git to an index, a subdirectory or a worktree: what is sealed to a

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.git import Git, Running
+from gitcp.git import Git
+from gitcp.process.running import Running
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

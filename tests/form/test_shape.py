@@ -30,6 +30,7 @@ LAYERS = (
     "errors commands pipelines version",
     "core",
     "trace",
+    "process",
     "record git",
     "jj",
     "lock console repo",

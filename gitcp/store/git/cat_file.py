@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from gitcp.errors import GitError
+from gitcp.errors import GitError, Late
 from gitcp.git import fetches
+from gitcp.process import deadline
 from gitcp.record import raw
 
 TYPE_CHECKING = False
@@ -110,7 +111,7 @@ class Batch:
     def _take(self, size: int) -> bytes:
         parts, have = [self._buffer], len(self._buffer)
         while have < size:
-            data = os.read(self._out, 1 << 20)
+            data = self._read(1 << 20)
             if not data:
                 raise Ended
             parts.append(data)
@@ -120,7 +121,13 @@ class Batch:
         return whole[:size]
 
     def _more(self) -> None:
-        data = os.read(self._out, 1 << 16)
+        data = self._read(1 << 16)
         if not data:
             raise Ended
         self._buffer += data
+
+    def _read(self, size: int) -> bytes:
+        if not deadline.readable(self._out):
+            self._run.end()
+            raise Late(("git", "cat-file"), deadline.EACH)
+        return os.read(self._out, size)

@@ -10,7 +10,8 @@ import os
 
 from gitcp import trace
 from gitcp.errors import Error
-from gitcp.git import Running
+from gitcp.process import deadline
+from gitcp.process.running import Running
 from gitcp.store.snapshot.honest import HONEST
 
 TYPE_CHECKING = False
@@ -21,6 +22,7 @@ _STATUS = (
     "status --porcelain=v2 -z --branch --no-ahead-behind -uall --no-renames"
     " --ignore-submodules=dirty"
 ).split()
+_A_SECOND = 1 << 20  # bytes of an index: as many files as a slow disk looks at in a second
 _STALE = 200  # so many paths where the index is not HEAD's: time to seed anew
 
 
@@ -33,8 +35,8 @@ class Heard(Running):
         """Finish it; raise GitError when it failed."""
         self.heard = self.finish()[1]
 
-    def _communicate(self, stdin: bytes) -> tuple[bytes, bytes]:
-        out, self.said = super()._communicate(stdin)
+    def _communicate(self, stdin: bytes, limit: float | None) -> tuple[bytes, bytes]:
+        out, self.said = super()._communicate(stdin, limit)
         return out, self.said
 
 
@@ -42,8 +44,16 @@ def status(repo: Repo) -> Heard:
     """Start the scan of the worktree against our index, seeded where there is none."""
     if not os.path.exists(place(repo)):
         seed(repo)
+    deadline.extend(_size(place(repo)) / _A_SECOND)
     argv = ("git", "-C", repo.worktree, *HONEST, *_STATUS)
     return Heard(argv, {**repo.git.env, "GIT_INDEX_FILE": place(repo)}, False)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def place(repo: Repo) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gitcp.core.git.porcelain import Row, Status
-    from gitcp.git import Running
+    from gitcp.process.running import Running
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.git.tree import Entry

@@ -5,10 +5,9 @@ Never forces, never runs our own hooks again, never asks a person anything.
 
 from __future__ import annotations
 
-import os
 import time
 
-from gitcp.errors import Error, GitError
+from gitcp.errors import Error, GitError, Late
 from gitcp.record import text
 
 TYPE_CHECKING = False
@@ -93,49 +92,25 @@ class Remote:
         return moved
 
     def _run(self, *args: str, ok: tuple[int, ...] = (0,)) -> tuple[int, bytes]:
-        import threading
-
         env = {"GITCP_ACTIVE": "1"}
         if not self._ssh():
             env["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
-        running = self._repo.git.start(*_WAYS.split(), *args, env=env)
-        said: list[tuple[int, bytes] | GitError] = []
-
-        def finish() -> None:
-            try:
-                said.append(running.finish(ok=ok))
-            except GitError as e:
-                said.append(e)
-
-        waiting = threading.Thread(target=finish, daemon=True)
-        waiting.start()
-        waiting.join(self.left())
-        if waiting.is_alive():
-            _kill(running.pid, waiting)
-            raise Error(f"'{self.name}' did not answer in {self._timeout:g} seconds")
-        [result] = said
-        if isinstance(result, GitError):
-            raise Error(f"'{self.name}': {_reason(result)}") from None
-        return result
+        running = self._repo.git.start(*_WAYS.split(), *args, env=env, apart=True)
+        try:
+            return running.finish(ok=ok, limit=self.left())
+        except Late:
+            limit = f"{self._timeout:g} seconds"
+            raise Error(f"'{self.name}' did not answer in {limit}") from None
+        except GitError as e:
+            raise Error(f"'{self.name}': {_reason(e)}") from None
+        except BaseException:
+            running.end()  # ^C is for us, and does not reach it
+            raise
 
     def _ssh(self) -> bool:
         """Whether the person chose how ssh is run."""
         own = any(self._repo.git.env.get(k) for k in ("GIT_SSH", "GIT_SSH_COMMAND"))
         return own or bool(self._repo.config.get("core.sshcommand"))
-
-
-def _kill(pid: int, waiting: object) -> None:
-    """End git; a grandchild that holds the pipes is left to end by itself."""
-    import signal
-
-    for sign, patience in ((signal.SIGTERM, 2.0), (signal.SIGKILL, 1.0)):
-        try:
-            os.kill(pid, sign)
-        except ProcessLookupError:
-            return
-        waiting.join(patience)  # type: ignore[attr-defined]
-        if not waiting.is_alive():  # type: ignore[attr-defined]
-            return
 
 
 def _reason(error: GitError) -> str:

@@ -1,0 +1,40 @@
+"""How long this process may still take: set by a hook, asked wherever it waits.
+
+A command that a person started has no limit: the person is there to end it.
+"""
+
+from __future__ import annotations
+
+import select
+import time
+
+EACH, TOTAL = 60, 120  # seconds: one call of git, a whole hook (gitcp-config(5))
+_limits: dict[str, float] = {}
+
+
+def begin(total: float = TOTAL, each: float = EACH) -> None:
+    """From now on this process has total seconds, and a single call of git each at most."""
+    _limits.update(end=time.monotonic() + total, each=each)
+
+
+def extend(seconds: float) -> None:
+    """Give so much more, to all and to a single call: there is much to read."""
+    for name in _limits:
+        _limits[name] += seconds
+
+
+def left() -> float | None:
+    """Seconds for the next call; 0 when the time is over, None without a limit."""
+    if not _limits:
+        return None
+    return max(0.0, min(_limits["end"] - time.monotonic(), _limits["each"]))
+
+
+def readable(fd: int) -> bool:
+    """Wait until something can be read; False when the time is over."""
+    limit = left()
+    if limit is None:
+        return True
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(limit * 1000))
