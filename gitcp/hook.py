@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from gitcp.record import Record
     from gitcp.repo import Repo
 
+VERDICT = 3  # the hook scripts take no other status of ours for a no
+
 
 def main() -> int:
     """Run the hook named by the arguments; see gitcp-hook(1)."""
@@ -187,7 +189,7 @@ def _refuse(first: Record, message: str) -> int:
     """Say no in the way of git, or of the agent's client; the status that does."""
     if "agent" not in first:
         print(message, file=sys.stderr)
-        return 1
+        return VERDICT
     from gitcp.agents import answers, replies
 
     out, err, status = replies.refuse(answers(first["agent"]), first["event"], message)

@@ -25,7 +25,7 @@ DEFAULT: dict[str, list[list[str]]] = {
 }
 
 # A record of type 'refuse' that reaches the end of these is obeyed; all others only watch.
-GATES = frozenset({"commit-msg", "turn-start", "tool-start", "tool-end", "pre-commit"})
+GATES = frozenset({"commit-msg", "turn-start", "tool-start", "tool-end", "pre-commit", "pre-push"})
 
 # Stages that the built-in pipelines leave out where gitcp.guard is off.
 GUARD = frozenset({"check-claim", "release-claim"})

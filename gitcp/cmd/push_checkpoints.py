@@ -35,17 +35,42 @@ def bind(argv: Sequence[str]) -> Stage:
 
 
 def _events(records: Iterable[Record]) -> Iterator[Record]:
+    for record in records:
+        told = list(_event(record)) if record.get("event") == "pre-push" else []
+        yield record
+        yield from told
+
+
+def _event(event: Record) -> Iterator[Record]:
+    """What git is about to push is git's; what it leaves out of ours is sent before."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.v1 import sync
+    from gitcp.store.v1 import push_check, sync
 
-    for record in records:
-        if record.get("event") == "pre-push" and record.get("args"):
-            repo = Repo.here()
-            if repo.config.flag("gitcp.push", True):
-                with Objects(repo) as objects:
-                    sync.push(repo, objects, record["args"][0], timeout(repo), again=False)
-        yield record
+    repo, theirs = Repo.here(), push_check.updates(event.get("stdin") or ())
+    verdict = push_check.private(repo, theirs)
+    if verdict:
+        yield verdict
+    refused = verdict is not None and verdict["type"] == "refuse"
+    if refused or not event.get("args") or not repo.config.flag("gitcp.push", True) or _dry():
+        return
+    leave = frozenset(remote for _, _, remote in theirs)
+    with Objects(repo) as objects:
+        limit = timeout(repo)
+        sync.push(repo, objects, event["args"][0], limit, again=False, leave=leave)
+
+
+def _dry() -> bool:
+    """Whether the `git push` above this hook only pretends."""
+    from gitcp.store.session import process
+
+    for word in process.git_arguments("push") or ():
+        if word.startswith("--"):
+            if len(word) > 3 and "--dry-run".startswith(word):
+                return True
+        elif word.startswith("-") and "n" in word.partition("o")[0]:
+            return True
+    return False
 
 
 def timeout(repo: Repo, given: int | None = None) -> float:

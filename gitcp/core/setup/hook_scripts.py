@@ -61,7 +61,7 @@ due() {{ any "$c/gitcp/configured/{hook}" "$d/gitcp/configured/{hook}" "$@"; }}
 run() {{
 	if [ -x "$py" ] && [ -f "$entry" ]; then "$py" -I -S "$entry" "$@"
 	elif command -v gitcp-hook >/dev/null 2>&1; then gitcp-hook "$@"
-	fi || :
+	fi || [ $? -ne 3 ] || return 3 # a verdict; that we failed refuses nothing
 }}
 feed() {{ [ -z "${{in-}}" ] || printf '%s\\n' "$in" 2>/dev/null; }}
 again() {{ # theirs was called already, or is of the tool that calls us by another name
@@ -141,10 +141,16 @@ else
 fi
 """,
     "pre-push": """\
-if due "$c/gitcp/unpushed"; then
+if due "$c/gitcp/unpushed" "$c/gitcp/linked" "$c"/gitcp/open/*; then
 	in=$(cat)
 	feed | theirs "$@" || exit $?
-	feed | run pre-push "$@"
+	case $in in
+	*refs/heads/entire/* | *refs/gitcp/*) ours=1 ;;
+	*) ours= ;;
+	esac
+	if [ -n "$ours" ] || due "$c/gitcp/unpushed"; then
+		feed | run pre-push "$@" || exit 1
+	fi
 else
 	theirs "$@"
 fi

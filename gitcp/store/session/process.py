@@ -95,19 +95,19 @@ def _works(pid: int, top: str, mark: bytes) -> bool:
         return False
 
 
-def git_arguments() -> list[str] | None:
-    """The arguments of the `git commit` that runs this hook; None when they cannot be seen."""
-    for pid in ancestors()[:4]:
+def git_arguments(command: str = "commit") -> list[str] | None:
+    """The arguments of the git command that runs this hook; None when they cannot be seen."""
+    for pid in ancestors()[:6]:
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as f:
                 words = f.read().decode("utf-8", "surrogateescape").split("\0")[:-1]
         except OSError:
             return None
         if words and os.path.basename(words[0]) == "git":
-            if "commit" not in words:
+            if command not in words:
                 return None  # an alias hides them
             end = words.index("--") if "--" in words else len(words)
-            return words[words.index("commit") + 1 : end]
+            return words[words.index(command) + 1 : end]
     return None
 
 

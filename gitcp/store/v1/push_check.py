@@ -14,11 +14,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from gitcp.record import Record
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
 _LINES = ("full.jsonl", "full.log", ".jsonl")
 _SHOWN = 3
+# Whole worktrees, with files that were never committed; what else of ours is for this machine.
+_NO = ("false", "no", "off", "0")
+_PRIVATE = ("refs/heads/entire/", "refs/gitcp/")
+_SHARED = frozenset({"refs/heads/entire/checkpoints/v1", "refs/heads/entire/sessions"})
 
 
 def refuse(repo: Repo, objects: Objects, tips: Iterable[str], known: Iterable[str]) -> None:
@@ -26,7 +31,7 @@ def refuse(repo: Repo, objects: Objects, tips: Iterable[str], known: Iterable[st
 
     gitcp.push-check=false switches the check off.
     """
-    if not repo.config.flag("gitcp.push-check", True):
+    if not _strict(repo) and not repo.config.flag("gitcp.push-check", True):
         return
     found = []
     for place in places(repo, objects, tips, known):
@@ -62,3 +67,28 @@ def places(
 def _is_lines(path: str) -> bool:
     name = path.rpartition("/")[2]
     return name.startswith(_LINES[:2]) or name.endswith(_LINES[2])
+
+
+def updates(lines: Iterable[str]) -> list[tuple[str, str, str]]:
+    """(local ref, its oid, remote ref) of what git tells a pre-push hook; no deletions."""
+    words = (line.split(" ") for line in lines)
+    return [(w[0], w[1], w[2]) for w in words if len(w) == 4 and w[1].strip("0")]
+
+
+def private(repo: Repo, sent: Iterable[tuple[str, str, str]]) -> Record | None:
+    """What to say of a push that would send shadow branches or refs of ours for this machine:
+    a record of type say, or refuse with gitcp.push-check=refuse; None where it sends none."""
+    names = [ref for ref, _, _ in sent if ref.startswith(_PRIVATE) and ref not in _SHARED]
+    if not names or repo.config.get("gitcp.push-check").lower() in _NO:
+        return None
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    what = f"{', '.join(name.removeprefix('refs/heads/') for name in names[:_SHOWN])}{more}"
+    message = f"this push sends whole worktrees, files never committed among them: {what}"
+    if _strict(repo):
+        return {"type": "refuse", "message": f"fatal: {message} (gitcp.push-check=refuse)"}
+    advice = "push branches by name, or set gitcp.push-check=refuse"
+    return {"type": "say", "message": f"warning: {message}; {advice}"}
+
+
+def _strict(repo: Repo) -> bool:
+    return repo.config.get("gitcp.push-check").lower() == "refuse"

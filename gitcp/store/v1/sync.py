@@ -16,6 +16,8 @@ from gitcp.store.v1.remote import Remote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -26,17 +28,24 @@ _LOCKS = {committed_write.REF: "v1", notes.REF: "notes"}
 
 
 def push(
-    repo: Repo, objects: Objects, name: str, timeout: float, *, again: bool = True
+    repo: Repo,
+    objects: Objects,
+    name: str,
+    timeout: float,
+    *,
+    again: bool = True,
+    leave: Container[str] = (),
 ) -> tuple[Tips, int]:
     """Bring the remote to where we are; return (what it has now, how many merges that took).
 
     Where somebody was faster, theirs is fetched and united with ours, and the push tried again
     until timeout (seconds).  again: ask the remote even if it has all, as far as we know.
-    Raises Error naming the remote when it cannot be reached, refuses, or time runs out.
+    leave: refs that are not to be pushed.  Raises Error naming the remote when it cannot be
+    reached, refuses, or time runs out.
     """
     remote, merges = Remote(repo, name, timeout), 0
     while True:
-        tips = local(repo)
+        tips = {ref: oid for ref, oid in local(repo).items() if ref not in leave}
         if not tips or (not again and _pushed(repo, name) == tips):
             _settle(repo, name, tips)
             return tips, merges

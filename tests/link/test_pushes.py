@@ -1,0 +1,98 @@
+"""git push in all its forms: what is git's to push is git's, what only pretends sends nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.harness import V1, World
+
+ALL = [
+    ["--all"],
+    ["--mirror"],
+    ["--all", "--atomic"],
+    ["--atomic", "main", "entire/checkpoints/v1"],
+]
+
+
+@pytest.fixture
+def bare(world: World, tmp_path: Path) -> Path:
+    """A remote; a checkpoint that is not there yet, and work on a stream."""
+    path = tmp_path / "bare.git"
+    world.git("clone", "-q", "--bare", str(world.path), str(path))
+    world.git("remote", "add", "origin", str(path))
+    agent = world.agent("s-one")
+    agent.turn("write", {"one.py": "one\n"})
+    world.commit("one.py")
+    agent.turn("write more", {"two.py": "two\n", ".env": "SECRET=1\n"})
+    return path
+
+
+def there(world: World, bare: Path) -> list[str]:
+    return world.git("for-each-ref", "--format=%(refname)", cwd=bare).splitlines()
+
+
+@pytest.mark.parametrize("args", ALL, ids=" ".join)
+def test_what_git_pushes_itself_is_left_to_it(world: World, bare: Path, args: list[str]) -> None:
+    for _ in range(2):
+        world.git("push", "-q", "origin", *args, warns="whole worktrees|^$")
+        assert world.git("rev-parse", V1) == world.git("rev-parse", V1, cwd=bare)
+        world.agent("s-two").turn("again", {"again.py": f"{time.time_ns()}\n"})
+        world.commit("again.py")
+
+
+def test_what_git_leaves_out_is_sent_before(world: World, bare: Path) -> None:
+    world.git("push", "-q", "origin", "main")
+    assert world.git("rev-parse", V1) == world.git("rev-parse", V1, cwd=bare)
+    assert there(world, bare) == [V1, "refs/heads/main"]
+
+
+@pytest.mark.parametrize("option", ["--dry-run", "-qn"])
+def test_a_push_that_only_pretends_sends_nothing(world: World, bare: Path, option: str) -> None:
+    world.git("push", option, "origin", "main")
+    assert there(world, bare) == ["refs/heads/main"]
+
+
+@pytest.mark.parametrize("args", [["--mirror"], ["entire/*:refs/x/*"]], ids=" ".join)
+def test_shadow_branches_do_not_leave_unnoticed(world: World, bare: Path, args: list[str]) -> None:
+    spec = [f"{world.branch()}:refs/heads/x"] if "*" in args[0] else args
+    done = world.git("push", "origin", *spec, warns="this push sends whole worktrees")
+    assert done is not None
+    world.git("config", "gitcp.push-check", "refuse")
+    before = world.git("for-each-ref", cwd=bare)
+    agent = world.agent("s-two")
+    agent.turn("again", {"again.py": "1\n"})
+    world.git("push", "origin", *spec, ok=False, warns="refuse|^$")
+    assert world.git("for-each-ref", cwd=bare) == before
+    world.git("push", "-q", "origin", "main")
+    assert "refs/heads/main" in there(world, bare)
+
+
+def test_without_streams_no_word_is_said(world: World, bare: Path) -> None:
+    world.commit()
+    world.git("push", "origin", "--all")
+    assert V1 in there(world, bare)
+
+
+def test_a_remote_that_hangs_is_left_in_time(world: World, bare: Path) -> None:
+    ssh = world.home / "ssh"
+    ssh.write_text(f"#!/bin/sh\necho $$ >>{world.home}/pids\nexec sleep 60\n")
+    ssh.chmod(0o755)
+    world.git("config", "core.sshCommand", str(ssh))
+    world.git("config", "gitcp.push-timeout", "1")
+    world.git("remote", "add", "slow", "nowhere.example:repo.git")
+    done = subprocess.run(
+        [".git/hooks/pre-push", "slow", "url"],
+        cwd=world.path,
+        input=f"refs/heads/main {world.head} refs/heads/main {'0' * 40}\n",
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert "'slow' did not answer in 1 seconds" in done.stderr
+    for pid in (world.home / "pids").read_text().split():
+        stat = Path(f"/proc/{pid}/stat")
+        assert not stat.exists() or " Z " in stat.read_text()  # nobody may be there to reap it
