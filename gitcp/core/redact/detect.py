@@ -20,7 +20,16 @@ _ESCAPES = (
     *((b"\\f", b"  "), (b"\\b", b"  ")),
 )
 _BLANK = bytes(0 if byte == 0x5C else byte for byte in range(256))
-_PUBLIC = re.compile(rb"(?:h1:|data:image/[a-z0-9.+-]{1,40};base64,)$")
+# Before what is random and meant for everybody: digests and pictures, addresses of documents.
+_PUBLIC = re.compile(rb"(?:h1:|SHA256:|data:image/[a-z0-9.+-]{1,40};base64,)$")
+_DOCUMENT = re.compile(
+    rb"(?:(?:docs|drive|sheets|slides|forms)[.]google|figma|miro|canva)[.]com/(?:[a-z0-9]{1,20}/){1,4}"
+)
+# What stands in armour and is no private key: certificates, public keys, signatures.
+_ARMOUR = re.compile(
+    rb"-----BEGIN (?![A-Z0-9 ]{0,40}PRIVATE)[A-Z0-9 ]{3,40}-----"
+    rb"(?:[^0-9A-Za-z+/=-]{1,24}[0-9A-Za-z+/=]{1,80}){1,2000}"
+)
 _PASSES = 8
 _CACHE = 1 << 23  # bytes of runs
 
@@ -68,6 +77,16 @@ def settled(data: bytes, find: Callable[[bytes], Iterable[Found]]) -> bytes:
     return data
 
 
+def _public(flat: bytes, run: int, at: int, armour: list[tuple[int, int]]) -> bool:
+    """Whether a random stretch at `at`, in the run that begins at run, is meant to be seen."""
+    if any(start <= at < end for start, end in armour):
+        return True
+    if _PUBLIC.search(flat, max(0, run - 64), run):
+        return True
+    document = _DOCUMENT.search(flat, max(0, run - 24), run + 80)
+    return document is not None and document.start() < run < document.end()
+
+
 class Detector:
     """The built-in rules, with a memory of the runs already judged."""
 
@@ -83,10 +102,10 @@ class Detector:
         """
         spans = rules.runs(flat)
         secrets = self._judged({flat[start:end] for start, end in spans})
+        armour = [m.span() for m in _ARMOUR.finditer(flat)] if b"-----BEGIN" in flat else []
         for start, end in spans if secrets else ():
             for rule, a, b in secrets.get(flat[start:end], ()):
-                # A go.sum digest and a picture in a data: URL are random, and no secret.
-                if rule != "entropy" or not _PUBLIC.search(flat, max(0, start - 64), start):
+                if rule != "entropy" or not _public(flat, start, start + a, armour):
                     yield rule, start + a, start + b
         yield from self._formats.in_text(flat, spans)
         for start, end in secret_values.assigned(flat):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     Value = tuple[int, int, bytes]
 
-_TOKEN = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+")(\s*+:)?|[{}\[\]]')
+_TOKEN = re.compile(rb'("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}\[\]]')
 _ESCAPE = re.compile(rb"\\(?:u([0-9A-Fa-f]{4})|(.))")
 _CONTROL = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f"}
 _OPAQUE = re.compile(rb'(?i)(?:(ids?)|signature|encrypted_content)"$')

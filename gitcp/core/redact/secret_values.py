@@ -38,6 +38,8 @@ _PLACEHOLDER = re.compile(
 _INSIDE = re.compile(
     rb"(?i)[$]\{|\{\{|%\(|xxxx|\*\*\*|[.]{3}|_here$|[.](?:pem|key|crt|json|ya?ml|toml|txt|env|md|py|[jt]sx?|go|rs|rb)$"
 )
+_OPTION = re.compile(rb"""(?:^|[\s"'`\0])--[a-z-]*pass(?:word|wd|phrase)?$""")
+_PROSE = re.compile(rb"[.,:]? [a-z]|[.,:]$")  # a sentence goes on: the option is only spoken of
 _STEM = re.compile(rb"(?i)pass|pwd|token|secret|key|cred|auth|value|param|input|field")
 _CODE = re.compile(rb"[A-Za-z_][0-9A-Za-z_]*(?:(?:[.]|->|::)[A-Za-z_][0-9A-Za-z_]*)+[:]?$")
 _HEX = re.compile(rb"[0-9A-Fa-f-]+$")
@@ -65,11 +67,12 @@ def _given(flat: bytes, low: bytes, match: re.Match[bytes]) -> bool:
     if gap == b" " and not re.search(rb"""(?:^|[\s"'`\0])--[a-z-]*$""", head):
         return False
     value = flat[slice(*match.span(3 if quoted else 4))]
+    option = bool(_OPTION.search(head)) and (gap == b"=" or not _PROSE.match(low, match.end()))
     # NAME=value without spaces is a shell's or a .env file's.
     bare = gap == b"=" and re.search(
         rb"(?:^|[^0-9A-Za-z_.])[A-Z][A-Z0-9_]*$", flat[at - len(head) : at]
     )
-    return sensible(value, bool(_PASS.search(head)), quoted, bool(bare))
+    return sensible(value, bool(_PASS.search(head)), quoted, bool(bare) or option)
 
 
 def sensible(value: bytes, password: bool, quoted: bool, bare: bool) -> bool:
