@@ -6,11 +6,13 @@ import os
 import sys
 
 from gitcp.console import cli
+from gitcp.core.git import ids
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
 
     from gitcp.record import Record, Stage
     from gitcp.repo import Repo
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
 _METADATA = """strategy branch created_at checkpoints_count files_touched agent turn_id is_task
 tool_use_id checkpoint_transcript_start transcript_identifier_at_start token_usage summary
 initial_attribution""".split()
+# What a record need not say: the store has a value for it.
+_DEFAULT = {
+    "strategy": "manual-commit",
+    "created_at": "1970-01-01T00:00:00Z",
+    "checkpoints_count": 0,
+}
 
 
 def parser() -> cli.Parser:
@@ -38,22 +46,25 @@ def bind(argv: Sequence[str]) -> Stage:
 def _write(records: Iterable[Record], subject: str | None) -> Iterator[Record]:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.v1 import committed_write
+    from gitcp.store.v1 import committed_write, redaction
 
     given = [r for r in records if r.get("type") == "session"]
     if not given:
         return
-    repo = Repo.find()
+    repo, fresh = Repo.find(), os.urandom(6).hex()
+    subject = redaction.text(repo, subject) if subject else None
     with Objects(repo) as objects:
-        fresh = os.urandom(6).hex()
-        items = [(r.get("checkpoint_id", fresh), _data(repo, objects, r)) for r in given]
+        items = []
+        for record in given:
+            cid = ids.checkpoint_id(record.get("checkpoint_id", fresh))
+            items.append((cid, _data(repo, objects, record, cid)))
         oid = committed_write.write(repo, objects, items, subject=subject)
-    ids = list(dict.fromkeys(checkpoint_id for checkpoint_id, _ in items))
-    yield {"type": "commit", "oid": oid, "ref": committed_write.REF, "checkpoint_ids": ids}
+    stored = list(dict.fromkeys(checkpoint_id for checkpoint_id, _ in items))
+    yield {"type": "commit", "oid": oid, "ref": committed_write.REF, "checkpoint_ids": stored}
 
 
-def _data(repo: Repo, objects: Objects, record: Record) -> SessionData:
-    """A session record as the store takes it; its texts are redacted here."""
+def _data(repo: Repo, objects: Objects, record: Record, checkpoint_id: str) -> SessionData:
+    """A session record as the store takes it; all of it is redacted here."""
     from gitcp.store.v1 import redaction
     from gitcp.store.v1.transcript import Given
 
@@ -63,6 +74,7 @@ def _data(repo: Repo, objects: Objects, record: Record) -> SessionData:
     if not isinstance(metadata, dict):
         raise InputError("'metadata' is not an object")
     metadata = {**{key: record[key] for key in _METADATA if key in record}, **metadata}
+    metadata = _checked(repo, metadata, record["session_id"], checkpoint_id)
     data: SessionData = {"session_id": record["session_id"], "metadata": metadata}
     prompts = record.get("prompts")
     if prompts is not None:
@@ -75,16 +87,35 @@ def _data(repo: Repo, objects: Objects, record: Record) -> SessionData:
     return data
 
 
+def _checked(repo: Repo, metadata: Record, session_id: str, checkpoint_id: str) -> dict[str, Any]:
+    """Metadata, redacted; InputError where it is not of the types that readers rely on."""
+    import json
+
+    from gitcp.core.v1 import schema
+    from gitcp.store.v1 import redaction
+
+    redacted = redaction.redactor(repo).document(json.dumps(metadata).encode())
+    clean: dict[str, Any] = json.loads(redacted)
+    needed = {"checkpoint_id": checkpoint_id, "session_id": session_id, **_DEFAULT}
+    for what, variation in schema.session({**needed, **clean}, checkpoint_id):
+        if not variation:
+            raise InputError(f"'metadata': {what}")
+    return clean
+
+
 def _transcript(repo: Repo, record: Record) -> bytes | None:
     """The transcript a record has, or names as a file; redacted."""
     from gitcp.core.transcript import chunks
     from gitcp.record import raw
     from gitcp.store.v1 import redaction
 
-    path = record.get("transcript_path", "")
-    if isinstance(record.get("transcript"), str):
+    path = record.get("transcript_path") or ""
+    for key in ("transcript", "transcript_path"):
+        if not isinstance(record.get(key) or "", str):
+            raise InputError(f"'{key}' is not a text")
+    if record.get("transcript") is not None:
         data = raw(record["transcript"])
-    elif isinstance(path, str) and path:
+    elif path:
         try:
             with open(raw(path), "rb") as f:
                 data = f.read()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.tree import Entry
 
 BLOB = "100644"
+_STRATEGY = "manual-commit"
 
 
 class Checkpoint:
@@ -49,7 +50,8 @@ class Checkpoint:
         if old is None:
             from gitcp.version import VERSION
 
-            new = {"cli_version": VERSION, "created_at": timestamp(), **new}
+            first = {"cli_version": VERSION, "created_at": timestamp(), "strategy": _STRATEGY}
+            new = {**first, **new}
         edits: dict[str, Entry | None] = {}
         if base and chunks.NAME in files:
             names = read_tree(self._objects, base)
