@@ -52,7 +52,7 @@ def together(
     items: list[tuple[str, SessionData]] = []
     storeds = []
     for state, linked in sessions:
-        stored = turn_work.said(repo, objects, state)
+        stored = turn_work.said(repo, objects, state, check=True)
         storeds.append(stored)
         data = session_metadata.data(repo, state, linked, changes, stored, credit)
         done = session_metadata.task_files(objects, live, state, changes, credit)

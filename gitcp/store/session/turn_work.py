@@ -165,8 +165,13 @@ def _committed(objects: Objects, old: str, new: str) -> set[str]:
     return {path for path, _, _ in diff_trees(objects, *trees)}
 
 
-def said(repo: Repo, objects: Objects, state: State, whole: bool = False) -> Stored | None:
-    """The session's transcript as far as it is on disk, redacted and stored; None without."""
+def said(
+    repo: Repo, objects: Objects, state: State, whole: bool = False, check: bool = False
+) -> Stored | None:
+    """The session's transcript as far as it is on disk, redacted and stored; None without.
+
+    whole, check: as transcript.stored() has them.
+    """
     from gitcp.agents import adapter
 
     try:
@@ -174,7 +179,8 @@ def said(repo: Repo, objects: Objects, state: State, whole: bool = False) -> Sto
     except InputError:
         scan = None  # a session of an agent we do not know: kept, not understood
     path, redactor = state.get("transcript_path"), redaction.Lazy(repo)
-    return transcript.stored(repo, objects, state["session_id"], path, redactor, scan, whole=whole)
+    about = (state["session_id"], path, redactor, scan)
+    return transcript.stored(repo, objects, *about, whole=whole, check=check)
 
 
 def spoken(repo: Repo, state: State, stored: Stored | None) -> list[str]:

@@ -6,7 +6,7 @@ import os
 import stat
 
 from gitcp.core.git import ids
-from gitcp.core.transcript import chunks
+from gitcp.core.transcript import chunks, stretches
 from gitcp.lock import exclusive
 from gitcp.store.v1.transcript_copy import Copy
 from gitcp.store.v1.transcript_read import Reader
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.v1.transcript_read import Redactor, Scanner
+
+_PIECE = 4 << 20  # bytes hashed at once
 
 
 class Stored:
@@ -46,7 +48,14 @@ class Stored:
     def content_hash(self) -> str:
         """content_hash() of the joined stored bytes, worked out when asked."""
         if not self._hash:
-            self._hash = content_hash(self.read())
+            import hashlib
+
+            digest, at = hashlib.sha256(), 0
+            while data := self._copy.read(at, min(self._copy.size, at + _PIECE)):
+                digest.update(data)
+                at += len(data)
+            digest.update(self._rest)
+            self._hash = "sha256:" + digest.hexdigest()
         return self._hash
 
 
@@ -89,7 +98,7 @@ def stored(
     Takes no lock but this session's transcript lock.
     """
     with exclusive(repo, f"transcript-{ids.session_id(session_id)}"):
-        copy, live = Copy(repo, session_id), _open(path)
+        copy, live = Copy(repo, session_id), _open(repo, path)
         if live < 0 and not copy.size:
             return None
         reader = Reader(repo, objects, copy, redactor, scanner, start)
@@ -107,15 +116,34 @@ def stored(
         return Stored(copy, rest, reader.chunks(rest), reader.scan)
 
 
-def _open(path: str | None) -> int:
-    """A descriptor of the live transcript, -1 when there is no such file."""
+def _open(repo: Repo, path: str | None) -> int:
+    """A descriptor of the live transcript; -1 when there is none, or one that is none."""
     if not path or "\0" in path:
         return -1
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return -1
-    if stat.S_ISREG(os.fstat(fd).st_mode):
+    why = _strange(repo, path, fd)
+    if not why:
         return fd
     os.close(fd)
+    import sys
+
+    print(f"warning: the transcript {path!a} is ignored: {why}", file=sys.stderr)
     return -1
+
+
+def _strange(repo: Repo, path: str, fd: int) -> str:
+    """Why a file cannot be what a client wrote for us; '' for nothing."""
+    st = os.fstat(fd)
+    if not stat.S_ISREG(st.st_mode):
+        return "it is no regular file"
+    if st.st_uid not in (os.geteuid(), os.stat(repo.top or repo.common).st_uid):
+        return "it is another user's"
+    here = os.path.realpath(path) + os.sep
+    if any(here.startswith(os.path.realpath(d) + os.sep) for d in (repo.common, repo.git_dir)):
+        return "it lies in the git directory"
+    if not stretches.looks_right(os.pread(fd, 4096, 0)):
+        return "it does not begin as a transcript does"
+    return ""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import zlib
+from functools import partial
 
 from gitcp import trace
-from gitcp.core.transcript import chunks, transcript_scan
+from gitcp.core.transcript import chunks, stretches, transcript_scan
 from gitcp.store.v1.transcript_copy import TAIL, read
 
 TYPE_CHECKING = False
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
         def document(self, data: bytes) -> bytes: ...
 
     Scanner = Callable[..., Any]  # scan of an agent: (data, start, previous) -> Scan
+
+_LARGEST = 256 << 20  # bytes of a transcript that are kept whole
 
 
 class Reader:
@@ -45,41 +48,61 @@ class Reader:
 
     def lines(self, live: int, whole: bool, check: bool) -> bytes:
         """Take the complete lines that are new; return, with whole, the redacted rest."""
-        copy, known, size = self._copy, self._copy.known, os.fstat(live).st_size
-        if "document" in known:
-            known.clear()
+        copy, size = self._copy, os.fstat(live).st_size
+        if "document" in copy.known:
+            copy.known.clear()
             copy.replace(b"")
-        old = known.get("live")
+        old = copy.known.get("live")
         grown = old is None or _continues(live, size, old, check)
         at, crc = (old["offset"], old["crc"]) if old and grown else (0, 0)
-        data = read(live, at, size)
-        end = data.rfind(b"\n") + 1
-        new, rest = data[:end], data[end:] if whole else b""
-        red = b""
-        if new or not grown:
-            red = self._redactor.jsonl(new)
-            known["live"] = _mark(live, at + end, zlib.crc32(new, crc))
-            if not grown:
-                trace.note("transcript", "the live file shrank or was replaced: a new part")
-                known["parts"] = known.get("parts", 1) + 1
-                new, red = _unknown(new, red, copy.read())
-            copy.append(red)
-            known["lines"] = known.get("lines", 0) + red.count(b"\n")
-            self._settle()
-        if new or not grown or known.get("start", self._start) != self._start:
-            self._scan(red if new else b"")
+        end, there = at, None if grown else self._lines_there()
+        if there is not None:
+            trace.note("transcript", "the live file shrank or was replaced: a new part")
+            copy.known["parts"] = copy.known.get("parts", 1) + 1
+        for new, behind in stretches.stretches(partial(read, live), at, size, self._room()):
+            crc = _crc(live, end, behind, crc)
+            end = behind
+            self._take(new, there)
+        if end > at or not grown:
+            copy.known["live"] = _mark(live, end, crc)
+        if end > at or not grown or copy.known.get("start", self._start) != self._start:
+            self._scan(b"")
             copy.save()
-        if rest.strip():
-            return self._last(rest)
-        return b""
+        rest = stretches.shortened(partial(read, live), end, size) if whole else b""
+        return self._last(rest) if rest.strip() else b""
+
+    def _take(self, new: bytes, there: set[bytes] | None) -> None:
+        """Redact lines, add them to the copy, settle their chunks and scan them; there: the
+        lines that are not to be taken twice."""
+        red = self._redactor.jsonl(new)
+        if there is not None:
+            red = b"".join(
+                line + b"\n" for line in red.split(b"\n") if line and _sign(line) not in there
+            )
+        self._copy.append(red)
+        known = self._copy.known
+        known["lines"] = known.get("lines", 0) + red.count(b"\n")
+        self._settle()
+        self._scan(red)
+
+    def _room(self) -> int:
+        most = self._repo.config.size("gitcp.max-transcript-size", _LARGEST)
+        return max(most - self._copy.size, stretches.ROOM)
+
+    def _lines_there(self) -> set[bytes]:
+        whole = stretches.lines(self._copy.read, 0, self._copy.size)
+        return {_sign(line) for piece, _ in whole for line in piece.split(b"\n")}
 
     def document(self, live: int) -> None:
         """Take one JSON document, all of it whenever it has changed."""
         copy, st = self._copy, os.fstat(live)
         sign = [st.st_dev, st.st_ino, st.st_size, st.st_mtime_ns, self._start]
-        if copy.known.get("document") == sign:
+        if copy.known.get("document") == sign or (st.st_size > stretches.DOCUMENT and copy.size):
             return
-        data = read(live, 0, st.st_size)
+        if st.st_size > stretches.DOCUMENT:
+            data = stretches.shortened(partial(read, live), 0, st.st_size)
+        else:
+            data = read(live, 0, st.st_size)
         red = chunks.union(copy.read(), self._redactor.document(data))
         self.scan = self._scanner(red, self._start, None) if self._scanner else None
         copy.known = {"document": sign, "scan": self.scan, "start": self._start, "lines": 1}
@@ -121,10 +144,20 @@ class Reader:
             # The usual case: a commit took what was scanned, the next start is its end.
             at_end = previous["bytes"] and previous["items"] == self._start
             previous = transcript_scan.cursor(previous) if at_end else None
-        if not previous or not previous["bytes"]:
-            previous, new = None, self._copy.read()
-        self.scan = self._scanner(new, self._start, previous)
+        if previous and previous["bytes"]:
+            self.scan = self._scanner(new, self._start, previous)
+        else:
+            self.scan = self._scanned()
         known["scan"], known["start"] = self.scan, self._start
+
+    def _scanned(self) -> Any:
+        """The scan of the whole copy, stretch by stretch where the scanner can go on."""
+        scan = None
+        for piece, _ in stretches.lines(self._copy.read, 0, self._copy.size):
+            if scan and not scan["bytes"]:
+                return self._scanner and self._scanner(self._copy.read(), self._start, None)
+            scan = self._scanner and self._scanner(piece, self._start, scan)
+        return scan or (self._scanner and self._scanner(b"", self._start, None))
 
     def _last(self, rest: bytes) -> bytes:
         red = self._redactor.jsonl(rest)
@@ -163,21 +196,25 @@ def _continues(live: int, size: int, old: dict[str, Any], check: bool) -> bool:
     same = [old["dev"], old["ino"]] == [st.st_dev, st.st_ino]
     if same and zlib.crc32(read(live, max(0, offset - TAIL), offset)) != old["tail"]:
         return False
-    return (same and not check) or bool(zlib.crc32(read(live, 0, offset)) == old["crc"])
+    return (same and not check) or _crc(live, 0, offset, 0) == old["crc"]
+
+
+def _crc(live: int, start: int, end: int, crc: int) -> int:
+    while start < end and (data := read(live, start, min(end, start + stretches.STRETCH))):
+        crc = zlib.crc32(data, crc)
+        start += len(data)
+    return crc
+
+
+def _sign(line: bytes) -> bytes:
+    """What tells a line from others, however long it is."""
+    return line if len(line) <= 32 else b"%d %d" % (len(line), hash(line))
 
 
 def _mark(live: int, offset: int, crc: int) -> dict[str, int]:
     st, last = os.fstat(live), read(live, max(0, offset - TAIL), offset)
     tail = zlib.crc32(last)
     return {"dev": st.st_dev, "ino": st.st_ino, "offset": offset, "crc": crc, "tail": tail}
-
-
-def _unknown(new: bytes, red: bytes, old: bytes) -> tuple[bytes, bytes]:
-    """The lines of new (and redacted, of red) that old does not have."""
-    have = set(old.split(b"\n"))
-    pairs = zip(new.split(b"\n"), red.split(b"\n"), strict=False)
-    kept = [(a + b"\n", b + b"\n") for a, b in pairs if b and b not in have]
-    return b"".join(a for a, _ in kept), b"".join(b for _, b in kept)
 
 
 def _stamp(path: str) -> int:

@@ -1,0 +1,86 @@
+"""A transcript read on in stretches of whole lines, however large it is, or a line of it."""
+
+from __future__ import annotations
+
+import json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    Read = Callable[[int, int], bytes]  # the bytes from start to end
+    Stretch = tuple[bytes, int]  # lines, and where behind them is
+
+STRETCH = 4 << 20  # bytes read at once
+LINE = 16 << 20  # the longest line that is kept as it is
+HEAD, TAIL = 256 << 10, 64 << 10  # what is kept of a longer one
+DOCUMENT = 32 << 20  # the largest document of one piece that is read
+ROOM = 1 << 20  # bytes that are taken of what is new, however much there is already
+
+
+def stretches(read: Read, start: int, end: int, room: int) -> Iterator[Stretch]:
+    """The complete lines from start to end; of more than room bytes the first and the last ones.
+
+    Each stretch comes with the offset behind it.  A line of its own stands for what is left
+    out, and for what is too long.  Nothing of a last line that has no newline yet.
+    """
+    if end - start <= room:
+        yield from lines(read, start, end)
+        return
+    tail, at = room // 4, start
+    for new, at in lines(read, start, start + room - tail):
+        yield new, at
+    begin = _behind_newline(read, max(at, end - tail), end)
+    if begin is not None:
+        yield _line({"type": "gitcp-left-out", "bytes": begin - at}), begin
+        yield from lines(read, begin, end)
+
+
+def lines(read: Read, start: int, end: int) -> Iterator[Stretch]:
+    """The complete lines from start to end, those that are too long shortened."""
+    while start < end:
+        data = read(start, min(end, start + STRETCH))
+        cut = data.rfind(b"\n") + 1
+        if cut:
+            yield data[:cut], start + cut
+            start += cut
+            continue
+        stop = _behind_newline(read, start + len(data), end)
+        if stop is None:
+            return
+        yield shortened(read, start, stop - 1, b"\n"), stop
+        start = stop
+
+
+def shortened(read: Read, start: int, end: int, newline: bytes = b"") -> bytes:
+    """One line as it is; of one that is too long its head, tail and length."""
+    if end - start <= LINE:
+        return read(start, end) + newline
+    head, tail = (
+        read(*part).decode("utf-8", "replace")
+        for part in ((start, start + HEAD), (end - TAIL, end))
+    )
+    told = {"type": "gitcp-shortened", "bytes": end - start, "head": head, "tail": tail}
+    return _line(told).removesuffix(b"\n") + newline
+
+
+def _behind_newline(read: Read, start: int, end: int) -> int | None:
+    while start < end:
+        data = read(start, min(end, start + STRETCH))
+        if not data:
+            return None
+        at = data.find(b"\n")
+        if at >= 0:
+            return start + at + 1
+        start += len(data)
+    return None
+
+
+def _line(told: dict[str, Any]) -> bytes:
+    return json.dumps(told).encode() + b"\n"
+
+
+def looks_right(first: bytes) -> bool:
+    """Whether the first bytes of a file are those of a client's transcript, or none."""
+    return first.lstrip(b" \t\r\n\xef\xbb\xbf")[:1] in (b"{", b"[", b"")

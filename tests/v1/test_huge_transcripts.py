@@ -1,0 +1,138 @@
+"""Transcripts that are huge, hostile or changed behind our back: bounded, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gitcp.core.transcript import stretches
+from gitcp.repo import Repo
+from gitcp.store.git.objects import Objects
+from gitcp.store.v1 import transcript
+from tests.support.checkpoints import Plain, keep, line
+from tests.support.harness import World
+from tests.support.paths import TOP
+
+MEASURE = """
+import resource, sys
+from gitcp.repo import Repo
+from gitcp.store.git.objects import Objects
+from gitcp.store.v1 import redaction, transcript
+repo = Repo.find()
+with Objects(repo) as objects:
+    stored = transcript.stored(
+        repo, objects, "s", sys.argv[1], redaction.redactor(repo), None, whole=True
+    )
+    print(len(stored.content_hash), stored.size)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def cut(data: bytes, room: int) -> list[bytes]:
+    found = stretches.stretches(lambda a, b: data[a:b], 0, len(data), room)
+    return [piece for piece, _ in found]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits that a test reaches with little."""
+    for name, size in {"STRETCH": 64, "LINE": 200, "HEAD": 20, "TAIL": 10, "ROOM": 50}.items():
+        monkeypatch.setattr(stretches, name, size)
+
+
+@pytest.mark.usefixtures("small")
+def test_stretches_are_whole_lines_and_all_of_them() -> None:
+    data = b"".join(line(n) for n in range(50))
+    assert b"".join(cut(data, 1 << 20)) == data
+    assert all(piece.endswith(b"\n") for piece in cut(data, 1 << 20))
+    assert b"".join(cut(data + b"no newline yet", 1 << 20)) == data
+
+
+@pytest.mark.usefixtures("small")
+def test_a_line_that_is_too_long_keeps_its_head_tail_and_length() -> None:
+    data = line(1) + b"x" * 300 + b"y" * 10 + b"\n" + line(2)
+    first, short, last = b"".join(cut(data, 1 << 20)).splitlines(keepends=True)
+    assert (first, last) == (line(1), line(2))
+    told = {"type": "gitcp-shortened", "bytes": 310, "head": "x" * 20, "tail": "y" * 10}
+    assert json.loads(short) == told
+
+
+@pytest.mark.usefixtures("small")
+def test_of_too_much_the_first_and_the_last_lines_stay() -> None:
+    data = b"".join(line(n) for n in range(100))
+    taken = b"".join(cut(data, 2000))
+    [at] = [n for n, one in enumerate(taken.splitlines()) if b"gitcp-left-out" in one]
+    lines = taken.splitlines(keepends=True)
+    assert data.startswith(b"".join(lines[:at])) and data.endswith(b"".join(lines[at + 1 :]))
+    left = json.loads(lines[at])["bytes"]
+    assert left == len(data) - len(taken) + len(lines[at])
+    assert len(taken) < 2200 and 0 < at < len(lines) - 1
+
+
+def test_an_early_line_changed_in_place_is_noticed_at_the_commit(world: World) -> None:
+    agent = world.agent("s-one")
+    agent.turn("first " + "x" * 9000, {"one.py": "1\n"})
+    text = agent.transcript.read_text()
+    agent.transcript.write_text(text.replace("first xx", "FIRST XX", 1))
+    [checkpoint] = world.commit()
+    stored = world.committed(checkpoint)["s-one"]["transcript"]
+    assert "FIRST XX" in stored and "first xx" in stored
+
+
+def holes(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 1 << 30)
+
+
+STRANGE: dict[str, Callable[[Path], object]] = {
+    "a pipe": os.mkfifo,
+    "a directory": Path.mkdir,
+    "a link into the repository": lambda path: path.symlink_to(Path(".git/config").absolute()),
+    "what is no transcript": lambda path: path.write_text("root:x:0:0\n"),
+    "nothing but holes": holes,
+}
+
+
+@pytest.mark.parametrize("what", STRANGE)
+def test_a_path_that_is_no_transcript_is_ignored_with_a_line(
+    repo: Path, tmp_path: Path, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here, path = Repo.find(), tmp_path / "t.jsonl"
+    STRANGE[what](path)
+    with Objects(here) as objects:
+        assert transcript.stored(here, objects, "s", str(path), Plain(), None) is None
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "is ignored" in said
+
+
+def test_a_large_document_that_was_small_keeps_what_is_stored(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stretches, "DOCUMENT", 1000)
+    here, path = Repo.find(), tmp_path / "chat.json"
+    path.write_text(json.dumps({"messages": [{"id": "a"}]}))
+    with Objects(here) as objects:
+        before = keep(here, objects, "s", path).read()
+        path.write_text(json.dumps({"messages": [{"id": "b", "text": "x" * 2000}]}))
+        assert keep(here, objects, "s", path).read() == before
+
+
+@pytest.mark.parametrize("shape", ["one line", "many lines"])
+def test_memory_stays_flat(repo: Path, tmp_path: Path, shape: str) -> None:
+    path, size = tmp_path / "t.jsonl", 40 << 20
+    with path.open("wb") as f:
+        if shape == "one line":
+            f.write(b'{"text":"' + b"word " * (size // 5) + b'"}\n')
+        else:
+            f.writelines(line(n, 200) for n in range(size // 1250))
+    argv = [sys.executable, "-c", MEASURE, str(path)]
+    env = {**os.environ, "PYTHONPATH": str(TOP)}
+    out = subprocess.run(argv, env=env, capture_output=True, text=True, check=True, timeout=120)
+    peak = int(out.stdout.split()[-1])  # KiB
+    assert peak < 150 << 10, f"{peak >> 10} MiB for {size >> 20}"
