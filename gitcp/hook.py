@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from gitcp.record import Record
     from gitcp.repo import Repo
 
-VERDICT = 3  # the hook scripts take no other status of ours for a no
-
 
 def main() -> int:
     """Run the hook named by the arguments; see gitcp-hook(1)."""
@@ -52,7 +50,9 @@ def main() -> int:
         _warn(f"{' '.join(argv[:2])}: {e}")
     except Exception as e:
         # A bug must not stop the person's commit or the agent's work either.
-        trace.note("bug", _traceback())
+        import traceback
+
+        trace.note("bug", traceback.format_exc().replace("\n", " | "))
         _warn(f"{' '.join(argv[:2])}: {type(e).__name__}: {e}")
     return OK
 
@@ -144,8 +144,7 @@ def run(repo: Repo, event: str, first: Record) -> int:
     """Run every pipeline of event in order; obey what comes out of a gate."""
     from gitcp import context
 
-    each = repo.config.size("gitcp.git-timeout", deadline.EACH)
-    deadline.begin(repo.config.size("gitcp.hook-timeout", deadline.TOTAL), each)
+    deadline.configured(repo.config.size)
     for pipeline in in_force(repo, event):
         try:
             stages = parse(pipeline) if isinstance(pipeline, str) else pipeline
@@ -189,19 +188,13 @@ def _refuse(first: Record, message: str) -> int:
     """Say no in the way of git, or of the agent's client; the status that does."""
     if "agent" not in first:
         print(message, file=sys.stderr)
-        return VERDICT
+        return pipelines.VERDICT
     from gitcp.agents import answers, replies
 
     out, err, status = replies.refuse(answers(first["agent"]), first["event"], message)
     print(out, end="")
     print(err, file=sys.stderr, end="")
     return status
-
-
-def _traceback() -> str:
-    import traceback
-
-    return traceback.format_exc().replace("\n", " | ")
 
 
 def parser() -> Parser:

@@ -32,3 +32,6 @@ GUARD = frozenset({"check-claim", "release-claim"})
 
 # git says more to these on standard input.
 TOLD = frozenset({"post-rewrite", "pre-push"})
+
+# The status by which a gate of git's says no: the hook scripts take no other for one.
+VERDICT = 3

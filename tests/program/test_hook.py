@@ -112,7 +112,7 @@ def test_a_failing_pipeline_does_not_keep_the_next_one_from_running(repo: Path) 
     assert b"no such stage: 'rm -rf /'" in done.stderr
 
 
-@pytest.mark.parametrize(("event", "status"), [("commit-msg", 1), ("post-commit", 0)])
+@pytest.mark.parametrize(("event", "status"), [("commit-msg", 3), ("post-commit", 0)])
 def test_only_a_gate_refuses(repo: Path, event: str, status: int) -> None:
     refusal = json.dumps({"type": "refuse", "message": "not now"})
     configure(repo, event, f"!printf '%s\\n' '{refusal}'")
