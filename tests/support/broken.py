@@ -71,7 +71,11 @@ class Store:
         os.utime(path, (1e9, 1e9))
 
     def check(self, **options: bool) -> list[findings.Finding]:
-        return list(check_store.check(Repo.find(str(self.path)), **options))
+        return self.check_at(self.path, **options)
+
+    @staticmethod
+    def check_at(path: Path, **options: bool) -> list[findings.Finding]:
+        return list(check_store.check(Repo.find(str(path)), **options))
 
 
 def branch(name: str) -> Broken:
