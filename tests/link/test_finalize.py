@@ -231,7 +231,8 @@ def test_a_damaged_transcript_does_not_stop_the_link(world: World, a: Agent) -> 
     a.turn("write", {"a.py": A})
     a.transcript.write_bytes(b"\xff\x00 not json\n{\n")
     base = world.head
-    world.commit("a.py")
+    world.git("add", "a.py")
+    world.git("commit", "-q", "-m", "a", warns="is ignored: it does not begin as a transcript")
     assert linked(world, base) == [["a.py"]]
     sound(world)
 
