@@ -141,9 +141,13 @@ def _strange(repo: Repo, path: str, fd: int) -> str:
         return "it is no regular file"
     if st.st_uid not in (os.geteuid(), os.stat(repo.top or repo.common).st_uid):
         return "it is another user's"
-    here = os.path.realpath(path) + os.sep
-    if any(here.startswith(os.path.realpath(d) + os.sep) for d in (repo.common, repo.git_dir)):
+    if _below(path, repo.common, repo.git_dir) and not _below(path, repo.shared("exports")):
         return "it lies in the git directory"
     if not stretches.looks_right(os.pread(fd, 4096, 0)):
         return "it does not begin as a transcript does"
     return ""
+
+
+def _below(path: str, *folders: str) -> bool:
+    here = os.path.realpath(path)
+    return any(here.startswith(os.path.realpath(folder) + os.sep) for folder in folders)
