@@ -26,7 +26,7 @@ test: setup
 	$(PY) -m pytest -q -n auto
 
 stress: setup
-	LONG=1 $(PY) -m pytest -q -n auto tests/stress tests/guard/test_races.py
+	LONG=1 $(PY) -m pytest -q -n auto tests/stress tests/guard/test_races.py tests/guard/test_edits.py
 
 fuzz: setup
 	LONG=1 $(PY) -m pytest -q -n auto tests/model

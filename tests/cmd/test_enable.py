@@ -118,6 +118,16 @@ def test_misuse_is_refused(repo: Path, argv: list[str]) -> None:
     assert not (repo / ".git/gitcp").exists()
 
 
+def test_the_guards_mode_is_kept_in_gits_configuration(repo: Path) -> None:
+    for mode in ("deny", "off"):
+        enable.run([f"--guard={mode}"])
+        assert git("config", "--local", "gitcp.guard") == f"{mode}\n"
+    enable.run([])
+    assert git("config", "--local", "gitcp.guard") == "off\n"
+    with pytest.raises(UsageError):
+        enable.run(["--guard=sometimes"])
+
+
 def test_the_strategy_is_kept_in_gits_configuration(repo: Path) -> None:
     enable.run(["--strategy=auto-commit"])
     assert git("config", "--local", "gitcp.strategy") == "auto-commit\n"
