@@ -28,12 +28,17 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 
+# The value of GITCP_ACTIVE around a commit of ours: our part rests, what the person configured
+# runs as at their own commits.
+CONFIGURED = "configured"
+
+
 def main() -> int:
     """Run the hook named by the arguments; see gitcp-hook(1)."""
     argv = sys.argv[1:]
     if not argv or argv[0].startswith("-"):
         return _listing(argv)
-    if os.environ.get("GITCP_ACTIVE"):
+    if os.environ.get("GITCP_ACTIVE", CONFIGURED) != CONFIGURED:
         return OK  # our own git command made this hook run
     from gitcp import repo
 
@@ -145,7 +150,14 @@ def run(repo: Repo, event: str, first: Record) -> int:
     from gitcp import context
 
     deadline.configured(repo.config.size)
+    resting = os.environ.get("GITCP_ACTIVE") == CONFIGURED
+    if not resting and event not in pipelines.COMMITTING and os.path.exists(repo.own("auto")):
+        from gitcp.store.auto import settling
+
+        settling.left_over(context.of(repo))
     for pipeline in in_force(repo, event):
+        if resting and not isinstance(pipeline, str):
+            continue
         try:
             stages = parse(pipeline) if isinstance(pipeline, str) else pipeline
             with context.of(repo):
@@ -155,7 +167,7 @@ def run(repo: Repo, event: str, first: Record) -> int:
             continue
         if status := obey(event, records, first):
             return status
-    if event == "post-commit":
+    if event == "post-commit" and not resting:
         keep_promise(repo, first)
     return OK
 

@@ -23,7 +23,18 @@ if TYPE_CHECKING:
 
 
 # Kinds of locks: the name, or what stands before its first dash (`session-<id>`).
-ORDER = ("install", "rewind", "session", "claims", "transcript", "journal", "stream", "v1", "notes")
+ORDER = (
+    "install",
+    "rewind",
+    "auto",
+    "session",
+    "claims",
+    "transcript",
+    "journal",
+    "stream",
+    "v1",
+    "notes",
+)
 _held: list[tuple[int, str]] = []
 _given_up: set[str] = set()
 

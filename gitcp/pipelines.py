@@ -35,3 +35,6 @@ TOLD = frozenset({"post-rewrite", "pre-push"})
 
 # The status by which a gate of git's says no: the hook scripts take no other for one.
 VERDICT = 3
+
+# In the middle of these the person's git holds its index.
+COMMITTING = frozenset({"pre-commit", "prepare-commit-msg", "commit-msg"})

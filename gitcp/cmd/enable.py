@@ -9,6 +9,7 @@ from gitcp import agents
 from gitcp.cmd import disable
 from gitcp.commands import TOOLS
 from gitcp.console import cli
+from gitcp.core.setup import entire_settings
 from gitcp.errors import OK, Error
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
@@ -38,7 +39,9 @@ def parser() -> cli.Parser:
     )
     p.add_argument("--force", action="store_true", help="write also what is not this clone's")
     p.add_argument(
-        "--strategy", choices=("manual-commit", "auto-commit"), help="what a turn's end makes"
+        "--strategy",
+        choices=("manual-commit", "auto-commit", "shadow", "dual"),
+        help="what a turn's end makes",
     )
     p.add_argument(
         "--guard", choices=("off", "warn", "deny"), help="what happens when sessions collide"
@@ -99,7 +102,8 @@ def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
         more = _settings(seat, repo, agents.adapter(name), args, baked)
         writes += more[0]
         notes += more[1]
-    asked = {"gitcp.strategy": args.strategy, "gitcp.guard": args.guard}
+    strategy = entire_settings.strategy(args.strategy)
+    asked = {"gitcp.strategy": strategy, "gitcp.guard": args.guard}
     chosen = {key: value for key, value in asked.items() if value}
     values, unread = takeover.settings(repo)
     config = takeover.plan_config(repo, {**values, **chosen})

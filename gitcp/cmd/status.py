@@ -110,6 +110,7 @@ def _stream(state: State) -> str:
 
 
 def _about(repo: Repo, settled: int) -> Record:
+    from gitcp.store.auto import strategy
     from gitcp.store.git import refs
     from gitcp.store.guard import roster
     from gitcp.store.link import session_metadata
@@ -117,7 +118,7 @@ def _about(repo: Repo, settled: int) -> Record:
     return {
         "type": "status",
         "state": _state(repo),
-        "strategy": repo.config.get("gitcp.strategy", "manual-commit"),
+        "strategy": strategy.strategy(repo),
         "worktree_path": repo.top or repo.git_dir,
         "worktree_id": repo.worktree_id,
         "worktree": repo.worktree_hash,

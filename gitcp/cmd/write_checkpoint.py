@@ -45,12 +45,11 @@ def _write(event: Record) -> Iterator[Record]:
         if event["event"] != "compact":
             events.keep_verdict(state)
         if event["event"] in ("turn-end", "subagent-end") and _commits(ctx.repo):
-            from gitcp.store.link import auto_commit
+            from gitcp.store.auto import save
 
-            catch_up.moved(ctx.repo, ctx.objects, state, ctx.head)
-            yield from auto_commit.save(ctx.repo, ctx.objects, state, event)
-        else:
-            oid = catch_up.checkpoint(ctx.repo, ctx.objects, state, event)
+            yield from save.save(ctx, event)
+            return
+        oid = catch_up.checkpoint(ctx.repo, ctx.objects, state, event)
         ctx.keep(state)
     if oid:
         yield {
@@ -65,9 +64,9 @@ def _commits(repo: Repo) -> bool:
     """Whether the strategy makes a real commit of a turn; asked without importing it."""
     if repo.config.get("gitcp.strategy", "manual-commit") == "manual-commit":
         return False
-    from gitcp.store.link import auto_commit
+    from gitcp.store.auto import strategy
 
-    return auto_commit.strategy(repo) == auto_commit.AUTO
+    return strategy.strategy(repo) == strategy.AUTO
 
 
 parser, bind, main = stage.plain("write-checkpoint", _checkpoints)

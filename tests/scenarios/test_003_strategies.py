@@ -83,17 +83,12 @@ def test_auto_commit_of_a_turn_without_changes_commits_nothing(auto: World) -> N
     assert auto.head == before
 
 
-def test_auto_commit_leaves_foreign_staged_changes_alone_and_says_so(auto: World) -> None:
+def test_auto_commit_leaves_what_the_person_staged_elsewhere_staged(auto: World) -> None:
     auto.write("README.md", "staged by the person\n")
     auto.git("add", "README.md")
-    before, agent = auto.head, auto.agent("s1")
-    agent.prompt("add a")
-    agent.write("a.txt", "a\n")
-    said = agent.stop().said
-    assert "not committed, 'README.md' is staged, and not the session's" in said
-    assert auto.head == before
-    assert auto.git("diff", "--cached", "--name-only") == "README.md"
-    assert auto.tree(auto.branch())["a.txt"] == "a\n"
+    auto.agent("s1").turn("add a", {"a.txt": "a\n"})
+    assert auto.git("show", "--format=", "--name-only", "HEAD") == "a.txt"
+    assert auto.git("status", "--porcelain") == "M  README.md"
 
 
 def test_auto_commit_refuses_in_the_middle_of_a_merge(auto: World) -> None:
@@ -137,9 +132,10 @@ def test_switching_to_auto_commit_takes_an_open_session_along(world: World) -> N
     agent.turn("add a", {"a.txt": "a\n"})
     world.git("config", "gitcp.strategy", "auto-commit")
     agent.turn("add b", {"b.txt": "b\n"})
-    assert world.git("show", "--format=", "--name-only", "HEAD") == "b.txt"
-    [two] = world.commit("a.txt")
-    assert world.committed(two)["s1"]["files_touched"] == ["a.txt"]
+    assert world.git("show", "--format=", "--name-only", "HEAD").split() == ["a.txt", "b.txt"]
+    [one] = world.ids("HEAD")
+    assert world.committed(one)["s1"]["files_touched"] == ["a.txt", "b.txt"]
+    assert (world.streams, world.open()) == ([], [])
 
 
 def test_switching_back_to_manual_commit_goes_on_with_checkpoints(auto: World) -> None:
@@ -151,12 +147,23 @@ def test_switching_back_to_manual_commit_goes_on_with_checkpoints(auto: World) -
     assert len(auto.commit("b.txt")) == 1
 
 
-def test_a_strategy_that_does_not_exist_is_named(world: World) -> None:
+def test_a_strategy_that_does_not_exist_is_one_warning_and_the_default(world: World) -> None:
     world.git("config", "gitcp.strategy", "wild")
     agent = world.agent("s1")
     agent.prompt("add a")
     agent.write("a.txt", "a\n")
-    agent.stop(warns="bad config value 'wild' for 'gitcp.strategy'")
+    done = agent.stop(warns="bad config value 'wild' for 'gitcp.strategy': it is 'manual-commit'")
+    assert done.stderr.count("\n") == 1
+    assert world.tree(world.branch()) == {"a.txt": "a\n"}
+    assert '"strategy":"manual-commit"' in world.gitcp("status", "--json")
+
+
+@pytest.mark.parametrize(("name", "kept"), [("dual", "auto-commit"), ("shadow", "manual-commit")])
+def test_the_legacy_name_of_a_strategy_is_taken_for_its_present_one(
+    world: World, name: str, kept: str
+) -> None:
+    world.gitcp("enable", f"--strategy={name}")
+    assert world.git("config", "gitcp.strategy") == kept
 
 
 def task(event: object, work: object) -> None:

@@ -57,7 +57,13 @@ any() {{
 	for f do [ ! -e "$f" ] || return 0; done
 	return 1
 }}
-due() {{ any "$c/gitcp/configured/{hook}" "$d/gitcp/configured/{hook}" "$@"; }}
+due() {{
+	[ "${{GITCP_ACTIVE-}}" != configured ] || {{ # a commit of ours: only what they configured
+		(GITCP_ACTIVE='' && any "$c/gitcp/configured/{hook}" "$d/gitcp/configured/{hook}")
+		return
+	}}
+	any "$c/gitcp/configured/{hook}" "$d/gitcp/configured/{hook}" "$@"
+}}
 run() {{
 	if [ -x "$py" ] && [ -f "$entry" ]; then "$py" -I -S "$entry" "$@"
 	elif command -v gitcp-hook >/dev/null 2>&1; then gitcp-hook "$@"

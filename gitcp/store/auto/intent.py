@@ -1,0 +1,75 @@
+"""What a commit of ours is about to do, written before it does it: a kill leaves this behind.
+
+One file in the git directory of a worktree, changed only by who holds the lock of its commits.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from gitcp.store.session import state as states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypedDict
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.tree import Entry
+
+    class Intent(TypedDict):
+        """expected: HEAD's commit (zeros: unborn), tree: its tree, dirty: what differed from it
+        when the hooks began, as the checkpoint tip holds it, stash: the newest stash then.
+        Then, with index.lock (known by its mark) and HEAD about to move: commit, and entries,
+        what it gives the person's index; noted: the id goes into a note."""
+
+        session_id: str
+        checkpoint_id: str
+        tool_use_id: str
+        expected: str
+        tree: str
+        tip: str
+        dirty: dict[str, Entry | None]
+        stash: str
+        commit: str
+        mark: list[int]
+        noted: bool
+        entries: dict[str, Entry | None]
+
+
+def path(repo: Repo) -> str:
+    return repo.own("auto", "intent")
+
+
+def write(repo: Repo, intent: Intent) -> None:
+    """Put it on the disk: from here on whoever comes next can finish."""
+    states.write_file(repo, path(repo), json.dumps(intent).encode(), durable=True)
+
+
+def read(repo: Repo) -> Intent | None:
+    """What was left; None for nothing, or a file that is none of ours."""
+    try:
+        with open(path(repo), "rb") as f:
+            found: Any = json.loads(f.read())
+    except (OSError, ValueError):
+        return None
+    parts = ("dirty", "entries")
+    if not isinstance(found, dict) or any(not isinstance(found.get(k), dict) for k in parts):
+        return None
+    for key in parts:
+        found[key] = {p: tuple(e) if e else None for p, e in found[key].items()}
+    return found  # type: ignore[return-value]
+
+
+def drop(repo: Repo) -> None:
+    """All is done: nothing is left of it."""
+    folder = os.path.dirname(path(repo))
+    for name in ("intent", "message", "index", "index.lock", "next-index", "lock"):
+        try:
+            os.unlink(os.path.join(folder, name))
+        except FileNotFoundError:
+            pass
+    try:
+        os.rmdir(folder)
+    except OSError:
+        pass

@@ -1,0 +1,55 @@
+"""Why no commit can be made now, in a sentence: what is under way, what the person staged."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.errors import Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from gitcp.errors import GitError
+    from gitcp.repo import Repo
+
+_UNDER_WAY = {
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+    "MERGE_HEAD": "a merge",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+    "BISECT_LOG": "a bisection",
+}
+_NOISE = ("[GNUPG:]", "hint:", "warning:", "fatal: failed to write commit object")
+_LONG = 300  # characters of a reason that a person reads
+
+
+class Refused(Error):
+    """No commit is made; the reason reads on after 'not committed: '."""
+
+
+def under_way(repo: Repo) -> str | None:
+    """What git is in the middle of here; None when nothing is."""
+    for name, what in _UNDER_WAY.items():
+        if os.path.exists(os.path.join(repo.git_dir, name)):
+            return f"{what} is in progress"
+    return None
+
+
+def names(paths: Collection[str], what: str) -> str:
+    """`'<path>' and 2 more <what>`."""
+    first, *more = sorted(paths)
+    return f"'{first}'{f' and {len(more)} more' if more else ''} {what}"
+
+
+def reason(e: GitError) -> str:
+    """What git, or the program it called, says of a failure: its own words, on one line."""
+    return shortened(e.said.splitlines()) or "git says nothing about it"
+
+
+def shortened(lines: Iterable[str]) -> str:
+    """The lines that matter, joined and cut to what a person reads."""
+    kept = [line.strip() for line in lines if line.strip() and not line.startswith(_NOISE)]
+    words = "; ".join(line.removeprefix("fatal: ").removeprefix("error: ") for line in kept)
+    return words if len(words) <= _LONG else f"{words[:_LONG].rstrip()}…"

@@ -1,0 +1,151 @@
+"""The auto-commit strategy: the end of a turn, or of a task, is a real commit of its work.
+
+First the temporary checkpoint that every strategy makes: it holds the bytes while hooks of the
+person run, and is what is left when no commit can be made, which is said with its reason.  Then
+the commit, one at a time in a worktree; then it is stored and the streams settle, as after any.
+"""
+
+from __future__ import annotations
+
+import time
+
+from gitcp import trace
+from gitcp.errors import Busy, Moved
+from gitcp.lock import exclusive
+from gitcp.store.auto import (
+    commit,
+    index_files,
+    intent,
+    person_hooks,
+    refusal,
+    settling,
+    taken,
+)
+from gitcp.store.auto.refusal import Refused
+from gitcp.store.git.commit import need_commit
+from gitcp.store.session import catch_up, turn_work
+from gitcp.store.stream import place, shadow_refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.context import Context
+    from gitcp.record import Record
+    from gitcp.store.auto.intent import Intent
+    from gitcp.store.session.state import State
+
+EVENTS = ("turn-end", "subagent-end")
+_WAIT = 45.0  # seconds for the commits of other sessions here, whose hooks may be slow
+
+
+def lock(ctx: Context, wait: float = _WAIT) -> exclusive:
+    """One commit at a time in a worktree.  It comes before the locks of sessions."""
+    return exclusive(ctx.repo, f"auto-{ctx.repo.worktree_hash}", wait)
+
+
+def save(ctx: Context, event: dict[str, Any]) -> list[Record]:
+    """Checkpoint the work of the session of this event, then commit it.
+
+    Raises Error like any checkpoint; that no commit can be made is a record that says so.
+    """
+    state = ctx.state(event["session_id"])
+    if state is None:
+        return []
+    oid = catch_up.checkpoint(ctx.repo, ctx.objects, state, event)
+    ctx.keep(state)
+    if oid is None:
+        return []
+    ctx.leave()  # nobody is to wait for a session while hooks of the person run
+    try:
+        with lock(ctx):
+            settling.settle(ctx)
+            return _commit(ctx, event["session_id"], oid)
+    except (Busy, Refused) as e:
+        return [_kept(str(e))]
+
+
+def _kept(why: str) -> Record:
+    message = f"gitcp: not committed, {why}; the turn is kept as a temporary checkpoint"
+    return {"type": "say", "message": message}
+
+
+def _commit(ctx: Context, session_id: str, oid: str) -> list[Record]:
+    until = time.monotonic() + _WAIT
+    while time.monotonic() < until:
+        try:
+            return _once(ctx, session_id, oid)
+        except Moved as e:
+            trace.note("auto", f"again: {e}")
+            intent.drop(ctx.repo)
+        except Refused as e:
+            intent.drop(ctx.repo)
+            return [_kept(str(e))]
+    return [_kept("HEAD moves faster than the hooks judge a commit")]
+
+
+def _once(ctx: Context, session_id: str, oid: str) -> list[Record]:
+    repo, objects = ctx.repo, ctx.objects
+    state, head = ctx.state(session_id), ctx.head
+    if state is None:
+        return []
+    catch_up.moved(repo, objects, state, head)
+    ctx.keep(state)
+    about, tip = _intent(ctx, state, head, oid), shadow_refs.read(objects, oid)
+    if about is None or tip is None:
+        return []
+    about["dirty"] = shadow_refs.recorded(objects, tip)
+    subject = need_commit(objects, oid)["message"].partition("\n")[0]
+    message = f"{subject}\n\nEntire-Checkpoint: {about['checkpoint_id']}\n"
+    ctx.leave()
+    paths = commit.make(repo, objects, about, message)
+    if not paths:
+        intent.drop(repo)
+        return []
+    settling.store(ctx, about)
+    intent.drop(repo)
+    try:
+        person_hooks.run(repo, "post-commit")
+    except Refused as e:
+        trace.note("auto", str(e))  # it comes too late to refuse
+    ids = {"checkpoint_id": about["checkpoint_id"], "session_id": session_id}
+    return [{"type": "checkpoint", "commit": about["commit"], **ids}]
+
+
+def _intent(ctx: Context, state: State, head: str, oid: str) -> Intent | None:
+    """What the commit is to be; None when there is nothing in it; Refused with the reason."""
+    repo, objects = ctx.repo, ctx.objects
+    tree = turn_work.base_tree(objects, head)
+    mine = taken.work(repo, objects, state, head, tree)
+    if not mine["entries"]:
+        return None
+    why = refusal.under_way(repo)
+    if why:
+        raise Refused(why)
+    theirs = {
+        path
+        for path, entry in index_files.staged(repo, tree or repo.empty_tree).items()
+        if path in mine["entries"] and entry != mine["entries"][path]
+    }
+    for paths, what in (
+        (theirs & mine["current"], "is staged by hand"),
+        (mine["mixed"] & mine["current"], "holds changes that are not the session's"),
+    ):
+        if paths:
+            raise Refused(refusal.names(paths, what))
+    free = mine["entries"].keys() - theirs - mine["mixed"]
+    tool = shadow_refs.trailer(need_commit(objects, oid)["message"], "Entire-Metadata-Task")
+    return {
+        "session_id": state["session_id"],
+        "checkpoint_id": place.fresh_id(),
+        "tool_use_id": tool.rpartition("/tasks/")[2],
+        "expected": head,
+        "tree": tree or repo.empty_tree,
+        "tip": oid,
+        "dirty": {},
+        "stash": "",
+        "commit": "",
+        "mark": [],
+        "noted": False,
+        "entries": {path: mine["entries"][path] for path in sorted(free)},
+    }

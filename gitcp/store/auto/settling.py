@@ -1,0 +1,94 @@
+"""What follows a commit of ours, and what a kill left of one: stored, settled, streams moved on."""
+
+from __future__ import annotations
+
+from gitcp import trace
+from gitcp.errors import Error
+from gitcp.lock import exclusive
+from gitcp.store.auto import commit, intent, lost
+from gitcp.store.auto.strategy import AUTO
+from gitcp.store.git import notes
+from gitcp.store.git.commit import need_commit
+from gitcp.store.link import condense, unhooked_commits
+from gitcp.store.session import phase
+from gitcp.store.stream import carry_forward
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.context import Context
+    from gitcp.store.auto.intent import Intent
+    from gitcp.store.git.commit import Commit
+    from gitcp.store.link.commit_match import Linked
+    from gitcp.store.session.state import State
+
+
+def left_over(ctx: Context) -> None:
+    """Settle what a killed commit left in this worktree; nothing while its maker lives.
+
+    What cannot be settled waits for the next event: never an error of this one.
+    """
+    try:
+        with ctx:
+            ctx.leave()
+            with exclusive(ctx.repo, f"auto-{ctx.repo.worktree_hash}", 0):
+                settle(ctx)
+    except Error as e:
+        trace.note("auto", f"what was left of a commit waits: {e}")
+
+
+def settle(ctx: Context) -> None:
+    """left_over() for who holds the lock of this worktree's commits."""
+    repo, objects = ctx.repo, ctx.objects
+    about = intent.read(repo)
+    if about is None:
+        intent.drop(repo)
+        return
+    stands = commit.settle(repo, objects, about)
+    trace.note("auto", f"'{about['commit']}' was killed, and {'stands' if stands else 'is not'}")
+    if stands:
+        store(ctx, about)
+    else:
+        lost.put_back(repo, objects, about)
+    intent.drop(repo)
+
+
+def store(ctx: Context, about: Intent) -> None:
+    """Put the session of a commit that stands onto v1, once, and move its streams on."""
+    repo, objects = ctx.repo, ctx.objects
+    made, state = need_commit(objects, about["commit"]), ctx.state(about["session_id"])
+    if state is None:
+        return
+    if about["session_id"] not in unhooked_commits.known(repo, objects, about["checkpoint_id"]):
+        _condense(ctx, state, made, about)
+    _settled(state, about)
+    ctx.keep(state)
+    ctx.leave()  # streams move on from what the states on disk say
+    carry_forward.forward(repo, objects, about["expected"], made, {about["session_id"]})
+
+
+def _condense(ctx: Context, state: State, made: Commit, about: Intent) -> None:
+    repo, objects, paths = ctx.repo, ctx.objects, sorted(about["entries"])
+    linked: Linked = {"how": "environment", "paths": paths, "reasons": {}}
+    extra: dict[str, Any] = {"strategy": AUTO}
+    if about["tool_use_id"]:
+        extra |= {"is_task": True, "tool_use_id": about["tool_use_id"]}
+    phase.condenses(state, paths)
+    if about["noted"]:
+        notes.add(repo, objects, made["oid"], about["checkpoint_id"])
+    pair = [(state, linked)]
+    condense.together(
+        repo, objects, made, about["checkpoint_id"], pair, about["noted"], extra=extra
+    )
+
+
+def _settled(state: State, about: Intent) -> None:
+    """What the commit took is done with, also where a hook gave it another form."""
+    for stream in state["streams"]:
+        for path in about["entries"]:
+            stream["files"].pop(path, None)
+    state["streams"] = [stream for stream in state["streams"] if stream["files"]]
+    if not state["streams"]:
+        state["checkpoint_count"] = 0
+    state["base_commit"] = state["attribution_base_commit"] = about["commit"]

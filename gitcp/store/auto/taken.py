@@ -1,0 +1,69 @@
+"""What a commit of the session takes: its own unsettled work, as its last checkpoint has it.
+
+The streams of its state say which paths are the session's; the journal says whose the lines in
+them are.  A path with a line of somebody else's is left out.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.credit.replay import UNKNOWN
+from gitcp.store.git.tree import TREE, Lookup
+from gitcp.store.journal import commit_credit, journal
+from gitcp.store.stream.live import Live
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from gitcp.core.credit.attribution import PathCredit
+    from gitcp.core.credit.replay import Author
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.tree import Entry
+    from gitcp.store.link.commit_match import Changes
+    from gitcp.store.session.state import State
+
+    class Work(TypedDict):
+        """entries: path -> what it is to be in the commit (None: gone).  current: those of
+        them that the turn which ends wrote.  mixed: where somebody else has a line."""
+
+        entries: dict[str, Entry | None]
+        current: set[str]
+        mixed: set[str]
+
+
+ABSENT = ("000000", None)
+
+
+def work(repo: Repo, objects: Objects, state: State, head: str, tree: str | None) -> Work:
+    """The session's work that lies in the worktree on the commit head, whose tree is given."""
+    live, before = Live(repo, objects, head), Lookup(objects, tree)
+    changes: Changes = {}
+    current: set[str] = set()
+    records: dict[str, list[tuple[str, Author]]] = {}
+    for stream in state["streams"]:
+        for path, file in stream["files"].items():
+            is_live, entry = live.entry(stream["id"], stream["ref"], path)
+            was = before(path)
+            if not is_live or entry == was:
+                continue
+            if entry and entry[0] == TREE:
+                entry = None  # a directory stands where the file was
+            changes[path] = (*(was or ABSENT), *(entry or ABSENT))
+            if file["turn_id"] == state.get("turn_id"):
+                current.add(path)
+            author = (state["session_id"], str(file["turn_id"]), "")
+            records.setdefault(path, []).append((file["oid"], author))
+    credit = commit_credit.credits(objects, journal.read(repo), changes, recorded=records)
+    return {
+        "entries": {p: (mode, oid) if oid else None for p, (_, _, mode, oid) in changes.items()},
+        "current": current,
+        "mixed": {path for path in credit if _is_shared(credit[path], state["session_id"])},
+    }
+
+
+def _is_shared(credit: PathCredit, session_id: str) -> bool:
+    """Whether somebody else has a line among those that a path gains or loses.  What nobody is
+    known to have written stands in the way of nothing."""
+    authors = {*(who for _, who in credit["added"]), *credit["removed"]}
+    return any(who[0] != session_id and who != UNKNOWN for who in authors)
