@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gitcp import commands
+from tests.form.source import none
 from tests.support.paths import TOP
 
 README = (TOP / "README.md").read_text()
@@ -19,3 +20,12 @@ def test_the_table_names_every_command_once() -> None:
 def test_the_entry_points_are_those_of_the_makefile() -> None:
     (phony,) = re.findall(r"^\.PHONY: (.*)", (TOP / "Makefile").read_text(), re.M)
     assert f"`make {phony}`" in README
+
+
+def test_every_place_that_hacking_names_is_there() -> None:
+    text = (TOP / "HACKING.md").read_text()
+    named = set(re.findall(r"`((?:gitcp|tests|mutate|man|bin)/[\w/.-]*)`", text))
+    none(name for name in named if not (TOP / name).exists())
+    inside = {f"{room}/{name}" for room, name in re.findall(r"`(\w+(?:/\w+)*)/(\w+)`", text)}
+    below = [TOP / "gitcp", TOP / "gitcp" / "store", TOP]
+    none(n for n in inside if not any((d / f"{n}.py").exists() or (d / n).exists() for d in below))
