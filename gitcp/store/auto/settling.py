@@ -9,9 +9,10 @@ from gitcp.store.auto import commit, intent, lost
 from gitcp.store.auto.strategy import AUTO
 from gitcp.store.git import notes
 from gitcp.store.git.commit import need_commit
-from gitcp.store.link import condense, unhooked_commits
+from gitcp.store.link import condense
 from gitcp.store.session import phase
 from gitcp.store.stream import carry_forward
+from gitcp.store.v1 import committed_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def store(ctx: Context, about: Intent) -> None:
     made, state = need_commit(objects, about["commit"]), ctx.state(about["session_id"])
     if state is None:
         return
-    if about["session_id"] not in unhooked_commits.known(repo, objects, about["checkpoint_id"]):
+    if about["session_id"] not in committed_read.session_ids(repo, objects, about["checkpoint_id"]):
         _condense(ctx, state, made, about)
     _settled(state, about)
     ctx.keep(state)
