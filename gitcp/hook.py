@@ -28,17 +28,12 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 
-# The value of GITCP_ACTIVE around a commit of ours: our part rests, what the person configured
-# runs as at their own commits.
-CONFIGURED = "configured"
-
-
 def main() -> int:
     """Run the hook named by the arguments; see gitcp-hook(1)."""
     argv = sys.argv[1:]
     if not argv or argv[0].startswith("-"):
         return _listing(argv)
-    if os.environ.get("GITCP_ACTIVE", CONFIGURED) != CONFIGURED:
+    if os.environ.get("GITCP_ACTIVE") not in (None, "", "configured"):
         return OK  # our own git command made this hook run
     from gitcp import repo
 
@@ -150,14 +145,12 @@ def run(repo: Repo, event: str, first: Record) -> int:
     from gitcp import context
 
     deadline.configured(repo.config.size)
-    resting = os.environ.get("GITCP_ACTIVE") == CONFIGURED
+    resting = os.environ.get("GITCP_ACTIVE") == "configured"
     if not resting and event not in pipelines.COMMITTING and os.path.exists(repo.own("auto")):
-        from gitcp.store.auto import settling
+        from gitcp.store.auto.settling import left_over as settle
 
-        settling.left_over(context.of(repo))
-    for pipeline in in_force(repo, event):
-        if resting and not isinstance(pipeline, str):
-            continue
+        settle(context.of(repo))
+    for pipeline in [p for p in in_force(repo, event) if isinstance(p, str) or not resting]:
         try:
             stages = parse(pipeline) if isinstance(pipeline, str) else pipeline
             with context.of(repo):
