@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from gitcp.errors import GitError, Moved
-from gitcp.git import Running
+from gitcp.process.running import Running
 from gitcp.record import raw, text
 from gitcp.store.auto import index_files, intent, lost, person_hooks, refusal
 from gitcp.store.auto.refusal import Refused

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 
-from gitcp.git import Running
+from gitcp.errors import Late
+from gitcp.process import deadline
+from gitcp.process.running import Running
 from gitcp.store.auto import refusal
 from gitcp.store.auto.refusal import Refused
 
@@ -35,7 +37,11 @@ def run(repo: Repo, name: str, *args: str, index: str | None = None) -> None:
     """Run a hook as `git commit` does, if there is one; raise Refused when it says no."""
     words = ("git", "-C", repo.worktree, "hook", "run", "--ignore-missing", name, "--", *args)
     hook = Heard(words, environment(repo, index), False)
-    status, _ = hook.finish(ok=range(256))
+    try:
+        status, _ = hook.finish(ok=range(256))
+    except Late:
+        deadline.extend(10)  # to put in order what it left
+        raise Refused(f"the {name} hook takes too long") from None
     if status:
         why = refusal.shortened(hook.said.decode(errors="replace").splitlines())
         raise Refused(f"the {name} hook says no{f': {why}' if why else ''}")
@@ -53,6 +59,6 @@ class Heard(Running):
 
     __slots__ = ("said",)
 
-    def _communicate(self, stdin: bytes) -> tuple[bytes, bytes]:
-        out, self.said = super()._communicate(stdin)
+    def _communicate(self, stdin: bytes, limit: float | None) -> tuple[bytes, bytes]:
+        out, self.said = super()._communicate(stdin, limit)
         return out, self.said
