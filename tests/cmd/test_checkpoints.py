@@ -110,13 +110,16 @@ def test_reading_needs_something_to_read(repo: Path) -> None:
     assert list(list_checkpoints.bind([])(())) == []
 
 
-def test_only_the_last_trailer_block_of_a_commit_counts(repo: Path) -> None:
+def test_a_line_of_its_own_counts_for_reading_wherever_it_stands(repo: Path) -> None:
     write({})
     git("commit", "-q", "--allow-empty", "-m", "x", "-m", f"Entire-Checkpoint: {A}", "-m", "end")
+    git("tag", "buried")
+    git("commit", "-q", "--allow-empty", "-m", f"not 'Entire-Checkpoint: {A}' in a sentence")
     git("commit", "-q", "--allow-empty", "-m", "y", "-m", f"Entire-Checkpoint: {A}")
     git("tag", "kept")
-    git("reset", "-q", "--hard", "HEAD~2")
-    assert [c["oid"] for c in find_commits.bind(["a1b2"])(())] == [git("rev-parse", "kept")]
+    git("reset", "-q", "--hard", "HEAD~3")
+    commits = {c["oid"] for c in find_commits.bind(["a1b2"])(())}
+    assert commits == {git("rev-parse", "kept"), git("rev-parse", "buried")}
 
 
 def test_records_become_one_checkpoint_commit(repo: Path, tmp_path: Path) -> None:

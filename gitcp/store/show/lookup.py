@@ -52,8 +52,11 @@ def temporary(repo: Repo, objects: Objects, name: str) -> str | None:
     committed checkpoint has that id.  Raises Error where several commits begin so."""
     if not name or any(c < " " for c in name):
         raise InputError(f"not a name: {name!a}")
-    if ids.is_checkpoint_id(name) and committed_refs.find(repo, objects, name):
-        return None
+    try:
+        if ids.is_checkpoint_id(name) and committed_refs.find(repo, objects, name):
+            return None
+    except Error:
+        return None  # a committed one that is damaged: its reader says how
     commit = _revision(repo, name)
     subject = _of_commit(objects, commit) if commit else ("", "")
     return subject[1] if subject[0] == "temporary" else None
