@@ -7,7 +7,7 @@ replaces an entry; the value `default` stands for the one here (gitcp-hook(1)).
 DEFAULT: dict[str, list[list[str]]] = {
     # events of agents
     "session-start": [["update-session"], ["finalize"]],
-    "turn-start": [["check-claim"], ["update-session"], ["match-stream"], ["finalize"]],
+    "turn-start": [["update-session"], ["check-claim"], ["match-stream"], ["finalize"]],
     "tool-start": [["check-claim"], ["update-session"]],
     "tool-end": [["release-claim"], ["update-session"]],
     "subagent-start": [["update-session"]],

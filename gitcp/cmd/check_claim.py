@@ -22,7 +22,8 @@ def parser() -> Parser:
 
 def bind(argv: Sequence[str]) -> Stage:
     """A tool-start that may run is passed on; one that may not becomes a refusal (`deny`) or
-    is passed on with a word to the person (`warn`).  At a prompt nothing is refused."""
+    is passed on with a word to the person (`warn`).  No prompt is refused here; one that
+    was refused before leaves nothing behind."""
     if argv:
         parser().parse_args(argv)
     return _events
@@ -30,7 +31,8 @@ def bind(argv: Sequence[str]) -> Stage:
 
 def _events(records: Iterable[Record]) -> Iterator[Record]:
     for record in records:
-        if record.get("type") == "event" and record.get("session_id"):
+        of_session = record.get("type") == "event" and record.get("session_id")
+        if of_session and not record.get("refused"):
             yield from _event(record)
         else:
             yield record
