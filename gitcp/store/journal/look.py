@@ -128,6 +128,8 @@ def _record(
             who = owners[path][0]  # a session's work from before there was a journal
         line = entries.edit(path, was, now, who, how, at)
         line |= _besides(verdict, moved.get(path))
+        if "by" in line and elsewhere.stashed(path, was):
+            line["away"] = True
         line |= {"kept": False} if path in ignored else {}
         lines.append(line)
     journal.append(lines if len(lines) <= MANY else _as_trees(objects, lines, at))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp.store.git import reflog
 from gitcp.store.git.tree import Lookup
 from gitcp.store.journal.known import tree_of
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 _NAMED = ("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
-_STASHES = 20  # the newest; a stash has the index and the untracked files beside it
 
 
 class Elsewhere:
@@ -24,15 +24,25 @@ class Elsewhere:
         """head: where HEAD was at the last look; what was committed since is no restoring."""
         self._repo, self._objects, self._before = repo, objects, head
         self._looks: list[Lookup] | None = None
+        self._stashes: list[Lookup] | None = None
 
     def has(self, path: str, after: Entry) -> bool:
         """Whether one of them has this very entry at the path; for None: HEAD has nothing."""
         if self._looks is None:
-            trees = dict.fromkeys(tree_of(self._objects, name) for name in self._names())
-            self._looks = [Lookup(self._objects, tree) for tree in trees if tree]
+            self._looks = self._lookups([*self._names(), *self._stashed()])
         if after is None:
             return not self._looks or self._looks[0](path) is None
         return any(look(path) == after for look in self._looks)
+
+    def stashed(self, path: str, before: Entry) -> bool:
+        """Whether an entry of `git stash` holds what stood at the path; never for None."""
+        if self._stashes is None:
+            self._stashes = self._lookups(self._stashed())
+        return before is not None and any(look(path) == before for look in self._stashes)
+
+    def _lookups(self, names: list[str]) -> list[Lookup]:
+        trees = dict.fromkeys(tree_of(self._objects, name) for name in names)
+        return [Lookup(self._objects, tree) for tree in trees if tree]
 
     def _names(self) -> list[str]:
         git_dir = self._repo.git_dir
@@ -40,17 +50,12 @@ class Elsewhere:
         names += [n for n in _NAMED if os.path.exists(os.path.join(git_dir, n))]
         if committed_since(self._repo, self._before) is None:
             names.append("HEAD")
-        for oid in self._stashes():
-            names += [oid, f"{oid}^2", f"{oid}^3"]
         return names
 
-    def _stashes(self) -> list[str]:
-        try:
-            with open(os.path.join(self._repo.common, "logs", "refs", "stash"), "rb") as f:
-                lines = f.read().splitlines()[-_STASHES:]
-        except OSError:
-            return []
-        return [line.split(b" ")[1].decode("ascii", "replace") for line in reversed(lines)]
+    def _stashed(self) -> list[str]:
+        """A stash has the index and the untracked files beside it."""
+        stashes = reflog.stashes(self._repo)
+        return [name for oid in stashes for name in (oid, f"{oid}^2", f"{oid}^3")]
 
 
 def committed_since(repo: Repo, old: str) -> str | None:
