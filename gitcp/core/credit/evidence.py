@@ -2,7 +2,7 @@
 
 A window is the time in which a call of a session could write without naming what it writes: a
 shell, a tool that is not known, or a whole turn of an agent that tells nothing of its tools.
-A tool that names its path needs none of this.
+A tool that names its path needs none of this, unless somebody looks before its end.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     class Window(TypedDict):
         """opened: when it was announced; begin, end: ns, when the call ran; end None while it
         is open.  names: words of its command and output.  late: the turn is over, something of
-        the call goes on.  kind: shell; transcript, where names are all the paths that one says
-        were written; turn."""
+        the call goes on.  kind: shell; tool, where names are the paths it writes; transcript,
+        where they are all that one says were written; turn."""
 
         who: Author
         opened: int
@@ -68,8 +68,10 @@ _MOST = 400  # words of one call that are kept
 
 
 def whose(change: Change, windows: Sequence[Window]) -> Verdict:
-    """Decide about one change: a call that names the path comes before one that does not, and
-    that before a whole turn; nobody's is a content that only came back."""
+    """Decide about one change: a file tool at work on the path comes before a call that names
+    it, that before one that does not, and that before a whole turn; nobody's is a content that
+    only came back."""
+    windows = [w for w in windows if w["kind"] != TOOL or _named(w, change["path"])]
     able = [w for w in windows if explains(w, change)]
     best = _best(able, change["path"])
     if change["restored"]:
@@ -80,7 +82,7 @@ def whose(change: Change, windows: Sequence[Window]) -> Verdict:
         who = UNKNOWN if doubt else PERSON
         return {"who": who, "how": BETWEEN, "shared": False, "by": None}
     rivals = {w["who"][0] for w in able if _rank(w, change["path"]) == _rank(best, change["path"])}
-    how = best["kind"] if best["kind"] in (TURN, TRANSCRIPT) else WINDOW
+    how = WINDOW if best["kind"] == "shell" else best["kind"]
     return {"who": best["who"], "how": how, "shared": len(rivals) > 1, "by": best}
 
 
@@ -115,11 +117,13 @@ def _best(windows: Sequence[Window], path: str) -> Window | None:
 
 
 def _rank(window: Window, path: str) -> int:
-    return 2 if _named(window, path) else int(window["kind"] != TURN)
+    if _named(window, path):
+        return 3 if window["kind"] == TOOL else 2
+    return int(window["kind"] != TURN)
 
 
 def _named(window: Window, path: str) -> bool:
-    exact = window["kind"] == TRANSCRIPT
+    exact = window["kind"] in (TOOL, TRANSCRIPT)
     return path in window["names"] if exact else names(window["names"], path)
 
 

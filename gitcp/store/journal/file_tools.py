@@ -65,7 +65,8 @@ def end(
         line |= {"by": list(who)} if back else {}
         line |= {"kept": False} if path in ignored else {}
         lines.append(line)
-    journal.append(lines)
+    closing = {"close": who[2], "session": who[0], "at": at}
+    journal.append([*lines, closing] if begun else lines)
 
 
 def _opening_of(journal: Journal, state: State, call: Line) -> Line | None:

@@ -114,11 +114,25 @@ def _turn(
     common: dict[str, Any] = {"who": who, "opened": begun, "begin": begun, "end": ended}
     written = _written(repo, marker, base) - _named_by_tools(lines, marker["session_id"], begun)
     written -= naming or set()
-    found: list[Window] = []
+    found = _file_tools(repo, marker, lines, base) if git_dir is None else []
     if written:
         found.append({**common, "names": written, "late": False, "kind": "transcript"})  # type: ignore[typeddict-item]
     if not marker["tool_events"] and naming is None:
         found.append({**common, "names": (), "late": False, "kind": "turn"})  # type: ignore[typeddict-item]
+    return found
+
+
+def _file_tools(
+    repo: Repo, marker: Open, lines: list[Line], base: turn_log.Baseline
+) -> list[Window]:
+    """The running turn's file tools whose end is to come: each has written its own paths."""
+    session_id, begun = marker["session_id"], int(base.get("at") or base["time_ns"])
+    found: list[Window] = []
+    for call in entries.calls(lines):
+        own = call["session"] == session_id and "looked" in call and call["at"] >= begun
+        if own and call["end"] is None:
+            call |= {"names": call["looked"], "transcript": base.get("transcript")}
+            found.append({**_window(call, end(repo, call, marker)), "kind": "tool"})
     return found
 
 

@@ -47,6 +47,16 @@ CASES: list[tuple[str, Any, list[Any], Any, str]] = [
     ("gone with its directory", gone(5, 2), [window(4, 6, "./src/")], A, "window"),
     ("gone by a pattern", gone(5, 2), [window(4, 6, "src/*.py")], A, "window"),
     ("gone before the call ran", gone(3, 2), [window(4, 6, opened=2)], PERSON, "between"),
+    ("a file tool at its path", change(5), [window(4, OPEN, "src/a.py", kind="tool")], A, "tool"),
+    ("a file tool elsewhere", change(5), [window(4, OPEN, "a.py", kind="tool")], PERSON, "between"),
+    ("gone beside a file tool", gone(5, 2), [window(4, 6, "b.py", kind="tool")], PERSON, "between"),
+    (
+        "a file tool before a shell that names it",
+        change(6),
+        [window(5, OPEN, "src/a.py"), window(4, OPEN, "src/a.py", who=B, kind="tool")],
+        B,
+        "tool",
+    ),
     ("a whole turn", change(5), [window(1, OPEN, kind="turn")], A, "turn"),
     (
         "a shell before a whole turn",

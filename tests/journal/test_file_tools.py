@@ -1,0 +1,81 @@
+"""A file tool's own paths, whoever looks at the worktree between its start and its end."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from gitcp.core.credit import entries
+from tests.journal.lines import shares, text
+from tests.support.clients.calls import begin, edit, end, result, run
+from tests.support.harness import Agent, World
+from tests.support.linking import sessions, sound
+
+
+@pytest.mark.parametrize("looks", ["a commit", "a turn's end", "a turn without tools", "a shell"])
+def test_what_a_file_tool_writes_is_the_sessions_though_others_look_before_its_end(
+    world: World, a: Agent, b: Agent, looks: str
+) -> None:
+    b.prompt("another session")
+    if looks != "a turn without tools":
+        run(b, "true")
+    a.prompt("write it")
+    call = begin(a, "Write", file_path=str(world.path / "new.txt"))
+    world.write("new.txt", text(1, 2, 3))
+    if looks == "a commit":
+        world.write("mine.txt", "the person's own file\n")
+        assert world.commit("mine.txt") == []
+    elif looks == "a shell":
+        run(b, "ls")
+    else:
+        b.stop()
+    end(a, call)
+    a.stop()
+    [one] = world.commit("new.txt")
+    assert shares(world) == {a.sid: 3}
+    assert list(sessions(world, one)[a.sid]["files"]) == ["new.txt"]
+    sound(world)
+
+
+def test_a_commit_of_what_a_file_tool_has_just_written_links(world: World, a: Agent) -> None:
+    a.prompt("write it")
+    call = begin(a, "Write", file_path=str(world.path / "new.txt"))
+    world.write("new.txt", text(1, 2, 3))
+    assert world.commit("new.txt")
+    assert shares(world) == {a.sid: 3}
+    end(a, call)
+    a.stop()
+    sound(world)
+
+
+def test_after_a_file_tool_that_was_refused_the_path_is_the_persons(
+    world: World, a: Agent, b: Agent
+) -> None:
+    a.prompt("write it")
+    call = begin(a, "Write", file_path=str(world.path / "new.txt"))
+    result(a, call, "The user doesn't want to proceed with this tool use.")
+    time.sleep(0.05)  # a transcript tells milliseconds
+    world.write("new.txt", "by hand instead\n")
+    b.prompt("another session looks")
+    b.stop()
+    a.stop()
+    assert world.commit("new.txt") == []
+
+
+def test_a_file_tool_claims_no_path_but_its_own(world: World, a: Agent) -> None:
+    a.prompt("write it")
+    call = begin(a, "Write", file_path=str(world.path / "src/new.txt"))
+    world.write("new.txt", "the person's, of the same name\n")
+    assert world.commit("new.txt") == []
+    end(a, call)
+
+
+def test_a_file_tool_is_over_with_its_end(world: World, a: Agent) -> None:
+    a.prompt("write it")
+    edit(a, "new.txt", text(1, 2, 3))
+    calls = entries.calls(entries.load((world.path / ".git/gitcp/journal").read_bytes()))
+    assert [call["end"] is None for call in calls] == [False]
+    world.write("new.txt", text(1, 2, 3, 4))
+    world.commit("new.txt")
+    assert shares(world) == {a.sid: 3, "person": 1}
