@@ -10,8 +10,8 @@ from gitcp import trace
 from gitcp.errors import Error
 from gitcp.store.git import notes, reflog
 from gitcp.store.git.commit import read_commit
-from gitcp.store.link import commit_verdict, find_commits
-from gitcp.store.relink import dismissed, judged
+from gitcp.store.link import commit_changes, commit_verdict, find_commits
+from gitcp.store.relink import dismissed, judged, taken_back
 from gitcp.store.session import catch_up, markers, process
 
 TYPE_CHECKING = False
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.session.markers import Open
+
+
+_MOST = 50  # commits that are looked at
 
 
 def any_commit(repo: Repo, head: str) -> bool:
@@ -32,6 +35,7 @@ def settle(ctx: Context, but: str = "") -> None:
     commits the ids they lost.  but: a session that has settled by itself."""
     repo, head = ctx.repo, ctx.head
     mend(repo, ctx.objects, since=judged.looked(repo))
+    _give_back(repo, ctx.objects, head)
     waiting = False
     for marker in markers.here(repo):
         if marker["session_id"] == but or marker["base_commit"] == head:
@@ -42,6 +46,22 @@ def settle(ctx: Context, but: str = "") -> None:
         _one(ctx, marker["session_id"], head)
     if not waiting:
         judged.look(repo, head)
+
+
+def _give_back(repo: Repo, objects: Objects, head: str) -> None:
+    """Note on commits nobody has judged the ids of what was taken back and is in them again."""
+    looked, known, no = judged.looked(repo), set(judged.read(repo)), dismissed.read(repo)
+    since = [f"^{looked}"] if looked and read_commit(objects, looked) else []
+    args = ["rev-list", "--first-parent", "--reverse", f"--max-count={_MOST}", head, *since]
+    for line in repo.git.lines(*args, sep=b"\n") if since else ():
+        commit = read_commit(objects, line.decode())
+        if commit is None or commit["oid"] in known:
+            continue
+        parent, changes = commit_changes.of_commit(objects, commit)
+        has = {*find_commits.linked(objects, commit["oid"]), *no}
+        for one in taken_back.ids(repo, objects, parent, changes):
+            if one not in has:
+                notes.add(repo, objects, commit["oid"], one)
 
 
 def _one(ctx: Context, session_id: str, head: str) -> None:
