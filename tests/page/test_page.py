@@ -78,6 +78,7 @@ def browser() -> Iterator[Any]:
     env = {**os.environ, "TMPDIR": "/tmp"}
     service = webdriver.ChromeService(executable_path=DRIVER, env=env)
     driver = webdriver.Chrome(options=options, service=service)
+    driver.implicitly_wait(5)  # what is folded is unpacked on demand
     yield driver
     driver.quit()
 
@@ -170,7 +171,6 @@ def test_links_lead_to_a_turn_a_commit_and_a_line(told: Path, browser: Any) -> N
     for name in (turn, f"commit-{git('rev-parse', 'HEAD')}", f"{file}-2"):
         browser.get("about:blank")
         browser.get(f"file://{told}/page.html#{name}")
-        browser.implicitly_wait(3)
         target = browser.find_element("id", name)
         assert target.is_displayed(), name
 
