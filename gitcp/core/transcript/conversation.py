@@ -120,25 +120,29 @@ def _codex(payload: dict[str, Any]) -> Iterator[Entry]:
 
 
 def _document(parts: Iterable[dict[str, Any]], start: int) -> Iterator[Entry]:
-    """Gemini's messages: a later one of the same id stands in the place of the earlier, and
-    what was rewound is no longer there."""
-    found: dict[str, dict[str, Any]] = {}
-    for part in parts:
-        if "$rewindTo" in part:
-            kept = list(found).index(part["$rewindTo"]) if part["$rewindTo"] in found else 0
-            found = dict(list(found.items())[:kept])
-        given = part.get("$set")
-        given = given if isinstance(given, dict) else part
-        messages = given.get("messages", [given])
-        for message in messages if isinstance(messages, list) else ():
-            if isinstance(message, dict) and message.get("type"):
-                found[str(message.get("id") or len(found))] = message
-    for message in list(found.values())[start:]:
+    for message in messages(parts)[start:]:
         yield from _texts(str(message["type"]), message.get("content"))
         calls = message.get("toolCalls")
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict):
                 yield _call(call, call.get("args"))
+
+
+def messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Gemini's messages: a later one of the same id stands in the place of the earlier, and
+    what was rewound is no longer there."""
+    kept: dict[str, dict[str, Any]] = {}
+    for part in parts:
+        if "$rewindTo" in part:
+            end = list(kept).index(part["$rewindTo"]) if part["$rewindTo"] in kept else 0
+            kept = dict(list(kept.items())[:end])
+        given = part.get("$set")
+        given = given if isinstance(given, dict) else part
+        listed = given.get("messages", [given])
+        for message in listed if isinstance(listed, list) else ():
+            if isinstance(message, dict) and message.get("type"):
+                kept[str(message.get("id") or len(kept))] = message
+    return list(kept.values())
 
 
 def _texts(kind: str, content: object) -> Iterator[Entry]:

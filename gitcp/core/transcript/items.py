@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gitcp.core.message import prompts
 from gitcp.core.transcript import transcript_scan
-from gitcp.core.transcript.conversation import CONTEXT, NOT_SAID
+from gitcp.core.transcript.conversation import CONTEXT, NOT_SAID, messages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +56,9 @@ def items(data: bytes) -> Iterator[Item]:
             continue
         time = entry.get("timestamp")
         time = time if isinstance(time, str) else ""
+        queued = entry.get("attachment")
+        if isinstance(queued, dict) and queued.get("type") == "queued_command":
+            entry = {"type": "user", "content": queued.get("prompt")}  # noqa: PLW2901  typed meanwhile
         payload = entry.get("payload") or entry.get("data")
         if isinstance(payload, dict):
             entry = {"type": entry.get("type"), **payload}  # noqa: PLW2901
@@ -136,19 +139,6 @@ def _entries(data: bytes) -> Iterable[dict[str, Any]]:
     lines = [line for line in data.split(b"\n") if line.strip()]
     first = transcript_scan.load(lines[0]) if lines else None
     if first is None and (whole := transcript_scan.load(data)) is not None:
-        return _document([whole])
+        return messages([whole])
     entries = filter(None, map(transcript_scan.load, lines))
-    return _document(entries) if first is not None and "projectHash" in first else entries
-
-
-def _document(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Gemini's messages: a later one of the same id stands in the place of the earlier."""
-    messages: dict[str, dict[str, Any]] = {}
-    for part in parts:
-        given = part.get("$set")
-        given = given if isinstance(given, dict) else part
-        listed = given.get("messages", [given])
-        for message in listed if isinstance(listed, list) else ():
-            if isinstance(message, dict) and message.get("type"):
-                messages[str(message.get("id") or len(messages))] = message
-    return list(messages.values())
+    return messages(entries) if first is not None and "projectHash" in first else entries
