@@ -46,7 +46,8 @@ def run(argv: Sequence[str]) -> int:
         os.execvp("git", ["git", "blame", *options["given"]])
     repo, git = Repo.find(), Git()
     with Ahead(repo) as objects:
-        evidence = Evidence(repo, objects)
+        given = any(word.startswith("--contents") for word in options["given"])
+        evidence = Evidence(repo, objects, worktree=not given)
         if "json" in flags:
             from gitcp import record
 

@@ -61,19 +61,18 @@ def of_name(repo: Repo, name: str) -> str:
     from gitcp.store.git.prefetch import Ahead
     from gitcp.store.page import gather, template
     from gitcp.store.page.render import Page
-    from gitcp.store.v1.redaction import redactor
+    from gitcp.store.v1 import redaction
     from gitcp.version import VERSION
 
     template.require()
-    redact = redactor(repo)
     title = f"{os.path.basename(repo.top or repo.common)}: {name or 'newest commits'}"
-    page = Page(title, lambda text: _redacted(redact.text, text))
+    page = Page(title, lambda text: redaction.text(repo, text))
     with Ahead(repo) as objects:
         evidence = Evidence(repo, objects)
         records = gather.commits(repo, objects, name)
         if not records:
             raise Error(f"no commits in '{name}': there is no page to make")
-        for story in gather.sessions(objects, repo, records):
+        for story in gather.sessions(repo, objects, records):
             page.session(story)
         lines = gather.lines(repo, evidence, records)
         for record in records:
@@ -83,11 +82,6 @@ def of_name(repo: Repo, name: str) -> str:
             page.file(file["path"], file["rows"])
     _progress("")
     return page.html(VERSION)
-
-
-def _redacted(redact: object, text: str) -> str:
-    data = text.encode("utf-8", "surrogatepass")
-    return redact(data).decode("utf-8", "replace")  # type: ignore[operator, no-any-return]
 
 
 def _progress(text: str) -> None:

@@ -7,6 +7,7 @@ lines are told apart by `initial_attribution` (gitcp-formats(5)), for a commit a
 
 from __future__ import annotations
 
+from gitcp.core.blame import authors
 from gitcp.core.transcript import tokens
 
 TYPE_CHECKING = False
@@ -14,13 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, TypedDict
 
-    class Part(TypedDict):
-        """A session in a checkpoint.  lines: path -> its ranges, None where none were recorded."""
-
-        checkpoint_id: str
-        session_id: str
-        metadata: Mapping[str, Any]
-        lines: Mapping[str, Any] | None
+    from gitcp.core.blame.authors import Record
 
     class Commit(TypedDict):
         """files: path -> (added, removed), (0, 0) for a binary one.  linked: it carries ids."""
@@ -29,7 +24,7 @@ if TYPE_CHECKING:
         day: str
         files: Mapping[str, tuple[int, int]]
         linked: bool
-        parts: Sequence[Part]
+        parts: Sequence[Record]
 
     Counts = dict[str, int]
     # path -> (agent, model) or "person" or "unknown" -> lines
@@ -76,7 +71,7 @@ class Sums:
         empty = {"agent": agent, "added": 0, "turns": set(), "tokens": tokens.usage()}
         return self.sessions.setdefault(session_id, {**empty, "checkpoints": set()})
 
-    def _checkpoint(self, part: Part) -> None:
+    def _checkpoint(self, part: Record) -> None:
         """A checkpoint that several commits carry is counted once."""
         metadata, key = part["metadata"], (part["checkpoint_id"], part["session_id"])
         session = self._session(part["session_id"], str(metadata.get("agent") or ""))
@@ -144,42 +139,19 @@ def added(commit: Commit) -> Shares:
     return shares
 
 
-def _of_path(parts: Iterable[Part], path: str) -> dict[Any, int]:
+def _of_path(parts: Iterable[Record], path: str) -> dict[Any, int]:
     """Whose lines of path are, sessions' first, a line of two checkpoints once."""
     lines: dict[int, Any] = {}
     for part in parts:
-        for first, last, who, tool in _ranges(part, path):
-            named = who in ("person", "unknown")
-            name = who if named else (*_model(part["metadata"], who, tool), part["session_id"])
-            for line in range(first, last + 1):
-                if not named or line not in lines:
-                    lines[line] = name
+        for line, author in authors.recorded(part, path).items():
+            named = author["who"] != "session"
+            session = (author["agent"], author["model"], part["session_id"])
+            if not named or line not in lines:
+                lines[line] = author["who"] if named else session
     known: dict[Any, int] = {}
     for name in sorted(lines.values(), key=lambda name: isinstance(name, str)):
         known[name] = known.get(name, 0) + 1
     return known
-
-
-def _ranges(part: Part, path: str) -> Iterable[tuple[int, int, str, str]]:
-    entries = (part["lines"] or {}).get(path)
-    entries = entries if isinstance(entries, list) else []
-    first = entries[0] if entries and isinstance(entries[0], dict) else {}
-    given = first.get("ranges")
-    for item in given if isinstance(given, list) else ():
-        if isinstance(item, list) and len(item) > 2:
-            start, end, who = item[:3]
-            if isinstance(start, int) and isinstance(end, int) and isinstance(who, str):
-                tool = item[3] if len(item) > 3 and isinstance(item[3], str) else ""
-                yield start, min(end, start + (1 << 20)), who, tool
-
-
-def _model(metadata: Mapping[str, Any], turn: str, tool: str) -> tuple[str, str]:
-    turns, tools = (metadata.get(key) for key in ("turns", "tools"))
-    about = turns.get(turn) if isinstance(turns, dict) else None
-    used = tools.get(tool) if isinstance(tools, dict) else None
-    places = [place for place in (used, about, metadata) if isinstance(place, dict)]
-    model = next((str(place["model"]) for place in places if place.get("model")), "")
-    return str(metadata.get("agent") or ""), model
 
 
 def removed(commit: Commit) -> Counts:

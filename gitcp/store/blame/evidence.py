@@ -22,14 +22,15 @@ LINES = "lines.json"
 class Evidence:
     """The authors of lines by commit and path; each checkpoint and blob is read once."""
 
-    def __init__(self, repo: Repo, objects: Objects) -> None:
+    def __init__(self, repo: Repo, objects: Objects, worktree: bool = True) -> None:
+        """worktree: what is not committed is the worktree's, of which the journal tells."""
         self._repo, self._objects = repo, objects
         self._records: dict[str, list[Record]] = {}
         self._linked: dict[str, list[Record] | None] = {}
         self._lines: dict[tuple[str, str], dict[int, Author] | None] = {}
         self._blobs: dict[str, bytes | None] = {}
         self._worktree: dict[str, dict[int, Author]] = {}
-        self.worktree = True  # whether what is not committed is the worktree's
+        self._journalled = worktree
 
     def author(self, commit: str, path: str, line: int, content: bytes | None = None) -> Author:
         """Who wrote a line (1-based) of path in commit.
@@ -62,7 +63,7 @@ class Evidence:
         if path not in self._worktree:
             from gitcp.store.blame import uncommitted
 
-            known = uncommitted.lines(self._repo, self._objects, path) if self.worktree else {}
+            known = uncommitted.lines(self._repo, self._objects, path) if self._journalled else {}
             self._worktree[path] = known
         return self._worktree[path]
 

@@ -29,7 +29,6 @@ _MARKS = ("blame.markunblamablelines", "blame.markignoredlines", "blame.coloring
 def printed(repo: Repo, git: Git, options: Options, evidence: Evidence) -> Iterator[bytes]:
     """What the person asked for, line by line: a format for programs or the table."""
     flags = options["flags"]
-    evidence.worktree = not any(word.startswith("--contents") for word in options["given"])
     forms = {"incremental": "incremental", "line-porcelain": "line-porcelain", "p": "porcelain"}
     form = next((name for flag, name in forms.items() if flag in flags), "")
     if not form:
@@ -43,7 +42,6 @@ def printed(repo: Repo, git: Git, options: Options, evidence: Evidence) -> Itera
 
 def records(git: Git, options: Options, evidence: Evidence) -> Iterator[Record]:
     """A record `line` for each line (gitcp-record(5))."""
-    evidence.worktree = not any(word.startswith("--contents") for word in options["given"])
     for entry in run.blame(git, options)[0]:
         author = _author(evidence, entry, 0)
         yield {

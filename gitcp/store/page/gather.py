@@ -46,7 +46,7 @@ def commits(repo: Repo, objects: Objects, name: str) -> list[Record]:
     return wanted
 
 
-def sessions(objects: Objects, repo: Repo, records: Sequence[Record]) -> list[Record]:
+def sessions(repo: Repo, objects: Objects, records: Sequence[Record]) -> list[Record]:
     """The sessions behind commit records, oldest first: each with what it did and said.
 
     The transcript is the one of a session's newest checkpoint among them: it has all turns.

@@ -8,10 +8,11 @@ from gitcp.core.stats import sums
 from gitcp.core.transcript import tokens
 
 if TYPE_CHECKING:
-    from gitcp.core.stats.sums import Commit, Part
+    from gitcp.core.blame.authors import Record
+    from gitcp.core.stats.sums import Commit
 
 
-def part(session: str = "s1", ranges: Any = None, **metadata: Any) -> Part:
+def part(session: str = "s1", ranges: Any = None, **metadata: Any) -> Record:
     lines = None if ranges is None else {"f": [{"oid": "0", "ranges": ranges}]}
     about = {"agent": "Codex", "model": "big", **metadata}
     return {
@@ -19,10 +20,11 @@ def part(session: str = "s1", ranges: Any = None, **metadata: Any) -> Part:
         "session_id": session,
         "metadata": about,
         "lines": lines,
+        "time": "",
     }
 
 
-def commit(*parts: Part, linked: bool = True, **files: tuple[int, int]) -> Commit:
+def commit(*parts: Record, linked: bool = True, **files: tuple[int, int]) -> Commit:
     return {
         "oid": "0",
         "day": "2026-01-02",
