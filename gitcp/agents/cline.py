@@ -97,10 +97,10 @@ def _asked(path: str) -> str:
 
     try:
         with open(path, "rb") as f:
-            told = (load(f.read()) or {}).get("prompt")
+            task = (load(f.read()) or {}).get("prompt")
     except OSError:
         return ""
-    return prompts.clean(told) if isinstance(told, str) else ""
+    return prompts.clean(task) if isinstance(task, str) else ""
 
 
 def _tool(given: dict[str, Any], ours: str, cwd: str) -> Tool:
@@ -110,13 +110,13 @@ def _tool(given: dict[str, Any], ours: str, cwd: str) -> Tool:
     commands = arguments.get("commands")
     if isinstance(commands, list):
         arguments = {**arguments, "command": "\n".join(str(command) for command in commands)}
-    told = {
+    as_named = {
         "tool_name": call.get("name") or other.get("toolName"),
         "tool_input": arguments,
         "tool_use_id": call.get("id"),
         "duration_ms": call.get("durationMs"),
     }
-    tool = payload.tool(told, KINDS, cwd)
+    tool = payload.tool(as_named, KINDS, cwd)
     if tool["kind"] == "write":
         tool["input_paths"] = _paths(arguments, cwd)
     output = call.get("output")

@@ -61,10 +61,10 @@ def settings_paths(home: str, top: str) -> dict[str, str]:
 def event(name: str, given: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     ours, parent = EVENTS.get(name), given.get("parent")
-    told, output = payload.mapping(given, "input"), payload.mapping(given, "output")
+    call, output = payload.mapping(given, "input"), payload.mapping(given, "output")
     if ours is None or (parent is not None and ours not in ("tool-start", "tool-end")):
         return payload.unknown(NAME)
-    session = told.get("sessionID")
+    session = call.get("sessionID")
     common = {
         "session_id": session if parent is None else parent,
         "agent_id": session if parent is not None else None,
@@ -78,8 +78,8 @@ def event(name: str, given: dict[str, Any]) -> Event:
         common["model"] = payload.mapping(message, "model").get("modelID")
     record = payload.event(NAME, ours, common)
     if ours in ("tool-start", "tool-end"):
-        arguments = payload.mapping(output if ours == "tool-start" else told, "args")
-        tool = record["tool"] = _tool(told, arguments, record["cwd"])
+        arguments = payload.mapping(output if ours == "tool-start" else call, "args")
+        tool = record["tool"] = _tool(call, arguments, record["cwd"])
         if ours == "tool-end":
             payload.say_output(tool, output.get("output"))
             child = payload.mapping(output, "metadata").get("sessionId")
@@ -89,11 +89,11 @@ def event(name: str, given: dict[str, Any]) -> Event:
     return record
 
 
-def _tool(told: dict[str, Any], arguments: dict[str, Any], cwd: str) -> Tool:
+def _tool(asked: dict[str, Any], arguments: dict[str, Any], cwd: str) -> Tool:
     call = {
-        "tool_name": told.get("tool"),
+        "tool_name": asked.get("tool"),
         "tool_input": arguments,
-        "tool_use_id": told.get("callID"),
+        "tool_use_id": asked.get("callID"),
     }
     tool = payload.tool(call, KINDS, cwd)
     if tool["kind"] == "write":

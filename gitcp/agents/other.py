@@ -68,13 +68,13 @@ def _tool(given: dict[str, Any], cwd: str) -> Tool:
     if named is not None and not isinstance(named, list):
         raise InputError(f"'input_paths' is not a list: {ascii(named)[:80]}")
     name = payload.text(given, "name") or kind
-    told = {
+    renamed = {
         "tool_name": name,
         "tool_use_id": given.get("id") or None,
         "tool_input": given,
         "duration_ms": given.get("duration_ms"),
     }
-    tool = payload.tool(told, {name: kind}, cwd)
+    tool = payload.tool(renamed, {name: kind}, cwd)
     each = ({"input_paths": path} for path in named or ())
     tool["input_paths"] = [payload.path(payload.text(e, "input_paths"), cwd, "path") for e in each]
     tool["failed"] = given.get("failed") is True

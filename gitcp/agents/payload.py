@@ -89,7 +89,7 @@ def unknown(agent: str) -> Event:
 
 def event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
     """The record with what all clients say in the same words."""
-    found: Event = {
+    record: Event = {
         "type": "event",
         "event": name,
         "agent": agent,
@@ -98,23 +98,23 @@ def event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
         "notification": False,
     }
     texts = {ours: text(payload, key) for key, ours in _TEXTS.items() if key in payload}
-    found.update({key: value for key, value in texts.items() if value})  # type: ignore[typeddict-item]
+    record.update({key: value for key, value in texts.items() if value})  # type: ignore[typeddict-item]
     for key in ("last_assistant_message", "prompt_response"):
         if payload.get(key):
-            found["last_message"] = words(payload, key)
+            record["last_message"] = words(payload, key)
     if payload.get("agent_id") is not None:
-        found["agent_id"] = ids.component(payload["agent_id"], "agent_id")
+        record["agent_id"] = ids.component(payload["agent_id"], "agent_id")
     if name == "turn-start":
         prompt = words(payload, "prompt")
-        found["prompt"] = prompts.clean(prompt)
-        found["notification"] = prompts.is_notification(prompt)
-        if found["notification"]:
-            found["ended_tasks"] = prompts.ended_tasks(prompt)
+        record["prompt"] = prompts.clean(prompt)
+        record["notification"] = prompts.is_notification(prompt)
+        if record["notification"]:
+            record["ended_tasks"] = prompts.ended_tasks(prompt)
     elif name == "turn-end" and payload.get("background_tasks"):
         tasks = objects(payload, "background_tasks")
         keys = ("id", "status", "command")
-        found["background_tasks"] = [{key: words(task, key) for key in keys} for task in tasks]
-    return found
+        record["background_tasks"] = [{key: words(task, key) for key in keys} for task in tasks]
+    return record
 
 
 def tool(payload: Mapping[str, Any], kinds: Mapping[str, str], cwd: str) -> Tool:
@@ -123,26 +123,26 @@ def tool(payload: Mapping[str, Any], kinds: Mapping[str, str], cwd: str) -> Tool
     if not name:
         raise InputError("'tool_name' is missing")
     key = payload.get("tool_use_id")
-    found: Tool = {
+    call: Tool = {
         "name": name,
         "id": "" if key is None else ids.tool_use_id(key),
         "kind": kinds.get(name) or ("mcp" if name.startswith("mcp_") else "other"),
         "input_paths": [],
         "failed": False,
     }
-    duration, kind = payload.get("duration_ms"), found["kind"]
+    duration, kind = payload.get("duration_ms"), call["kind"]
     if isinstance(duration, int) and duration >= 0:
-        found["duration_ms"] = duration
+        call["duration_ms"] = duration
     if any(given.get(key) is True for key in ("run_in_background", "is_background")):
-        found["background"] = True
+        call["background"] = True
     if kind == "shell":
-        found["command"] = words(given, "command")
+        call["command"] = words(given, "command")
     elif kind == "task":
-        found["subagent_type"] = text(given, "subagent_type")
-        found["description"] = words(given, "description")
+        call["subagent_type"] = text(given, "subagent_type")
+        call["description"] = words(given, "description")
     elif kind == "todo":
-        found["todos"] = objects(given, "todos")
-    return found
+        call["todos"] = objects(given, "todos")
+    return call
 
 
 def say_output(tool: Tool, *texts: object) -> None:
@@ -192,10 +192,10 @@ def objects(given: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
 
 def directory(payload: Mapping[str, Any]) -> str:
     """The directory in which the hook's call happened."""
-    found = text(payload, "cwd")
-    if not os.path.isabs(found) or "\0" in found:
-        raise InputError(f"'cwd' is not an absolute path: {ascii(found)[:80]}")
-    return found
+    cwd = text(payload, "cwd")
+    if not os.path.isabs(cwd) or "\0" in cwd:
+        raise InputError(f"'cwd' is not an absolute path: {ascii(cwd)[:80]}")
+    return cwd
 
 
 def path(given: str, cwd: str, field: str) -> str:

@@ -91,8 +91,8 @@ def _script(adapter: ModuleType, event: str, baked: tuple[str, str] | None) -> b
     from shlex import quote
 
     own = _OWN % (*map(quote, baked), adapter.NAME, event) if baked else ""
-    told = {"marker": MARKER, "own": own, "agent": adapter.NAME, "event": event}
-    return (_SCRIPT % told).encode("utf-8", "surrogateescape")
+    values = {"marker": MARKER, "own": own, "agent": adapter.NAME, "event": event}
+    return (_SCRIPT % values).encode("utf-8", "surrogateescape")
 
 
 def is_ours(data: bytes) -> bool:

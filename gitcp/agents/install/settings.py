@@ -30,13 +30,13 @@ def install(
     command gives the command line for a client's event; ours tells which commands are ours;
     form is how the client nests: nested, cursor or copilot.
     """
-    found = remove(settings, ours)
-    events = dict(_events(found))
+    rest = remove(settings, ours)
+    events = dict(_events(rest))
     for event, matcher, timeout in hooks:
         entry = _entry(form, matcher, timeout, command(event))
         events[event] = [*events.get(event, []), entry]
     version = {} if form == "nested" else {"version": 1}
-    return {**version, **found, "hooks": events}
+    return {**version, **rest, "hooks": events}
 
 
 def _entry(form: str, matcher: str | None, timeout: int | None, command: str) -> Settings:

@@ -90,46 +90,46 @@ def install(
     Raises InputError when text is not an object of JSON, or its hooks are not what they
     should be.
     """
-    found = parse("{}" if text is None else text)
+    parsed = parse("{}" if text is None else text)
     mine, hooks = ours(agent), tuple(hooks)
     wanted = settings.install({}, hooks, command, mine, form)
-    if text is not None and _entries(found, mine) == _entries(wanted, mine):
+    if text is not None and _entries(parsed, mine) == _entries(wanted, mine):
         return text
-    return _dump(settings.install(found, hooks, command, mine, form), text or "")
+    return _dump(settings.install(parsed, hooks, command, mine, form), text or "")
 
 
 def remove(text: str, mine: Callable[[str], bool]) -> str:
     """The settings without the hooks that are mine; InputError as for install()."""
-    found = parse(text)
-    if not any(mine(command) for _, command in settings.commands(found)):
+    parsed = parse(text)
+    if not any(mine(command) for _, command in settings.commands(parsed)):
         return text
-    return _dump(settings.remove(found, mine), text)
+    return _dump(settings.remove(parsed, mine), text)
 
 
 def parse(text: str) -> Settings:
     """The object of a settings file; InputError when it is none, or has a key twice."""
     try:
-        found = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_once)
+        parsed = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_once)
     except (ValueError, RecursionError) as e:
         raise InputError(f"not JSON: {e}") from None
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise InputError("not an object of JSON")
-    return found
+    return parsed
 
 
 def _once(pairs: list[tuple[str, Any]]) -> Settings:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
         raise InputError(f"key '{twice}' is there twice")
-    return found
+    return members
 
 
-def _entries(found: Settings, mine: Callable[[str], bool]) -> list[str]:
+def _entries(parsed: Settings, mine: Callable[[str], bool]) -> list[str]:
     """What is ours in the settings, in a form to compare."""
     entries = []
-    for event, matchers in found.get("hooks", {}).items() if settings.commands(found) else ():
+    for event, matchers in parsed.get("hooks", {}).items() if settings.commands(parsed) else ():
         for matcher in matchers:
             for hook in settings.hooks_of(matcher):
                 if mine(settings.command_of(hook)):
@@ -137,12 +137,12 @@ def _entries(found: Settings, mine: Callable[[str], bool]) -> list[str]:
     return sorted(entries)
 
 
-def _dump(found: Settings, like: str) -> str:
+def _dump(changed: Settings, like: str) -> str:
     """JSON in the manner of a text: its indentation, line ends and final newline."""
     indent = re.search(r"\n([ \t]+)\S", like)
-    text = json.dumps(found, indent=indent[1] if indent else 2, ensure_ascii=False)
+    text = json.dumps(changed, indent=indent[1] if indent else 2, ensure_ascii=False)
     if any("\ud800" <= c <= "\udfff" for c in text):  # an escaped half of a pair
-        text = json.dumps(found, indent=indent[1] if indent else 2)
+        text = json.dumps(changed, indent=indent[1] if indent else 2)
     text += "\n" if not like or like.endswith("\n") else ""
     text = text.replace("\n", "\r\n") if "\r\n" in like else text
     return "\ufeff" + text if like.startswith("\ufeff") else text

@@ -100,8 +100,11 @@ def rewritten(entries: list[Entry], names: Names) -> Iterator[bytes]:
             author = names(entry, offset) or own[entry["oid"]]
             yield _first(entry, offset, count)
             if b"author" in headers and not offset:
-                said = {b"author": author[0], b"author-mail": author[1]}
-                yield from (b"%s %s" % (k, said.get(k, v)) if v else k for k, v in entry["headers"])
+                author_headers = {b"author": author[0], b"author-mail": author[1]}
+                yield from (
+                    b"%s %s" % (k, author_headers.get(k, v)) if v else k
+                    for k, v in entry["headers"]
+                )
             else:
                 if author != last[entry["oid"]]:
                     yield from (b"author " + author[0], b"author-mail " + author[1])

@@ -41,7 +41,7 @@ def cut(
     leaf = tree.whole(tree.end_of_turn(leaf))
     kept = tree.chain(leaf)
     kept |= tree.siblings(kept, tree.at[leaf])
-    found, dropped = [], 0
+    lines_kept, dropped = [], 0
     gone: dict[str, str | None] = {}
     for raw, line in lines:
         uuid = _uuid(line)
@@ -50,11 +50,11 @@ def cut(
         written, lost = _written(raw, line, gone, redacted)
         dropped += lost
         if written:
-            found.append(_renamed(written, old_id, new_id))
+            lines_kept.append(_renamed(written, old_id, new_id))
         elif uuid:
             gone[uuid] = tree.parent.get(uuid)
     notes = [f"{dropped} thinking blocks are left out: redaction broke their signature"]
-    return b"".join(line + b"\n" for line in found), notes if dropped else []
+    return b"".join(line + b"\n" for line in lines_kept), notes if dropped else []
 
 
 def title(text: str, session_id: str) -> bytes:
@@ -101,12 +101,12 @@ class _Tree:
 
     def chain(self, leaf: str) -> set[str]:
         """leaf and all its ancestors."""
-        found: set[str] = set()
+        ancestors: set[str] = set()
         step: str | None = leaf
-        while step in self.parent and step not in found:
-            found.add(step)
+        while step in self.parent and step not in ancestors:
+            ancestors.add(step)
             step = self.parent[step]
-        return found
+        return ancestors
 
     def siblings(self, kept: set[str], end: int) -> set[str]:
         """The other lines of the messages in kept, and the results of their calls.
@@ -125,8 +125,8 @@ class _Tree:
 
 
 def _lines(data: bytes) -> list[Line]:
-    found = ((raw, transcript_scan.load(raw)) for raw in data.split(b"\n") if raw.strip())
-    return [(raw, line) for raw, line in found if line is not None]
+    parsed = ((raw, transcript_scan.load(raw)) for raw in data.split(b"\n") if raw.strip())
+    return [(raw, line) for raw, line in parsed if line is not None]
 
 
 def _uuid(line: dict[str, Any]) -> str:

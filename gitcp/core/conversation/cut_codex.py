@@ -37,8 +37,8 @@ def cut(
 
 
 def _payload(line: bytes) -> dict[str, Any]:
-    found = transcript_scan.load(line) or {}
-    payload = found.get("payload")
+    entry = transcript_scan.load(line) or {}
+    payload = entry.get("payload")
     return payload if isinstance(payload, dict) else {}
 
 

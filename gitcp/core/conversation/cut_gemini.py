@@ -30,8 +30,8 @@ def cut(
     document = _document(data)
     if document is not None:
         kept = _until(document["messages"], leaf)
-        told = {**document, "sessionId": new_id, "messages": kept}
-        return (json.dumps(told, indent=2).encode() if kept else b""), []
+        cut_short = {**document, "sessionId": new_id, "messages": kept}
+        return (json.dumps(cut_short, indent=2).encode() if kept else b""), []
     lines = _until(_lines(data), leaf)
     return b"".join(json.dumps(_renamed(one, new_id)).encode() + b"\n" for one in lines), []
 

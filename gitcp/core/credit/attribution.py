@@ -133,15 +133,15 @@ def _part(author: Author, session_id: str) -> str:
 def ranges(session_id: str, path: PathCredit) -> list[list[Any]]:
     """[first, last, turn id | 'person' | 'unknown', tool use | null] of the lines a commit adds
     to a path, other sessions' left out; lines from 1."""
-    found: list[list[Any]] = []
+    runs: list[list[Any]] = []
     for line, (session, turn, tool) in path["added"]:
         if session and session != session_id:
             continue
-        if found and found[-1][1] == line - 1 and found[-1][2:] == [turn, tool or None]:
-            found[-1][1] = line
+        if runs and runs[-1][1] == line - 1 and runs[-1][2:] == [turn, tool or None]:
+            runs[-1][1] = line
         else:
-            found.append([line, line, turn, tool or None])
-    return found
+            runs.append([line, line, turn, tool or None])
+    return runs
 
 
 def turns(session_id: str, path: PathCredit) -> list[str]:

@@ -32,7 +32,7 @@ def dump(line: Line) -> bytes:
 
 def load(data: bytes) -> list[Line]:
     """The lines of a journal in their order; one that was cut short or damaged is left out."""
-    found = []
+    lines = []
     for line in data.split(b"\n"):
         if line.startswith(b"{"):
             try:
@@ -40,8 +40,8 @@ def load(data: bytes) -> list[Line]:
             except (ValueError, RecursionError):
                 continue
             if not shapes.wrong(item, shapes.JOURNAL_LINE):
-                found.append(item)
-    return found
+                lines.append(item)
+    return lines
 
 
 def edit(path: str, before: Entry, after: Entry, who: Author, how: str, at: int) -> Line:
@@ -90,12 +90,12 @@ def edits(lines: Iterable[Line]) -> list[Line]:
 def chain(lines: Iterable[Line], path: str) -> list[Line]:
     """The edits that made the content of a path, oldest first; one that came from another path
     takes that one's along.  `follows` of an edit names the path it came from."""
-    found: list[Line] = []
+    newest_first: list[Line] = []
     for line in reversed(list(lines)):
         if line["path"] == path:
-            found.append(line)
+            newest_first.append(line)
             path = line.get("follows", path)
-    return found[::-1]
+    return newest_first[::-1]
 
 
 def last(lines: Iterable[Line], path: str) -> Line | None:
@@ -119,18 +119,18 @@ def calls(lines: Iterable[Line]) -> list[Line]:
     `end` is None while no closing has come, and while one says that the call goes on: in its
     turn, or after it ("late").
     """
-    found: dict[tuple[str, str], Line] = {}
+    opened: dict[tuple[str, str], Line] = {}
     for line in lines:
         if "open" in line:
             begin = {"names": [], "begin": line["at"], "late": False, "goes_on": ""}
-            found[_key(line, "open")] = {**begin, **line, "end": None}
-        elif "close" in line and (call := found.get(_key(line, "close"))):
+            opened[_key(line, "open")] = {**begin, **line, "end": None}
+        elif "close" in line and (call := opened.get(_key(line, "close"))):
             call["names"] = [*call["names"], *line.get("names", ())]
             call["begin"] = max(call["at"], line.get("since", 0))
             call["goes_on"] = line.get("goes_on", "")
             call["end"] = None if call["goes_on"] else line["at"]
             call["late"] = call["goes_on"] == "late"
-    return list(found.values())
+    return list(opened.values())
 
 
 def _key(line: Line, what: str) -> tuple[str, str]:
@@ -145,13 +145,15 @@ def since_look(lines: list[Line]) -> list[Line]:
 
 def unsettled(lines: Iterable[Line]) -> list[Line]:
     """The edits of paths that no commit has taken as they are since, in their order."""
-    found: dict[str, list[tuple[int, Line]]] = {}
+    open_edits: dict[str, list[tuple[int, Line]]] = {}
     for number, line in enumerate(lines):
         if line.get("path") and "at" in line:
-            found.setdefault(line["path"], []).append((number, line))
+            open_edits.setdefault(line["path"], []).append((number, line))
         for path in line.get("settled", ()):
-            found.pop(path, None)
+            open_edits.pop(path, None)
     return [
         line
-        for _, line in sorted((i for items in found.values() for i in items), key=lambda i: i[0])
+        for _, line in sorted(
+            (i for items in open_edits.values() for i in items), key=lambda i: i[0]
+        )
     ]

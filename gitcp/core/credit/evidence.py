@@ -172,5 +172,7 @@ def _alike(pattern: str, text: str) -> bool:
 
 def words(text: str) -> list[str]:
     """The words of a command or its output that could name a path, each once; no options."""
-    found = dict.fromkeys(text[: 1 << 16].translate(_BREAKS).split())
-    return [w for w in found if len(w) < 256 and not w.startswith("-") and w.strip("./*")][:_MOST]
+    candidates = dict.fromkeys(text[: 1 << 16].translate(_BREAKS).split())
+    return [w for w in candidates if len(w) < 256 and not w.startswith("-") and w.strip("./*")][
+        :_MOST
+    ]

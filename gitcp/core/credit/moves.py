@@ -22,24 +22,24 @@ def moves(gone: Mapping[str, str], come: Mapping[str, str], lines: Lines) -> dic
     Each path that went is taken once: by the same content first, then by the likest of those
     that share more than half of their lines.
     """
-    found: dict[str, str] = {}
+    origins: dict[str, str] = {}
     left = {path: oid for path, oid in gone.items() if oid not in _EMPTY}
     for path, oid in come.items():
         same = next((old for old, was in left.items() if was == oid), None)
         if same is not None:
-            found[path] = same
+            origins[path] = same
             del left[same]
-    rest = [path for path in come if path not in found]
+    rest = [path for path in come if path not in origins]
     if not rest or not left or len(rest) * len(left) > _MOST:
-        return found
+        return origins
     scores = [
         (_alike(lines(left[old]), lines(come[new])), new, old) for new in rest for old in left
     ]
     for score, new, old in sorted(scores, reverse=True):
-        if score > 0.5 and new not in found and old in left:
-            found[new] = old
+        if score > 0.5 and new not in origins and old in left:
+            origins[new] = old
             del left[old]
-    return found
+    return origins
 
 
 def _alike(a: Sequence[bytes], b: Sequence[bytes]) -> float:

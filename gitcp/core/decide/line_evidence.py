@@ -21,9 +21,9 @@ def lines(data: bytes) -> set[bytes]:
     return {line.removesuffix(b"\r") for line in data.split(b"\n")}
 
 
-def not_blank(found: set[bytes]) -> set[bytes]:
+def not_blank(lines: set[bytes]) -> set[bytes]:
     """Return the lines that are not blank: a blank line is no evidence of anything."""
-    return {line for line in found if line.strip()}
+    return {line for line in lines if line.strip()}
 
 
 def added(a: bytes | None, b: bytes | None) -> set[bytes]:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     Blobs = set[tuple[str, str]]  # (path, oid)
 
-    class Found(TypedDict):
+    class Pair(TypedDict):
         """how: patch-id, blobs, or part of them; amend or rebase where git told."""
 
         commit: str
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 def blobs(sessions: Iterable[Mapping[str, Any]]) -> Blobs:
     """What the sessions of a checkpoint say the commit had: (path, oid), deletions left out."""
-    found = set()
+    pairs = set()
     for session in sessions:
         files = session.get("metadata", session).get("files")
-        for path, told in (files if isinstance(files, dict) else {}).items():
-            if isinstance(told, dict) and isinstance(told.get("oid"), str) and told["oid"]:
-                found.add((path, told["oid"]))
-    return found
+        for path, file in (files if isinstance(files, dict) else {}).items():
+            if isinstance(file, dict) and isinstance(file.get("oid"), str) and file["oid"]:
+                pairs.add((path, file["oid"]))
+    return pairs
 
 
 def pair(
@@ -33,31 +33,33 @@ def pair(
     originals: Mapping[str, set[str]],
     commits: Mapping[str, Blobs],
     patches: Mapping[str, str],
-) -> list[Found]:
+) -> list[Pair]:
     """Pair checkpoints with commits; a checkpoint that fits several equally well gets none.
 
     wanted: checkpoint id -> its blobs.  originals: id -> patch-ids of commits that had it.
     commits: those without an id -> what they bring; patches: commit -> patch-id.
     """
-    found: list[Found] = []
+    pairs: list[Pair] = []
     for one, files in sorted(wanted.items()):
         same = [c for c in commits if patches.get(c) in originals.get(one, ())]
         if len(same) == 1:
-            found.append({"commit": same[0], "checkpoint_id": one, "how": "patch-id"})
+            pairs.append({"commit": same[0], "checkpoint_id": one, "how": "patch-id"})
             continue
-        holding = sorted((len(told - files), c) for c, told in commits.items() if files <= told)
+        holding = sorted(
+            (len(brought - files), c) for c, brought in commits.items() if files <= brought
+        )
         if not holding:
-            found += [
+            pairs += [
                 {"commit": c, "checkpoint_id": one, "how": "part"} for c in _parts(files, commits)
             ]
         elif files and (len(holding) == 1 or holding[0][0] != holding[1][0]):
-            found.append({"commit": holding[0][1], "checkpoint_id": one, "how": "blobs"})
-    return found
+            pairs.append({"commit": holding[0][1], "checkpoint_id": one, "how": "blobs"})
+    return pairs
 
 
 def _parts(files: Blobs, commits: Mapping[str, Blobs]) -> list[str]:
     """The commits that bring the blobs between them, each blob in one commit; [] in doubt."""
-    bring = {blob: [c for c, told in commits.items() if blob in told] for blob in files}
+    bring = {blob: [c for c, brought in commits.items() if blob in brought] for blob in files}
     if any(len(bringing) != 1 for bringing in bring.values()):
         return []
     return sorted({c for bringing in bring.values() for c in bringing})

@@ -61,7 +61,7 @@ def score(files: State, dirty: State) -> int:
 def decide(
     mode: str,
     current: View | None,
-    others: Iterable[View],
+    alternatives: Iterable[View],
     dirty: State,
     survives: Callable[[View], bool],
 ) -> Verdict:
@@ -74,7 +74,7 @@ def decide(
     fresh = "reset" if mode == "overlap" else "new"
     if current and current["files"] is None:
         return _say(fresh, current, UNREADABLE)
-    if back := _returned(current, others, dirty):
+    if back := _returned(current, alternatives, dirty):
         return _say("restore", back, RETURNED)
     if current is None or current["files"] is None:
         return _say("none" if mode == "overlap" else "new", None, NO_STREAM)
@@ -91,11 +91,11 @@ def decide(
     return _say("new", current, LINES_GONE)
 
 
-def _returned(current: View | None, others: Iterable[View], dirty: State) -> View | None:
+def _returned(current: View | None, alternatives: Iterable[View], dirty: State) -> View | None:
     """The stream whose work is in the worktree, while the current one's is not."""
     if current and not current["orphan"] and score(current["files"] or {}, dirty):
         return None
-    back = [(score(v["files"] or {}, dirty), v["time"], v) for v in others]
+    back = [(score(v["files"] or {}, dirty), v["time"], v) for v in alternatives]
     best = max(back, key=lambda b: b[:2], default=None)
     return best[2] if best and best[0] else None
 

@@ -108,11 +108,11 @@ def model_id(model: str) -> dict[str, str]:
 
 def lines(given: Record) -> dict[str, dict[int, str]]:
     """path -> line -> `<checkpoint>/<session>` of a record of ours read back."""
-    found: dict[str, dict[int, str]] = {}
+    authors: dict[str, dict[int, str]] = {}
     for file in given["files"]:
-        row = found.setdefault(file["path"], {})
+        row = authors.setdefault(file["path"], {})
         for talk in file["conversations"]:
             name = unquote(talk["url"].removeprefix("gitcp:"))
             for span in talk["ranges"]:
                 row |= dict.fromkeys(range(span["start_line"], span["end_line"] + 1), name)
-    return found
+    return authors

@@ -189,10 +189,10 @@ def numbers(text: str) -> set[int] | None:
 def authors(given: Log, path: str) -> dict[int, tuple[str, str, str]]:
     """(tool, session id, model) of each line of path that the log attests to a session."""
     sessions = _mapping(given["metadata"].get("sessions"))
-    found: dict[int, tuple[str, str, str]] = {}
+    attested: dict[int, tuple[str, str, str]] = {}
     for key, lines in given["attested"].get(path, {}).items():
         about = _mapping(_mapping(sessions.get(key.partition("::")[0])).get("agent_id"))
         if about.get("tool"):
             names = tuple(str(about.get(name) or "") for name in ("tool", "id", "model"))
-            found |= dict.fromkeys(lines, names)  # type: ignore[arg-type]
-    return found
+            attested |= dict.fromkeys(lines, names)  # type: ignore[arg-type]
+    return attested

@@ -21,8 +21,8 @@ _REFUSED = frozenset("/\\ ~^:?*[")  # in one component of a path or of a ref
 
 
 def _refuse(field: str, value: object, why: str) -> InputError:
-    shown = ascii(value if not isinstance(value, str) else value[:60])
-    return InputError(f"'{field}' {why}: {shown[:80]}")
+    escaped = ascii(value if not isinstance(value, str) else value[:60])
+    return InputError(f"'{field}' {why}: {escaped[:80]}")
 
 
 def component(value: object, field: str) -> str:

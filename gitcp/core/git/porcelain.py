@@ -71,8 +71,8 @@ def unreadable(warnings: bytes) -> Iterator[tuple[bool, str]]:
     looked up is a tracked one, and git then says nothing of it on standard output.
     """
     for line in warnings.decode("utf-8", "surrogateescape").splitlines():
-        subject, _, why = line.rpartition(": ")
-        if subject.startswith("warning: could not open directory '"):
-            yield False, subject.partition("'")[2][:-1].rstrip("/")
-        elif why == "Permission denied" and not subject.startswith(("warning: ", "error: ")):
-            yield True, subject
+        what, _, why = line.rpartition(": ")
+        if what.startswith("warning: could not open directory '"):
+            yield False, what.partition("'")[2][:-1].rstrip("/")
+        elif why == "Permission denied" and not what.startswith(("warning: ", "error: ")):
+            yield True, what

@@ -63,11 +63,11 @@ def workspace_owner(message: bytes) -> str | None:
     return words[0].decode(errors="replace") if words else ""
 
 
-def look(vcs: str, name: str, shown: str, message: bytes, keys: Sequence[str]) -> Look:
+def look(vcs: str, name: str, short_id: str, message: bytes, keys: Sequence[str]) -> Look:
     """A commit or change as the checks see it."""
     named = sessions_named(message, keys)
     owner = workspace_owner(message)
-    return {"vcs": vcs, "name": name, "id": shown, "sessions": named, "workspace": owner}
+    return {"vcs": vcs, "name": name, "id": short_id, "sessions": named, "workspace": owner}
 
 
 def at_start(now: Look, session_id: str, live: Collection[str]) -> Verdict:
@@ -117,12 +117,12 @@ def _place(seen: Look) -> str:
 
 
 def _unsafe(seen: Look, session_id: str, live: Collection[str], stored: bool) -> Verdict | None:
-    others = [one for one in seen["sessions"] if one != session_id]
-    if others and session_id not in seen["sessions"]:
-        other = next((one for one in others if one in live), others[0])
+    owners = [one for one in seen["sessions"] if one != session_id]
+    if owners and session_id not in seen["sessions"]:
+        other = next((one for one in owners if one in live), owners[0])
         if seen["vcs"] == "jj" or other in live:
-            found = _verdict("session", "it carries another session's trailer", seen, stored)
-            return {**found, "other": other}
+            verdict = _verdict("session", "it carries another session's trailer", seen, stored)
+            return {**verdict, "other": other}
     if seen["workspace"] is not None and (stored or seen["workspace"] != session_id):
         return _verdict("workspace", "it is a temporary workspace", seen, stored)
     return None

@@ -44,8 +44,8 @@ def comment_char(message: bytes, configured: str | None) -> bytes:
     lines = split(message)
     marks = [line[:1] for line in lines if line[1:] == _CUT]
     last = lines[-1][:1] if lines else b""
-    found = marks[0] if marks else last
-    return found if found and found in _AUTO else b"#"
+    mark = marks[0] if marks else last
+    return mark if mark and mark in _AUTO else b"#"
 
 
 def own_block(lines: list[bytes], comment: bytes) -> int | None:
@@ -74,8 +74,8 @@ def explained(lines: list[bytes], comment: bytes, comments: Sequence[str]) -> li
 
     Where there is neither, nobody would see them, or git would keep them: nothing is put.
     """
-    at, said = own_block(lines, comment), [f" {c}".rstrip().encode() for c in comments]
-    here = [comment + s + b"\n" for s in said]
+    at, words = own_block(lines, comment), [f" {c}".rstrip().encode() for c in comments]
+    here = [comment + s + b"\n" for s in words]
     if not here:
         return lines
     if at is not None:

@@ -46,14 +46,14 @@ def items(block: list[bytes], comment: bytes) -> list[tuple[bytes, bytes]]:
         else:
             joined.append(line)
             folds = separator(line) >= 1
-    found = []
+    pairs = []
     for line in joined:
         if is_comment(line, comment):
             continue
         colon = separator(line)
         token, value = (line[:colon], line[colon + 1 :]) if colon >= 1 else (b"", line)
-        found.append((token.strip(SPACE), value.strip(SPACE) if token else value[:-1]))
-    return found
+        pairs.append((token.strip(SPACE), value.strip(SPACE) if token else value[:-1]))
+    return pairs
 
 
 def unfold(value: bytes) -> bytes:
@@ -77,16 +77,16 @@ def _end(lines: list[bytes], first: int, comment: bytes) -> int:
 
 def _start(lines: list[bytes], title: int, end: int, comment: bytes) -> int:
     """Look from the end for a paragraph of trailers; a quarter is enough if git made one."""
-    generated, trailers, others, folded, seen = False, 0, 0, 0, False
+    generated, trailers, other_lines, folded, seen = False, 0, 0, 0, False
     for i in range(end - 1, title - 1, -1):
         line = lines[i]
         if is_comment(line, comment):
-            others, folded = others + folded, 0
+            other_lines, folded = other_lines + folded, 0
         elif blank(line):
             if not seen:
                 continue
-            others += folded
-            enough = trailers * 3 >= others if generated else trailers and not others
+            other_lines += folded
+            enough = trailers * 3 >= other_lines if generated else trailers and not other_lines
             return i + 1 if enough else end
         else:
             seen = True
@@ -97,5 +97,5 @@ def _start(lines: list[bytes], title: int, end: int, comment: bytes) -> int:
             elif separator(line) >= 1:
                 trailers, folded = trailers + 1, 0
             else:
-                others, folded = others + 1 + folded, 0
+                other_lines, folded = other_lines + 1 + folded, 0
     return end

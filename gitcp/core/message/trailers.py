@@ -40,8 +40,8 @@ def read(message: bytes, key: str = KEY, *, comment: bytes = b"#") -> list[str]:
     lines = split(message)
     title = next((i for i, line in enumerate(lines) if not blank(line)), len(lines))
     start, end = trailer_block(lines, comment, title)
-    found = items(lines[start:end], comment)
-    values = [unfold(value) for token, value in found if token.lower() == key.lower().encode()]
+    pairs = items(lines[start:end], comment)
+    values = [unfold(value) for token, value in pairs if token.lower() == key.lower().encode()]
     texts = [value.decode(errors="surrogateescape") for value in values]
     return [t for t in texts if key.lower() != KEY.lower() or is_checkpoint_id(t)]
 
@@ -51,8 +51,8 @@ def anywhere(message: bytes) -> list[str]:
 
     For tolerant reading: squashed messages bury, indent or comment out the lines.
     """
-    found = (_buried(line) for line in split(message))
-    return list(dict.fromkeys(oid for oid in found if oid))
+    ids = (_buried(line) for line in split(message))
+    return list(dict.fromkeys(oid for oid in ids if oid))
 
 
 def add(
@@ -104,8 +104,8 @@ def only_trailers(message: bytes, *, comment: bytes = b"#", template: bytes = b"
     As for git, lines of sign-off are no text, and neither is a commit template left as it was.
     """
     lines = _text(message, comment)
-    said = [line for line in lines if not _own(line) and not line.startswith(_SIGNED)]
-    return any(map(_own, lines)) and said in ([], _text(template, comment))
+    prose = [line for line in lines if not _own(line) and not line.startswith(_SIGNED)]
+    return any(map(_own, lines)) and prose in ([], _text(template, comment))
 
 
 def unwritten(message: bytes, *, comment: bytes = b"#") -> bool:
@@ -170,9 +170,9 @@ def _extended(lines: list[bytes], ids: list[str], comment: bytes) -> list[bytes]
     start, end = trailer_block(lines, comment, text_start(lines, comment))
     if start > 1 and all(is_comment(line, comment) for line in (lines[0], lines[start - 2])):
         start = end  # the subject of a message that a rebase squashes, not trailers
-    found = items(lines[start:end], comment)
-    has = {value for token, value in found if token.lower() == KEY.lower().encode()}
+    pairs = items(lines[start:end], comment)
+    has = {value for token, value in pairs if token.lower() == KEY.lower().encode()}
     new = [line for line in _written(ids) if line.split(b": ")[1].strip() not in has]
     gap = [] if start and blank(lines[start - 1]) else [b"\n"]
-    block = [(b"%s: %s\n" % item if item[0] else item[1] + b"\n") for item in found]
+    block = [(b"%s: %s\n" % item if item[0] else item[1] + b"\n") for item in pairs]
     return [*lines[:start], *gap, *block, *new, *lines[end:]]

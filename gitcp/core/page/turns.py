@@ -44,15 +44,15 @@ _LONGEST = 200_000  # characters of one text: a page is to be looked at
 
 def turns(data: bytes, tasks: Mapping[str, bytes] | None = None) -> list[Turn]:
     """The turns of a transcript.  tasks: tool use id -> the transcript of its subagent."""
-    found: list[Turn] = []
+    gathered: list[Turn] = []
     calls: dict[str, Part] = {}
     for item in items(data):
-        if item["kind"] == "prompt" or not found:
+        if item["kind"] == "prompt" or not gathered:
             prompt = item["text"] if item["kind"] == "prompt" else ""
-            found.append(_turn(len(found) + 1, prompt, item["time"]))
+            gathered.append(_turn(len(gathered) + 1, prompt, item["time"]))
             if prompt:
                 continue
-        turn = found[-1]
+        turn = gathered[-1]
         turn["start"] = turn["start"] or item["time"]
         turn["end"] = item["time"] or turn["end"]
         if item["kind"] == "call":
@@ -68,7 +68,7 @@ def turns(data: bytes, tasks: Mapping[str, bytes] | None = None) -> list[Turn]:
                 calls[item["id"]]["result"] = cut(item["text"])
         else:
             turn["parts"].append({"kind": "answer", "text": cut(item["text"])})
-    return found
+    return gathered
 
 
 def _turn(number: int, prompt: str, time: str) -> Turn:
@@ -85,21 +85,21 @@ def _turn(number: int, prompt: str, time: str) -> Turn:
 
 def _call(name: str, given: Any) -> Part:
     part: Part = {"kind": "call", "name": name, "result": ""}
-    told = given if isinstance(given, dict) else {}
-    part["path"] = next((str(told[key]) for key in _PATHS if told.get(key)), "")
-    edits = [edit for edit in told.get("edits") or [told] if isinstance(edit, dict)]
+    arguments = given if isinstance(given, dict) else {}
+    part["path"] = next((str(arguments[key]) for key in _PATHS if arguments.get(key)), "")
+    edits = [edit for edit in arguments.get("edits") or [arguments] if isinstance(edit, dict)]
     diff = [line for edit in edits for line in _diff(edit)]
     if diff:
         part["diff"] = diff
     elif isinstance(given, str):
         part["given"] = cut(given)
-    elif told:
-        command = told.get("command", told.get("cmd"))
+    elif arguments:
+        command = arguments.get("command", arguments.get("cmd"))
         if isinstance(command, list):
             command = " ".join(map(str, command))
-        plain = command if isinstance(command, str) else told.get("content")
+        plain = command if isinstance(command, str) else arguments.get("content")
         plain = plain if isinstance(plain, str) else None
-        part["given"] = cut(plain or json.dumps(told, indent=1, ensure_ascii=False))
+        part["given"] = cut(plain or json.dumps(arguments, indent=1, ensure_ascii=False))
     return part
 
 

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from gitcp.core.redact.rules import Found
+    from gitcp.core.redact.rules import Secret
 
 REDACTED = b"REDACTED"
 _COLOUR = re.compile(rb"(?:\x1b|\\u001[bB])\[[0-9;]{0,16}m")
@@ -52,10 +52,10 @@ def flatten(text: bytes) -> bytes:
     return text.replace(REDACTED, b"\1" * len(REDACTED))
 
 
-def merged(found: Iterable[Found]) -> list[Found]:
+def merged(secrets: Iterable[Secret]) -> list[Secret]:
     """Sorted and disjoint: what overlaps or touches is one, under the name of the first."""
-    out: list[Found] = []
-    for rule, start, end in sorted(found, key=lambda item: item[1:]):
+    out: list[Secret] = []
+    for rule, start, end in sorted(secrets, key=lambda item: item[1:]):
         if out and start <= out[-1][2]:
             out[-1] = (*out[-1][:2], max(end, out[-1][2]))
         else:
@@ -63,7 +63,7 @@ def merged(found: Iterable[Found]) -> list[Found]:
     return out
 
 
-def settled(data: bytes, find: Callable[[bytes], Iterable[Found]]) -> bytes:
+def settled(data: bytes, find: Callable[[bytes], Iterable[Secret]]) -> bytes:
     """Replace what find finds until it finds nothing: then doing it again changes nothing."""
     for _ in range(_PASSES):
         pieces: list[bytes] = []
@@ -92,10 +92,10 @@ class Detector:
 
     def __init__(self) -> None:
         self._formats = rules.Formats()
-        self._known: dict[bytes, list[Found]] = {}
+        self._known: dict[bytes, list[Secret]] = {}
         self._size = 0
 
-    def find(self, flat: bytes) -> Iterator[Found]:
+    def find(self, flat: bytes) -> Iterator[Secret]:
         """Yield (rule, start, end) in a flattened text, in no order, in linear time.
 
         Besides the rules of secrets.json: `assignment` and `entropy`.
@@ -111,10 +111,10 @@ class Detector:
         for start, end in secret_values.assigned(flat):
             yield "assignment", start, end
 
-    def formats(self, flat: bytes) -> Iterator[Found]:
+    def formats(self, flat: bytes) -> Iterator[Secret]:
         """Yield (rule, start, end) of what the rules of secrets.json find, and nothing else."""
         spans = rules.runs(flat)
-        of_word: dict[bytes, list[Found]] = {}
+        of_word: dict[bytes, list[Secret]] = {}
         for word, item in self._formats.in_words({flat[start:end] for start, end in spans}):
             of_word.setdefault(word, []).append(item)
         for start, end in spans if of_word else ():
@@ -122,7 +122,7 @@ class Detector:
                 yield rule, start + a, start + b
         yield from self._formats.in_text(flat, spans)
 
-    def _judged(self, words: set[bytes]) -> dict[bytes, list[Found]]:
+    def _judged(self, words: set[bytes]) -> dict[bytes, list[Secret]]:
         """The words with a secret in them, and where it is; each word is looked at once."""
         if self._size > _CACHE:
             self._known, self._size = {}, 0
@@ -137,4 +137,4 @@ class Detector:
             part = None if self._known[word] else entropy.random_part(word)
             if part:
                 self._known[word] = [("entropy", *part)]
-        return {word: found for word in words if (found := self._known[word])}
+        return {word: secrets for word in words if (secrets := self._known[word])}

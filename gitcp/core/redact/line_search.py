@@ -33,11 +33,11 @@ def places(block: bytes, detector: Detector) -> list[int]:
     """
     for staying in _STAYING:
         block = staying.sub(lambda match: match[1] + b" " * len(match[2]), block)
-    found = [match.start() for hiding in _HIDING for match in hiding.finditer(block)]
+    offsets = [match.start() for hiding in _HIDING for match in hiding.finditer(block)]
     for rule, start, _ in detector.find(flatten(block)):
         if rule != "entropy" or not _EXEMPT.search(block, max(0, start - 64), start):
-            found.append(start)
-    return sorted(found)
+            offsets.append(start)
+    return sorted(offsets)
 
 
 def starts(block: bytes) -> list[int]:

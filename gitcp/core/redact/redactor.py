@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.core.redact.rules import Found
+    from gitcp.core.redact.rules import Secret
 
     Part = tuple[int, int, json_strings.Decoded]
 
@@ -55,7 +55,7 @@ class Redactor:
         """One JSON text of any number of lines, redacted; what is no JSON is plain text."""
         return settled(data, self._in_json if json_strings.well_formed(data) else self._in_text)
 
-    def find(self, data: bytes, kind: str = "text") -> list[Found]:
+    def find(self, data: bytes, kind: str = "text") -> list[Secret]:
         """The (rule, start, end) of what would be redacted, sorted; kind: text, jsonl, document.
 
         Rules are named as in secrets.json, or `assignment`, `entropy`, and `custom` for the
@@ -71,20 +71,20 @@ class Redactor:
             return self._in_json(data)
         return self._in_text(data)
 
-    def _in_text(self, text: bytes) -> list[Found]:
+    def _in_text(self, text: bytes) -> list[Secret]:
         return self._kept(text, (*self._detector.find(flatten(text)), *self._custom(text)))
 
-    def _in_names(self, text: bytes) -> list[Found]:
+    def _in_names(self, text: bytes) -> list[Secret]:
         return self._kept(text, self._detector.formats(flatten(text)))
 
-    def _kept(self, text: bytes, found: Iterable[Found]) -> list[Found]:
+    def _kept(self, text: bytes, secrets: Iterable[Secret]) -> list[Secret]:
         return merged(
             item
-            for item in found
+            for item in secrets
             if not any(pattern.search(text[item[1] : item[2]]) for pattern in self._allow)
         )
 
-    def _in_json(self, data: bytes) -> list[Found]:
+    def _in_json(self, data: bytes) -> list[Secret]:
         values, names = json_strings.values(data)
         text, parts = json_strings.joined(data, values)
         out = _placed(self._in_text(text), parts)
@@ -92,7 +92,7 @@ class Redactor:
         out += _placed(self._in_names(text), parts)
         return sorted(out, key=lambda item: item[1:])
 
-    def _custom(self, text: bytes) -> Iterator[Found]:
+    def _custom(self, text: bytes) -> Iterator[Secret]:
         done = [match.span() for match in re.finditer(REDACTED, text)] if self._own else []
         for pattern in self._own:
             group = min(1, pattern.groups)
@@ -117,14 +117,14 @@ class Redactor:
                     yield start + block.rfind(b"\n", 0, place) + 1, start + done
 
 
-def _placed(found: Sequence[Found], parts: Iterable[Part]) -> list[Found]:
+def _placed(secrets: Sequence[Secret], parts: Iterable[Part]) -> list[Secret]:
     """What was found in a joined text, as stretches of the values it was made of."""
-    out: list[Found] = []
+    out: list[Secret] = []
     first = 0
-    for start, end, value in parts if found else ():
-        while first < len(found) and found[first][2] <= start:
+    for start, end, value in parts if secrets else ():
+        while first < len(secrets) and secrets[first][2] <= start:
             first += 1
-        for rule, a, b in found[first:]:
+        for rule, a, b in secrets[first:]:
             if a >= end:
                 break
             out.append((rule, *value.span(max(a, start) - start, min(b, end) - start)))

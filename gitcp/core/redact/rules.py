@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import TypedDict
 
-    Found = tuple[str, int, int]
+    Secret = tuple[str, int, int]
     Rule = TypedDict(
         "Rule",
         {
@@ -62,15 +62,15 @@ class Formats:
         self._of_text = [rule for rule in table if rule[3] != "run"]
         self._compiled: dict[str, re.Pattern[bytes]] = {}
 
-    def in_words(self, words: Iterable[bytes]) -> Iterator[tuple[bytes, Found]]:
+    def in_words(self, words: Iterable[bytes]) -> Iterator[tuple[bytes, Secret]]:
         """Yield (word, (rule, start, end)): what the rules find that look at runs alone."""
         blob = b"\n".join(words)
         for name, source, keys, _ in self._of_words:
             if _any(keys, blob) and (pattern := self._pattern(name, source)).search(blob):
                 for word in words:
-                    yield from ((word, found) for found in _matches(name, pattern, word))
+                    yield from ((word, secret) for secret in _matches(name, pattern, word))
 
-    def in_text(self, flat: bytes, spans: Iterable[tuple[int, int]]) -> Iterator[Found]:
+    def in_text(self, flat: bytes, spans: Iterable[tuple[int, int]]) -> Iterator[Secret]:
         """Yield (rule, start, end): what the other rules find; spans are the runs of flat."""
         blob = b"\n".join(
             {flat[start:end] for start, end in spans}
@@ -90,7 +90,7 @@ def _any(keys: tuple[bytes, ...], text: bytes) -> bool:
     return any(map(text.__contains__, keys))
 
 
-def _matches(name: str, pattern: re.Pattern[bytes], text: bytes) -> Iterator[Found]:
+def _matches(name: str, pattern: re.Pattern[bytes], text: bytes) -> Iterator[Secret]:
     group = min(1, pattern.groups)
     return ((name, *match.span(group)) for match in pattern.finditer(text))
 

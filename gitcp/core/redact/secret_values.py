@@ -84,15 +84,17 @@ def sensible(value: bytes, password: bool, quoted: bool, bare: bool) -> bool:
     if _PLACEHOLDER.match(value) or _INSIDE.search(value):
         return False
     digit, stem = re.search(rb"[0-9]", value), _STEM.search(value)
-    said = quoted or bare
-    if not said and _CODE.match(value):
+    marked = quoted or bare
+    if not marked and _CODE.match(value):
         return False
-    if _IDENTIFIER.match(value) and (not digit if stem else not said and not (password and digit)):
+    if _IDENTIFIER.match(value) and (
+        not digit if stem else not marked and not (password and digit)
+    ):
         return False
     if password:
-        if stem and not said and _IDENTIFIER.match(value):
+        if stem and not marked and _IDENTIFIER.match(value):
             return False
-        return bool(said or digit or re.search(rb"[!#%^*?~@]", value))
-    if not said and not _HEX.match(value) and (b"$" in value or natural(value) > 0.6):
+        return bool(marked or digit or re.search(rb"[!#%^*?~@]", value))
+    if not marked and not _HEX.match(value) and (b"$" in value or natural(value) > 0.6):
         return False
     return len(value) >= 8 and bool(digit and re.search(rb"[A-Za-z]", value))

@@ -25,10 +25,10 @@ SHORT, SCOPE, FULL = "short", "scope", "full"
 
 def listing(branch: str, rows: Iterable[Record], when: When) -> Iterator[Line]:
     """The checkpoints of a branch: {id, kinds, prompt, rows: [{time, oid, message}]} each."""
-    found = list(rows)
+    checkpoints = list(rows)
     yield [("Branch: ", "bold"), (branch, "")]
-    yield [("Checkpoints: ", "bold"), (str(len(found)), "")]
-    for row in found:
+    yield [("Checkpoints: ", "bold"), (str(len(checkpoints)), "")]
+    for row in checkpoints:
         yield []
         kinds = "".join(f" [{kind}]" for kind in row["kinds"])
         prompt = f' "{short(row["prompt"], _PROMPT)}"' if row["prompt"] else ""
@@ -37,39 +37,39 @@ def listing(branch: str, rows: Iterable[Record], when: When) -> Iterator[Line]:
             yield [(f"  {when(one['time'])[5:]} ({one['oid'][:7]}) ", "dim"), (one["message"], "")]
 
 
-def committed(told: Record, when: When, how: str) -> Iterator[Line]:
+def committed(checkpoint: Record, when: When, how: str) -> Iterator[Line]:
     """A committed checkpoint as checkpoint_view.committed() gives it, each session of it."""
-    yield from _fact("Checkpoint", told["checkpoint_id"])
-    if told.get("missing"):
+    yield from _fact("Checkpoint", checkpoint["checkpoint_id"])
+    if checkpoint.get("missing"):
         yield [("It is not in this repository; 'gitcp fetch' may bring it.", "dim")]
         return
-    authors = dict.fromkeys(commit["author"] for commit in told["commits"])
-    for number, session in enumerate(told["contents"]):
+    authors = dict.fromkeys(commit["author"] for commit in checkpoint["commits"])
+    for number, session in enumerate(checkpoint["contents"]):
         if number:
             yield []
         yield from _fact("Session", session["session_id"])
         yield from _fact("Agent", session["agent"])
-        yield from _fact("Created", str(session.get("created_at") or told["created_at"]))
+        yield from _fact("Created", str(session.get("created_at") or checkpoint["created_at"]))
         yield from _fact("Author", ", ".join(authors))
         yield from _fact("Tokens", spent(session.get("token_usage"), session.get("agent", "")))
         if not number:
-            yield from _commits(told["commits"], when)
+            yield from _commits(checkpoint["commits"], when)
         yield []
         yield from _summary(mapping(session.get("summary")), session["asked"])
         yield from _files(session["files"])
         yield from _transcript(session, session.get("checkpoint_transcript_start"), how)
 
 
-def temporary(told: Record, when: When, how: str) -> Iterator[Line]:
+def temporary(checkpoint: Record, when: When, how: str) -> Iterator[Line]:
     """A temporary checkpoint as checkpoint_view.temporary() gives it."""
-    yield from _fact("Checkpoint", f"{told['oid'][:12]} [temporary]")
-    yield from _fact("Session", told["session_id"])
-    yield from _fact("Agent", told["agent"])
-    yield from _fact("Created", when(told["time"]))
+    yield from _fact("Checkpoint", f"{checkpoint['oid'][:12]} [temporary]")
+    yield from _fact("Session", checkpoint["session_id"])
+    yield from _fact("Agent", checkpoint["agent"])
+    yield from _fact("Created", when(checkpoint["time"]))
     yield []
-    yield from _summary({}, [told["prompt"]] if told["prompt"] else [])
-    yield from _files(told["files"])
-    yield from _transcript(told, told["start"], how)
+    yield from _summary({}, [checkpoint["prompt"]] if checkpoint["prompt"] else [])
+    yield from _files(checkpoint["files"])
+    yield from _transcript(checkpoint, checkpoint["start"], how)
 
 
 def _fact(name: str, value: str) -> Iterator[Line]:
@@ -83,24 +83,24 @@ def _commits(commits: list[Record], when: When) -> Iterator[Line]:
         yield [(f"  {one['oid'][:7]} {when(one['time'])[:10]} ", "dim"), (one["message"], "")]
 
 
-def _summary(told: Record, asked: list[str]) -> Iterator[Line]:
+def _summary(summary: Record, asked: list[str]) -> Iterator[Line]:
     """What a summary says; without one the intent is what was asked."""
-    intent = told.get("intent") or (short(asked[-1], 200) if asked else "")
+    intent = summary.get("intent") or (short(asked[-1], 200) if asked else "")
     yield from _fact("Intent", str(intent))
-    yield from _fact("Outcome", str(told.get("outcome") or ""))
-    learned = mapping(told.get("learnings"))
+    yield from _fact("Outcome", str(summary.get("outcome") or ""))
+    learned = mapping(summary.get("learnings"))
     items = [x for part in learned.values() if isinstance(part, list) for x in part]
     yield from _items("Learnings", items)
     for key, name in _LISTS:
-        yield from _items(name, told.get(key))
+        yield from _items(name, summary.get(key))
 
 
-def _items(name: str, told: Any) -> Iterator[Line]:
-    if isinstance(told, list) and told:
+def _items(name: str, items: Any) -> Iterator[Line]:
+    if isinstance(items, list) and items:
         yield [(f"{name}:", "bold")]
-        for item in told:
-            said = " ".join(map(str, item.values())) if isinstance(item, dict) else str(item)
-            yield [(f"  - {said}", "")]
+        for item in items:
+            words = " ".join(map(str, item.values())) if isinstance(item, dict) else str(item)
+            yield [(f"  - {words}", "")]
 
 
 def _files(files: Record) -> Iterator[Line]:
@@ -108,10 +108,10 @@ def _files(files: Record) -> Iterator[Line]:
     yield from ([(f"  {path}", "")] for path in files)
 
 
-def _transcript(told: Record, start: Any, how: str) -> Iterator[Line]:
+def _transcript(session: Record, start: Any, how: str) -> Iterator[Line]:
     if how == SHORT:
         return
     scope = "full session" if how == FULL else "checkpoint scope"
-    lines = excerpt(told["transcript"], start if isinstance(start, int) else 0, how == FULL)
+    lines = excerpt(session["transcript"], start if isinstance(start, int) else 0, how == FULL)
     for number, line in enumerate(lines):
         yield [(f"Transcript ({scope}):", "bold")] if not number else line

@@ -30,16 +30,16 @@ _PROMPT = 60
 _KEPT = 20  # paths that stay, of which a plan names no more
 
 
-def point(told: Point, changes: dict[str, int] | None, ago: Ago) -> Line:
+def point(at: Point, changes: dict[str, int] | None, ago: Ago) -> Line:
     """One point on one line; changes: verb -> count of what going there would do."""
-    marks = [_KINDS[told["kind"]], "gone" if told["gone"] else ""]
-    marks += ["incomplete" if told["incomplete"] else "", effect(changes) if changes else ""]
-    session = told["session_id"][:8] or "-"
-    prompt = told["session_prompt"] or told["message"]
-    prompt = told["message"] if told["kind"] == "tool" else prompt
+    marks = [_KINDS[at["kind"]], "gone" if at["gone"] else ""]
+    marks += ["incomplete" if at["incomplete"] else "", effect(changes) if changes else ""]
+    session = at["session_id"][:8] or "-"
+    prompt = at["session_prompt"] or at["message"]
+    prompt = at["message"] if at["kind"] == "tool" else prompt
     return [
-        (told["id"][: 18 if told["kind"] == "tool" else 10], "yellow"),
-        (f"  {ago(told['time']):>9}  ", "dim"),
+        (at["id"][: 18 if at["kind"] == "tool" else 10], "yellow"),
+        (f"  {ago(at['time']):>9}  ", "dim"),
         (f"{session:<8}  ", "cyan"),
         (short(prompt, _PROMPT), ""),
         (f"  ({', '.join(filter(None, marks))})" if any(marks) else "", "dim"),
@@ -52,9 +52,9 @@ def effect(changes: dict[str, int]) -> str:
     return " ".join(f"{s}{changes[v]}" for v, s in signs.items() if changes[v]) or "no change"
 
 
-def plan(told: Plan) -> Iterator[Line]:
+def plan(planned: Plan) -> Iterator[Line]:
     """A plan, path by path with the reasons, what stays last."""
-    actions = sorted(told["actions"], key=lambda a: a["verb"] == plans.KEEP)
+    actions = sorted(planned["actions"], key=lambda a: a["verb"] == plans.KEEP)
     kept = 0
     for one in actions:
         kept += one["verb"] == plans.KEEP
@@ -64,9 +64,9 @@ def plan(told: Plan) -> Iterator[Line]:
         yield [(verb, _COLOURS[one["verb"]]), (one["path"], ""), (f"  {one['reason']}", "dim")]
     if kept > _KEPT:
         yield [(f"keep    {many(kept - _KEPT, 'more path')}", "dim")]
-    for note in told["notes"]:
+    for note in planned["notes"]:
         yield [("note: ", "cyan"), (note, "")]
-    for conflict in told["conflicts"]:
+    for conflict in planned["conflicts"]:
         yield [("conflict ", "red"), (conflict["path"], ""), (f"  {conflict['reason']}", "dim")]
 
 
@@ -88,5 +88,5 @@ def points(
     listed: Iterable[Point], changes: Callable[[Point], dict[str, int] | None], ago: Ago
 ) -> Iterator[Line]:
     """All points, a line each."""
-    for told in listed:
-        yield point(told, changes(told), ago)
+    for each in listed:
+        yield point(each, changes(each), ago)

@@ -20,25 +20,25 @@ _LINES = 12  # of one thing said, unless all is asked for
 _PROMPT = 60
 
 
-def committed(told: Record, when: When, full: bool, transcript: bool) -> Iterator[Line]:
+def committed(checkpoint: Record, when: When, full: bool, transcript: bool) -> Iterator[Line]:
     """A committed checkpoint as shown.committed() gives it."""
-    yield [("checkpoint ", ""), (told["checkpoint_id"], "cyan")]
-    if told.get("missing"):
+    yield [("checkpoint ", ""), (checkpoint["checkpoint_id"], "cyan")]
+    if checkpoint.get("missing"):
         yield [("  is not stored here; 'gitcp relink' or 'gitcp fetch' may bring it", "dim")]
         return
-    for commit in told["commits"]:
+    for commit in checkpoint["commits"]:
         yield [
             ("  commit ", ""),
             (commit["oid"][:12], "yellow"),
             (f"  {when(commit['time'])}  {commit['author']}  {commit['message']}", ""),
         ]
-    if not told["commits"]:
+    if not checkpoint["commits"]:
         yield [("  no commit carries it", "dim")]
-    branch = f"branch {told['branch']}" if told["branch"] else ""
-    files = many(len(told["files_touched"]), "file")
-    facts = [told["strategy"], branch, files, told["created_at"]]
+    branch = f"branch {checkpoint['branch']}" if checkpoint["branch"] else ""
+    files = many(len(checkpoint["files_touched"]), "file")
+    facts = [checkpoint["strategy"], branch, files, checkpoint["created_at"]]
     yield [("  " + ", ".join(filter(None, facts)), "")]
-    for session in told["contents"]:
+    for session in checkpoint["contents"]:
         yield []
         yield from _session(session)
         if transcript:
@@ -46,40 +46,40 @@ def committed(told: Record, when: When, full: bool, transcript: bool) -> Iterato
             yield from excerpt(session["transcript"], start if isinstance(start, int) else 0, full)
 
 
-def _session(told: Record) -> Iterator[Line]:
-    agent = told["agent"] or "Agent"
-    yield [("session ", ""), (told["session_id"], "yellow"), (f"  {agent}", "green")]
-    turn = f"turn {told['turn_id']}" if told.get("turn_id") else ""
-    branch = f"branch {told['branch']}" if told.get("branch") else ""
-    facts = [told.get("created_at", ""), branch, turn]
+def _session(record: Record) -> Iterator[Line]:
+    agent = record["agent"] or "Agent"
+    yield [("session ", ""), (record["session_id"], "yellow"), (f"  {agent}", "green")]
+    turn = f"turn {record['turn_id']}" if record.get("turn_id") else ""
+    branch = f"branch {record['branch']}" if record.get("branch") else ""
+    facts = [record.get("created_at", ""), branch, turn]
     yield [("  " + ", ".join(filter(None, facts)), "")]
     for key, name in (("token_usage_delta", "this commit"), ("token_usage", "whole session")):
-        if used := spent(told.get(key), agent):
+        if used := spent(record.get(key), agent):
             yield [(f"  tokens, {name}: {used}", "")]
-    yield from _attribution(mapping(told.get("initial_attribution")))
-    if told.get("commit"):
-        yield [(f"  linked by a note to commit {told['commit']}", "")]
-    if intent := mapping(told.get("summary")).get("intent"):
+    yield from _attribution(mapping(record.get("initial_attribution")))
+    if record.get("commit"):
+        yield [(f"  linked by a note to commit {record['commit']}", "")]
+    if intent := mapping(record.get("summary")).get("intent"):
         yield [(f"  {intent}", "")]
-    if told["hash"] == "differs":
+    if record["hash"] == "differs":
         yield [("  the transcript is not the one its content hash was made of", "red")]
-    yield from prompts(told["prompts"])
-    yield from _files(told["files"])
-    if told["tasks"]:
+    yield from prompts(record["prompts"])
+    yield from _files(record["files"])
+    if record["tasks"]:
         yield [("  Tasks:", "bold")]
-        yield from ([(f"    {path}", "")] for path in told["tasks"])
+        yield from ([(f"    {path}", "")] for path in record["tasks"])
 
 
-def _attribution(told: Record) -> Iterator[Line]:
-    if told:
-        counts = {k: told.get(k) or 0 for k in ("agent_lines", "total_committed")}
+def _attribution(credit: Record) -> Iterator[Line]:
+    if credit:
+        counts = {k: credit.get(k) or 0 for k in ("agent_lines", "total_committed")}
         of = f"{counts['agent_lines']} of {counts['total_committed']} lines"
-        people = [told.get(f"human_{k}") or 0 for k in ("added", "modified", "removed")]
-        share = told.get("agent_percentage")
+        people = [credit.get(f"human_{k}") or 0 for k in ("added", "modified", "removed")]
+        share = credit.get("agent_percentage")
         percent = f"{share:.0f} %" if isinstance(share, (int, float)) else "?"
         person = "+{} ~{} -{}".format(*people)
         yield [(f"  attribution: agent {percent} ({of}), person {person}", "")]
-    if hands := shares(told, ("agent", "others", "person", "unknown")):
+    if hands := shares(credit, ("agent", "others", "person", "unknown")):
         yield [(f"  lines: {hands}", "")]
 
 

@@ -95,8 +95,8 @@ def spent(usage: Any, agent: str = "") -> str:
     if not any((fresh, creation, read, output, calls)):
         return ""
     cached = f", {number(creation + read)} cached" if creation + read else ""
-    made = f", {many(calls, 'call')}" if calls else ""
-    return f"{number(fresh)} in, {number(output)} out{cached}{made}"
+    called = f", {many(calls, 'call')}" if calls else ""
+    return f"{number(fresh)} in, {number(output)} out{cached}{called}"
 
 
 def shortened(names: Collection[str]) -> dict[str, str]:
@@ -108,16 +108,18 @@ def shortened(names: Collection[str]) -> dict[str, str]:
     return {name: name[:size] for name in names}
 
 
-def shares(told: Any, parts: Iterable[str]) -> str:
+def shares(attribution: Any, parts: Iterable[str]) -> str:
     """The lines that parts (agent, others, person, unknown) have in an initial_attribution:
     `person +3 -1, unknown +2 -0`, the agent's without a name; '' where it does not tell."""
-    added, removed = (mapping(mapping(told).get(key)) for key in ("lines_added", "lines_removed"))
-    found = []
+    added, removed = (
+        mapping(mapping(attribution).get(key)) for key in ("lines_added", "lines_removed")
+    )
+    words = []
     for part in parts:
         plus, minus = (tokens.count(counts.get(part)) for counts in (added, removed))
         if plus or minus:
-            found.append(f"{'' if part == 'agent' else part + ' '}+{plus} -{minus}")
-    return ", ".join(found)
+            words.append(f"{'' if part == 'agent' else part + ' '}+{plus} -{minus}")
+    return ", ".join(words)
 
 
 def mapping(value: Any) -> dict[str, Any]:

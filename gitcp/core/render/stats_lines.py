@@ -62,8 +62,8 @@ def _sections(stats: Record) -> Iterator[tuple[str, list[tuple[str, Mapping[str,
 
 def _session(session: Record) -> str:
     used = spent(session["tokens"])
-    told = ", ".join(filter(None, (many(session["turns"], "turn"), used)))
-    return f"{session['session_id'][:8]} {session['agent']} ({told})"
+    facts = ", ".join(filter(None, (many(session["turns"], "turn"), used)))
+    return f"{session['session_id'][:8]} {session['agent']} ({facts})"
 
 
 def _rows(rows: Sequence[tuple[str, Mapping[str, int]]]) -> Iterator[Line]:

@@ -75,20 +75,20 @@ def _words(what: str, text: str, full: bool) -> Iterator[Line]:
 def _edit(name: str, given: Any, full: bool) -> Iterator[Line]:
     """What a call did: the lines an edit took and put, or its input as it is."""
     yield [(f"  {name}:", "bold")]
-    told = mapping(given)
-    edits = [e for e in told.get("edits") or [told] if isinstance(e, dict)]
+    arguments = mapping(given)
+    edits = [e for e in arguments.get("edits") or [arguments] if isinstance(e, dict)]
     pairs = [(e.get("old_string"), e.get("new_string")) for e in edits]
     if any(new is not None for _, new in pairs):
         lines = []
         for old, new in pairs:
             lines += [("-" + s, "red") for s in str(old or "").split("\n") if old]
             lines += [("+" + s, "green") for s in str(new or "").split("\n") if new]
-        shown = lines if full else lines[:_LONG]
-        yield from ([(f"    {text}", colour)] for text, colour in shown)
-        if len(shown) < len(lines):
-            yield [(f"    … {many(len(lines) - len(shown), 'more line')}", "dim")]
+        visible = lines if full else lines[:_LONG]
+        yield from ([(f"    {text}", colour)] for text, colour in visible)
+        if len(visible) < len(lines):
+            yield [(f"    … {many(len(lines) - len(visible), 'more line')}", "dim")]
         return
-    text = given if isinstance(given, str) else _plain(told)
+    text = given if isinstance(given, str) else _plain(arguments)
     yield from ([(f"    {line}", "")] for line in _cut(text.split("\n"), full))
 
 

@@ -72,12 +72,12 @@ def whole(changes: Iterable[Change], facts: Facts) -> list[Action]:
 
 def wanted(changes: Iterable[tuple[str, Version, Version, str]], facts: Facts) -> list[Action]:
     """The actions for changes that were decided path by path, each with its reason."""
-    found = []
+    actions = []
     for path, was, now, reason in changes:
         why = _untouchable(path, was, now, facts)
         verb = KEEP if why else _verb(was, now)
-        found.append(action(path, verb, was, now, why or reason))
-    return found
+        actions.append(action(path, verb, was, now, why or reason))
+    return actions
 
 
 def action(path: str, verb: str, was: Version, now: Version, reason: str) -> Action:
@@ -128,7 +128,7 @@ def effective(actions: Iterable[Action]) -> list[Action]:
 
 def names_in_conflict(actions: Iterable[Action], fold: bool) -> list[Conflict]:
     """What is wrong with the names alone.  fold: the file system does not tell case."""
-    found: list[Conflict] = []
+    conflicts: list[Conflict] = []
     seen: dict[str, str] = {}
     for one in effective(actions):
         if one["now"] is None:
@@ -137,19 +137,19 @@ def names_in_conflict(actions: Iterable[Action], fold: bool) -> list[Conflict]:
         try:
             repo_path(path)
         except InputError as e:
-            found.append({"path": path, "reason": f"no name for a file here: {e}"})
+            conflicts.append({"path": path, "reason": f"no name for a file here: {e}"})
         other = seen.setdefault(path.casefold(), path) if fold else path
         if other != path:
-            found.append({"path": path, "reason": f"cannot stand beside '{other}' here"})
-    return found
+            conflicts.append({"path": path, "reason": f"cannot stand beside '{other}' here"})
+    return conflicts
 
 
 def counts(actions: Iterable[Action]) -> dict[str, int]:
     """verb -> how many paths."""
-    found = dict.fromkeys((CREATE, MODIFY, DELETE, KEEP), 0)
+    sums = dict.fromkeys((CREATE, MODIFY, DELETE, KEEP), 0)
     for one in actions:
-        found[one["verb"]] += 1
-    return found
+        sums[one["verb"]] += 1
+    return sums
 
 
 def below(path: str, scopes: Collection[str]) -> bool:

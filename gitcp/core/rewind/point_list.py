@@ -74,14 +74,14 @@ def folded(points: Sequence[Point]) -> list[Point]:
 
     The older stays: it is the moment at which the worktree became so.
     """
-    found: list[Point] = []
+    kept: list[Point] = []
     for point in points:
-        last = found[-1] if found else None
+        last = kept[-1] if kept else None
         if last and _same(last, point):
-            found[-1] = {**point, "folded": last["folded"] + 1}
+            kept[-1] = {**point, "folded": last["folded"] + 1}
         else:
-            found.append(point)
-    return found
+            kept.append(point)
+    return kept
 
 
 def _same(newer: Point, older: Point) -> bool:
@@ -98,13 +98,13 @@ def choose(points: Iterable[Point], name: str) -> Point:
     known = list(points)
     exact = [p for p in known if name in (p["id"], p["condensation_id"])]
     begin = [p for p in known if len(name) >= SHORTEST and _begins(p, name)]
-    found = exact or begin
-    if not found:
+    matching = exact or begin
+    if not matching:
         raise Error(f"no such point: '{name}'")
-    ids = dict.fromkeys(p["id"] for p in found)
+    ids = dict.fromkeys(p["id"] for p in matching)
     if len(ids) > 1:
         raise Error(f"ambiguous point '{name}': {' '.join(i[:12] for i in ids)}")
-    return found[0]
+    return matching[0]
 
 
 def _begins(point: Point, name: str) -> bool:

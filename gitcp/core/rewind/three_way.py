@@ -65,10 +65,10 @@ def joined(edits: Iterable[tuple[Version, Version]]) -> list[tuple[Version, Vers
 
     Nobody came between an edit that begins where the one before it ended.
     """
-    found: list[tuple[Version, Version]] = []
+    merged: list[tuple[Version, Version]] = []
     for before, after in edits:
-        if found and found[-1][1] == before:
-            found[-1] = (found[-1][0], after)
+        if merged and merged[-1][1] == before:
+            merged[-1] = (merged[-1][0], after)
         else:
-            found.append((before, after))
-    return [(before, after) for before, after in found if before != after]
+            merged.append((before, after))
+    return [(before, after) for before, after in merged if before != after]

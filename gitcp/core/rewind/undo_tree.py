@@ -31,10 +31,10 @@ def nodes(log: Iterable[Step]) -> dict[str, Step]:
 
 def to_undo(log: Sequence[Step]) -> Step:
     """The step in force; raise Error when there is none left."""
-    found = nodes(log).get(position(log))
-    if found is None:
+    node = nodes(log).get(position(log))
+    if node is None:
         raise Error("nothing to undo")
-    return found
+    return node
 
 
 def to_redo(log: Sequence[Step], name: str = "") -> Step:
@@ -57,8 +57,8 @@ def to_redo(log: Sequence[Step], name: str = "") -> Step:
 
 def path_to(log: Sequence[Step]) -> list[str]:
     """The ids of the steps in force, the newest first."""
-    known, here, found = nodes(log), position(log), []
+    known, here, path = nodes(log), position(log), []
     while here in known:
-        found.append(here)
+        path.append(here)
         here = known[here]["parent"]
-    return found
+    return path

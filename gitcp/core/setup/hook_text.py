@@ -88,8 +88,8 @@ def calls_ours(hook: str, text: str, beside: dict[str, str]) -> bool:
 
 def read_chain(text: str) -> Chain | None:
     """What one of our scripts chains; None when it is not as we write it."""
-    found, call = _NEXT.search(text), _CALL.search(text)
-    return {"suffix": found[1], "shell": call[1] if call else ""} if found else None
+    next_hook, call = _NEXT.search(text), _CALL.search(text)
+    return {"suffix": next_hook[1], "shell": call[1] if call else ""} if next_hook else None
 
 
 def untouched(hook: str, text: str) -> bool:

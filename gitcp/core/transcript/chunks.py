@@ -114,12 +114,12 @@ def union(old: bytes, new: bytes) -> bytes:
 
 def _messages(data: bytes) -> dict[str, Any] | None:
     try:
-        found = json.loads(data)
+        document = json.loads(data)
     except ValueError:
         return None
-    if not isinstance(found, dict) or not isinstance(found.get("messages"), list):
+    if not isinstance(document, dict) or not isinstance(document.get("messages"), list):
         return None
-    return found
+    return document
 
 
 def _identity(message: Any) -> str:

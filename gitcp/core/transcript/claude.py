@@ -27,12 +27,12 @@ def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
     for line in lines:
         if line and not line.isspace():
             reader.line(line)
-            reader.found["items"] += 1
-    found = reader.end()
-    found["bytes"] += used
-    found["last_identifier"] = transcript_scan.last(lines, "uuid") or found["last_identifier"]
-    found["last_timestamp"] = transcript_scan.last(lines, "timestamp") or found["last_timestamp"]
-    return found
+            reader.scan["items"] += 1
+    result = reader.end()
+    result["bytes"] += used
+    result["last_identifier"] = transcript_scan.last(lines, "uuid") or result["last_identifier"]
+    result["last_timestamp"] = transcript_scan.last(lines, "timestamp") or result["last_timestamp"]
+    return result
 
 
 def written_path(name: str, given: dict[str, Any]) -> str | None:
@@ -44,14 +44,14 @@ def written_path(name: str, given: dict[str, Any]) -> str | None:
 class _Reader:
     """The state of one scan: calls that have no result yet, and messages already counted."""
 
-    def __init__(self, found: Scan, start: int) -> None:
-        self.found, self.start = found, start
+    def __init__(self, scan: Scan, start: int) -> None:
+        self.scan, self.start = scan, start
         # call id -> path to be written, or "" for the call of a subagent
-        self.pending: dict[str, str] = dict(found["carry"].get("pending", {}))
-        self.written = [p for p in found["written"] if p not in self.pending.values()]
-        recent: dict[str, list[int]] = found["carry"].get("recent", {})
+        self.pending: dict[str, str] = dict(scan["carry"].get("pending", {}))
+        self.written = [p for p in scan["written"] if p not in self.pending.values()]
+        recent: dict[str, list[int]] = scan["carry"].get("recent", {})
         self.messages = {key: tuple(spent) for key, spent in recent.items()}
-        self.spent = found["usage"]
+        self.spent = scan["usage"]
 
     def line(self, line: bytes) -> None:
         user, assistant, *texts = _SPACED if b'": ' in line[:32] else _COMPACT
@@ -69,7 +69,7 @@ class _Reader:
 
     def load(self, line: bytes) -> dict[str, Any]:
         entry = transcript_scan.load(line)
-        self.found["skipped"] += entry is None
+        self.scan["skipped"] += entry is None
         return entry or {}
 
     def user(self, line: bytes) -> None:
@@ -94,10 +94,10 @@ class _Reader:
 
     def prompt(self, text: str) -> None:
         text = prompts.clean(text)
-        if self.found["items"] < self.start or not text or prompts.is_notification(text):
+        if self.scan["items"] < self.start or not text or prompts.is_notification(text):
             return
         if not text.startswith("[Request interrupted by user"):
-            self.found["prompts"].append(text)
+            self.scan["prompts"].append(text)
 
     def assistant(self, line: bytes) -> None:
         entry = self.load(line)
@@ -117,7 +117,7 @@ class _Reader:
         path = written_path(name, given)
         if name in TASKS:
             self.pending[key] = ""
-        elif path and path not in self.written and self.found["items"] >= self.start:
+        elif path and path not in self.written and self.scan["items"] >= self.start:
             self.pending[key] = path
 
     def usage(self, message: str, given: dict[str, Any]) -> None:
@@ -146,18 +146,18 @@ class _Reader:
 
             text = re.search(r"agentId: ([A-Za-z0-9_-]+)", str(block.get("content")))
             agent = text[1] if text else None
-        if agent and agent not in self.found["subagents"]:
-            self.found["subagents"].append(agent)
+        if agent and agent not in self.scan["subagents"]:
+            self.scan["subagents"].append(agent)
 
     def end(self) -> Scan:
         """A write without a result yet counts: the client may be dead, the file written."""
         paths = [path for path in self.pending.values() if path]
-        self.found["written"] = transcript_scan.unique(self.written, paths)
-        self.found["usage"] = self.spent
+        self.scan["written"] = transcript_scan.unique(self.written, paths)
+        self.scan["usage"] = self.spent
         recent = list(self.messages.items())[-_RECENT:]
         carry = {"pending": self.pending, "recent": {key: list(used) for key, used in recent}}
-        self.found["carry"] = carry
-        return self.found
+        self.scan["carry"] = carry
+        return self.scan
 
 
 def _blocks(entry: dict[str, Any]) -> list[dict[str, Any]]:

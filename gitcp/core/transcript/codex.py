@@ -35,25 +35,25 @@ def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
     for line in lines:
         if line and not line.isspace():
             reader.line(line)
-            reader.found["items"] += 1
-    found = reader.end()
-    found["bytes"] += used
-    found["last_identifier"] = _last_identifier(lines) or found["last_identifier"]
-    found["last_timestamp"] = transcript_scan.last(lines, "timestamp") or found["last_timestamp"]
-    return found
+            reader.scan["items"] += 1
+    result = reader.end()
+    result["bytes"] += used
+    result["last_identifier"] = _last_identifier(lines) or result["last_identifier"]
+    result["last_timestamp"] = transcript_scan.last(lines, "timestamp") or result["last_timestamp"]
+    return result
 
 
 class _Reader:
     """The state of one scan: the directory, patches not yet applied, the last token total."""
 
-    def __init__(self, found: Scan, start: int) -> None:
-        self.found, self.start = found, start
-        carry = found["carry"]
+    def __init__(self, scan: Scan, start: int) -> None:
+        self.scan, self.start = scan, start
+        carry = scan["carry"]
         self.cwd = str(carry.get("cwd", ""))
         self.total: list[int] = list(carry.get("total", [0] * 4))
         self.pending: dict[str, list[str]] = dict(carry.get("pending", {}))
         waiting = {path for paths in self.pending.values() for path in paths}
-        self.written = [p for p in found["written"] if p not in waiting]
+        self.written = [p for p in scan["written"] if p not in waiting]
 
     def line(self, line: bytes) -> None:
         head = line[:_HEAD]
@@ -66,7 +66,7 @@ class _Reader:
 
     def payload(self, line: bytes) -> dict[str, Any]:
         entry = transcript_scan.load(line)
-        self.found["skipped"] += entry is None
+        self.scan["skipped"] += entry is None
         payload = (entry or {}).get("payload")
         return payload if isinstance(payload, dict) else {}
 
@@ -99,19 +99,19 @@ class _Reader:
         new, read, write, output = (max(0, n - o) for n, o in zip(now, old, strict=True))
         self.total = now
         spent = tokens.usage(max(0, new - read - write), write, read, output, 1)
-        self.found["usage"] = tokens.add(self.found["usage"], spent)
+        self.scan["usage"] = tokens.add(self.scan["usage"], spent)
 
     def prompt(self, item: dict[str, Any]) -> None:
         blocks = item.get("content") or [{"text": item.get("message")}]
         texts = [b.get("text") for b in blocks if isinstance(b, dict)]
         text = prompts.clean("\n\n".join(t for t in texts if isinstance(t, str)))
-        if text and self.found["items"] >= self.start:
-            self.found["prompts"].append(text)
+        if text and self.scan["items"] >= self.start:
+            self.scan["prompts"].append(text)
 
     def subagents(self, ids: object) -> None:
         for agent in ids if isinstance(ids, list) else []:
-            if isinstance(agent, str) and agent not in self.found["subagents"]:
-                self.found["subagents"].append(agent)
+            if isinstance(agent, str) and agent not in self.scan["subagents"]:
+                self.scan["subagents"].append(agent)
 
     def changes(self, changes: object) -> None:
         for path, change in changes.items() if isinstance(changes, dict) else ():
@@ -119,7 +119,7 @@ class _Reader:
             self.wrote([path, moved] if isinstance(moved, str) else [path])
 
     def wrote(self, paths: list[str]) -> None:
-        if self.found["items"] >= self.start:
+        if self.scan["items"] >= self.start:
             self.written = transcript_scan.unique(self.written, paths)
 
     def call(self, item: dict[str, Any]) -> None:
@@ -136,9 +136,9 @@ class _Reader:
     def end(self) -> Scan:
         """A patch without an outcome yet counts: the client may be dead, the file written."""
         waiting = [path for paths in self.pending.values() for path in paths]
-        self.found["written"] = transcript_scan.unique(self.written, waiting)
-        self.found["carry"] = {"cwd": self.cwd, "total": self.total, "pending": self.pending}
-        return self.found
+        self.scan["written"] = transcript_scan.unique(self.written, waiting)
+        self.scan["carry"] = {"cwd": self.cwd, "total": self.total, "pending": self.pending}
+        return self.scan
 
 
 def _absolute(cwd: str, path: str) -> str:
@@ -150,7 +150,7 @@ def _last_identifier(lines: list[bytes]) -> str | None:
     for line in reversed(lines):
         if b'"response_item"' in line[:_HEAD]:
             payload = (transcript_scan.load(line) or {}).get("payload")
-            found = payload.get("id") if isinstance(payload, dict) else None
-            if isinstance(found, str) and found:
-                return found
+            identifier = payload.get("id") if isinstance(payload, dict) else None
+            if isinstance(identifier, str) and identifier:
+                return identifier
     return None

@@ -98,9 +98,9 @@ def _line(entry: dict[str, Any]) -> Iterator[Entry]:
         if entry.get("type") == "response_item":
             yield from _codex(payload)
     elif entry.get("type") == "attachment":
-        told = entry.get("attachment")
-        if isinstance(told, dict) and told.get("type") == "queued_command":
-            yield from _texts("user", told.get("prompt"))
+        attachment = entry.get("attachment")
+        if isinstance(attachment, dict) and attachment.get("type") == "queued_command":
+            yield from _texts("user", attachment.get("prompt"))
     elif isinstance(message, dict) and not any(entry.get(key) for key in NOT_SAID):
         yield from _texts(str(entry.get("type")), message.get("content"))
 
@@ -157,8 +157,8 @@ def _texts(kind: str, content: object) -> Iterator[Entry]:
         elif isinstance(called, dict):
             yield _call(called, called.get("args"))
         else:
-            told = block.get("text")
-            if isinstance(told, str) and (text := _text(kind, told)):
+            words = block.get("text")
+            if isinstance(words, str) and (text := _text(kind, words)):
                 yield role or "", text
 
 
@@ -178,7 +178,7 @@ def _call(call: dict[str, Any], given: object) -> Entry:
         detail = " ".join(paths) if paths else given
     elif isinstance(given, dict):
         values = (given.get(key) for key in _TELLING)
-        told = next((v for v in values if v), "")
-        detail = " ".join(map(str, told)) if isinstance(told, list) else str(told)
+        value = next((v for v in values if v), "")
+        detail = " ".join(map(str, value)) if isinstance(value, list) else str(value)
     detail = prompts.utf8(" ".join(detail.split()))
     return "Tool", f"{name}: {detail}" if detail else name

@@ -54,7 +54,7 @@ class _Reader:
     """The state of one scan: each message's place, and the tokens last given for it."""
 
     def __init__(self, start: int) -> None:
-        self.found, self.start = transcript_scan.begin(), start
+        self.scan, self.start = transcript_scan.begin(), start
         self.places: dict[str, int] = {}
         self.spent: dict[str, dict[str, Any]] = {}
         self.asked: dict[str, str] = {}  # call id -> path, of calls known by their parts alone
@@ -77,7 +77,7 @@ class _Reader:
 
     def document(self, given: dict[str, Any] | None) -> None:
         if given is None:
-            self.found["skipped"] += 1
+            self.scan["skipped"] += 1
             return
         part = given.get("$set")
         part = part if isinstance(part, dict) else given
@@ -88,13 +88,13 @@ class _Reader:
         elif "type" in part:
             self.message(part)
         elif isinstance(part.get("lastUpdated"), str):
-            self.found["last_timestamp"] = part["lastUpdated"]
+            self.scan["last_timestamp"] = part["lastUpdated"]
 
     def place(self, key: str) -> int:
         place = self.places.setdefault(key, len(self.places))
-        self.found["items"] = len(self.places)
+        self.scan["items"] = len(self.places)
         if not key.startswith("#"):
-            self.found["last_identifier"] = key
+            self.scan["last_identifier"] = key
         return place
 
     def message(self, message: object) -> None:
@@ -105,7 +105,7 @@ class _Reader:
         new = key not in self.places
         place = self.place(key)
         if isinstance(message.get("timestamp"), str):
-            self.found["last_timestamp"] = message["timestamp"]
+            self.scan["last_timestamp"] = message["timestamp"]
         if message.get("type") == "user" and new and place >= self.start:
             self.prompt(message.get("content"))
         if isinstance(message.get("tokens"), dict):
@@ -120,19 +120,19 @@ class _Reader:
         texts = [b.get("text") for b in blocks if isinstance(b, dict)]
         text = prompts.clean("\n\n".join(t for t in texts if isinstance(t, str)))
         if text and not text.startswith(_CONTEXT):
-            self.found["prompts"].append(text)
+            self.scan["prompts"].append(text)
 
     def usage(self, key: str, given: dict[str, Any]) -> None:
         """Upstream's reading: input holds the cached part too, thoughts are left out (E§4.7)."""
         before = self.spent.get(key)
         self.spent[key] = given
-        total = list(tokens.counts(self.found["usage"]))
+        total = list(tokens.counts(self.scan["usage"]))
         for sign, spent in ((1, given), (-1, before)):
             if spent is not None:
                 names = ("input", "", "cached", "output")
                 now = (*(tokens.count(spent.get(name)) for name in names), 1)
                 total = [have + sign * more for have, more in zip(total, now, strict=True)]
-        self.found["usage"] = tokens.usage(*total)
+        self.scan["usage"] = tokens.usage(*total)
 
     def calls(self, calls: object) -> None:
         for call in calls if isinstance(calls, list) else []:
@@ -140,8 +140,8 @@ class _Reader:
                 continue
             args = call.get("args")
             path = written_path(str(call.get("name")), args if isinstance(args, dict) else {})
-            if path and path not in self.found["written"]:
-                self.found["written"].append(path)
+            if path and path not in self.scan["written"]:
+                self.scan["written"].append(path)
 
     def parts(self, content: object) -> None:
         """Calls, and the errors that came of some, as a resumed session keeps them."""
@@ -162,7 +162,7 @@ class _Reader:
 
     def end(self) -> Scan:
         """A call without an answer yet counts: the client may be dead, the file written."""
-        self.found["written"] = transcript_scan.unique(
-            self.found["written"], list(self.asked.values())
+        self.scan["written"] = transcript_scan.unique(
+            self.scan["written"], list(self.asked.values())
         )
-        return self.found
+        return self.scan

@@ -94,9 +94,9 @@ def _block(block: dict[str, Any], kind: str, time: str) -> Iterator[Item]:
             yield _item("result", _plain(result), time, name)
     else:
         text = block.get("text")
-        said = _words(kind, text) if isinstance(text, str) else ""
-        if kind and said:
-            yield _item(kind, said, time)
+        words = _words(kind, text) if isinstance(text, str) else ""
+        if kind and words:
+            yield _item(kind, words, time)
 
 
 def _item(kind: Any, text: str, time: str, name: str = "") -> Item:

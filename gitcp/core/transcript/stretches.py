@@ -61,8 +61,8 @@ def shortened(read: Read, start: int, end: int, newline: bytes = b"") -> bytes:
         read(*part).decode("utf-8", "replace")
         for part in ((start, start + HEAD), (end - TAIL, end))
     )
-    told = {"type": "gitcp-shortened", "bytes": end - start, "head": head, "tail": tail}
-    return _line(told).removesuffix(b"\n") + newline
+    stand_in = {"type": "gitcp-shortened", "bytes": end - start, "head": head, "tail": tail}
+    return _line(stand_in).removesuffix(b"\n") + newline
 
 
 def _behind_newline(read: Read, start: int, end: int) -> int | None:
@@ -77,8 +77,8 @@ def _behind_newline(read: Read, start: int, end: int) -> int | None:
     return None
 
 
-def _line(told: dict[str, Any]) -> bytes:
-    return json.dumps(told).encode() + b"\n"
+def _line(value: dict[str, Any]) -> bytes:
+    return json.dumps(value).encode() + b"\n"
 
 
 def looks_right(first: bytes) -> bool:

@@ -42,8 +42,8 @@ def count(value: object) -> int:
 
 def counts(given: Usage | None) -> tuple[int, int, int, int, int]:
     """The five counts in the order usage() takes them; a missing key is 0."""
-    found: dict[str, object] = {**(given or {})}
-    fresh, creation, read, output, calls = (count(found.get(key)) for key in usage())
+    fields: dict[str, object] = {**(given or {})}
+    fresh, creation, read, output, calls = (count(fields.get(key)) for key in usage())
     return fresh, creation, read, output, calls
 
 

@@ -78,19 +78,19 @@ def split(data: bytes) -> tuple[list[bytes], int]:
 def load(line: bytes) -> dict[str, Any] | None:
     """The object a line is, or None."""
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def last(lines: list[bytes], key: str) -> str | None:
     """The newest non-empty text that stands under key at the top of a line."""
     mark = b'"%s"' % key.encode()
     for line in reversed(lines):
-        found = (load(line) or {}).get(key) if mark in line else None
-        if isinstance(found, str) and found:
-            return found
+        value = (load(line) or {}).get(key) if mark in line else None
+        if isinstance(value, str) and value:
+            return value
     return None
 
 

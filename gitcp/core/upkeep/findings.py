@@ -56,12 +56,12 @@ def finding(code: str, subject: str, reason: str, old: bool = False, **facts: An
     return {**head, "subject": subject, "reason": reason, **facts}
 
 
-def line(found: Finding) -> str:
+def line(one: Finding) -> str:
     """`<code> <severity> <subject>: <reason>`, and what a repair did."""
-    told = f"{found['kind']} {found['severity']} {found['subject']}: {found['reason']}"
-    return f"{told} ({found['repaired']})" if found.get("repaired") else told
+    words = f"{one['kind']} {one['severity']} {one['subject']}: {one['reason']}"
+    return f"{words} ({one['repaired']})" if one.get("repaired") else words
 
 
-def counts(found: Iterable[Finding]) -> int:
+def counts(findings: Iterable[Finding]) -> int:
     """How many are failures: neither notes nor repaired."""
-    return sum(1 for one in found if one["severity"] != NOTE and not one.get("repaired"))
+    return sum(1 for one in findings if one["severity"] != NOTE and not one.get("repaired"))

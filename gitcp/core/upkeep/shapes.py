@@ -25,8 +25,8 @@ def wrong(value: object, shape: Shape, at: str = "") -> str:
     if isinstance(shape, list):
         if not isinstance(value, list):
             return _no(at, "list")
-        told = (wrong(one, shape[0], f"{at}[{n}]") for n, one in enumerate(value))
-        return next(filter(None, told), "")
+        complaints = (wrong(one, shape[0], f"{at}[{n}]") for n, one in enumerate(value))
+        return next(filter(None, complaints), "")
     if isinstance(shape, type):
         fits = isinstance(value, shape) and not (isinstance(value, bool) and shape is not bool)
         return "" if fits else _no(at, _NAMES[shape])
@@ -37,8 +37,8 @@ def _object(value: object, shape: Shape, at: str) -> str:
     if not isinstance(value, dict):
         return _no(at, "object")
     if None in shape:
-        told = (wrong(one, shape[None], f"{at}[{key!a}]") for key, one in value.items())
-        return next(filter(None, told), "")
+        complaints = (wrong(one, shape[None], f"{at}[{key!a}]") for key, one in value.items())
+        return next(filter(None, complaints), "")
     for name, inner in shape.items():
         key = name.removesuffix("?")
         if value.get(key) is None and name != key:
@@ -94,8 +94,8 @@ def files(value: object) -> bool:
     """An object of the files of a stream: path -> {oid, mode, turn_id}."""
     if not isinstance(value, dict) or not all(map(path, value)):
         return False
-    told = (wrong(one, _FILE) for one in value.values())
-    return not any(told)
+    complaints = (wrong(one, _FILE) for one in value.values())
+    return not any(complaints)
 
 
 def marked_files(value: object) -> bool:

@@ -40,14 +40,14 @@ def totals(items: Iterable[Item], by: str, now: float) -> list[Sum]:
 
     What is of no session, or of no known time, has the name ''; where nothing is, no sum.
     """
-    found: dict[str, tuple[int, int]] = {}
+    sum_of: dict[str, tuple[int, int]] = {}
     for item in items:
         name = item["kind"] if by == "kind" else item["session_id"]
         if by == "age":
             name = age(now - item["time"]) if item["time"] else ""
-        size, count = found.get(name, (0, 0))
-        found[name] = (size + item["bytes"], count + 1)
-    rows = [(name, *sums) for name, sums in found.items()]
+        size, count = sum_of.get(name, (0, 0))
+        sum_of[name] = (size + item["bytes"], count + 1)
+    rows = [(name, *sums) for name, sums in sum_of.items()]
     if by == "session":
         return sorted(rows, key=lambda row: (row[0] == "", -row[1], row[0]))
     order = [*KINDS, *AGES, ""]

@@ -51,17 +51,17 @@ def merge(a: Directory, b: Directory, size: Size) -> Directory:
 
 def _keyed(sessions: list[Session]) -> dict[tuple[str, int, str], Session]:
     """Sessions by (id, its how-manieth directory); one without an id by what it holds."""
-    found: dict[tuple[str, int, str], Session] = {}
+    keyed: dict[tuple[str, int, str], Session] = {}
     for session in sessions:
         sid = (session["metadata"] or {}).get("session_id")
         if not isinstance(sid, str) or not sid:
-            found["", 0, _canonical([session["metadata"], sorted(session["files"].items())])] = (
+            keyed["", 0, _canonical([session["metadata"], sorted(session["files"].items())])] = (
                 session
             )
             continue
-        count = sum(key[0] == sid for key in found)
-        found[sid, count, ""] = session
-    return found
+        count = sum(key[0] == sid for key in keyed)
+        keyed[sid, count, ""] = session
+    return keyed
 
 
 def _place(session: Session) -> tuple[tuple[int, str], str, str]:
@@ -96,11 +96,11 @@ def _bytes(files: Files, size: Size) -> int:
 
 def unite(a: Files, b: Files, size: Size) -> Files:
     """Files of both sides; of two under one path the larger, then the one with the greater oid."""
-    found = {**a, **b}
+    united = {**a, **b}
     for path in a.keys() & b.keys():
         if a[path] != b[path]:
-            found[path] = max(a[path], b[path], key=lambda e: (size(e[1]), e))
-    return found
+            united[path] = max(a[path], b[path], key=lambda e: (size(e[1]), e))
+    return united
 
 
 def _both(a: dict[str, Any] | None, b: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -111,20 +111,20 @@ def _both(a: dict[str, Any] | None, b: dict[str, Any] | None) -> dict[str, Any] 
 
 def join(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
     """Two JSON objects key by key; created_at is the earlier, as first written."""
-    found = {**a, **b}
+    joined = {**a, **b}
     for key in a.keys() & b.keys():
         mine, theirs = a[key], b[key]
         if json.dumps(mine) == json.dumps(theirs):
             continue
         if key == "created_at" and isinstance(mine, str) and isinstance(theirs, str):
-            found[key] = min(mine, theirs, key=lambda t: (instant(t), t))
+            joined[key] = min(mine, theirs, key=lambda t: (instant(t), t))
         elif key == "files_touched":
-            found[key] = sorted({*summary.strings(mine), *summary.strings(theirs)})
+            joined[key] = sorted({*summary.strings(mine), *summary.strings(theirs)})
         elif isinstance(mine, dict) and isinstance(theirs, dict):
-            found[key] = join(mine, theirs)
+            joined[key] = join(mine, theirs)
         else:
-            found[key] = max(mine, theirs, key=_rank)
-    return {k: found[k] for k in sorted(found)}
+            joined[key] = max(mine, theirs, key=_rank)
+    return {k: joined[k] for k in sorted(joined)}
 
 
 def _rank(value: Any) -> tuple[int, float, str, str]:
@@ -144,13 +144,13 @@ _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+
 
 def instant(created: str) -> tuple[int, str]:
     """A time of E§2.6, with an offset or Z: seconds in UTC since some day, digits after them."""
-    found = _TIME.fullmatch(created)
-    if not found:
+    match = _TIME.fullmatch(created)
+    if not match:
         return 0, ""
-    year, month, day, hour, minute, second = map(int, found.groups()[:6])
-    zone = found[8]
+    year, month, day, hour, minute, second = map(int, match.groups()[:6])
+    zone = match[8]
     shift = 0 if zone == "Z" else int(zone[:3]) * 60 + int(zone[0] + zone[4:])
     years = year - (month < 3)  # a year begins in March: leap days come last
     days = 365 * years + years // 4 - years // 100 + years // 400
     days += (153 * ((month + 9) % 12) + 2) // 5 + day
-    return ((days * 24 + hour) * 60 + minute - shift) * 60 + second, (found[7] or "").rstrip("0")
+    return ((days * 24 + hour) * 60 + minute - shift) * 60 + second, (match[7] or "").rstrip("0")

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    Told = list[tuple[str, bool]]  # what is wrong, whether it is a known variation
+    Complaints = list[tuple[str, bool]]  # what is wrong, whether it is a known variation
 
 _TEXT, _COUNT, _LIST, _MAP, _FLAG = "a text", "a number", "a list", "an object", "a boolean"
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -53,44 +53,46 @@ LEGACY = {
 _FORMER = {now: before for before, now in LEGACY.items()}
 
 
-def root(found: Mapping[str, Any], checkpoint_id: str) -> Told:
+def root(summary: Mapping[str, Any], checkpoint_id: str) -> Complaints:
     """What is wrong with the summary of a checkpoint."""
-    told = _types(found, ROOT, "root") + _same(found, checkpoint_id)
-    entries = found.get("sessions")
+    complaints = _types(summary, ROOT, "root") + _same(summary, checkpoint_id)
+    entries = summary.get("sessions")
     for n, entry in enumerate(entries if isinstance(entries, list) else ()):
         if not isinstance(entry, dict) or not isinstance(entry.get("metadata"), str):
-            told.append((f"'sessions[{n}]' has no path of its metadata", False))
-    return told
+            complaints.append((f"'sessions[{n}]' has no path of its metadata", False))
+    return complaints
 
 
-def session(found: Mapping[str, Any], checkpoint_id: str) -> Told:
+def session(metadata: Mapping[str, Any], checkpoint_id: str) -> Complaints:
     """What is wrong with the metadata of a session."""
-    told = _types(found, SESSION, "session") + _same(found, checkpoint_id)
-    if found.get("session_id") == "":
-        told.append(("'session_id' is empty", False))
-    if isinstance(found.get("created_at"), str) and not _is_time(found["created_at"]):
-        told.append(("'created_at' is not a time", False))
-    turn = found.get("turn_id", "")
+    complaints = _types(metadata, SESSION, "session") + _same(metadata, checkpoint_id)
+    if metadata.get("session_id") == "":
+        complaints.append(("'session_id' is empty", False))
+    if isinstance(metadata.get("created_at"), str) and not _is_time(metadata["created_at"]):
+        complaints.append(("'created_at' is not a time", False))
+    turn = metadata.get("turn_id", "")
     if isinstance(turn, str) and turn and not ids.is_checkpoint_id(turn):
-        told.append(("'turn_id' is not 12 hex digits", False))
-    told += [(f"'{key}' is now '{now}'", True) for key, now in LEGACY.items() if key in found]
-    return told
+        complaints.append(("'turn_id' is not 12 hex digits", False))
+    complaints += [
+        (f"'{key}' is now '{now}'", True) for key, now in LEGACY.items() if key in metadata
+    ]
+    return complaints
 
 
-def _types(found: Mapping[str, Any], table: Mapping[str, str], kind: str) -> Told:
-    told: Told = []
+def _types(fields: Mapping[str, Any], table: Mapping[str, str], kind: str) -> Complaints:
+    complaints: Complaints = []
     for key, what in table.items():
-        value = found.get(key)
-        if key not in found:
-            if key in _NEEDED[kind] and _FORMER.get(key) not in found:
-                told.append((f"'{key}' is missing", False))
+        value = fields.get(key)
+        if key not in fields:
+            if key in _NEEDED[kind] and _FORMER.get(key) not in fields:
+                complaints.append((f"'{key}' is missing", False))
         elif key == "files_touched" and value is None:
-            told.append(("'files_touched' is null", True))
+            complaints.append(("'files_touched' is null", True))
         elif not _is(value, what):
-            told.append((f"'{key}' is not {what}", False))
+            complaints.append((f"'{key}' is not {what}", False))
         elif key == "files_touched" and not all(isinstance(path, str) for path in value or ()):
-            told.append(("'files_touched' is not a list of texts", False))
-    return told
+            complaints.append(("'files_touched' is not a list of texts", False))
+    return complaints
 
 
 def _is(value: object, what: str) -> bool:
@@ -99,9 +101,12 @@ def _is(value: object, what: str) -> bool:
     return isinstance(value, _TYPES[what])
 
 
-def _same(found: Mapping[str, Any], checkpoint_id: str) -> Told:
-    if isinstance(found.get("checkpoint_id"), str) and found["checkpoint_id"] != checkpoint_id:
-        return [(f"'checkpoint_id' is '{found['checkpoint_id'][:40]}'", False)]
+def _same(metadata: Mapping[str, Any], checkpoint_id: str) -> Complaints:
+    if (
+        isinstance(metadata.get("checkpoint_id"), str)
+        and metadata["checkpoint_id"] != checkpoint_id
+    ):
+        return [(f"'checkpoint_id' is '{metadata['checkpoint_id'][:40]}'", False)]
     return []
 
 

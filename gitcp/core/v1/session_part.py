@@ -17,7 +17,7 @@ summary checkpoint_transcript_start transcript_path is_task tool_use_id commit o
 _INTERRUPTED = "[Request interrupted"
 
 
-def session(metadata: Record, said: Sequence[str]) -> Record:
+def session(metadata: Record, prompts: Sequence[str]) -> Record:
     """A session's part: session_id, agent, asked, files and what its metadata tells besides.
 
     said: its prompts up to then (prompt.txt).  asked: those that made the commit's files; where
@@ -32,17 +32,17 @@ def session(metadata: Record, said: Sequence[str]) -> Record:
     return {
         "session_id": metadata.get("session_id", ""),
         "agent": metadata.get("agent", ""),
-        "asked": asked([f["prompt"] for f in files.values()], said),
+        "asked": asked([f["prompt"] for f in files.values()], prompts),
         "files": files,
         **{key: metadata[key] for key in _TOLD if metadata.get(key) is not None},
     }
 
 
-def asked(made: Sequence[str], said: Sequence[str]) -> list[str]:
+def asked(causes: Sequence[str], prompts: Sequence[str]) -> list[str]:
     """The prompts that made something, each once, in the order in which they were said."""
-    order = {prompt.strip(): n for n, prompt in enumerate(said)}
-    found = sorted({p for p in made if p}, key=lambda p: order.get(p.strip(), len(order)))
-    if found:
-        return found
-    typed = [p for p in said if p.strip() and not p.startswith(_INTERRUPTED)]
+    order = {prompt.strip(): n for n, prompt in enumerate(prompts)}
+    ordered = sorted({p for p in causes if p}, key=lambda p: order.get(p.strip(), len(order)))
+    if ordered:
+        return ordered
+    typed = [p for p in prompts if p.strip() and not p.startswith(_INTERRUPTED)]
     return typed[-1:]

@@ -31,41 +31,41 @@ _GO = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 
 def dump(value: Mapping[str, Any]) -> bytes:
     """JSON as the original writes it: indented by two, <, > and & escaped, a newline at the end."""
-    made = json.dumps(value, indent=2, ensure_ascii=False).translate(_GO) + "\n"
+    document = json.dumps(value, indent=2, ensure_ascii=False).translate(_GO) + "\n"
     try:
-        return made.encode()
+        return document.encode()
     except UnicodeEncodeError:  # a path that is not UTF-8: its surrogates as escapes
-        safe = "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in made)
+        safe = "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in document)
         return safe.encode()
 
 
 def load(data: bytes | None) -> Metadata | None:
     """The object in data, None where there is none; never an error."""
     try:
-        found = json.loads(data or b"")
+        value = json.loads(data or b"")
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def modern(given: Metadata) -> Metadata:
     """A session's metadata under its present keys, of the types a reader may rely on."""
-    found = dict(given)
-    if "checkpoints_count" not in found and isinstance(found.get("steps_count"), int):
-        found["checkpoints_count"] = found["steps_count"]
+    metadata = dict(given)
+    if "checkpoints_count" not in metadata and isinstance(metadata.get("steps_count"), int):
+        metadata["checkpoints_count"] = metadata["steps_count"]
     for new, old in (
         ("transcript_identifier_at_start", "transcript_uuid_at_start"),
         ("checkpoint_transcript_start", "transcript_lines_at_start"),
     ):
-        if new not in found and old in found:
-            found[new] = found[old]
-    if "agent" not in found and isinstance(found.get("agents"), list) and found["agents"]:
-        found["agent"] = found["agents"][0]
-    found["files_touched"] = strings(found.get("files_touched"))
+        if new not in metadata and old in metadata:
+            metadata[new] = metadata[old]
+    if "agent" not in metadata and isinstance(metadata.get("agents"), list) and metadata["agents"]:
+        metadata["agent"] = metadata["agents"][0]
+    metadata["files_touched"] = strings(metadata.get("files_touched"))
     for key in ("checkpoint_id", "session_id", "strategy", "created_at", "branch", "agent"):
-        if not isinstance(found.get(key, ""), str):
-            del found[key]
-    return found
+        if not isinstance(metadata.get(key, ""), str):
+            del metadata[key]
+    return metadata
 
 
 def merged(old: Metadata | None, new: Metadata) -> Metadata:
@@ -74,22 +74,22 @@ def merged(old: Metadata | None, new: Metadata) -> Metadata:
     created_at is when it was first written; files_touched and files are united, for a commit
     that was amended holds both; null in new removes a key.
     """
-    found = {**(old or {}), **new}
+    metadata = {**(old or {}), **new}
     if old and old.get("created_at"):
-        found["created_at"] = old["created_at"]
+        metadata["created_at"] = old["created_at"]
     if old and isinstance(old.get("files"), dict) and isinstance(new.get("files"), dict):
-        found["files"] = {**old["files"], **new["files"]}
+        metadata["files"] = {**old["files"], **new["files"]}
     for key in ("turns", "tools"):
         if old and isinstance(old.get(key), dict) and isinstance(new.get(key), dict):
-            found[key] = {**old[key], **new[key]}
+            metadata[key] = {**old[key], **new[key]}
     if old and (old.get("tasks") or new.get("tasks")):
-        found["tasks"] = sorted({*strings(old.get("tasks")), *strings(new.get("tasks"))})
+        metadata["tasks"] = sorted({*strings(old.get("tasks")), *strings(new.get("tasks"))})
     if old and (delta := _delta(old, new)):
-        found["token_usage_delta"] = delta
+        metadata["token_usage_delta"] = delta
     touched = strings((old or {}).get("files_touched")) + strings(new.get("files_touched"))
-    found["files_touched"] = sorted(set(touched))
-    found.setdefault("checkpoints_count", 0)
-    return ordered({k: v for k, v in found.items() if v is not None}, SESSION_KEYS)
+    metadata["files_touched"] = sorted(set(touched))
+    metadata.setdefault("checkpoints_count", 0)
+    return ordered({k: v for k, v in metadata.items() if v is not None}, SESSION_KEYS)
 
 
 def _delta(old: Metadata, new: Metadata) -> Metadata | None:
@@ -104,32 +104,32 @@ def _delta(old: Metadata, new: Metadata) -> Metadata | None:
 
 def joined(old: Metadata | None, new: Mapping[str, Any]) -> Metadata:
     """lines.json written again: a path's contents side by side, the same one anew."""
-    found = dict(old or {})
+    lines = dict(old or {})
     for path, given in new.items():
-        known = found.get(path)
+        known = lines.get(path)
         fresh = {item["oid"] for item in given}
         rest = [i for i in known if i.get("oid") not in fresh] if isinstance(known, list) else []
-        found[path] = [*rest, *given]
-    return found
+        lines[path] = [*rest, *given]
+    return lines
 
 
 def summarize(checkpoint_id: str, old: Metadata | None, sessions: Sequence[Session]) -> Metadata:
     """The summary over sessions, directory number = index; keys only old has are kept."""
     known = [modern(m) if m else {} for m, _ in sessions]
-    found = dict(old or {})
-    found["checkpoint_id"] = checkpoint_id
+    metadata = dict(old or {})
+    metadata["checkpoint_id"] = checkpoint_id
     for key in ("cli_version", "strategy", "branch"):
         if old is None and (value := next((m[key] for m in known if m.get(key)), None)):
-            found[key] = value
+            metadata[key] = value
     counts = [c for m in known if isinstance(c := m.get("checkpoints_count"), int)]
-    if counts or "checkpoints_count" not in found:
-        found["checkpoints_count"] = sum(counts)
+    if counts or "checkpoints_count" not in metadata:
+        metadata["checkpoints_count"] = sum(counts)
     touched = [path for m in known for path in m.get("files_touched", ())]
-    found["files_touched"] = sorted({*touched, *strings((old or {}).get("files_touched"))})
-    found["sessions"] = [paths(checkpoint_id, n, names) for n, (_, names) in enumerate(sessions)]
+    metadata["files_touched"] = sorted({*touched, *strings((old or {}).get("files_touched"))})
+    metadata["sessions"] = [paths(checkpoint_id, n, names) for n, (_, names) in enumerate(sessions)]
     if usage := total(m.get("token_usage") for m in known):
-        found["token_usage"] = usage
-    return ordered(found, ROOT_KEYS)
+        metadata["token_usage"] = usage
+    return ordered(metadata, ROOT_KEYS)
 
 
 def paths(checkpoint_id: str, number: int, names: Collection[str]) -> dict[str, str]:

@@ -39,11 +39,11 @@ def scan(
     for line in lines:
         if line and not line.isspace():
             entry = transcript_scan.load(line)
-            reader.found["skipped"] += entry is None
+            reader.scan["skipped"] += entry is None
             reader.entry(entry or {})
-    found = reader.end()
-    found["bytes"] += used
-    return found
+    result = reader.end()
+    result["bytes"] += used
+    return result
 
 
 def document(entries: Iterable[dict[str, Any]], facts: Facts, written: Written, start: int) -> Scan:
@@ -57,34 +57,34 @@ def document(entries: Iterable[dict[str, Any]], facts: Facts, written: Written, 
 class _Reader:
     """The state of one scan: writes without an answer yet, and usages that may come again."""
 
-    def __init__(self, found: Scan, facts: Facts, written: Written, start: int) -> None:
-        self.found, self.facts, self.written, self.start = found, facts, written, start
-        carry = found["carry"]
+    def __init__(self, scan: Scan, facts: Facts, written: Written, start: int) -> None:
+        self.scan, self.facts, self.written, self.start = scan, facts, written, start
+        carry = scan["carry"]
         self.pending: dict[str, list[str]] = dict(carry.get("pending", {}))
         self.spent: dict[str, Any] = dict(carry.get("spent", {}))
         waiting = {path for paths in self.pending.values() for path in paths}
-        self.done = [path for path in found["written"] if path not in waiting]
+        self.done = [path for path in scan["written"] if path not in waiting]
 
     def entry(self, entry: dict[str, Any]) -> None:
         for kind, *fact in self.facts(entry):
             getattr(self, kind)(*fact)
-        self.found["items"] += 1
+        self.scan["items"] += 1
         for key in ("id", "uuid"):
             if isinstance(entry.get(key), str) and entry[key]:
-                self.found["last_identifier"] = entry[key]
+                self.scan["last_identifier"] = entry[key]
         if isinstance(entry.get("timestamp"), str):
-            self.found["last_timestamp"] = entry["timestamp"]
+            self.scan["last_timestamp"] = entry["timestamp"]
 
     def prompt(self, text: str) -> None:
         text = prompts.clean(text)
-        if text and self.found["items"] >= self.start and not prompts.is_notification(text):
-            self.found["prompts"].append(text)
+        if text and self.scan["items"] >= self.start and not prompts.is_notification(text):
+            self.scan["prompts"].append(text)
 
     def reply(self, text: str) -> None:
         """Nothing that is counted."""
 
     def call(self, key: str, name: str, given: dict[str, Any]) -> None:
-        if self.found["items"] >= self.start and (paths := self.written(name, given)):
+        if self.scan["items"] >= self.start and (paths := self.written(name, given)):
             self.pending[key] = paths
 
     def result(self, key: str, failed: bool) -> None:
@@ -95,31 +95,31 @@ class _Reader:
     def usage(self, key: str, given: tokens.Usage) -> None:
         before = self.spent.pop(key, None)
         self.spent[key] = given
-        have = self.found["usage"]
-        self.found["usage"] = tokens.add(tokens.subtract(have, before) if before else have, given)
+        have = self.scan["usage"]
+        self.scan["usage"] = tokens.add(tokens.subtract(have, before) if before else have, given)
 
     def agent(self, key: str) -> None:
-        if key not in self.found["subagents"]:
-            self.found["subagents"].append(key)
+        if key not in self.scan["subagents"]:
+            self.scan["subagents"].append(key)
 
     def at(self, key: str) -> None:
-        self.found["last_identifier"] = key or self.found["last_identifier"]
+        self.scan["last_identifier"] = key or self.scan["last_identifier"]
 
     def end(self) -> Scan:
         """A write without an answer yet counts: the client may be dead, the file written."""
         waiting = [path for paths in self.pending.values() for path in paths]
-        self.found["written"] = transcript_scan.unique(self.done, waiting)
+        self.scan["written"] = transcript_scan.unique(self.done, waiting)
         recent = dict(list(self.spent.items())[-_RECENT:])
-        self.found["carry"] = {"pending": self.pending, "spent": recent}
-        return self.found
+        self.scan["carry"] = {"pending": self.pending, "spent": recent}
+        return self.scan
 
 
 def path_under(*keys: str) -> Callable[[dict[str, Any]], list[str]]:
     """What takes the first path that stands under one of keys out of a tool's input."""
 
     def paths(given: dict[str, Any]) -> list[str]:
-        found = (given.get(key) for key in keys)
-        return next(([path] for path in found if isinstance(path, str) and path), [])
+        values = (given.get(key) for key in keys)
+        return next(([path] for path in values if isinstance(path, str) and path), [])
 
     return paths
 
