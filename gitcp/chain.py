@@ -27,8 +27,8 @@ def in_force(repo: Repo, event: str) -> list[Pipeline]:
     values = repo.config.all(f"gitcp.{event}.pipeline")
     if not values:
         return [built_in] if built_in else []
-    told = [value.strip() for value in values]
-    return [(built_in or []) if v == "default" else v for v in told if v]
+    configured = [value.strip() for value in values]
+    return [(built_in or []) if v == "default" else v for v in configured if v]
 
 
 def words(pipeline: Pipeline) -> str:
@@ -96,10 +96,10 @@ def keep_promise(repo: Repo, first: Record) -> None:
 
 def listed(repo: Repo) -> list[str]:
     """Every event that has a pipeline: the built-in ones, then others that are configured."""
-    told = [
+    configured = [
         key.split(".", 1)[1].rpartition(".")[0] for key in repo.config.keys("gitcp.", ".pipeline")
     ]
-    more = {name for name in told if name and name not in pipelines.DEFAULT}
+    more = {name for name in configured if name and name not in pipelines.DEFAULT}
     return [*pipelines.DEFAULT, *sorted(more)]
 
 

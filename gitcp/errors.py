@@ -41,8 +41,8 @@ class GitError(Error):
 
     def __init__(self, argv: tuple[str, ...], status: int, stderr: bytes) -> None:
         self.argv, self.git_status = argv, status
-        self.said = stderr.decode(errors="replace").strip() or f"exit status {status}"
-        lines = self.said.splitlines()
+        self.complaint = stderr.decode(errors="replace").strip() or f"exit status {status}"
+        lines = self.complaint.splitlines()
         why = "; ".join([line for line in lines if line.startswith("fatal: ")] or lines)
         super().__init__(f"'{' '.join(_short(argv))}': {why.removeprefix('fatal: ')}")
 
@@ -71,7 +71,7 @@ class Moved(Error):
 
     status = BUSY
 
-    def __init__(self, ref: str, old: str | None, found: str | None) -> None:
-        expected, now = old or "no such ref", found or "no such ref"
+    def __init__(self, ref: str, old: str | None, actual: str | None) -> None:
+        expected, now = old or "no such ref", actual or "no such ref"
         super().__init__(f"'{ref}' has moved: expected {expected}, found {now}")
-        self.ref, self.old, self.found = ref, old, found
+        self.ref, self.old, self.actual = ref, old, actual

@@ -38,7 +38,7 @@ def main() -> int:
     from gitcp import repo
 
     deadline.begin()
-    repo.ahead()
+    repo.look_early()
     try:
         if argv[0] in pipelines.DEFAULT:
             return _git(argv[0], argv[1:])
@@ -132,12 +132,12 @@ def payload(data: bytes) -> Record:
     import json
 
     try:
-        found = json.loads(data)
+        value = json.loads(data)
     except (ValueError, RecursionError) as e:
         raise InputError(f"cannot parse the payload: {e}") from None
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise InputError("the payload is not an object")
-    return found
+    return value
 
 
 def run(repo: Repo, event: str, first: Record) -> int:
@@ -168,14 +168,14 @@ def run(repo: Repo, event: str, first: Record) -> int:
 def obey(event: str, records: Iterable[Record], first: Record) -> int:
     """Say what the pipeline has to say; in a gate, refuse when it says so."""
     status = OK
-    said: dict[str, list[str]] = {"person": [], "agent": []}
+    messages: dict[str, list[str]] = {"person": [], "agent": []}
     for record in records:
         if record.get("type") == "say":
-            said[record.get("to", "person")].append(record["message"])
+            messages[record.get("to", "person")].append(record["message"])
         elif record.get("type") == "refuse" and event in pipelines.GATES:
             status = _refuse(first, record["message"])
-    if any(said.values()) and not status:
-        _say(first, *("\n\n".join(texts) for texts in said.values()))
+    if any(messages.values()) and not status:
+        _say(first, *("\n\n".join(texts) for texts in messages.values()))
     return status
 
 

@@ -35,12 +35,12 @@ def read(stream: BinaryIO) -> Iterator[Record]:
         if not line.strip():
             continue
         try:
-            found = orjson.loads(line)
+            value = orjson.loads(line)
         except orjson.JSONDecodeError as e:
             raise InputError(f"cannot parse record {n}: {e}") from None
-        if not isinstance(found, dict):
+        if not isinstance(value, dict):
             raise InputError(f"record {n} is not an object")
-        yield _unpack(found) if b'"$bytes"' in line else found
+        yield _unpack(value) if b'"$bytes"' in line else value
 
 
 def write(stream: BinaryIO, records: Iterable[Record]) -> None:

@@ -122,10 +122,10 @@ class Repo:
         init: make the git directory that a jj workspace without one needs.
         """
         base = Git(cwd, env)
-        ahead = _AHEAD.pop(cwd or _cwd(), None) if env is None else None
-        config = ahead[1] if ahead else base.start(*_CONFIG) if eager else None
+        early = _EARLY.pop(cwd or _cwd(), None) if env is None else None
+        config = early[1] if early else base.start(*_CONFIG) if eager else None
         try:
-            status, out = (ahead[0] if ahead else base.start(*_WHERE)).finish(ok=(0, 128))
+            status, out = (early[0] if early else base.start(*_WHERE)).finish(ok=(0, 128))
         except GitError as e:
             raise Error(str(e)) from None
         answer = [os.fsdecode(line) for line in out.splitlines()]
@@ -207,10 +207,10 @@ class Repo:
 
 
 _FOUND: dict[str, Repo] = {}
-_AHEAD: dict[str, tuple[Running, Running]] = {}
+_EARLY: dict[str, tuple[Running, Running]] = {}
 
 
-def ahead() -> None:
+def look_early() -> None:
     """Ask git about the current directory now, for the Repo that will be wanted there.
 
     A hook calls this first and imports what it needs while git answers.
@@ -220,7 +220,7 @@ def ahead() -> None:
     except Error:
         return  # an agent's event names the directory that counts
     base = Git()
-    _AHEAD[here] = (base.start(*_WHERE), base.start(*_CONFIG))
+    _EARLY[here] = (base.start(*_WHERE), base.start(*_CONFIG))
 
 
 def _cwd() -> str:

@@ -35,7 +35,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.repo import Repo
     from gitcp.store.blame import view
     from gitcp.store.blame.evidence import Evidence
-    from gitcp.store.git.prefetch import Ahead
+    from gitcp.store.git.prefetch import Prefetched
 
     if argv in (["-h"], ["--help"]):
         parser().parse_args(argv)
@@ -45,7 +45,7 @@ def run(argv: Sequence[str]) -> int:
         # No author is shown, or the commit is not the one that brought the line.
         os.execvp("git", ["git", "blame", *options["given"]])
     repo, git = Repo.find(), Git()
-    with Ahead(repo) as objects:
+    with Prefetched(repo) as objects:
         given = any(word.startswith("--contents") for word in options["given"])
         evidence = Evidence(repo, objects, worktree=not given)
         if "json" in flags:

@@ -32,10 +32,10 @@ def _moves(match: Record) -> list[Edit]:
     with context.here() as ctx:
         if commit_hooks.rewriting(ctx.repo):
             return []  # a replayed commit is not the last one: the next event moves them
-        made = need_commit(ctx.objects, match["commit"])
-        line_credit.settle(ctx.repo, ctx.objects, made)
+        commit = need_commit(ctx.objects, match["commit"])
+        line_credit.settle(ctx.repo, ctx.objects, commit)
         settled = set(match["sessions"]) if match["linked"] else None
-        edits = carry_forward.forward(ctx.repo, ctx.objects, match["old"], made, settled)
+        edits = carry_forward.forward(ctx.repo, ctx.objects, match["old"], commit, settled)
         judged.add(ctx.repo, match["commit"], match["old"])
         return edits
 

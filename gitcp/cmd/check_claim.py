@@ -40,16 +40,16 @@ def _events(records: Iterable[Record]) -> Iterator[Record]:
 
 def _event(event: Record) -> Iterator[Record]:
     try:
-        refused, said = _judged(event)
+        refused, message = _judged(event)
     except Exception as e:  # its own failure must not stop the agent's work
         print(f"warning: the guard is not at work: {e}", file=sys.stderr)
-        refused, said = False, ""
+        refused, message = False, ""
     if refused:
-        yield {"type": "refuse", "message": said}
+        yield {"type": "refuse", "message": message}
         return
     yield event
-    if said:
-        yield {"type": "say", "message": said}
+    if message:
+        yield {"type": "say", "message": message}
 
 
 def _judged(event: Record) -> tuple[bool, str]:
@@ -63,8 +63,8 @@ def _judged(event: Record) -> tuple[bool, str]:
     if mode == "off" or name not in ("tool-start", "turn-start"):
         return False, ""
     if name == "tool-start":
-        said = guard.start(repo, event, context.leave_all)
-        return bool(said) and mode == "deny", said
+        message = guard.start(repo, event, context.leave_all)
+        return bool(message) and mode == "deny", message
     guard.leave(repo, event)
     return False, guard.greet(repo, event)
 

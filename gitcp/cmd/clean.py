@@ -50,16 +50,16 @@ def run(argv: Sequence[str]) -> int:
 def cleaned(older_than: int | None, force: bool) -> Cleaned:
     """What is settled, deleted with force, and what will be later on."""
     from gitcp.repo import Repo
-    from gitcp.store.git.prefetch import Ahead
+    from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.upkeep import cleaning, orphans
     from gitcp.store.upkeep.survey import Survey
 
     repo = Repo.find()
     ages = orphans.ages(repo, older_than)
-    with Ahead(repo) as objects:
-        found = list(orphans.find(Survey(repo, objects), ages))
-    kept = [one for one in found if not one["settled"]]
-    settled = [one for one in found if one["settled"]]
+    with Prefetched(repo) as objects:
+        findings = list(orphans.find(Survey(repo, objects), ages))
+    kept = [one for one in findings if not one["settled"]]
+    settled = [one for one in findings if one["settled"]]
     return cleaning.clean(repo, ages, settled) if force else settled, kept
 
 
@@ -78,11 +78,11 @@ def report(going: Sequence[Finding], kept: Sequence[Finding], force: bool) -> It
         yield "\nRun with --force to delete these items."
 
 
-def _groups(found: Iterable[Finding]) -> Iterator[str]:
+def _groups(findings: Iterable[Finding]) -> Iterator[str]:
     from gitcp.core.decide.orphan_rules import KINDS
 
     of: dict[str, list[Finding]] = {}
-    for one in found:
+    for one in findings:
         of.setdefault(one["kind"], []).append(one)
     for kind, heading in KINDS.items():
         if kind in of:

@@ -27,13 +27,13 @@ def _one(match: Record) -> None:
     from gitcp.store.link import commit_sessions
 
     with context.here() as ctx:
-        made, old = need_commit(ctx.objects, match["commit"]), match["old"]
+        commit, old = need_commit(ctx.objects, match["commit"]), match["old"]
         states = ctx.states(match["sessions"])
         if match["dismissed"]:
-            commit_sessions.dismiss(ctx.repo, ctx.objects, made, states.values(), old)
+            commit_sessions.dismiss(ctx.repo, ctx.objects, commit, states.values(), old)
         else:
             pairs = [(state, match["sessions"][one]) for one, state in states.items()]
-            about = (made, match["id"], pairs, old, match["noted"])
+            about = (commit, match["id"], pairs, old, match["noted"])
             commit_sessions.store(ctx.repo, ctx.objects, *about)
         for state in states.values():
             ctx.keep(state)

@@ -131,9 +131,9 @@ def _release(repo: Repo, one: Record) -> str:
 def _repair(repo: Repo, one: Record) -> str:
     from gitcp.store.upkeep import check_store
 
-    for found in check_store.check(repo, repair=True):
-        if (found["kind"], found["subject"]) == (one["kind"], one["subject"]):
-            return str(found.get("repaired") or "left as it is")
+    for finding in check_store.check(repo, repair=True):
+        if (finding["kind"], finding["subject"]) == (one["kind"], one["subject"]):
+            return str(finding.get("repaired") or "left as it is")
     return "mended"
 
 

@@ -62,10 +62,10 @@ def lines(sums: Sequence[Sum], by: str, exact: bool) -> list[str]:
     def sized(size: int) -> str:
         return str(size) if exact else space_sums.human(size)
 
-    told = [(sized(size), f"{_name(name, by)}  ({count})") for name, size, count in sums]
-    told.append((sized(sum(size for _, size, _ in sums)), "total"))
-    width = max(len(size) for size, _ in told)
-    return [f"{size:>{width}}  {term.clean(name)}" for size, name in told]
+    rows = [(sized(size), f"{_name(name, by)}  ({count})") for name, size, count in sums]
+    rows.append((sized(sum(size for _, size, _ in sums)), "total"))
+    width = max(len(size) for size, _ in rows)
+    return [f"{size:>{width}}  {term.clean(name)}" for size, name in rows]
 
 
 def _name(name: str, by: str) -> str:

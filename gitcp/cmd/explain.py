@@ -53,8 +53,10 @@ def run(argv: Sequence[str]) -> int:
         return OK
     records = list(_records(repo, name))
     if args.raw_transcript:
-        for found in show.transcripts(records):
-            sys.stdout.buffer.write(found if found.endswith(b"\n") else found + b"\n")
+        for transcript in show.transcripts(records):
+            sys.stdout.buffer.write(
+                transcript if transcript.endswith(b"\n") else transcript + b"\n"
+            )
     else:
         show.page(_lines(records, args), not args.no_pager)
     return OK
@@ -71,11 +73,11 @@ def _records(repo: Repo, name: str) -> Iterator[Record]:
     """What name stands for; of a session each of its checkpoints, the newest first."""
     from gitcp.cmd import show
 
-    for told in show.gathered(repo, name):
-        if told["type"] != "session":
-            yield told
+    for entry in show.gathered(repo, name):
+        if entry["type"] != "session":
+            yield entry
             continue
-        for one in reversed(told["checkpoints"]):
+        for one in reversed(entry["checkpoints"]):
             yield from show.gathered(repo, one["checkpoint_id"] or one["oid"])
 
 
@@ -85,12 +87,12 @@ def _lines(records: Sequence[Record], args: Namespace) -> Iterator[Line]:
 
     how = explain_lines.SHORT if args.short else explain_lines.SCOPE
     how = explain_lines.FULL if args.full else how
-    for number, told in enumerate(records):
+    for number, entry in enumerate(records):
         if number:
             yield []
-        known = "checkpoint_id" in told
+        known = "checkpoint_id" in entry
         draw = explain_lines.committed if known else explain_lines.temporary
-        yield from draw(told, show.when, how)
+        yield from draw(entry, show.when, how)
 
 
 def _list(repo: Repo) -> Iterator[Line]:
@@ -102,9 +104,9 @@ def _list(repo: Repo) -> Iterator[Line]:
     args = ("symbolic-ref", "-q", "--short", "HEAD")
     branch = repo.git.run(*args, ok=(0, 1))[1].decode(errors="replace").strip()
     with Objects(repo) as objects:
-        found = points.listing(repo, objects, depth=_COMMITS)
+        branch_points = points.listing(repo, objects, depth=_COMMITS)
     rows: dict[str, Record] = {}
-    for point in found:
+    for point in branch_points:
         if point["kind"] in ("temporary", "archived", "committed"):
             key = point["condensation_id"] or point["id"]
             kinds = ["Task"] if point["is_task_checkpoint"] else []

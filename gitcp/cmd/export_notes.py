@@ -30,11 +30,11 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.repo import Repo
     from gitcp.store.blame import exports
     from gitcp.store.blame.evidence import Evidence
-    from gitcp.store.git.prefetch import Ahead
+    from gitcp.store.git.prefetch import Prefetched
 
     args = parser().parse_args(argv)
     repo = Repo.find()
-    with Ahead(repo) as objects:
+    with Prefetched(repo) as objects:
         changed, warnings = exports.note(repo, objects, Evidence(repo, objects), args.revision)
     for warning in warnings:
         print("warning:", cli.printable(warning), file=sys.stderr)

@@ -31,11 +31,11 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.repo import Repo
     from gitcp.store.blame import exports
     from gitcp.store.blame.evidence import Evidence
-    from gitcp.store.git.prefetch import Ahead
+    from gitcp.store.git.prefetch import Prefetched
 
     args = parser().parse_args(argv)
     repo = Repo.find()
-    with Ahead(repo) as objects:
-        found = exports.traces(repo, objects, Evidence(repo, objects), args.revision)
-        record.write(sys.stdout.buffer, found)
+    with Prefetched(repo) as objects:
+        traces = exports.traces(repo, objects, Evidence(repo, objects), args.revision)
+        record.write(sys.stdout.buffer, traces)
     return OK

@@ -47,12 +47,12 @@ def main() -> int:
     def body() -> int:
         from gitcp import record
 
-        opts, found = parser().parse_args(), bind(sys.argv[1:])(())
+        opts, moved = parser().parse_args(), bind(sys.argv[1:])(())
         if opts.json:
-            record.write(sys.stdout.buffer, found)
+            record.write(sys.stdout.buffer, moved)
         else:
-            for made in found:
-                print(f"{made['ref']} is {made['oid'][:7]}")
+            for ref in moved:
+                print(f"{ref['ref']} is {ref['oid'][:7]}")
         return OK
 
     return cli.guard(body)

@@ -62,12 +62,12 @@ def main() -> int:
 
         opts = parser().parse_args(argv)
         given = () if opts.id else record.read(sys.stdin.buffer)
-        found = bind(argv)(given)
+        commits = bind(argv)(given)
         if opts.z:
-            for oid in dict.fromkeys(commit["oid"] for commit in found):
+            for oid in dict.fromkeys(commit["oid"] for commit in commits):
                 sys.stdout.write(oid + "\0")
         else:
-            record.write(sys.stdout.buffer, found)
+            record.write(sys.stdout.buffer, commits)
         return OK
 
     return cli.guard(body)

@@ -40,8 +40,8 @@ def tell(as_records: bool, what: str, commit: str, checkpoint_ids: Sequence[str]
     if as_records:
         from gitcp import record
 
-        told = {"type": "match", "commit": commit, "how": what}
-        items = ({**told, "checkpoint_id": one} for one in checkpoint_ids)
+        common = {"type": "match", "commit": commit, "how": what}
+        items = ({**common, "checkpoint_id": one} for one in checkpoint_ids)
         record.write(sys.stdout.buffer, items)
         return
     for one in checkpoint_ids:

@@ -29,16 +29,16 @@ def listed(repo: Repo) -> Iterator[Record]:
     from gitcp.store.git.objects import Objects
     from gitcp.store.snapshot import blobs, snapshot
 
-    found = snapshot.scan(repo)
+    scan = snapshot.scan(repo)
     with Objects(repo) as objects:
-        blobs.confirm(objects, found)
-        tree = objects.read(f"{found.head}^{{tree}}") if found.head else None
+        blobs.confirm(objects, scan)
+        tree = objects.read(f"{scan.head}^{{tree}}") if scan.head else None
     head = tree[0] if tree else repo.empty_tree
-    yield {"type": "tree", "oid": head, "base": found.head, "ends": True}
-    for path in sorted(found.changes, key=raw):
-        change = found.changes[path]
+    yield {"type": "tree", "oid": head, "base": scan.head, "ends": True}
+    for path in sorted(scan.changes, key=raw):
+        change = scan.changes[path]
         yield {**tree_entries.changed(path, change.mode, change.oid, change.was), "type": "change"}
-    for item in found.omitted:
+    for item in scan.omitted:
         yield dict(tree_entries.left_out(item["path"], item["reason"]))
     yield {"type": "end"}
 

@@ -44,8 +44,8 @@ def main() -> int:
         return cli.source_main(bind, sys.argv[1:])
 
     def body() -> int:
-        for found in bind(sys.argv[1:])(()):
-            sys.stdout.write(found["checkpoint_id"] + "\0")
+        for checkpoint in bind(sys.argv[1:])(()):
+            sys.stdout.write(checkpoint["checkpoint_id"] + "\0")
         return OK
 
     return cli.guard(body)

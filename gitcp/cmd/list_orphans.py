@@ -31,12 +31,12 @@ def days(value: str) -> int:
 def listed(older_than: int | None) -> list[Finding]:
     """A record of type finding for each thing (core.orphans); nothing is changed."""
     from gitcp.repo import Repo
-    from gitcp.store.git.prefetch import Ahead
+    from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.upkeep import orphans
     from gitcp.store.upkeep.survey import Survey
 
     repo = Repo.find()
-    with Ahead(repo) as objects:
+    with Prefetched(repo) as objects:
         return list(orphans.find(Survey(repo, objects), orphans.ages(repo, older_than)))
 
 

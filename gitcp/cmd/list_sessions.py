@@ -32,17 +32,17 @@ def listed(repo: Repo, args: Namespace) -> list[Record]:
 
     with Objects(repo) as objects:
         temporaries = session_list.temporary(repo, objects)
-        found = session_list.with_states(session_read.every(repo), temporaries)
+        sessions = session_list.with_states(session_read.every(repo), temporaries)
     if not args.states:
-        found = session_list.with_stored(repo, found)
+        sessions = session_list.with_stored(repo, sessions)
     if args.stored:
-        found = [r for r in found if any(c["checkpoint_id"] for c in r["checkpoints"])]
+        sessions = [r for r in sessions if any(c["checkpoint_id"] for c in r["checkpoints"])]
     if args.worktree:
-        found = [r for r in found if "phase" in r and markers.is_home(repo, r)]
+        sessions = [r for r in sessions if "phase" in r and markers.is_home(repo, r)]
     if args.session is not None:
-        wanted = session_read.pick(args.session, [r["session_id"] for r in found])
-        found = [r for r in found if r["session_id"] == wanted]
-    return sorted(found, key=lambda r: -session_read.instant(r["started_at"]))
+        wanted = session_read.pick(args.session, [r["session_id"] for r in sessions])
+        sessions = [r for r in sessions if r["session_id"] == wanted]
+    return sorted(sessions, key=lambda r: -session_read.instant(r["started_at"]))
 
 
 def bind(argv: Sequence[str]) -> Stage:

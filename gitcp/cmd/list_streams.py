@@ -31,12 +31,12 @@ def listed(session: str | None) -> list[Record]:
     repo = Repo.here()
     with Objects(repo) as objects:
         opened, _ = session_read.recent(repo, 0)  # only such a state names a stream
-        found = stream_list.listing(repo, objects, opened)
+        streams = stream_list.listing(repo, objects, opened)
     if session is None:
-        return found
-    names = [name for stream in found for name in stream["sessions"]]
+        return streams
+    names = [name for stream in streams for name in stream["sessions"]]
     wanted = session_read.pick(session, names)
-    return [stream for stream in found if wanted in stream["sessions"]]
+    return [stream for stream in streams if wanted in stream["sessions"]]
 
 
 def bind(argv: Sequence[str]) -> Stage:

@@ -50,13 +50,13 @@ def run(argv: Sequence[str]) -> int:
     repo = Repo.find()
     revisions, named = _sorted_out(repo, args.revision, bool(after))
     paths = [os.path.abspath(path) for path in [*named, *after[1:]]]
-    found = commit_list.listing(repo, revisions, options, paths)
+    commits = commit_list.listing(repo, revisions, options, paths)
     if args.json:
         from gitcp import record
 
-        record.write(sys.stdout.buffer, found)
+        record.write(sys.stdout.buffer, commits)
     else:
-        show.page(log_lines.log(found))
+        show.page(log_lines.log(commits))
     return OK
 
 
@@ -67,9 +67,9 @@ def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     return before, list(argv[at:])
 
 
-def _sorted_out(repo: Repo, names: list[str], told: bool) -> tuple[list[str], list[str]]:
+def _sorted_out(repo: Repo, names: list[str], revisions_only: bool) -> tuple[list[str], list[str]]:
     """Revisions and paths among names, as git tells them apart; told: all are revisions."""
-    for at, name in enumerate(() if told else names):
+    for at, name in enumerate(() if revisions_only else names):
         if os.path.lexists(name):
             status, _ = repo.git.run("rev-parse", "--quiet", "--verify", name, ok=(0, 1, 128))
             if status:

@@ -52,11 +52,11 @@ def _ask(commit: str) -> Iterator[Record]:
     from gitcp.store.link import commit_changes, commit_match
 
     with context.here() as ctx:
-        made = need_commit(ctx.objects, commit)
-        parent, changes = commit_changes.of_commit(ctx.objects, made)
+        asked = need_commit(ctx.objects, commit)
+        parent, changes = commit_changes.of_commit(ctx.objects, asked)
         linked = commit_match.sessions(ctx.repo, ctx.objects, changes, parent, agent=False)
     for session_id, why in linked.items():
-        yield {"type": "match", "commit": made["oid"], "session_id": session_id, **why}
+        yield {"type": "match", "commit": asked["oid"], "session_id": session_id, **why}
 
 
 def main() -> int:

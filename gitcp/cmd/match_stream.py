@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def _verdicts(records: Iterable[Record]) -> Iterator[Record]:
     """Each turn-start event gets its verdict, kept in the session's state and passed on."""
     for record in records:
-        told = record.get("type") == "event" and "dirty" in record
-        matched = list(_decide(record)) if told else []
+        is_turn = record.get("type") == "event" and "dirty" in record
+        matched = list(_decide(record)) if is_turn else []
         yield record
         yield from matched
 
@@ -33,10 +33,10 @@ def _decide(event: Record) -> Iterator[Record]:
         if state is None:
             return
         verdict = stream_verdict.decide(ctx.repo, ctx.objects, state, event["head"], dirty)
-        told = _stashed(ctx, verdict)
+        stashed = _stashed(ctx, verdict)
         ctx.keep(state)
-    if told:
-        yield {"type": "say", "message": told}
+    if stashed:
+        yield {"type": "say", "message": stashed}
     yield {"type": "match", "session_id": event["session_id"], **verdict}
 
 

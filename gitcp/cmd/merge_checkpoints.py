@@ -36,8 +36,8 @@ def _merge(ours: str, theirs: str, notes: bool) -> Iterator[Record]:
     repo = Repo.find()
     with Objects(repo) as objects:
         a, b = (need_commit(objects, spec)["oid"] for spec in (ours, theirs))
-        made = need_commit(objects, merge_histories.histories(repo, objects, a, b, notes))
-        yield {"type": "commit", **{key: made[key] for key in ("oid", "tree", "parents")}}
+        merged = need_commit(objects, merge_histories.histories(repo, objects, a, b, notes))
+        yield {"type": "commit", **{key: merged[key] for key in ("oid", "tree", "parents")}}
 
 
 def main() -> int:

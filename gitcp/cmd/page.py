@@ -58,7 +58,7 @@ def run(argv: Sequence[str]) -> int:
 def of_name(repo: Repo, name: str) -> str:
     """The page of what name stands for."""
     from gitcp.store.blame.evidence import Evidence
-    from gitcp.store.git.prefetch import Ahead
+    from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.page import gather, template
     from gitcp.store.page.render import Page
     from gitcp.store.v1 import redaction
@@ -67,7 +67,7 @@ def of_name(repo: Repo, name: str) -> str:
     template.require()
     title = f"{os.path.basename(repo.top or repo.common)}: {name or 'newest commits'}"
     page = Page(title, lambda text: redaction.text(repo, text))
-    with Ahead(repo) as objects:
+    with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects)
         records = gather.commits(repo, objects, name)
         if not records:

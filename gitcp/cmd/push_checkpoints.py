@@ -36,9 +36,9 @@ def bind(argv: Sequence[str]) -> Stage:
 
 def _events(records: Iterable[Record]) -> Iterator[Record]:
     for record in records:
-        told = list(_event(record)) if record.get("event") == "pre-push" else []
+        outcome = list(_event(record)) if record.get("event") == "pre-push" else []
         yield record
-        yield from told
+        yield from outcome
 
 
 def _event(event: Record) -> Iterator[Record]:
@@ -94,9 +94,9 @@ def _main() -> int:
     name = opts.remote or remote.default(repo)
     with Objects(repo) as objects:
         tips, merges = sync.push(repo, objects, name, timeout(repo, opts.timeout))
-    made = [{"type": "ref", "ref": r, "oid": oid, "remote": name} for r, oid in tips.items()]
+    pushed = [{"type": "ref", "ref": r, "oid": oid, "remote": name} for r, oid in tips.items()]
     if opts.json:
-        record.write(sys.stdout.buffer, made)
+        record.write(sys.stdout.buffer, pushed)
         return OK
     for ref, oid in tips.items():
         print(f"{ref} is {oid[:7]} at '{name}'")

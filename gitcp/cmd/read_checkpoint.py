@@ -42,8 +42,8 @@ def main() -> int:
 
         opts = _options(sys.argv[1:])
         if opts.transcript:
-            for told in _temporaries(opts):
-                sys.stdout.buffer.write(told["transcript"])
+            for checkpoint in _temporaries(opts):
+                sys.stdout.buffer.write(checkpoint["transcript"])
             for _, sessions in _read(opts):
                 for content in sessions:
                     sys.stdout.buffer.write(content["transcript"])
@@ -65,9 +65,12 @@ def _options(argv: Sequence[str]) -> Namespace:
 def _records(opts: Namespace) -> Iterator[Record]:
     from gitcp.store.v1 import committed_list
 
-    for told in _temporaries(opts):
-        size = len(told["transcript"])
-        yield {**{k: v for k, v in told.items() if k != "transcript"}, "transcript_bytes": size}
+    for temporary in _temporaries(opts):
+        size = len(temporary["transcript"])
+        yield {
+            **{k: v for k, v in temporary.items() if k != "transcript"},
+            "transcript_bytes": size,
+        }
     for checkpoint, sessions in _read(opts):
         yield committed_list.record(checkpoint) | {"summary": checkpoint["summary"]}
         for content in sessions:

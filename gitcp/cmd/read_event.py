@@ -31,8 +31,8 @@ def read(agent: str, event: str, data: bytes) -> Record:
     client, given = agents.adapter(agent), summary.load(data)
     if given is None:
         raise InputError("the payload is not a JSON object")
-    found: Record = client.event(event, given)
-    return found
+    parsed: Record = client.event(event, given)
+    return parsed
 
 
 def bind(argv: Sequence[str]) -> Stage:

@@ -40,8 +40,11 @@ def history(args: Namespace) -> Iterator[Record]:
     with Objects(repo) as objects:
         name = args.stream if args.base is None else _live(repo, objects, args)
         tip = stream_list.find(repo, objects, name)
-        for found in stream_history.chains(repo, [tip])[tip["ref"]]:
-            yield {**stream_history.detailed(objects, found), **_kept(objects, found, args)}
+        for checkpoint in stream_history.chains(repo, [tip])[tip["ref"]]:
+            yield {
+                **stream_history.detailed(objects, checkpoint),
+                **_kept(objects, checkpoint, args),
+            }
 
 
 def _live(repo: Repo, objects: Objects, args: Namespace) -> str:
@@ -53,7 +56,7 @@ def _live(repo: Repo, objects: Objects, args: Namespace) -> str:
     return "refs/heads/" + ids.shadow_branch(base, ids.worktree_hash(worktree))
 
 
-def _kept(objects: Objects, found: Record, args: Namespace) -> Record:
+def _kept(objects: Objects, checkpoint: Record, args: Namespace) -> Record:
     """What was asked for of the session's metadata in a checkpoint."""
     from gitcp.record import text
     from gitcp.store.git.tree import Lookup, walk
@@ -61,12 +64,12 @@ def _kept(objects: Objects, found: Record, args: Namespace) -> Record:
     from gitcp.store.v1 import committed_read
 
     more: Record = {}
-    look = Lookup(objects, found["tree"])
-    own = look(shadow_refs.METADATA + found["session_id"])
+    look = Lookup(objects, checkpoint["tree"])
+    own = look(shadow_refs.METADATA + checkpoint["session_id"])
     if args.metadata:
         more["metadata"] = {name: e[1] for name, e in walk(objects, own[1])} if own else {}
     if args.transcript:
-        files = look.folder(shadow_refs.METADATA + found["session_id"])
+        files = look.folder(shadow_refs.METADATA + checkpoint["session_id"])
         more["transcript"] = text(b"\n".join(committed_read.pieces(objects, files)))
     return more
 

@@ -40,14 +40,14 @@ def _events(records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _event(event: Record) -> Iterator[Record]:
-    said = _guarded(_judged, event)
+    messages = _guarded(_judged, event)
     try:
         yield event
         if not event.get("poisoned"):
             _guarded(_record, event)
     finally:
         _guarded(_let_go, event)
-    yield from said or ()
+    yield from messages or ()
 
 
 def _guarded(work: Callable[[Record], list[Record]], event: Record) -> list[Record] | None:
@@ -66,8 +66,10 @@ def _judged(event: Record) -> list[Record]:
     mode = guard.mode(repo)
     if mode == "off" or event["event"] != "tool-end":
         return []
-    said, event["poisoned"] = guard.end(repo, event)
-    return [{"type": "refuse" if mode == "deny" else "say", "message": said}] if said else []
+    objection, event["poisoned"] = guard.end(repo, event)
+    return (
+        [{"type": "refuse" if mode == "deny" else "say", "message": objection}] if objection else []
+    )
 
 
 def _record(event: Record) -> list[Record]:

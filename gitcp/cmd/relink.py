@@ -57,11 +57,11 @@ def _rewritten(event: Record) -> Iterator[Record]:
 
     with context.here() as ctx:
         about = event["args"][0], event["stdin"]
-        noted, made = rewritten.follow(ctx.repo, ctx.objects, *about)
-        for marker in markers.here(ctx.repo) if made else ():
+        noted, fresh = rewritten.follow(ctx.repo, ctx.objects, *about)
+        for marker in markers.here(ctx.repo) if fresh else ():
             state = ctx.state(marker["session_id"], rebuild=False)
             if state:
-                rewritten.work(ctx.repo, ctx.objects, state, made)
+                rewritten.work(ctx.repo, ctx.objects, state, fresh)
                 ctx.keep(state)
     yield from ({"type": "match", **link} for link in noted)
 

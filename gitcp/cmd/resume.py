@@ -87,8 +87,8 @@ def _report(restored: Sequence[Restored], args: Namespace) -> None:
     if args.json:
         from gitcp import record
 
-        told = ({k: v for k, v in one.items() if k != "effects"} for one in restored)
-        record.write(sys.stdout.buffer, ({"type": "conversation", **one} for one in told))
+        conversations = ({k: v for k, v in one.items() if k != "effects"} for one in restored)
+        record.write(sys.stdout.buffer, ({"type": "conversation", **one} for one in conversations))
         return
     for one in restored:
         head = f"session {one['session_id']} ({one['agent']}) {_WORDS[one['what']]}"

@@ -36,16 +36,16 @@ def parser() -> cli.Parser:
     p.add_argument("-p", "--patch", action="store_true", help="show the plan as a diff too")
     p.add_argument("-f", "--force", action="store_true", help="also to an incomplete point")
     for kind in ("session", "turn", "tool"):
-        told = f"take back the edits of one {kind} alone, by the beginning of its id"
-        p.add_argument(f"--{kind}", metavar="<id>", default="", help=told)
+        about = f"take back the edits of one {kind} alone, by the beginning of its id"
+        p.add_argument(f"--{kind}", metavar="<id>", default="", help=about)
     undo.conflict(p)
     part = p.add_mutually_exclusive_group()
     part.add_argument("--files-only", action="store_true", help="leave the conversation alone")
     part.add_argument("--transcript-only", action="store_true", help="leave the files alone")
     same = "put the conversation back in the place of the newer one, under its own id"
     p.add_argument("--same-id", action="store_true", help=same)
-    told = "let the next prompt tell the agents here which files changed"
-    p.add_argument("--tell", action="store_true", help=told)
+    about = "let the next prompt tell the agents here which files changed"
+    p.add_argument("--tell", action="store_true", help=about)
     p.add_argument(
         "path", nargs="*", metavar="<path>", help="only what is at or below these (after --)"
     )
@@ -77,13 +77,13 @@ def run(argv: Sequence[str]) -> int:
 def _list(repo: Repo, objects: Objects, args: Namespace) -> int:
     from gitcp.store.rewind import points
 
-    found = points.listing(repo, objects, args.all)
+    listed = points.listing(repo, objects, args.all)
     if args.json:
         from gitcp import record
 
-        record.write(sys.stdout.buffer, map(_record, found))
+        record.write(sys.stdout.buffer, map(_record, listed))
         return OK
-    _show(repo, objects, found)
+    _show(repo, objects, listed)
     return OK
 
 
@@ -92,16 +92,16 @@ def _record(point: Point) -> Record:
     return {"type": "point", **{k: v for k, v in point.items() if k != "content"}}
 
 
-def _show(repo: Repo, objects: Objects, found: Sequence[Point]) -> None:
+def _show(repo: Repo, objects: Objects, listed: Sequence[Point]) -> None:
     from gitcp.cmd import show
     from gitcp.core.render import rewind_lines
     from gitcp.store.rewind import preview
 
-    if not found:
+    if not listed:
         print("no point to go back to")
         return
     changes = preview.Preview(repo, objects)
-    show.page(rewind_lines.points(found, changes.counts, _ago))
+    show.page(rewind_lines.points(listed, changes.counts, _ago))
 
 
 def _ago(seconds: float) -> str:
@@ -119,41 +119,41 @@ def _chosen(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
     named = points.exactly(repo, objects, args.to) if args.to else None
     if named:
         return named
-    found = points.listing(repo, objects, args.all)
+    listed = points.listing(repo, objects, args.all)
     if args.to is None:
-        return _pick(repo, objects, found[:SHOWN])
+        return _pick(repo, objects, listed[:SHOWN])
     if args.to.endswith(journal_edits.AFTER):
-        own = point_list.choose(found, args.to.removesuffix(journal_edits.AFTER))
+        own = point_list.choose(listed, args.to.removesuffix(journal_edits.AFTER))
         return {**own, "id": own["id"] + journal_edits.AFTER}
     try:
-        return point_list.choose(found, args.to)
+        return point_list.choose(listed, args.to)
     except Error:
         if args.all:
             raise
     return point_list.choose(points.listing(repo, objects, everywhere=True), args.to)
 
 
-def _pick(repo: Repo, objects: Objects, found: Sequence[Point]) -> Point | None:
+def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None:
     """Let the person choose a point."""
     from gitcp.console import picker
     from gitcp.core.render import rewind_lines, spans
     from gitcp.store.rewind import preview
 
-    if not found:
+    if not listed:
         print("no point to go back to")
         return None
     changes = preview.Preview(repo, objects)
 
     def line(point: Point) -> str:
-        told = rewind_lines.point(point, changes.counts(point), _ago)
-        return "".join(cli.printable(text) for text, _ in told)
+        line_parts = rewind_lines.point(point, changes.counts(point), _ago)
+        return "".join(cli.printable(text) for text, _ in line_parts)
 
     def preview_of(number: int) -> str:
-        lines = rewind_lines.plan(changes.plan(found[number]))
+        lines = rewind_lines.plan(changes.plan(listed[number]))
         return spans.draw(lines, lambda text, _: cli.printable(text))
 
-    chosen = picker.choose([line(point) for point in found], preview_of)
-    return None if chosen is None else found[chosen]
+    chosen = picker.choose([line(point) for point in listed], preview_of)
+    return None if chosen is None else listed[chosen]
 
 
 def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:

@@ -48,8 +48,10 @@ def run(argv: Sequence[str]) -> int:
     args = parser().parse_args(argv)
     records = gathered(Repo.find(), args.name)
     if args.transcript:
-        for found in transcripts(records):
-            sys.stdout.buffer.write(found if found.endswith(b"\n") else found + b"\n")
+        for transcript in transcripts(records):
+            sys.stdout.buffer.write(
+                transcript if transcript.endswith(b"\n") else transcript + b"\n"
+            )
     elif args.json:
         from gitcp import record
 
@@ -76,45 +78,45 @@ def gathered(repo: Repo, name: str) -> list[Record]:
             return [checkpoint_view.temporary(repo, objects, key)]
         temporaries = session_list.temporary(repo, objects)
     known = [session_read.read(repo, key)] if key in states.names(repo) else []
-    found = session_list.with_states(known, temporaries)
-    found = session_list.with_stored(repo, found, only=key)
+    sessions = session_list.with_states(known, temporaries)
+    sessions = session_list.with_stored(repo, sessions, only=key)
     with Objects(repo) as objects:
-        return [session_turns.with_turns(repo, objects, told) for told in found]
+        return [session_turns.with_turns(repo, objects, session) for session in sessions]
 
 
 def transcripts(records: Iterable[Record]) -> Iterator[bytes]:
     """Every transcript of the records, in their order; of a session's record, none."""
-    for told in records:
-        for part in told.get("contents", [told]):
+    for entry in records:
+        for part in entry.get("contents", [entry]):
             if part.get("transcript"):
                 yield part["transcript"]
 
 
-def _plain(told: Record, full: bool) -> Record:
+def _plain(entry: Record, full: bool) -> Record:
     """A record that JSON can carry: with the transcript as a text when it is wanted in full."""
     from gitcp.record import text
 
-    found = {k: v for k, v in told.items() if k != "transcript"}
-    if full and "transcript" in told:
-        found["transcript"] = text(told["transcript"])
-    if "contents" in told:
-        found["contents"] = [_plain(part, full) for part in told["contents"]]
-    return found
+    plain = {k: v for k, v in entry.items() if k != "transcript"}
+    if full and "transcript" in entry:
+        plain["transcript"] = text(entry["transcript"])
+    if "contents" in entry:
+        plain["contents"] = [_plain(part, full) for part in entry["contents"]]
+    return plain
 
 
 def lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
     """The lines of the records, a line between them."""
     from gitcp.core.render import session_lines, show_lines
 
-    for n, told in enumerate(records):
+    for n, entry in enumerate(records):
         if n:
             yield []
-        if told["type"] == "session":
-            yield from session_lines.session(told, when)
+        if entry["type"] == "session":
+            yield from session_lines.session(entry, when)
         else:
-            known = "checkpoint_id" in told
+            known = "checkpoint_id" in entry
             draw = show_lines.committed if known else session_lines.temporary
-            yield from draw(told, when, args.full, not args.no_transcript)
+            yield from draw(entry, when, args.full, not args.no_transcript)
 
 
 def when(seconds: float) -> str:
@@ -122,7 +124,7 @@ def when(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
-def page(shown: Iterable[Line], paged: bool = True) -> None:
+def page(lines: Iterable[Line], paged: bool = True) -> None:
     """Print lines as they come: what data has in them escaped, coloured and paged at a terminal
     as the person has told git to (color.ui, core.pager, pager.<command>)."""
     from gitcp.console import shell
@@ -132,11 +134,11 @@ def page(shown: Iterable[Line], paged: bool = True) -> None:
     settings = _settings()
     on = cli.colour(sys.stdout, settings("color.ui"))
 
-    def ink(told: str, colour: str) -> str:
-        safe = cli.printable(told).replace("\n", "\\n")  # a line is a line, whatever a path holds
+    def ink(part: str, colour: str) -> str:
+        safe = cli.printable(part).replace("\n", "\\n")  # a line is a line, whatever a path holds
         return paint(safe, colour, on and bool(colour))
 
-    texts = (spans.draw([line], ink) for line in shown)
+    texts = (spans.draw([line], ink) for line in lines)
     if paged and sys.stdout.isatty():
         command = os.path.basename(sys.argv[0]).removeprefix("gitcp-")
         shell.page(texts, settings("core.pager"), settings(f"pager.{command}"))

@@ -38,7 +38,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.core.stats.sums import Sums
     from gitcp.repo import Repo
     from gitcp.store.blame.evidence import Evidence
-    from gitcp.store.git.prefetch import Ahead
+    from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.stats import history
 
     words, paths = list(argv), []
@@ -49,7 +49,7 @@ def run(argv: Sequence[str]) -> int:
     repo, sums = Repo.find(), Sums()
     below = os.path.relpath(os.getcwd(), repo.top) if repo.top else "."
     paths = [os.path.normpath(os.path.join(below, path)) for path in paths]
-    with Ahead(repo) as objects:
+    with Prefetched(repo) as objects:
         for commit in history.commits(repo, Evidence(repo, objects), args.words, paths):
             sums.take(commit)
     if args.json:

@@ -69,8 +69,8 @@ def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     with Objects(repo) as objects:
         streams = stream_list.listing(repo, objects, states)
     sessions = [
-        {**found, **_besides(s)}
-        for found, s in zip(session_list.with_states(states, ()), states, strict=True)
+        {**session, **_besides(s)}
+        for session, s in zip(session_list.with_states(states, ()), states, strict=True)
         if _of_interest(s)
     ]
     sessions.sort(key=lambda s: -float(s["last"]))
@@ -85,14 +85,14 @@ def _besides(state: State) -> Record:
     from gitcp.store.session import process, session_read
 
     agent = state.get("agent_process")
-    told: Record = {
+    facts: Record = {
         "prompt": session_read.prompt(state),
         "last": _last(state),
         "stream": _stream(state),
     }
     if state["phase"] == "active" and agent and not process.alive(agent):
-        told["dead"] = True
-    return told
+        facts["dead"] = True
+    return facts
 
 
 def _of_interest(state: State) -> bool:

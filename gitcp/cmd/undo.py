@@ -28,8 +28,8 @@ def options(p: cli.Parser) -> None:
     p.add_argument("-n", "--dry-run", action="store_true", help="show the plan and stop")
     p.add_argument("-p", "--patch", action="store_true", help="show the plan as a diff too")
     conflict(p)
-    told = "let the next prompt tell the agents here which files changed"
-    p.add_argument("--tell", action="store_true", help=told)
+    about = "let the next prompt tell the agents here which files changed"
+    p.add_argument("--tell", action="store_true", help=about)
     p.add_argument("--json", action="store_true", help="write records, one to a line")
 
 
@@ -110,8 +110,8 @@ def finish(repo: Repo, objects: Objects) -> None:
     """Finish what a kill left in the middle, and say so."""
     from gitcp.store.rewind import going_back
 
-    for told in going_back.recovered(repo, objects):
-        print(cli.printable(f"warning: {told}"), file=sys.stderr)
+    for sentence in going_back.recovered(repo, objects):
+        print(cli.printable(f"warning: {sentence}"), file=sys.stderr)
 
 
 class Agreement:
@@ -183,9 +183,9 @@ def report(outcome: Outcome, args: Namespace, word: str) -> int:
 
         if not args.dry_run:
             talk = {k: v for k, v in (outcome["conversation"] or {}).items() if k != "effects"}
-            told = {**outcome, **outcome["plan"], "conversation": talk or None}
-            del told["plan"]
-            record.write(sys.stdout.buffer, [{"type": "step", **told}])
+            step = {**outcome, **outcome["plan"], "conversation": talk or None}
+            del step["plan"]
+            record.write(sys.stdout.buffer, [{"type": "step", **step}])
     elif not args.dry_run:
         done = going_back.summary(outcome["plan"])
         print(f"{word}: {done or 'no file changed'}" if outcome["step"] else "nothing to change")

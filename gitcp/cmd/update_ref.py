@@ -51,10 +51,10 @@ def _old(repo: Repo, ref: str, given: str | None) -> str | None:
         return refs.read(repo, ref)
     if not given.strip("0"):
         return None
-    found = refs.read(repo, given)
-    if found is None:
+    oid = refs.read(repo, given)
+    if oid is None:
         raise Error(f"not an object: '{given}'")
-    return found
+    return oid
 
 
 def bind(argv: Sequence[str]) -> Stage:

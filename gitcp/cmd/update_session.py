@@ -30,9 +30,9 @@ def _event(event: Record) -> Iterator[Record]:
 
     handler = _HANDLERS.get(event["event"])
     with context.here() as ctx:
-        told = handler(ctx, event) if handler else None
+        messages = handler(ctx, event) if handler else None
     yield event
-    yield from told or ()
+    yield from messages or ()
 
 
 def _turn_start(ctx: Context, event: Record) -> list[Record]:
@@ -54,8 +54,8 @@ def _turn_start(ctx: Context, event: Record) -> list[Record]:
     _begin(ctx, state, event, began)
     ctx.keep(state)
     news = tidings.take(repo, state["session_id"])
-    told = [{"type": "say", "message": news, "to": "agent"}] if news else []
-    return [{"type": "say", "message": moved}, *told] if moved else told
+    messages = [{"type": "say", "message": news, "to": "agent"}] if news else []
+    return [{"type": "say", "message": moved}, *messages] if moved else messages
 
 
 def _refused(event: Record, message: str) -> list[Record]:

@@ -37,14 +37,14 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.repo import Repo
     from gitcp.store.blame import origin
     from gitcp.store.blame.evidence import Evidence
-    from gitcp.store.git.prefetch import Ahead
+    from gitcp.store.git.prefetch import Prefetched
 
     args = parser().parse_args(argv)
     if len(args.words) > 2:
         raise UsageError(f"too many arguments: '{args.words[2]}'")
     *revision, name = args.words
     repo = Repo.find()
-    with Ahead(repo) as objects:
+    with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects)
         records = list(origin.origins(repo, Git(), objects, evidence, name, *revision))
     if args.json:

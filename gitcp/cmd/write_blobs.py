@@ -37,14 +37,14 @@ def stored(repo: Repo, records: Iterable[Record]) -> Iterator[Record]:
         if r.get("type") == "change" and r.get("mode") != GONE
     }
     with Objects(repo) as objects:
-        found, omitted = blobs.looked(repo, objects, asked, write=True, capped=False)
+        entries, omitted = blobs.looked(repo, objects, asked, write=True, capped=False)
     reasons = {item["path"]: item["reason"] for item in omitted}
     for record in records:
         path = record.get("path")
         if record.get("type") != "change" or path not in asked:
             yield record
             continue
-        was, entry = asked[path], found.get(path)
+        was, entry = asked[path], entries.get(path)
         if path in reasons:
             yield dict(tree_entries.left_out(path, reasons[path]))
         if entry != was and (entry or path not in reasons):

@@ -20,10 +20,10 @@ def _checkpoints(records: Iterable[Record]) -> Iterator[Record]:
             yield _given(record)
             continue
         # The checkpoint comes before the stages that follow hear of the event: they end the turn.
-        told = record.get("type") == "event" and record.get("session_id")
-        made = list(_write(record)) if told else []
+        is_ours = record.get("type") == "event" and record.get("session_id")
+        written = list(_write(record)) if is_ours else []
         yield record
-        yield from made
+        yield from written
 
 
 def _given(record: Record) -> Record:

@@ -72,8 +72,8 @@ def _there(repo: Repo, edits: Mapping[str, Entry | None]) -> None:
     for line in out.decode().splitlines():
         oid, kind, *_ = line.split(" ")
         if kind != "blob":
-            said = "there is none" if kind == "missing" else f"it is a {kind}"
-            raise InputError(f"no blob '{oid}' for '{paths[oid]}': {said}")
+            what = "there is none" if kind == "missing" else f"it is a {kind}"
+            raise InputError(f"no blob '{oid}' for '{paths[oid]}': {what}")
 
 
 def _base(objects: Objects, base: str | None, against: Record) -> tuple[str | None, str | None]:
@@ -86,10 +86,10 @@ def _base(objects: Objects, base: str | None, against: Record) -> tuple[str | No
     commit, tree = objects.read(f"{base}^{{commit}}"), objects.read(f"{base}^{{tree}}")
     if tree is None and base != "HEAD":
         raise Error(f"not a tree or commit: '{base}'")
-    found = commit[0] if commit else None
-    if base == "HEAD" and against and found != recorded:
-        raise Moved("HEAD", recorded, found)
-    return found, tree[0] if tree else None
+    oid = commit[0] if commit else None
+    if base == "HEAD" and against and oid != recorded:
+        raise Moved("HEAD", recorded, oid)
+    return oid, tree[0] if tree else None
 
 
 def bind(argv: Sequence[str]) -> Stage:

@@ -37,14 +37,14 @@ def _numbered(entries: Sequence[str]) -> int | None:
         print(f"{number:3}  {entry}")
     while True:
         try:
-            told = input("which one? (number, empty for none) ").strip()
+            answer = input("which one? (number, empty for none) ").strip()
         except EOFError:
             return None
-        if not told:
+        if not answer:
             return None
-        if told.isdecimal() and 1 <= int(told) <= len(entries):
-            return int(told) - 1
-        print(f"not a number from 1 to {len(entries)}: '{told}'")
+        if answer.isdecimal() and 1 <= int(answer) <= len(entries):
+            return int(answer) - 1
+        print(f"not a number from 1 to {len(entries)}: '{answer}'")
 
 
 def _drawn(entries: Sequence[str], preview_of: Callable[[int], str]) -> int | None:

@@ -31,9 +31,9 @@ def filter(words: Sequence[str], data: Iterable[Record]) -> Iterator[Record]:
 
     from gitcp import record
 
-    told = b"".join(record.dump(r) + b"\n" for r in data)
+    stdin = b"".join(record.dump(r) + b"\n" for r in data)
     process = _start(words, -1, -1)
-    out, _ = process.communicate(told)
+    out, _ = process.communicate(stdin)
     if process.returncode:
         raise Error(f"'!{' '.join(words)}': exit status {process.returncode}")
     try:
