@@ -118,7 +118,7 @@ def _move_head(repo: Repo, about: Intent, message: str) -> None:
     try:
         Running(words, env, False).finish()
     except GitError as e:
-        if _MOVED.search(e.said):
+        if _MOVED.search(e.complaint):
             raise Moved("HEAD", about["expected"], None) from None
         raise Refused(refusal.reason(e)) from None
 

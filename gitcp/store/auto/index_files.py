@@ -62,11 +62,13 @@ def staged(repo: Repo, tree: str, index: str = "") -> dict[str, Entry | None]:
     args = "diff-index --cached --raw -z --no-renames --no-abbrev --ita-invisible-in-index"
     env = {"GIT_INDEX_FILE": index} if index else {}
     out = repo.git.run(*_WAYS, *args.split(), tree, env=env)[1].split(b"\0")
-    found: dict[str, Entry | None] = {}
+    entries: dict[str, Entry | None] = {}
     for row, path in zip(out[::2], out[1::2], strict=False):
         _, mode, _, oid, kind = row.decode().split(" ")
-        found[text(path)] = None if kind == "D" else (f"{kind}{mode}" if kind == "U" else mode, oid)
-    return found
+        entries[text(path)] = (
+            None if kind == "D" else (f"{kind}{mode}" if kind == "U" else mode, oid)
+        )
+    return entries
 
 
 def private(repo: Repo, tree: str, entries: Entries) -> Git:
@@ -170,4 +172,4 @@ def tree_of(index: Git) -> str:
     try:
         return index.run("write-tree").decode().strip()
     except GitError as e:
-        raise Refused(e.said) from None
+        raise Refused(e.complaint) from None

@@ -50,15 +50,15 @@ def read(repo: Repo) -> Intent | None:
     """What was left; None for nothing, or a file that is none of ours."""
     try:
         with open(path(repo), "rb") as f:
-            found: Any = json.loads(f.read())
+            intent: Any = json.loads(f.read())
     except (OSError, ValueError):
         return None
     parts = ("dirty", "entries")
-    if not isinstance(found, dict) or any(not isinstance(found.get(k), dict) for k in parts):
+    if not isinstance(intent, dict) or any(not isinstance(intent.get(k), dict) for k in parts):
         return None
     for key in parts:
-        found[key] = {p: tuple(e) if e else None for p, e in found[key].items()}
-    return found  # type: ignore[return-value]
+        intent[key] = {p: tuple(e) if e else None for p, e in intent[key].items()}
+    return intent  # type: ignore[return-value]
 
 
 def drop(repo: Repo) -> None:

@@ -43,7 +43,7 @@ def run(repo: Repo, name: str, *args: str, index: str | None = None) -> None:
         deadline.extend(10)  # to put in order what it left
         raise Refused(f"the {name} hook takes too long") from None
     if status:
-        why = refusal.shortened(hook.said.decode(errors="replace").splitlines())
+        why = refusal.shortened(hook.errors.decode(errors="replace").splitlines())
         raise Refused(f"the {name} hook says no{f': {why}' if why else ''}")
 
 
@@ -57,8 +57,8 @@ def there(repo: Repo, *names: str) -> bool:
 class Heard(Running):
     """A program whose standard error is kept: said."""
 
-    __slots__ = ("said",)
+    __slots__ = ("errors",)
 
     def _communicate(self, stdin: bytes, limit: float | None) -> tuple[bytes, bytes]:
-        out, self.said = super()._communicate(stdin, limit)
-        return out, self.said
+        out, self.errors = super()._communicate(stdin, limit)
+        return out, self.errors

@@ -45,7 +45,7 @@ def names(paths: Collection[str], what: str) -> str:
 
 def reason(e: GitError) -> str:
     """What git, or the program it called, says of a failure: its own words, on one line."""
-    return shortened(e.said.splitlines()) or "git says nothing about it"
+    return shortened(e.complaint.splitlines()) or "git says nothing about it"
 
 
 def shortened(lines: Iterable[str]) -> str:

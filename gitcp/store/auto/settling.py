@@ -58,18 +58,18 @@ def settle(ctx: Context) -> None:
 def store(ctx: Context, about: Intent) -> None:
     """Put the session of a commit that stands onto v1, once, and move its streams on."""
     repo, objects = ctx.repo, ctx.objects
-    made, state = need_commit(objects, about["commit"]), ctx.state(about["session_id"])
+    commit, state = need_commit(objects, about["commit"]), ctx.state(about["session_id"])
     if state is None:
         return
     if about["session_id"] not in committed_read.session_ids(repo, objects, about["checkpoint_id"]):
-        _condense(ctx, state, made, about)
+        _condense(ctx, state, commit, about)
     _settled(state, about)
     ctx.keep(state)
     ctx.leave()  # streams move on from what the states on disk say
-    carry_forward.forward(repo, objects, about["expected"], made, {about["session_id"]})
+    carry_forward.forward(repo, objects, about["expected"], commit, {about["session_id"]})
 
 
-def _condense(ctx: Context, state: State, made: Commit, about: Intent) -> None:
+def _condense(ctx: Context, state: State, commit: Commit, about: Intent) -> None:
     repo, objects, paths = ctx.repo, ctx.objects, sorted(about["entries"])
     linked: Linked = {"how": "environment", "paths": paths, "reasons": {}}
     extra: dict[str, Any] = {"strategy": AUTO}
@@ -77,10 +77,10 @@ def _condense(ctx: Context, state: State, made: Commit, about: Intent) -> None:
         extra |= {"is_task": True, "tool_use_id": about["tool_use_id"]}
     phase.condenses(state, paths)
     if about["noted"]:
-        notes.add(repo, objects, made["oid"], about["checkpoint_id"])
+        notes.add(repo, objects, commit["oid"], about["checkpoint_id"])
     pair = [(state, linked)]
     condense.together(
-        repo, objects, made, about["checkpoint_id"], pair, about["noted"], extra=extra
+        repo, objects, commit, about["checkpoint_id"], pair, about["noted"], extra=extra
     )
 
 

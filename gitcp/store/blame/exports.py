@@ -84,8 +84,8 @@ def _written(repo: Repo, objects: Objects, logs: Mapping[str, Log]) -> tuple[lis
             edits[path] = ("100644", objects.write("blob", new))
             changed.append(oid)
     if edits:
-        made = edit_tree(objects, tree, edits)
-        commit = write_commit(objects, repo, made, [tip["oid"]] if tip else [], _SUBJECT)
+        merged = edit_tree(objects, tree, edits)
+        commit = write_commit(objects, repo, merged, [tip["oid"]] if tip else [], _SUBJECT)
         refs.update(repo, [(AI_NOTES, commit, tip["oid"] if tip else None)], "gitcp: note")
     return changed, refused
 

@@ -48,10 +48,10 @@ def _run(git: Git, *args: str) -> bytes:
     try:
         return git.run("blame", *map(raw, args))[1]
     except GitError as e:
-        said = e.said.partition("\n")[0]
+        complaint = e.complaint.partition("\n")[0]
         if e.git_status == USAGE:
-            raise UsageError(said.removeprefix("error: ")) from None
-        raise Error(said.removeprefix("fatal: ")) from None
+            raise UsageError(complaint.removeprefix("error: ")) from None
+        raise Error(complaint.removeprefix("fatal: ")) from None
 
 
 def displayed(repo: Repo, rows: Iterable[Entry], mode: str) -> tuple[dict[str, Shown], int]:

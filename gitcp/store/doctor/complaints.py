@@ -137,5 +137,5 @@ def _unlinked(repo: Repo) -> Iterator[Finding]:
         for one in lost_links.lost(repo, objects):
             commit, checkpoint = one["commit"], one["checkpoint_id"]
             reason = f"commit {commit[:12]} lost its checkpoint {checkpoint}"
-            told = health.finding("lost-link", commit, reason, "link it by a note")
-            yield {**told, "checkpoint_id": checkpoint, "fix": "relink"}
+            lost = health.finding("lost-link", commit, reason, "link it by a note")
+            yield {**lost, "checkpoint_id": checkpoint, "fix": "relink"}

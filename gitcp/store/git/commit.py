@@ -61,8 +61,8 @@ def write_commit(
 
 def read_commit(objects: Objects, spec: str) -> Commit | None:
     """The commit spec names, through tags; None when there is none."""
-    found = objects.read(f"{spec}^{{commit}}")
-    return parse_commit(found[0], found[2]) if found else None
+    obj = objects.read(f"{spec}^{{commit}}")
+    return parse_commit(obj[0], obj[2]) if obj else None
 
 
 def need_commit(objects: Objects, spec: str) -> Commit:

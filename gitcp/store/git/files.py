@@ -73,11 +73,11 @@ def set_aside(path: str, aside: str) -> None:
 
 def missing(folder: str) -> list[str]:
     """The directories that are to be made for a file in folder, outermost first."""
-    found: list[str] = []
+    folders: list[str] = []
     while not os.path.lexists(folder):
-        found.insert(0, folder)
+        folders.insert(0, folder)
         folder = os.path.dirname(folder)
-    return found
+    return folders
 
 
 def remove_if_empty(folder: str) -> None:

@@ -44,9 +44,9 @@ def change(repo: Repo, objects: Objects, commit: str, edit: Edit) -> None:
         if new == old:
             return
         note = None if new is None else ("100644", objects.write("blob", new))
-        made = edit_tree(objects, tree, {path: note})
+        tree_after = edit_tree(objects, tree, {path: note})
         parents = [tip["oid"]] if tip else []
-        oid = write_commit(objects, repo, made, parents, "Notes added by gitcp")
+        oid = write_commit(objects, repo, tree_after, parents, "Notes added by gitcp")
         from gitcp.store.v1.committed_write import announce
 
         announce(repo)

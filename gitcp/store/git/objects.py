@@ -74,35 +74,35 @@ class Objects:
             if oid is None or oid in self._near:
                 return self._near[oid] if oid else None
             spec = oid
-        found = self._git().ask(spec)
-        if found is None and self._keep.restored(spec):
-            found = self._git().ask(spec)
-        if found:
-            trace.note("object", f"{found[0]} {found[1]} {len(found[2])}")
-            self._remember(found)
-        return found
+        obj = self._git().ask(spec)
+        if obj is None and self._keep.restored(spec):
+            obj = self._git().ask(spec)
+        if obj:
+            trace.note("object", f"{obj[0]} {obj[1]} {len(obj[2])}")
+            self._remember(obj)
+        return obj
 
     def _git(self) -> Batch:
         if self._batch is None:
             self._batch = Batch(self._repo)
         return self._batch
 
-    def _remember(self, found: Object) -> None:
-        size = len(found[2])
+    def _remember(self, obj: Object) -> None:
+        size = len(obj[2])
         if size > _NEAR_EACH:
             return
         if self._bytes + size > _NEAR_ALL:
             self._near.clear()
             self._bytes = 0
-        self._near[found[0]] = found
+        self._near[obj[0]] = obj
         self._bytes += size
 
     def need(self, oid: str, kind: str) -> bytes:
         """The data of an object that must be there; raise Error naming it otherwise."""
-        found = self.read(oid)
-        if found is None or found[1] != kind:
+        obj = self.read(oid)
+        if obj is None or obj[1] != kind:
             raise Error(f"missing {kind} '{oid}'")
-        return found[2]
+        return obj[2]
 
     def hash(self, kind: str, data: bytes) -> str:
         """The name data has as an object of that kind; nothing is written."""

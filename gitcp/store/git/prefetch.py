@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _WINDOW = 400
 
 
-class Ahead(Objects):
+class Prefetched(Objects):
     """Objects that remembers what fetch() brought, until forget()."""
 
     def __init__(self, repo: Repo) -> None:

@@ -79,22 +79,22 @@ def again(repo: Repo, lock: str, attempt: Callable[[], Result]) -> Result:
 
 
 def _healed(repo: Repo, e: GitError) -> bool:
-    if "nonexistent object" in e.said:
+    if "nonexistent object" in e.complaint:
         return keep.look(repo)
-    if ".lock': File exists" not in e.said:
+    if ".lock': File exists" not in e.complaint:
         return False
     from gitcp.store.git import stale_locks
 
-    return stale_locks.heal(repo, e.said)
+    return stale_locks.heal(repo, e.complaint)
 
 
 def _explain(repo: Repo, e: GitError, edits: Sequence[Edit]) -> Error:
-    message = e.said
-    found = re.search(_MOVED, message)
-    if found and any(sign in message for sign in _RETRY):
-        ref = found[1]
+    message = e.complaint
+    match = re.search(_MOVED, message)
+    if match and any(sign in message for sign in _RETRY):
+        ref = match[1]
         old = next((old for name, _, old in edits if name == ref), None)
-        return Moved(ref, old, found[2] or read(repo, ref))
+        return Moved(ref, old, match[2] or read(repo, ref))
     return e
 
 
@@ -106,17 +106,17 @@ def read(repo: Repo, ref: str) -> str | None:
 
 def head(repo: Repo) -> str | None:
     """The oid of HEAD, None when unborn; read from the files where they tell it plainly."""
-    told = _content(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
-    if told.startswith(b"ref: refs/heads/") and not told.endswith(b"/.invalid"):
-        common, name = os.fsencode(repo.common), told[5:]
-        told = _content(os.path.join(common, name))
-        if not told:
-            before, found, _ = _content(os.path.join(common, b"packed-refs")).partition(
+    content = _content(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
+    if content.startswith(b"ref: refs/heads/") and not content.endswith(b"/.invalid"):
+        common, name = os.fsencode(repo.common), content[5:]
+        content = _content(os.path.join(common, name))
+        if not content:
+            before, entry, _ = _content(os.path.join(common, b"packed-refs")).partition(
                 b" " + name + b"\n"
             )
-            told = before.rpartition(b"\n")[2] if found else b""
-    if len(told) == len(repo.empty_tree) and not told.strip(b"0123456789abcdef"):
-        return told.decode()
+            content = before.rpartition(b"\n")[2] if entry else b""
+    if len(content) == len(repo.empty_tree) and not content.strip(b"0123456789abcdef"):
+        return content.decode()
     return read(repo, "HEAD")  # unborn, or another ref storage
 
 

@@ -24,8 +24,8 @@ _EXISTS = re.compile(r"Unable to create '(.*?\.lock)': File exists")
 
 def heal(repo: Repo, message: str) -> bool:
     """Take away the stale lock that git's message names; False when it is not ours to take."""
-    found = _EXISTS.search(message)
-    path = found[1] if found else ""
+    match = _EXISTS.search(message)
+    path = match[1] if match else ""
     inside = os.path.relpath(path, repo.common) if path else ""
     if not inside.startswith(_OURS):
         return False

@@ -72,9 +72,9 @@ def _edit(objects: Objects, base: str | None, edits: Mapping[str, Entry | None])
         is_tree = mode == TREE
         if not is_tree and not any(inner.values()):
             continue  # nothing below a file to remove
-        made = _edit(objects, oid if is_tree else None, inner)
-        if made:
-            tree[name] = (TREE, made)
+        subtree = _edit(objects, oid if is_tree else None, inner)
+        if subtree:
+            tree[name] = (TREE, subtree)
         else:
             tree.pop(name, None)
     for path, entry in edits.items():

@@ -25,8 +25,10 @@ _UNBORN = "unborn"
 
 def keys(repo: Repo) -> tuple[str, ...]:
     """The trailer keys by which a commit names its session (gitcp.session-trailers)."""
-    told = [word for value in repo.config.all("gitcp.session-trailers") for word in value.split()]
-    return tuple(told) or verdict.KEYS
+    configured = [
+        word for value in repo.config.all("gitcp.session-trailers") for word in value.split()
+    ]
+    return tuple(configured) or verdict.KEYS
 
 
 def now(repo: Repo) -> Look:
@@ -44,8 +46,8 @@ def of(repo: Repo, started: Look) -> Look | None:
     if started["vcs"] == "jj":
         from gitcp.jj import log
 
-        found = log.change(repo.worktree, started["name"])
-        return _change(repo, found) if found else None
+        change = log.change(repo.worktree, started["name"])
+        return _change(repo, change) if change else None
     name = started["name"]
     if name == "HEAD":
         return _commit(repo, name, started["id"])  # detached: the commit is all the name there is
@@ -69,10 +71,10 @@ def _change(repo: Repo, change: Change) -> Look:
 def _branch(repo: Repo) -> str:
     """The full name of the branch HEAD is on, HEAD when it is detached."""
     with open(os.path.join(repo.git_dir, "HEAD"), encoding="utf-8", errors="surrogateescape") as f:
-        told = f.read()
-    if not told.startswith("ref: "):
+        content = f.read()
+    if not content.startswith("ref: "):
         return "HEAD"
-    name = told[5:].rstrip("\n")
+    name = content[5:].rstrip("\n")
     if name.endswith("/.invalid"):  # another ref storage
         status, out = repo.git.run("symbolic-ref", "-q", "HEAD", ok=(0, 1))
         return os.fsdecode(out).rstrip("\n") if status == 0 else "HEAD"

@@ -175,7 +175,7 @@ def _names(repo: Repo) -> list[str]:
 
 def _read(repo: Repo) -> list[Claim]:
     """Every claim that can be read; a file that is none holds nothing and nobody."""
-    found: list[Claim] = []
+    claims: list[Claim] = []
     for name in _names(repo):
         try:
             with open(repo.own("claims", name), "rb") as f:
@@ -183,8 +183,8 @@ def _read(repo: Repo) -> list[Claim]:
         except (OSError, ValueError, RecursionError):
             continue
         if claim_rules.well_formed(claim) and claim["key"] == name:
-            found.append(claim)
-    return found
+            claims.append(claim)
+    return claims
 
 
 def _write(repo: Repo, claim: Claim) -> None:

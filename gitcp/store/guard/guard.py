@@ -30,10 +30,10 @@ _KINDS = ("write", "shell", "other")  # tools that may change the working copy
 
 def mode(repo: Repo) -> str:
     """gitcp.guard: off, warn or deny; by default warn in git, deny in jj."""
-    told = repo.config.get("gitcp.guard", "deny" if repo.jj else "warn").lower()
-    if told not in _MODES:
-        raise Error(f"bad config value '{told}' for 'gitcp.guard': off, warn or deny")
-    return told
+    configured = repo.config.get("gitcp.guard", "deny" if repo.jj else "warn").lower()
+    if configured not in _MODES:
+        raise Error(f"bad config value '{configured}' for 'gitcp.guard': off, warn or deny")
+    return configured
 
 
 def start(repo: Repo, event: Event, pausing: Callable[[], object]) -> str:
@@ -64,14 +64,14 @@ def _merged(copies: Copies, observed: Copies) -> Copies:
 
 def _start(repo: Repo, paths: list[str], event: Event, pausing: Callable[[], object] | None) -> str:
     """What speaks against a call in one working copy; pausing: None where nothing is denied."""
-    now, session_id, said = base.now(repo), event["session_id"], ""
+    now, session_id, objection = base.now(repo), event["session_id"], ""
     judged = verdict.at_start(now, session_id, _live(repo, now))
     repairs = verdict.only_moves(event["tool"].get("command") or "")
     if judged["verdict"] != "allow" and not repairs:
         _note(judged)
-        said = _words(judged, session_id)
+        objection = _words(judged, session_id)
         if pausing:
-            return said
+            return objection
     mine = claims.new(event, paths, now, repo.git.env)
     if not pausing or not paths:
         held = claims.put(repo, mine)
@@ -81,8 +81,8 @@ def _start(repo: Repo, paths: list[str], event: Event, pausing: Callable[[], obj
         judged = verdict.editing(now, {**held[0], "path": held[1]})
         _note(judged)
         editing = _words(judged, session_id, age=_age(held[0]))
-        said = f"{said}\n\n{editing}" if said else editing
-    return said
+        objection = f"{objection}\n\n{editing}" if objection else editing
+    return objection
 
 
 def end(repo: Repo, event: Event) -> tuple[str, bool]:
@@ -91,9 +91,13 @@ def end(repo: Repo, event: Event) -> tuple[str, bool]:
 
     A tool-end that comes a second time, or without its tool-start, has nothing to compare.
     """
-    objections = [found for copy, claim in _claimed(repo, event) if (found := _end(copy, claim))]
-    said = "\n\n".join(_words(judged, event["session_id"], kept) for judged, kept in objections)
-    return said, any(judged["stored"] for judged, _ in objections)
+    objections = [
+        judgement for copy, claim in _claimed(repo, event) if (judgement := _end(copy, claim))
+    ]
+    objection = "\n\n".join(
+        _words(judged, event["session_id"], kept) for judged, kept in objections
+    )
+    return objection, any(judged["stored"] for judged, _ in objections)
 
 
 def let_go(repo: Repo, event: Event) -> None:
@@ -103,13 +107,13 @@ def let_go(repo: Repo, event: Event) -> None:
 
 
 def _claimed(repo: Repo, event: Event) -> list[tuple[Repo, Claim]]:
-    found = []
+    pairs = []
     for tool in event.get("tools") or [event.get("tool") or {}]:
         copies = place.by_working_copy(repo, tool.get("input_paths") or ())
         for copy, paths in _merged(copies, [(repo, [])]):
             keys = {claims.key(event, tool, paths), claims.key(event, tool, ())}
-            found += [(copy, claim) for claim in claims.held(copy, keys)]
-    return found
+            pairs += [(copy, claim) for claim in claims.held(copy, keys)]
+    return pairs
 
 
 def _end(repo: Repo, claim: Claim) -> tuple[Verdict, str] | None:
@@ -144,21 +148,21 @@ def greet(repo: Repo, event: Event) -> str:
     if judged["verdict"] != "allow":
         _note(judged)
         lines.append(_words(judged, session_id))
-    others = presence.company(repo, session_id)
-    if others:
-        lines.append(_company(repo, [marker["session_id"] for marker in others]))
+    company = presence.company(repo, session_id)
+    if company:
+        lines.append(_company(repo, [marker["session_id"] for marker in company]))
     return "\n\n".join(lines)
 
 
 def _company(repo: Repo, session_ids: list[str]) -> str:
     held = claims.listing(repo)
-    said = []
+    sessions = []
     for one in session_ids:
         paths = sorted({p for c in held if c["session_id"] == one for p in c["paths"]})
-        said.append(one[:8] + (f" (editing {', '.join(paths[:3])})" if paths else ""))
-    many = len(said) > 1
-    who = f"{len(said)} other sessions are" if many else "another session is"
-    return f"gitcp: {who} at work in this working copy: {', '.join(said)}"
+        sessions.append(one[:8] + (f" (editing {', '.join(paths[:3])})" if paths else ""))
+    many = len(sessions) > 1
+    who = f"{len(sessions)} other sessions are" if many else "another session is"
+    return f"gitcp: {who} at work in this working copy: {', '.join(sessions)}"
 
 
 def _words(judged: Verdict, session_id: str, kept: str = "", age: str = "") -> str:

@@ -18,13 +18,13 @@ def by_working_copy(home: Repo, paths: Iterable[str]) -> list[tuple[Repo, list[s
 
     home comes first where it has any.  A worktree that lies inside home is one of its own.
     """
-    found: dict[str, tuple[Repo, list[str]]] = {}
+    copies: dict[str, tuple[Repo, list[str]]] = {}
     for path in paths:
         repo = _owner(home, path)
         inside = turn_log.relative(repo, path) if repo else None
         if repo and inside:
-            found.setdefault(repo.worktree, (repo, []))[1].append(inside)
-    return sorted(found.values(), key=lambda item: item[0] is not home)
+            copies.setdefault(repo.worktree, (repo, []))[1].append(inside)
+    return sorted(copies.values(), key=lambda item: item[0] is not home)
 
 
 def _owner(home: Repo, path: str) -> Repo | None:

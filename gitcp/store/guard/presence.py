@@ -22,7 +22,7 @@ def at_work(repo: Repo, marker: Open) -> bool:
 
 def live(repo: Repo, session_ids: Iterable[str]) -> set[str]:
     """Those of session_ids, as trailers name them, that are at work here."""
-    return {one for one in session_ids if (told := _marker(repo, one)) and at_work(repo, told)}
+    return {one for one in session_ids if (marker := _marker(repo, one)) and at_work(repo, marker)}
 
 
 def company(repo: Repo, session_id: str) -> list[Open]:

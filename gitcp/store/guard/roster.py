@@ -21,12 +21,12 @@ def listing(repo: Repo) -> list[Record]:
     """A record of type claim for each path held and each command running here, oldest first;
     a session in a turn that runs no tool has one with an empty tool.  Nothing is changed."""
     held = claims.listing(repo)
-    found = [record for claim in held for record in _records(repo, claim)]
+    records = [record for claim in held for record in _records(repo, claim)]
     busy = {claim["session_id"] for claim in held}
     for marker in markers.here(repo):
         if marker["session_id"] not in busy and presence.at_work(repo, marker):
-            found.append(_idle(repo, marker))
-    return sorted(found, key=lambda record: float(record["created"]))
+            records.append(_idle(repo, marker))
+    return sorted(records, key=lambda record: float(record["created"]))
 
 
 def _records(repo: Repo, claim: Claim) -> Iterator[Record]:

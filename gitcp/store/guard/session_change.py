@@ -59,8 +59,8 @@ def newest(repo: Repo, objects: Objects, session_id: str) -> tuple[str, str]:
     parts = [ref for ref in refs.listing(repo, first, first + ".*") if edits_ref.part(ref, first)]
     ref = max(parts, key=lambda one: edits_ref.part(one, first), default=first)
     tip = read_commit(objects, ref)
-    found = lookup(objects, tip["tree"], "change") if tip else None
-    return ref, found[1] if found else ""
+    entry = lookup(objects, tip["tree"], "change") if tip else None
+    return ref, entry[1] if entry else ""
 
 
 def _written(lines: list[Line], session_id: str, call: str) -> list[Edit]:
@@ -111,10 +111,10 @@ def _begin(repo: Repo, objects: Objects, edits: list[Edit]) -> str:
     """The project as HEAD has it, the edited paths as the edits found them."""
     head = refs.head(repo)
     commit = read_commit(objects, head) if head else None
-    found: dict[str, Entry] = {}
+    before_edits: dict[str, Entry] = {}
     for path, before, _ in edits:
-        found.setdefault(path, before)
-    return edit_tree(objects, commit["tree"] if commit else None, found)
+        before_edits.setdefault(path, before)
+    return edit_tree(objects, commit["tree"] if commit else None, before_edits)
 
 
 def _subject(event: dict[str, Any], edits: list[Edit]) -> str:

@@ -46,7 +46,7 @@ def credits(
     objects: Objects,
     lines: list[Line],
     changes: Changes,
-    others: Sequence[Mapping[str, tuple[str, str]]] = (),
+    other_parents: Sequence[Mapping[str, tuple[str, str]]] = (),
     recorded: Recorded | None = None,
 ) -> dict[str, PathCredit]:
     """Each path of a commit with the authors of its lines.
@@ -55,18 +55,18 @@ def credits(
     recorded: what sessions have recorded of paths that no edit of the journal tells of.
     """
     contents, edits = Contents(objects), entries.edits(lines)
-    found = {}
+    credited = {}
     for path, (old_mode, old, mode, new) in changes.items():
         parent, now = contents.version(old_mode, old), contents.version(mode, new)
         if parent is None or now is None:
             continue
         chain = entries.chain(edits, path)
-        told = replayed(contents, parent, chain) if chain else None
-        if told is None:
-            told = _of_records(contents, parent, (recorded or {}).get(path, ()))
-        more = [v for other in others if (v := contents.of(other.get(path)))]
-        found[path] = attribution.of_path(told, [parent, *more], now)
-    return found
+        authors = replayed(contents, parent, chain) if chain else None
+        if authors is None:
+            authors = _of_records(contents, parent, (recorded or {}).get(path, ()))
+        more = [v for other in other_parents if (v := contents.of(other.get(path)))]
+        credited[path] = attribution.of_path(authors, [parent, *more], now)
+    return credited
 
 
 def replayed(contents: Contents, parent: Version, chain: Sequence[Line]) -> Replay | None:

@@ -41,12 +41,12 @@ def records(
     """What a session wrote of the paths that changes has and no commit took, before what its
     streams have recorded: live where it is part of what stands there, away where it went."""
     work = Work(lines, session_id)
-    found: list[Entry] = []
+    entries: list[Entry] = []
     gone: set[str] = set()
     for path in work.paths():
         if path in changes:
             present = work.present(path)
             gone.update([] if present else [path])
             mode, oid = (work.left(path) if present else work.content(path)) or ("000000", "")
-            found.append({"path": path, "mode": mode, "oid": oid or None, "live": present})
-    return found + [{**e, "live": e["live"] and e["path"] not in gone} for e in recorded]
+            entries.append({"path": path, "mode": mode, "oid": oid or None, "live": present})
+    return entries + [{**e, "live": e["live"] and e["path"] not in gone} for e in recorded]

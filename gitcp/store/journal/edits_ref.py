@@ -78,7 +78,7 @@ def _files(objects: Objects, lines: list[Line]) -> dict[str, tuple[str, str] | N
 def rebuilt(repo: Repo) -> list[Line]:
     """The edits of this worktree that the sessions' refs hold, in the order of their times."""
     objects = Objects.shared(repo)
-    found: dict[bytes, Line] = {}
+    lines: dict[bytes, Line] = {}
     home = f"\nGitcp-Worktree: {repo.worktree_hash}\n"
     for ref in refs.listing(repo, PREFIX):
         args = ("rev-list", "--first-parent", f"--max-count={_MOST}", ref)
@@ -87,5 +87,5 @@ def rebuilt(repo: Repo) -> list[Line]:
             ours = commit is not None and home in commit["message"]
             entry = lookup(objects, commit["tree"], "entries") if commit and ours else None
             for line in entries.load(objects.need(entry[1], "blob")) if entry else ():
-                found[entries.dump(line)] = line
-    return sorted(entries.edits(found.values()), key=lambda line: int(line["at"]))
+                lines[entries.dump(line)] = line
+    return sorted(entries.edits(lines.values()), key=lambda line: int(line["at"]))

@@ -71,5 +71,5 @@ def end(
 
 def _opening_of(journal: Journal, state: State, call: Line) -> Line | None:
     same = {"open": call.get("id", ""), "session": state["session_id"]}
-    found = (c for c in reversed(journal.lines) if all(c.get(k) == v for k, v in same.items()))
-    return next((call for call in found if "ignored" in call), None)
+    openings = (c for c in reversed(journal.lines) if all(c.get(k) == v for k, v in same.items()))
+    return next((call for call in openings if "ignored" in call), None)

@@ -46,16 +46,16 @@ def expanded(repo: Repo, lines: list[Line]) -> list[Line]:
     from gitcp.store.git.tree import diff_trees
 
     objects = Objects.shared(repo)
-    found: list[Line] = []
+    edits: list[Line] = []
     for line in lines:
         if "trees" not in line:
-            found.append(line)
+            edits.append(line)
             continue
         rest = {key: value for key, value in line.items() if key != "trees"}
         if all(objects.read(tree) for tree in line["trees"]):
             for path, before, after in diff_trees(objects, *line["trees"]):
-                found.append({"path": path, "before": before, "after": after, **rest})
-    return found
+                edits.append({"path": path, "before": before, "after": after, **rest})
+    return edits
 
 
 def clock(repo: Repo) -> int:

@@ -99,8 +99,8 @@ def _stored(repo: Repo, objects: Objects, changed: Changed) -> Changed:
     if not wanted:
         return changed
     there = blobs.at(repo, objects, wanted, write=True)
-    found = {**changed, **{p: (changed[p][0], now) for p, now in there.items()}}
-    return {path: pair for path, pair in found.items() if pair[0] != pair[1]}
+    changes = {**changed, **{p: (changed[p][0], now) for p, now in there.items()}}
+    return {path: pair for path, pair in changes.items() if pair[0] != pair[1]}
 
 
 def _record(

@@ -32,17 +32,17 @@ def at(journal: Journal) -> list[Window]:
     sessions = {marker["session_id"]: marker for marker in markers.here(repo)}
     if journal.acting:
         sessions[journal.acting["session_id"]] = journal.acting
-    found = _calls(repo, lines, sessions)
+    windows = _calls(repo, lines, sessions)
     for marker in sessions.values():
         if marker["phase"] == "active":
             telling = marker["session_id"] == journal.telling
-            found += _turn(repo, marker, lines, journal.naming if telling else None)
+            windows += _turn(repo, marker, lines, journal.naming if telling else None)
     for marker in journal.visitors:
         there = _git_dir(repo, marker)
         theirs = read(repo, there)
-        found += _calls(repo, theirs, {marker["session_id"]: marker})
-        found += _turn(repo, marker, theirs, None, there)
-    return found
+        windows += _calls(repo, theirs, {marker["session_id"]: marker})
+        windows += _turn(repo, marker, theirs, None, there)
+    return windows
 
 
 def _calls(repo: Repo, lines: list[Line], sessions: dict[str, Open]) -> list[Window]:
@@ -73,9 +73,9 @@ def end(repo: Repo, call: Line, marker: Open | None) -> int | None:
     if call["end"] is not None or call["goes_on"]:
         return None if call["end"] is None else int(call["end"])
     tail = _tail(call.get("transcript"))
-    told = tool_ends.ended(tail, str(call["open"]), int(call["at"]))
-    if told is not None:
-        return told + 1_000_000  # a transcript tells milliseconds
+    ended = tool_ends.ended(tail, str(call["open"]), int(call["at"]))
+    if ended is not None:
+        return ended + 1_000_000  # a transcript tells milliseconds
     agent = marker.get("agent_process") if marker else None
     if not agent or process.alive(agent) or process.working(repo.worktree, call["session"]):
         return None
@@ -114,12 +114,12 @@ def _turn(
     common: dict[str, Any] = {"who": who, "opened": begun, "begin": begun, "end": ended}
     written = _written(repo, marker, base) - _named_by_tools(lines, marker["session_id"], begun)
     written -= naming or set()
-    found = _file_tools(repo, marker, lines, base) if git_dir is None else []
+    windows = _file_tools(repo, marker, lines, base) if git_dir is None else []
     if written:
-        found.append({**common, "names": written, "late": False, "kind": "transcript"})  # type: ignore[typeddict-item]
+        windows.append({**common, "names": written, "late": False, "kind": "transcript"})  # type: ignore[typeddict-item]
     if not marker["tool_events"] and naming is None:
-        found.append({**common, "names": (), "late": False, "kind": "turn"})  # type: ignore[typeddict-item]
-    return found
+        windows.append({**common, "names": (), "late": False, "kind": "turn"})  # type: ignore[typeddict-item]
+    return windows
 
 
 def _file_tools(
@@ -127,13 +127,13 @@ def _file_tools(
 ) -> list[Window]:
     """The running turn's file tools whose end is to come: each has written its own paths."""
     session_id, begun = marker["session_id"], int(base.get("at") or base["time_ns"])
-    found: list[Window] = []
+    windows: list[Window] = []
     for call in entries.calls(lines):
         own = call["session"] == session_id and "looked" in call and call["at"] >= begun
         if own and call["end"] is None:
             call |= {"names": call["looked"], "transcript": base.get("transcript")}
-            found.append({**_window(call, end(repo, call, marker)), "kind": "tool"})
-    return found
+            windows.append({**_window(call, end(repo, call, marker)), "kind": "tool"})
+    return windows
 
 
 def _named_by_tools(lines: list[Line], session_id: str, begun: int) -> set[str]:
@@ -163,10 +163,10 @@ def _written(repo: Repo, marker: Open, base: turn_log.Baseline) -> set[str]:
 
 def recorded(repo: Repo) -> dict[str, tuple[Author, Entry]]:
     """What sessions of this worktree have recorded and not settled: path -> who, entry."""
-    found: dict[str, tuple[Author, Entry]] = {}
+    records: dict[str, tuple[Author, Entry]] = {}
     for marker in markers.here(repo):
         for stream in marker["streams"]:
             for path, (mode, oid) in stream["files"].items():
                 entry = (mode, oid) if oid else None
-                found[path] = ((marker["session_id"], "", ""), entry)
-    return found
+                records[path] = ((marker["session_id"], "", ""), entry)
+    return records

@@ -31,12 +31,12 @@ class Work:
 
     def foreign(self, since: int) -> set[str]:
         """The paths that have changed since by other sessions' work alone."""
-        found = set()
+        paths = set()
         for path, lines in self._paths.items():
             late = [entries.author(line)[0] for line in lines if line["at"] >= since]
             if late and all(late) and self._session not in late:
-                found.add(path)
-        return found
+                paths.add(path)
+        return paths
 
     def undone(self, path: str) -> bool:
         """Whether the session itself took its work on a path back, for good."""
@@ -47,11 +47,11 @@ class Work:
     def away(self, dirty: Mapping[str, Any]) -> dict[str, Entry]:
         """path -> the session's content of paths that are as HEAD has them again, by a stash or
         in another way that is not its own undoing."""
-        found: dict[str, Entry] = {}
+        entries: dict[str, Entry] = {}
         for path, lines in self._paths.items():
             if path not in dirty and any(map(self._own, lines)) and not self.undone(path):
-                found[path] = self.content(path)
-        return found
+                entries[path] = self.content(path)
+        return entries
 
     def content(self, path: str) -> Entry:
         """The newest content of a path that the session had a part in."""

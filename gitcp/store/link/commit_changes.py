@@ -45,14 +45,14 @@ def of_commit(objects: Objects, commit: Commit) -> tuple[str, Changes]:
     A merge changes what it has from neither side.
     """
     parents = commit["parents"] or ["0" * len(commit["oid"])]
-    trees = [found[0] if (found := objects.read(f"{p}^{{tree}}")) else None for p in parents]
-    first, *others = [committed(objects, tree, commit["tree"]) for tree in trees]
-    return parents[0], {p: c for p, c in first.items() if all(p in other for other in others)}
+    trees = [obj[0] if (obj := objects.read(f"{p}^{{tree}}")) else None for p in parents]
+    first, *more = [committed(objects, tree, commit["tree"]) for tree in trees]
+    return parents[0], {p: c for p, c in first.items() if all(p in other for other in more)}
 
 
-def beyond(objects: Objects, changes: Changes, others: Iterable[Commit]) -> Changes:
+def beyond(objects: Objects, changes: Changes, commits: Iterable[Commit]) -> Changes:
     """Those of changes that none of the other commits makes, be it on other ground."""
-    had = [of_commit(objects, other)[1] for other in others]
+    had = [of_commit(objects, other)[1] for other in commits]
     return {
         path: change
         for path, change in changes.items()
@@ -73,8 +73,8 @@ def _oid(name: str) -> str | None:
 
 def content(objects: Objects, oid: str | None) -> bytes | None:
     """The bytes of a blob; None when there is none, as of a submodule."""
-    found = objects.read(oid) if oid else None
-    return found[2] if found and found[1] == "blob" else None
+    obj = objects.read(oid) if oid else None
+    return obj[2] if obj and obj[1] == "blob" else None
 
 
 def blobs_of(objects: Objects) -> overlap.Blob:

@@ -55,7 +55,7 @@ def sessions(
     replay: the commit was rewritten from another one; only evidence counts.
     """
     live = Live(repo, objects, parent)
-    found: dict[str, Linked] = {}
+    linked: dict[str, Linked] = {}
     records: dict[str, list[Recorded]] = {}
     every = markers.read(repo) if open_markers is None else open_markers
     named = _named(every) if agent else {}
@@ -70,14 +70,14 @@ def sessions(
             work = commit_records.records(lines, session_id, changes, work)
         work = records[session_id] = _known_to_be_gone(live, work, changes, replay)
         blob = commit_changes.blobs_of(objects)
-        told = overlap.match(work, changes, blob, lambda path: _is_gone(repo, path))
-        trace.note("match", f"'{session_id}': {told['paths']} {told['reasons']}")
-        if told["paths"]:
-            found[session_id] = {"how": how or "content", **told}
+        verdict = overlap.match(work, changes, blob, lambda path: _is_gone(repo, path))
+        trace.note("match", f"'{session_id}': {verdict['paths']} {verdict['reasons']}")
+        if verdict["paths"]:
+            linked[session_id] = {"how": how or "content", **verdict}
         elif how:
-            found[session_id] = {"how": how, "paths": [], "reasons": {}}
-    _give_way(found, records, changes)
-    return found
+            linked[session_id] = {"how": how, "paths": [], "reasons": {}}
+    _give_way(linked, records, changes)
+    return linked
 
 
 def _known_to_be_gone(
@@ -96,30 +96,32 @@ def _known_to_be_gone(
 
 
 def _give_way(
-    found: dict[str, Linked], records: dict[str, list[Recorded]], changes: Changes
+    linked: dict[str, Linked], records: dict[str, list[Recorded]], changes: Changes
 ) -> None:
     # A live path links by overlap.  Where the commit has the very content of another stream
     # (work that was stashed and came back), it is not the live one's (001, harder scenario).
-    for path in {p for linked in found.values() for p in linked["paths"]}:
-        told = [(sid, e) for sid, entries in records.items() for e in entries if e["path"] == path]
+    for path in {p for part in linked.values() for p in part["paths"]}:
+        recorded = [
+            (sid, e) for sid, entries in records.items() for e in entries if e["path"] == path
+        ]
         exact = {
             e["stream"]
-            for _, e in told
+            for _, e in recorded
             if "stream" in e and (e["mode"], e["oid"]) == changes[path][2:]
         }
-        for sid, linked in list(found.items()):
-            mine = {e["stream"] for owner, e in told if owner == sid and "stream" in e}
+        for sid, part in list(linked.items()):
+            mine = {e["stream"] for owner, e in recorded if owner == sid and "stream" in e}
             if (
                 exact
                 and mine
                 and "" not in mine
                 and mine.isdisjoint(exact)
-                and path in linked["paths"]
+                and path in part["paths"]
             ):
-                linked["paths"].remove(path)
-                linked["reasons"][path] = "the very content of another stream"
-                if not linked["paths"] and linked["how"] == "content":
-                    del found[sid]
+                part["paths"].remove(path)
+                part["reasons"][path] = "the very content of another stream"
+                if not part["paths"] and part["how"] == "content":
+                    del linked[sid]
 
 
 def recorded(live: Live, marker: Open, among: Container[str]) -> list[Recorded]:
@@ -147,16 +149,16 @@ def _named(open_markers: list[Open]) -> dict[str, str]:
     active = [m for m in open_markers if m["phase"] == "active"]
     if not active:
         return {}
-    said = _environment()
-    found = {m["session_id"]: "environment" for m in active if m["session_id"] in said}
-    if found or not any(m["agent_process"] for m in active):
-        return found
+    named = _environment()
+    how = {m["session_id"]: "environment" for m in active if m["session_id"] in named}
+    if how or not any(m["agent_process"] for m in active):
+        return how
     above = set(process.ancestors())
     for marker in active:
         known = marker["agent_process"]
         if known and known["pid"] in above and process.alive(known):
-            found[marker["session_id"]] = "process"
-    return found
+            how[marker["session_id"]] = "process"
+    return how
 
 
 def _environment() -> set[str]:

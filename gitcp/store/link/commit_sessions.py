@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def store(
     repo: Repo,
     objects: Objects,
-    made: Commit,
+    commit: Commit,
     checkpoint_id: str,
     sessions: list[tuple[State, Linked]],
     old: str,
@@ -33,31 +33,31 @@ def store(
     next event stores under the id that is there.
     """
     for state, _ in sessions:
-        _catch_up(repo, objects, state, made, old)
+        _catch_up(repo, objects, state, commit, old)
     pairs = [
         (state, linked) for state, linked in sessions if phase.condenses(state, linked["paths"])
     ]
     if pairs and noted:
-        notes.add(repo, objects, made["oid"], checkpoint_id)
+        notes.add(repo, objects, commit["oid"], checkpoint_id)
     if pairs:
-        condense.together(repo, objects, made, checkpoint_id, pairs, noted)
+        condense.together(repo, objects, commit, checkpoint_id, pairs, noted)
 
 
 def dismiss(
-    repo: Repo, objects: Objects, made: Commit, sessions: Iterable[State], old: str
+    repo: Repo, objects: Objects, commit: Commit, sessions: Iterable[State], old: str
 ) -> None:
     """The person took the line out: nothing is linked, what is fully committed is settled."""
-    parent, changes = commit_changes.of_commit(objects, made)
+    parent, changes = commit_changes.of_commit(objects, commit)
     for state in sessions:
-        _catch_up(repo, objects, state, made, old)
+        _catch_up(repo, objects, state, commit, old)
         phase.condenses(state, ())
-        condense.settle(repo, objects, state, made, changes, parent)
-        state["base_commit"] = made["oid"]
+        condense.settle(repo, objects, state, commit, changes, parent)
+        state["base_commit"] = commit["oid"]
 
 
-def _catch_up(repo: Repo, objects: Objects, state: State, made: Commit, old: str) -> None:
+def _catch_up(repo: Repo, objects: Objects, state: State, commit: Commit, old: str) -> None:
     # A commit before this one that was killed, or had no hooks: it would be out of sight.
-    if state["base_commit"] not in ("", old, made["oid"]):
+    if state["base_commit"] not in ("", old, commit["oid"]):
         from gitcp.store.relink import unhooked_commits
 
         unhooked_commits.link_all(repo, objects, state, state["base_commit"], old)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def together(
     repo: Repo,
     objects: Objects,
-    made: Commit,
+    commit: Commit,
     checkpoint_id: str,
     sessions: list[tuple[State, Linked]],
     noted: bool = False,
@@ -46,13 +46,13 @@ def together(
     not carry the id; metadata names it, the caller has written the note.  extra: further keys
     of the sessions' metadata; files: further ones below tasks/.
     """
-    parent, changes = commit_changes.of_commit(objects, made)
+    parent, changes = commit_changes.of_commit(objects, commit)
     live = Live(repo, objects, parent)
-    credit = line_credit.Credit(repo, objects, made, changes, [state for state, _ in sessions])
+    credit = line_credit.Credit(repo, objects, commit, changes, [state for state, _ in sessions])
     items: list[tuple[str, SessionData]] = []
     storeds = []
     for state, linked in sessions:
-        stored = turn_work.said(repo, objects, state, check=True)
+        stored = turn_work.stored_transcript(repo, objects, state, check=True)
         storeds.append(stored)
         data = session_metadata.data(repo, state, linked, changes, stored, credit)
         done = session_metadata.task_files(objects, live, state, changes, credit)
@@ -61,18 +61,18 @@ def together(
         if data["tasks"]:
             data["metadata"]["tasks"] = sorted({path.split("/")[0] for path in data["tasks"]})
         if noted:
-            data["metadata"]["commit"] = made["oid"]
+            data["metadata"]["commit"] = commit["oid"]
         items.append((checkpoint_id, data))
     committed_write.write(
-        repo, objects, items + _others(repo, objects, checkpoint_id, credit, items)
+        repo, objects, items + _other_shares(repo, objects, checkpoint_id, credit, items)
     )
-    line_credit.settle(repo, objects, made)
+    line_credit.settle(repo, objects, commit)
     for (state, _), stored in zip(sessions, storeds, strict=True):
-        settle(repo, objects, state, made, changes, parent)
-        _moved_on(state, checkpoint_id, stored, made["oid"])
+        settle(repo, objects, state, commit, changes, parent)
+        _moved_on(state, checkpoint_id, stored, commit["oid"])
 
 
-def _others(
+def _other_shares(
     repo: Repo,
     objects: Objects,
     checkpoint_id: str,
@@ -81,7 +81,7 @@ def _others(
 ) -> list[tuple[str, SessionData]]:
     """The checkpoint's other sessions, where it is extended: their shares are others now."""
     stored = committed_read.session_ids(repo, objects, checkpoint_id)
-    others = set(filter(None, stored)) - {data["session_id"] for _, data in items}
+    session_ids = set(filter(None, stored)) - {data["session_id"] for _, data in items}
     return [
         (
             checkpoint_id,
@@ -91,7 +91,7 @@ def _others(
                 "lines": credit.ranges(session_id),
             },
         )
-        for session_id in sorted(others)
+        for session_id in sorted(session_ids)
     ]
 
 
@@ -99,7 +99,7 @@ def settle(
     repo: Repo,
     objects: Objects,
     state: State,
-    made: Commit,
+    commit: Commit,
     changes: dict[str, Staged],
     parent: str,
 ) -> None:
@@ -107,21 +107,21 @@ def settle(
     live = Live(repo, objects, parent)
     paths = {p for stream in state["streams"] for p in stream["files"]}
     worktree = blobs.at(repo, objects, sorted(paths), write=True)
-    look = Lookup(objects, made["tree"])
+    look = Lookup(objects, commit["tree"])
     head = {path: look(path) for path in paths}
     carried = False
     for stream in state["streams"]:
         marker = markers.marker({**state, "streams": [stream]})
-        told = remaining.remaining(
+        verdicts = remaining.remaining(
             commit_match.recorded(live, marker, stream["files"]),
             changes,
             worktree,
             head,
         )
-        for path, what in told.items():
+        for path, what in verdicts.items():
             if what == remaining.SETTLED:
                 del stream["files"][path]
-        carried = carried or remaining.CARRY in told.values()
+        carried = carried or remaining.CARRY in verdicts.values()
     state["streams"] = [s for s in state["streams"] if s["files"]]
     state["checkpoint_count"] = int(carried)
     checkpoint.clear_verdict(state)
@@ -134,9 +134,9 @@ def take_over(repo: Repo, objects: Objects, state: State, checkpoint_id: str, he
     if state.get("last_checkpoint_id") == checkpoint_id:
         return
     entries = committed_read.read(repo, objects, checkpoint_id)["sessions"]
-    told = next(e["metadata"] for e in entries if e["session_id"] == state["session_id"])
-    if isinstance(told.get("token_usage"), dict):
-        state["token_usage"] = state["tokens_at_condensation"] = told["token_usage"]
+    metadata = next(e["metadata"] for e in entries if e["session_id"] == state["session_id"])
+    if isinstance(metadata.get("token_usage"), dict):
+        state["token_usage"] = state["tokens_at_condensation"] = metadata["token_usage"]
     _moved_on(state, checkpoint_id, None, head)
     if state.get("phase") != "active":
         late = state.setdefault("pending_finalize", {"ids": [], "size": -1})

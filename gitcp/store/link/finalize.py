@@ -26,7 +26,7 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     ids = list(dict.fromkeys(mine))
     if not ids:
         return []
-    stored = turn_work.said(repo, objects, state, whole=True)
+    stored = turn_work.stored_transcript(repo, objects, state, whole=True)
     fresh = bool(state.pop("turn_checkpoint_ids", None))
     if stored is None or (not fresh and stored.size == late["size"]):
         return []

@@ -25,19 +25,19 @@ def commits(repo: Repo, objects: Objects, ids: Iterable[str]) -> dict[str, list[
     One `git log --grep` over all branches and tags.  A line anywhere in a message counts: who
     asks knows that the checkpoint exists.  An id without commits has an empty list.
     """
-    found: dict[str, list[str]] = {i: [] for i in ids}
-    if not found:
-        return found
-    for oid, message in _grep(repo, found):
+    carriers: dict[str, list[str]] = {i: [] for i in ids}
+    if not carriers:
+        return carriers
+    for oid, message in _grep(repo, carriers):
         note = notes.text_on(objects, oid) or b""
         for checkpoint_id in (*links.carried(message, note), *links.buried(message, note)):
-            if checkpoint_id in found:
-                found[checkpoint_id].append(oid)
-    for oid, checkpoint_id in _noted(objects, found):
+            if checkpoint_id in carriers:
+                carriers[checkpoint_id].append(oid)
+    for oid, checkpoint_id in _noted(objects, carriers):
         kind = objects.read(oid)
-        if kind and kind[1] == "commit" and oid not in found[checkpoint_id]:
-            found[checkpoint_id].append(oid)
-    return found
+        if kind and kind[1] == "commit" and oid not in carriers[checkpoint_id]:
+            carriers[checkpoint_id].append(oid)
+    return carriers
 
 
 def _noted(objects: Objects, ids: Iterable[str]) -> list[tuple[str, str]]:
@@ -68,8 +68,8 @@ def of_commit(repo: Repo, objects: Objects, commit: str) -> list[str]:
     from gitcp.store.v1 import committed_refs
 
     message, note = _texts(objects, commit)
-    others = links.buried(message, note)
-    there = [one for one in others if committed_refs.find(repo, objects, one)]
+    buried = links.buried(message, note)
+    there = [one for one in buried if committed_refs.find(repo, objects, one)]
     return [*links.carried(message, note), *there]
 
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 def amended(repo: Repo, objects: Objects, commit: Commit) -> list[str]:
     """The ids of a commit: its own, a note's, else what its session was given last."""
-    found = find_commits.linked(objects, commit["oid"])
-    if found:
-        return found
+    linked = find_commits.linked(objects, commit["oid"])
+    if linked:
+        return linked
     for marker in markers.here(repo):
         if marker["base_commit"] == commit["oid"]:
             state = states.peek(repo, marker["session_id"])

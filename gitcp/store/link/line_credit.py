@@ -34,21 +34,21 @@ class Credit:
         self,
         repo: Repo,
         objects: Objects,
-        made: Commit,
+        commit: Commit,
         changes: Changes,
         sessions: Iterable[State],
     ) -> None:
         self.lines = journal.read(repo)
-        looks = [Lookup(objects, tree_of(objects, oid)) for oid in made["parents"][1:]]
-        others = [{p: e for p in changes if (e := look(p))} for look in looks]
+        looks = [Lookup(objects, tree_of(objects, oid)) for oid in commit["parents"][1:]]
+        other_parents = [{p: e for p in changes if (e := look(p))} for look in looks]
         self.paths = commit_credit.credits(
-            objects, self.lines, changes, others, _recorded(sessions, changes)
+            objects, self.lines, changes, other_parents, _recorded(sessions, changes)
         )
 
     def attribution(self, session_id: str) -> dict[str, Any]:
         """initial_attribution of a session in the whole commit."""
-        told = attribution.attribution(session_id, self.paths.values())
-        return {"calculated_at": states.timestamp(), **told}
+        counts = attribution.attribution(session_id, self.paths.values())
+        return {"calculated_at": states.timestamp(), **counts}
 
     def touched(self, session_id: str) -> set[str]:
         """The paths of which a session wrote or removed lines that no commit before has taken."""
@@ -60,12 +60,12 @@ class Credit:
 
     def ranges(self, session_id: str) -> dict[str, list[dict[str, Any]]]:
         """What lines.json says of a session: path -> [{oid, ranges}]."""
-        found = {}
+        lines = {}
         for path, credit in self.paths.items():
             ranges = attribution.ranges(session_id, credit)
             if ranges and credit["oid"]:
-                found[path] = [{"oid": credit["oid"], "ranges": ranges}]
-        return found
+                lines[path] = [{"oid": credit["oid"], "ranges": ranges}]
+        return lines
 
     def turns(self, session_id: str, path: str) -> list[str]:
         """The turns of a session that wrote lines of a path; where none did, those that
@@ -101,32 +101,32 @@ class Credit:
             for line in self.lines
             if agent_id and line.get("agent") == agent_id and "open" in line
         }
-        found = set()
+        paths = set()
         for line in entries.edits(self.lines):
             session, _, tool = entries.author(line)
             if (session, tool) in calls:
-                found.add(line["path"])
-        return found
+                paths.add(line["path"])
+        return paths
 
     def _edits(self, session_id: str, path: str) -> list[tuple[Author, str]]:
         own = [line for line in entries.edits(self.lines) if line["path"] == path]
-        told = [(entries.author(line), str(line["how"])) for line in own]
-        return [(who, how) for who, how in told if who[0] == session_id]
+        edits = [(entries.author(line), str(line["how"])) for line in own]
+        return [(who, how) for who, how in edits if who[0] == session_id]
 
 
 def _recorded(sessions: Iterable[State], changes: Changes) -> dict[str, list[tuple[str, Author]]]:
     """What the sessions' states record of a commit's paths."""
-    found: dict[str, list[tuple[str, Author]]] = {}
+    records: dict[str, list[tuple[str, Author]]] = {}
     for state in sessions:
         for stream in state["streams"]:
             for path, file in stream["files"].items():
                 if path in changes:
                     who = (state["session_id"], file.get("turn_id", ""), "")
-                    found.setdefault(path, []).append((file["oid"], who))
-    return found
+                    records.setdefault(path, []).append((file["oid"], who))
+    return records
 
 
-def settle(repo: Repo, objects: Objects, made: Commit) -> None:
+def settle(repo: Repo, objects: Objects, commit: Commit) -> None:
     """The paths that stand in the worktree as a commit has them are settled, whoever wrote."""
     from gitcp.store.journal.journal import Journal
     from gitcp.store.journal.known import Known
@@ -135,11 +135,11 @@ def settle(repo: Repo, objects: Objects, made: Commit) -> None:
     if not os.path.exists(repo.own(journal.NAME)):
         return
     with Journal(repo) as held:
-        if not held.lines or any(line.get("commit") == made["oid"] for line in held.lines):
+        if not held.lines or any(line.get("commit") == commit["oid"] for line in held.lines):
             return
-        known, look = Known(repo, objects, held.lines), Lookup(objects, made["tree"])
-        changes = of_commit(objects, made)[1]
+        known, look = Known(repo, objects, held.lines), Lookup(objects, commit["tree"])
+        changes = of_commit(objects, commit)[1]
         settled = [path for path in changes if known.entry(path) == look(path)]
-        line: Line = {"commit": made["oid"], "settled": settled}
+        line: Line = {"commit": commit["oid"], "settled": settled}
         held.append([line])
         held.cut()

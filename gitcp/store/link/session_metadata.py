@@ -36,7 +36,7 @@ def data(
 ) -> SessionData:
     """One session of a commit with these changes; in state, what it has cost until now."""
     session_id = state["session_id"]
-    made = files(state, linked, changes, credit)
+    session_files = files(state, linked, changes, credit)
     metadata: dict[str, Any] = {
         "cli_version": state.get("cli_version"),
         "session_id": state["session_id"],
@@ -44,14 +44,14 @@ def data(
         "created_at": states.timestamp(),
         "branch": branch(repo),
         "checkpoints_count": state.get("checkpoint_count", 0),
-        "files_touched": sorted(made),
+        "files_touched": sorted(session_files),
         "agent": state.get("agent_type"),
         "turn_id": state.get("turn_id"),
         "transcript_identifier_at_start": state.get("transcript_identifier_at_start"),
         "checkpoint_transcript_start": state.get("checkpoint_transcript_start", 0),
         "transcript_path": _home_relative(state.get("transcript_path")),
-        "files": made,
-        "turns": turns(state, made),
+        "files": session_files,
+        "turns": turns(state, session_files),
         "tools": credit.tools(session_id),
         "initial_attribution": credit.attribution(session_id),
     }
@@ -86,19 +86,19 @@ def task_files(
 
     A task whose work the journal knows goes to a commit that has some of it, and to no other.
     """
-    found = {}
+    blobs = {}
     for stream in state["streams"]:
         tip = live.tip(stream["id"], stream["ref"])
         for path, oid in tasks.stored(objects, tip, state["session_id"]).items():
-            found[path] = objects.need(oid, "blob")
+            blobs[path] = objects.need(oid, "blob")
     elsewhere = set()
-    for path, data in found.items():
+    for path, data in blobs.items():
         if path.endswith("/checkpoint.json"):
             agent = (load(data) or {}).get("agent_id")
             work = credit.of_agent(agent) if isinstance(agent, str) else set()
             if work and not any(one in changes for one in work):
                 elsewhere.add(path.split("/")[0])
-    return {path: data for path, data in found.items() if path.split("/")[0] not in elsewhere}
+    return {path: data for path, data in blobs.items() if path.split("/")[0] not in elsewhere}
 
 
 def files(
@@ -109,7 +109,7 @@ def files(
     recorded: dict[str, dict[str, Any]] = {}
     for stream in state["streams"]:
         recorded |= stream["files"]
-    session_id, prompts_of, made = state["session_id"], state.get("turns", {}), {}
+    session_id, prompts_of, entries = state["session_id"], state.get("turns", {}), {}
     for path in sorted({*linked["paths"], *credit.touched(session_id)}):
         _, _, mode, oid = changes.get(path, ("", None, "000000", None))
         wrote = [turn for turn in credit.turns(session_id, path) if turn]
@@ -118,20 +118,20 @@ def files(
         turn_id = recorded.get(path, {}).get("turn_id") or state.get("turn_id", "")
         wrote = wrote or [turn_id]
         prompt = prompts_of.get(wrote[-1], {}).get("prompt", "")
-        made[path] = {"oid": oid or "", "mode": mode, "turn_id": wrote[-1], "prompt": prompt}
-        made[path]["turns"] = wrote
+        entries[path] = {"oid": oid or "", "mode": mode, "turn_id": wrote[-1], "prompt": prompt}
+        entries[path]["turns"] = wrote
         if credit.by_window(session_id, path):
-            made[path]["by_window"] = True
-    return made
+            entries[path]["by_window"] = True
+    return entries
 
 
-def turns(state: State, made: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def turns(state: State, session_files: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Number, prompt and model of each turn that files name."""
     known = state.get("turns", {})
-    named = {turn for file in made.values() for turn in file["turns"]}
+    named = {turn for file in session_files.values() for turn in file["turns"]}
     return {
-        turn: {key: told[key] for key in ("number", "prompt", "model") if told.get(key)}
-        for turn, told in known.items()
+        turn: {key: facts[key] for key in ("number", "prompt", "model") if facts.get(key)}
+        for turn, facts in known.items()
         if turn in named
     }
 

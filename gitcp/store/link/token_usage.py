@@ -28,11 +28,11 @@ def of(repo: Repo, state: State, stored: Stored | None) -> Usage | None:
         client = adapter(state.get("agent_type", ""))
     except InputError:
         return own
-    found = []
+    usages = []
     for name in names:
         try:
             with open(client.subagent_transcript(path, name), "rb") as f:
-                found.append(client.scan(f.read())["usage"])
+                usages.append(client.scan(f.read())["usage"])
         except (OSError, AttributeError, InputError):
             continue  # not every client keeps one
-    return tokens.with_subagents(own, found)
+    return tokens.with_subagents(own, usages)

@@ -79,12 +79,12 @@ def sessions(repo: Repo, objects: Objects, records: Sequence[Record]) -> list[Re
 def _tasks(objects: Objects, checkpoint: committed_read.Checkpoint) -> dict[str, bytes]:
     """Tool use id -> the transcript of the subagent it started."""
     entry = read_tree(objects, checkpoint["tree"]).get("tasks")
-    found: dict[str, bytes] = {}
+    transcripts: dict[str, bytes] = {}
     for path, (_, oid) in walk(objects, entry[1]) if entry and entry[0] == "40000" else ():
         name, _, rest = path.partition("/")
         if rest.startswith("agent-") and rest.endswith(".jsonl"):
-            found[name] = objects.need(oid, "blob")
-    return found
+            transcripts[name] = objects.need(oid, "blob")
+    return transcripts
 
 
 def lines(repo: Repo, evidence: Evidence, records: Sequence[Record]) -> dict[str, Any]:
