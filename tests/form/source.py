@@ -55,6 +55,28 @@ def definitions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef |
             yield node
 
 
+def bound(path: Path) -> Iterator[tuple[str, int]]:
+    """(name, line) of whatever path names: definitions, parameters, variables, attributes; the
+    keys of a record that is declared are the format's."""
+    keys = {
+        id(line.target)
+        for node in definitions(path)
+        if isinstance(node, ast.ClassDef)
+        for line in node.body
+        if isinstance(line, ast.AnnAssign)
+    }
+    for node in ast.walk(tree(path)):
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            yield node.name, node.lineno
+        elif isinstance(node, ast.arg):
+            yield node.arg, node.lineno
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            if id(node) not in keys:
+                yield node.id, node.lineno
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr, node.lineno
+
+
 def functions(path: Path) -> list[tuple[str, int]]:
     """(name, lines) of every function in path."""
     nodes = [node for node in definitions(path) if isinstance(node, FUNCTIONS)]

@@ -13,7 +13,7 @@ import pytest
 
 from gitcp.repo import Repo
 from gitcp.store.git import refs
-from gitcp.store.git.prefetch import Ahead
+from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.upkeep import check_store, cleaning, orphans
 from gitcp.store.upkeep.survey import Survey
 from tests.support.checkpoints import V1, git, unbundle
@@ -89,7 +89,7 @@ class Place:
 
     def find(self, days: int | None = None) -> list[Finding]:
         repo = self.repo
-        with Ahead(repo) as objects:
+        with Prefetched(repo) as objects:
             return list(orphans.find(Survey(repo, objects), self.ages(days)))
 
     def clean(self, days: int | None = None) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 
 from gitcp.core.upkeep import findings
 from gitcp.repo import Repo
-from gitcp.store.git.prefetch import Ahead
+from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.repair import repairs
 from gitcp.store.upkeep import check_store, check_transcript
 from gitcp.store.v1.transcript import content_hash
@@ -115,7 +115,7 @@ def test_a_file_that_is_young_again_is_put_back(store: Store) -> None:
 
 def test_the_hash_of_a_transcript_goes_on_only_from_its_own_beginning(repo: Path) -> None:
     here, hashes = Repo.find(), check_transcript.Hashes()
-    with Ahead(here) as objects:
+    with Prefetched(here) as objects:
         one, two, three, other = (objects.write("blob", b"%d" % n) for n in range(4))
         for oids in ([one, two], [one, two, three], [one], [other, two], [other, two, three]):
             whole = b"\n".join(objects.need(oid, "blob") for oid in oids)

@@ -80,7 +80,7 @@ def _checkpoint(repo: Repo, name: str) -> str:
     """The checkpoint whose id begins so, '' when none does."""
     if len(name) > 12 or name.strip("0123456789abcdef"):
         return ""
-    every = [told["checkpoint_id"] for told in committed_list.listing(repo)]
+    every = [checkpoint["checkpoint_id"] for checkpoint in committed_list.listing(repo)]
     matching = sorted({one for one in every if one.startswith(name) and ids.is_checkpoint_id(one)})
     if len(matching) > 1:
         raise Error(f"ambiguous checkpoint id '{name}': {' '.join(matching[:10])}")
@@ -89,9 +89,9 @@ def _checkpoint(repo: Repo, name: str) -> str:
 
 def _of_session(ctx: Context, commit: Commit, name: str) -> str:
     stored = {
-        entry["session_id"]: told["checkpoint_id"]
-        for told in committed_list.listing(ctx.repo)
-        for entry in told["sessions"]
+        entry["session_id"]: checkpoint["checkpoint_id"]
+        for checkpoint in committed_list.listing(ctx.repo)
+        for entry in checkpoint["sessions"]
     }
     session_id = session_read.pick(name, [*states.names(ctx.repo), *stored])
     state = ctx.state(session_id)

@@ -16,24 +16,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.core.decide.relink_rules import Found
+    from gitcp.core.decide.relink_rules import Pair
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
 MOST = 2000  # commits looked at
 
 
-def lost(repo: Repo, objects: Objects, among: str = "") -> list[Found]:
+def lost(repo: Repo, objects: Objects, among: str = "") -> list[Pair]:
     """The commits on branches to which checkpoints without a commit belong, by patch-id where
     the original commit is still known, else by the blobs they contain, all in one commit or
     each in one; none in doubt.  among: a revision range to look in, default all branches."""
     files = {
-        told["checkpoint_id"]: core.blobs(told["sessions"]) for told in committed_list.listing(repo)
+        checkpoint["checkpoint_id"]: core.blobs(checkpoint["sessions"])
+        for checkpoint in committed_list.listing(repo)
     }
     carried = find_commits.commits(repo, objects, files)
     no = dismissed.read(repo)
     files = {one: blobs for one, blobs in files.items() if one not in no}
-    wanted = {one: told for one, told in files.items() if not _on_a_branch(repo, carried[one])}
+    wanted = {one: pairs for one, pairs in files.items() if not _on_a_branch(repo, carried[one])}
     if not wanted:
         return []
     free = _candidates(repo, {oid for oids in carried.values() for oid in oids}, among)
@@ -60,18 +61,18 @@ def _candidates(repo: Repo, carrying: set[str], among: str) -> dict[str, set[tup
     try:
         _, out = repo.git.run(*args.split(), f"--max-count={MOST}", *where)
     except GitError as e:
-        raise Error(e.said.removeprefix("fatal: ").partition("\n")[0]) from None
-    found: dict[str, set[tuple[str, str]]] = {}
+        raise Error(e.complaint.removeprefix("fatal: ").partition("\n")[0]) from None
+    brought: dict[str, set[tuple[str, str]]] = {}
     oid, item = "", iter(out.split(b"\0"))
     for part in item:
         line = part.lstrip(b"\n")
         if line.startswith(b":"):
             new = line.split(b" ")[3].decode()
-            found[oid].add((text(next(item, b"")), new))
+            brought[oid].add((text(next(item, b"")), new))
         elif len(head := line.partition(b"\n")[0]) in (40, 64):
             oid = head.decode()
-            found[oid] = set()
-    return {oid: told for oid, told in found.items() if oid not in carrying}
+            brought[oid] = set()
+    return {oid: pairs for oid, pairs in brought.items() if oid not in carrying}
 
 
 def _reflog(repo: Repo) -> dict[str, list[str]]:
@@ -79,12 +80,12 @@ def _reflog(repo: Repo) -> dict[str, list[str]]:
     from gitcp.core.message import trailers
 
     form = ("--no-notes", "-z", "--format=%H%n%B", f"--max-count={MOST}")
-    found: dict[str, list[str]] = {}
+    carriers: dict[str, list[str]] = {}
     for entry in repo.git.lines("log", "--reflog", "-E", "--grep=^Entire-Checkpoint:", *form):
         oid, _, message = entry.partition(b"\n")
         for one in trailers.read(message):
-            found.setdefault(one, []).append(oid.decode())
-    return found
+            carriers.setdefault(one, []).append(oid.decode())
+    return carriers
 
 
 def patch_ids(repo: Repo, commits: Sequence[str]) -> dict[str, str]:

@@ -13,13 +13,13 @@ from gitcp.store.relink import lost_links, taken_back
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.decide.relink_rules import Blobs, Found
+    from gitcp.core.decide.relink_rules import Blobs, Pair
     from gitcp.repo import Repo
     from gitcp.store.git.commit import Commit
     from gitcp.store.git.objects import Objects
 
 
-def links(repo: Repo, objects: Objects, target: str, head: str) -> list[Found]:
+def links(repo: Repo, objects: Objects, target: str, head: str) -> list[Pair]:
     """The links that the commit target, and those before it that head has not, are to have of
     the commits of head; oldest first, none that is there already.
 
@@ -35,7 +35,7 @@ def links(repo: Repo, objects: Objects, target: str, head: str) -> list[Found]:
         return []
     patches = lost_links.patch_ids(repo, [*olds, *news])
     brings = {oid: _blobs(objects, need_commit(objects, oid)) for oid in news}
-    done: list[Found] = []
+    done: list[Pair] = []
     for old in olds:
         commit = need_commit(objects, old)
         for one in find_commits.linked(objects, old):
@@ -60,7 +60,7 @@ def _place(
         return same[0], "patch-id"
     record = taken_back.entries(repo, objects, checkpoint_id, commit)
     blobs = {(entry["path"], entry["oid"]) for entry in record if entry["oid"]}
-    having = [new for new, told in brings.items() if blobs and blobs <= told]
+    having = [new for new, brought in brings.items() if blobs and blobs <= brought]
     if len(having) == 1:
         return having[0], "blobs"
     changes = commit_changes.of_commit(objects, merged)[1]

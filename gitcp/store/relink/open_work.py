@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gitcp.context import Context
-    from gitcp.core.decide.relink_rules import Found
+    from gitcp.core.decide.relink_rules import Pair
     from gitcp.store.git.commit import Commit
     from gitcp.store.session.state import State
 
 _MOST = 200  # commits looked at
 
 
-def link(ctx: Context, among: str, dry_run: bool) -> Iterator[Found]:
+def link(ctx: Context, among: str, dry_run: bool) -> Iterator[Pair]:
     """Link what sessions here that are not at work have in commits of a range, by default in
     those made here that no hook has judged; tell each link, made or (dry_run) to be made."""
     commits = _commits(ctx, among)
@@ -72,7 +72,7 @@ def _commits(ctx: Context, among: str) -> list[Commit]:
     try:
         oids = [oid.decode() for oid in ctx.repo.git.lines(*args, *where, sep=b"\n")]
     except GitError as e:
-        raise Error(e.said.removeprefix("fatal: ").partition("\n")[0]) from None
+        raise Error(e.complaint.removeprefix("fatal: ").partition("\n")[0]) from None
     if not among:
         here = unhooked_commits.made_here(ctx.repo).difference(judged.read(ctx.repo))
         oids = [oid for oid in oids if oid in here]

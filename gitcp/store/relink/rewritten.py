@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from gitcp.core.decide.relink_rules import Found
+    from gitcp.core.decide.relink_rules import Pair
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.session.state import State
@@ -27,7 +27,7 @@ MOST = 2000  # commits looked at
 
 def follow(
     repo: Repo, objects: Objects, command: str, lines: Sequence[str]
-) -> tuple[list[Found], dict[str, list[str]]]:
+) -> tuple[list[Pair], dict[str, list[str]]]:
     """post-rewrite: the ids of what was rewritten follow to what it became.
 
     lines: `<old> <new> …` as git gives them; several olds of one new were squashed.  Returns
@@ -41,7 +41,7 @@ def follow(
         olds.setdefault(new, []).append(old)
     finals, fresh = _replayed(repo) if command == "rebase" else ([], [])
     kept = {one for new in {*olds, *finals} for one in find_commits.linked(objects, new)}
-    done: list[Found] = []
+    done: list[Pair] = []
     for new, sources in olds.items():
         came, no = sources, set()
         if command == "rebase":
@@ -55,8 +55,8 @@ def follow(
                 done.append({"commit": new, "checkpoint_id": one, "how": command})
     if command == "rebase":
         done += _split(repo, objects, olds, [oid for oid in finals if oid in fresh])
-    made = [oid for oid in finals if oid in olds or oid in fresh]
-    return done, {oid: olds.get(oid, []) for oid in made}
+    replayed = [oid for oid in finals if oid in olds or oid in fresh]
+    return done, {oid: olds.get(oid, []) for oid in replayed}
 
 
 def _amended(repo: Repo, objects: Objects, old: str, new: str) -> set[str]:
@@ -80,10 +80,10 @@ def _amended(repo: Repo, objects: Objects, old: str, new: str) -> set[str]:
 
 def _split(
     repo: Repo, objects: Objects, olds: Mapping[str, Sequence[str]], fresh: Iterable[str]
-) -> list[Found]:
+) -> list[Pair]:
     """A commit that a rebase stopped for and the person made two of: git tells of the last one
     only.  The others get the ids of whose files they have, by evidence."""
-    done: list[Found] = []
+    done: list[Pair] = []
     for new in fresh:
         commit = read_commit(objects, new)
         if commit is None or new in olds:
@@ -111,32 +111,32 @@ def _share(objects: Objects, old: str, new: str) -> bool:
 
 def _replayed(repo: Repo) -> tuple[list[str], set[str]]:
     """What a rebase that ends made of its branch, oldest first; those that are new there."""
-    found: dict[str, str] = {}
+    notes: dict[str, str] = {}
     for folder in ("rebase-merge", "rebase-apply"):
         for name in ("onto", "orig-head"):
             try:
                 with open(os.path.join(repo.git_dir, folder, name), encoding="ascii") as f:
-                    found[name] = f.read().strip()
+                    notes[name] = f.read().strip()
             except (OSError, UnicodeDecodeError):
                 continue
-    if "onto" not in found:
+    if "onto" not in notes:
         return [], set()
 
-    def line(*others: str) -> list[str]:
-        args = ("rev-list", "--reverse", f"--max-count={MOST}", "HEAD", f"^{found['onto']}")
-        return [oid.decode() for oid in repo.git.lines(*args, *others, sep=b"\n")]
+    def line(*options: str) -> list[str]:
+        args = ("rev-list", "--reverse", f"--max-count={MOST}", "HEAD", f"^{notes['onto']}")
+        return [oid.decode() for oid in repo.git.lines(*args, *options, sep=b"\n")]
 
-    before = found.get("orig-head")
+    before = notes.get("orig-head")
     return line(), set(line(f"^{before}") if before else ())
 
 
-def work(repo: Repo, objects: Objects, state: State, made: Mapping[str, Sequence[str]]) -> None:
+def work(repo: Repo, objects: Objects, state: State, replayed: Mapping[str, Sequence[str]]) -> None:
     """Look for a session's work in what a rebase made (new -> olds): all of what it stopped for
     or an exec committed; of what it rewrote, what was put in on the way.
 
     The caller holds the session's lock and saves the state.
     """
-    for oid, olds in made.items():
+    for oid, olds in replayed.items():
         commit = read_commit(objects, oid)
         if commit:
             unhooked_commits.one(repo, objects, state, commit, olds)

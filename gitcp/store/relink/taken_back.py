@@ -64,15 +64,15 @@ def entries(
         return []
     sessions = committed_read.read(repo, objects, checkpoint_id)["sessions"]
     changed = commit_changes.of_commit(objects, commit)[1] if commit else {}
-    found: dict[str, Entry] = {}
+    by_path: dict[str, Entry] = {}
     for session in sessions:
         files = session["metadata"].get("files")
-        for path, told in (files if isinstance(files, dict) else {}).items():
-            found[path] = _entry(path, told.get("mode") or overlap.ABSENT, told.get("oid"))
+        for path, file in (files if isinstance(files, dict) else {}).items():
+            by_path[path] = _entry(path, file.get("mode") or overlap.ABSENT, file.get("oid"))
         touched = session["metadata"].get("files_touched") or ()
         for path in changed.keys() & set(touched if isinstance(touched, list) else ()):
-            found[path] = _entry(path, *changed[path][2:])
-    return list(found.values()) or [_entry(p, *change[2:]) for p, change in changed.items()]
+            by_path[path] = _entry(path, *changed[path][2:])
+    return list(by_path.values()) or [_entry(p, *change[2:]) for p, change in changed.items()]
 
 
 def _entry(path: str, mode: str, oid: str | None) -> Entry:

@@ -74,14 +74,16 @@ def one(
     had = [old for oid in olds if (old := read_commit(objects, oid))]
     fresh = commit_changes.beyond(objects, changes, had)
     own = [markers.marker(state)]
-    found = commit_match.sessions(repo, objects, fresh, parent, own, agent=False, replay=bool(olds))
-    if session_id not in found:
-        found = _decided(repo, parent, ids, session_id)
-    if session_id not in found:
+    matched = commit_match.sessions(
+        repo, objects, fresh, parent, own, agent=False, replay=bool(olds)
+    )
+    if session_id not in matched:
+        matched = _decided(repo, parent, ids, session_id)
+    if session_id not in matched:
         return
-    trace.note("match", f"'{commit['oid']}' was made without our hooks: {found}")
+    trace.note("match", f"'{commit['oid']}' was made without our hooks: {matched}")
     checkpoint_id = (mine or ids or [place.fresh_id()])[-1]
-    linked = found[session_id]
+    linked = matched[session_id]
     if not phase.condenses(state, linked["paths"]):
         return
     if not ids:

@@ -21,35 +21,35 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 
-def repaired(repo: Repo, objects: Objects, found: Finding) -> Finding:
+def repaired(repo: Repo, objects: Objects, finding: Finding) -> Finding:
     """found, with `repaired` saying what was done where its code is one of those mended.
 
     What is not as it was found any more, or is locked, is left as it is.
     """
-    if not CODES[found["kind"]][1]:
-        return found
+    if not CODES[finding["kind"]][1]:
+        return finding
     try:
-        done = _repair(repo, objects, found)
+        done = _repair(repo, objects, finding)
     except (Busy, Moved, OSError, Error) as e:
-        return {**found, "reason": f"{found['reason']}; not repaired: {e}"}
-    return {**found, "repaired": done} if done else found
+        return {**finding, "reason": f"{finding['reason']}; not repaired: {e}"}
+    return {**finding, "repaired": done} if done else finding
 
 
-def _repair(repo: Repo, objects: Objects, found: Finding) -> str:
-    subject = found["subject"]
-    if found["kind"] == "lock":
+def _repair(repo: Repo, objects: Objects, finding: Finding) -> str:
+    subject = finding["subject"]
+    if finding["kind"] == "lock":
         return remove(repo, subject, check_files.LOCK_AGE)
-    if found["kind"] == "leftover":
+    if finding["kind"] == "leftover":
         return remove(repo, subject, check_files.SCRATCH_AGE)
-    if found["kind"] == "broken-stream":
+    if finding["kind"] == "broken-stream":
         return broken_streams.mend(repo, objects, subject)
-    if found["kind"] == "broken-edits":
+    if finding["kind"] == "broken-edits":
         return broken_edits.mend(repo, objects, subject)
-    if found["kind"] == "missing-object":
-        return "wrote it again" if write_again(repo, objects, {found.get("oid", "")}) else ""
+    if finding["kind"] == "missing-object":
+        return "wrote it again" if write_again(repo, objects, {finding.get("oid", "")}) else ""
     with states.held(repo, [subject]):
-        if found["kind"] == "old-state":
-            return _newer(repo, objects, subject, found["ref"])
+        if finding["kind"] == "old-state":
+            return _newer(repo, objects, subject, finding["ref"])
         state = recall.recall(repo, objects, subject)
         if state is None:
             return _forgotten(repo, subject)

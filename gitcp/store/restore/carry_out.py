@@ -90,10 +90,10 @@ def _do(
 def _differ(repo: Repo, objects: Objects, prepared: Prepared) -> list[str]:
     paths = [a["path"] for a in prepared.todo]
     there, after = blobs.at(repo, objects, paths, write=False), Lookup(objects, prepared.tree)
-    found = []
+    differing = []
     for path in paths:
         entry = after(path)
         wanted = None if entry and entry[0] == TREE else entry
         if there.get(path) != wanted:
-            found.append(path)
-    return found
+            differing.append(path)
+    return differing

@@ -25,7 +25,7 @@ class Folders:
 
     def __init__(self, top: bytes) -> None:
         self._top = top
-        self.made: list[str] = []
+        self.created: list[str] = []
         self.removed: dict[str, int] = {}  # folder -> its mode
 
     def open(self, folder: str, make: bool) -> int | None:
@@ -59,7 +59,7 @@ class Folders:
                 os.close(at)
                 raise Changed(f"'{path}' is not a directory any more") from None
         os.mkdir(name, dir_fd=at)
-        self.made.append(path)
+        self.created.append(path)
         return os.open(name, _DIRECTORY, dir_fd=at)
 
     def make_room(self, path: str) -> None:
@@ -103,7 +103,7 @@ class Folders:
     def take_back(self) -> None:
         """Remove the directories that were made, as far as they are empty, and make the
         removed ones again."""
-        for path in reversed(self.made):
+        for path in reversed(self.created):
             try:
                 os.rmdir(os.path.join(self._top, raw(path)))
             except OSError:

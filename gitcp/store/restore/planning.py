@@ -59,9 +59,9 @@ class Prepared:
 
 def refuse(prepared: Prepared) -> None:
     """Raise Error naming every conflict of a plan, when it has any."""
-    found = prepared.plan["conflicts"]
-    if found:
-        lines = [f"'{c['path']}': {c['reason']}" for c in found]
+    conflicts = prepared.plan["conflicts"]
+    if conflicts:
+        lines = [f"'{c['path']}': {c['reason']}" for c in conflicts]
         raise Error("nothing is changed, for:\n  " + "\n  ".join(lines))
 
 
@@ -134,7 +134,7 @@ class _Disk:
 
 def _twins(after: Lookup, todo: Iterable[Action]) -> list[Conflict]:
     """Names that differ in case alone, where the file system cannot tell them apart."""
-    found: dict[str, Conflict] = {}
+    conflicts: dict[str, Conflict] = {}
     for action in todo:
         parts = action["path"].split("/") if action["now"] else []
         for n, name in enumerate(parts):
@@ -142,8 +142,8 @@ def _twins(after: Lookup, todo: Iterable[Action]) -> list[Conflict]:
             other = [x for x in folder if x != name and x.casefold() == name.casefold()]
             if other:
                 path = "/".join(parts[: n + 1])
-                found[path] = {"path": path, "reason": f"cannot stand beside '{other[0]}' here"}
-    return list(found.values())
+                conflicts[path] = {"path": path, "reason": f"cannot stand beside '{other[0]}' here"}
+    return list(conflicts.values())
 
 
 def changes(

@@ -26,12 +26,12 @@ class Present:
 
     def __init__(self, repo: Repo, objects: Objects) -> None:
         self.repo, self.objects = repo, objects
-        found = snapshot.scan(repo)
-        self.worktree, self.head = found.worktree, found.head
-        self.head_tree = _tree(objects, found.head)
-        self.entries = blobs.resolve(repo, objects, found, write=True)
+        scan = snapshot.scan(repo)
+        self.worktree, self.head = scan.worktree, scan.head
+        self.head_tree = _tree(objects, scan.head)
+        self.entries = blobs.resolve(repo, objects, scan, write=True)
         self.tree = snapshot.tree(objects, repo, self.head_tree, self.entries)
-        self.left_out = {item["path"]: item["reason"] for item in found.omitted}
+        self.left_out = {item["path"]: item["reason"] for item in scan.omitted}
         self.look = Lookup(objects, self.tree)
 
     def sign(self, paths: Iterable[str]) -> dict[str, Signature]:
@@ -63,8 +63,8 @@ def signature(full: bytes, folder: int | None = None) -> Signature:
 
 
 def _tree(objects: Objects, commit: str | None) -> str | None:
-    found = objects.read(f"{commit}^{{tree}}") if commit else None
-    return found[0] if found else None
+    obj = objects.read(f"{commit}^{{tree}}") if commit else None
+    return obj[0] if obj else None
 
 
 def base_tree(objects: Objects, commit: str) -> str | None:

@@ -56,7 +56,7 @@ class Staging:
             names = b"".join(raw(path) + b"\0" for path in wanted)
             git.run(*_WAYS, "checkout-index", "-f", "-z", "--stdin", stdin=names)
         except GitError as e:
-            raise Error(f"cannot prepare the files: {e.said.splitlines()[0]}") from None
+            raise Error(f"cannot prepare the files: {e.complaint.splitlines()[0]}") from None
         for path in wanted:
             if not os.path.lexists(self.file(path, part)):
                 raise Error(f"cannot prepare '{path}': its content is not here")
@@ -76,13 +76,13 @@ class Staging:
 
 def _attributes(paths: Iterable[str]) -> set[str]:
     """Every attributes file that has a say about paths."""
-    found = set()
+    files = set()
     for path in paths:
         folder = path
         while folder:
             folder = folder.rpartition("/")[0]
-            found.add(f"{folder}/{ATTRIBUTES}".lstrip("/"))
-    return found
+            files.add(f"{folder}/{ATTRIBUTES}".lstrip("/"))
+    return files
 
 
 def _line(path: str, entry: Entry) -> bytes:

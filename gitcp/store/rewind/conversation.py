@@ -90,12 +90,12 @@ def _agent(name: str) -> ModuleType:
     from gitcp.agents import adapter
 
     try:
-        found = adapter(name)
+        client = adapter(name)
     except InputError:
         raise Error(f"the conversation of agent '{name}' cannot be cut; --files-only") from None
-    if found.NAME not in CUTS:
+    if client.NAME not in CUTS:
         raise Error(f"the conversation of {name} cannot be cut; --files-only leaves it as it is")
-    return found
+    return client
 
 
 def _cut(
@@ -105,9 +105,9 @@ def _cut(
     leaf = cutter.last(stored)
     live = _live(state)
     for data, redacted in ((live, False), (stored, True)):
-        found, notes = cutter.cut(data or b"", leaf, old_id, new_id, redacted)
-        if found:
-            return found, notes
+        kept, notes = cutter.cut(data or b"", leaf, old_id, new_id, redacted)
+        if kept:
+            return kept, notes
     raise Error(f"the transcript of session '{old_id[:8]}' cannot be cut at this point")
 
 
@@ -142,13 +142,13 @@ def _subagents(repo: Repo, state: State, path: str, data: bytes) -> list[dict[st
     if not os.path.isdir(folder):
         return []
     target = os.path.join(path.removesuffix(".jsonl"), "subagents")
-    found = []
+    effects = []
     for name in sorted(os.listdir(folder)):
         named = name.removeprefix("agent-").partition(".")[0]
         theirs = content(os.path.join(folder, name))
         if theirs is not None and named and named.encode() in data:
-            found.append(effect(repo, os.path.join(target, name), theirs))
-    return found
+            effects.append(effect(repo, os.path.join(target, name), theirs))
+    return effects
 
 
 def _refuse_open(state: State, agent: ModuleType, session_id: str) -> None:
@@ -173,11 +173,11 @@ def _open_claude(session_id: str) -> bool:
     for name in names:
         data = content(os.path.join(folder, name))
         try:
-            told = json.loads(data or b"")
+            listed = json.loads(data or b"")
         except ValueError:
             continue
-        if isinstance(told, dict) and told.get("sessionId") == session_id:
-            pid = told.get("pid")
+        if isinstance(listed, dict) and listed.get("sessionId") == session_id:
+            pid = listed.get("pid")
             if isinstance(pid, int) and os.path.exists(f"/proc/{pid}"):
                 return True
     return False

@@ -46,8 +46,8 @@ def recovered(repo: Repo, objects: Objects) -> list[str]:
     if intent.pending(repo) is None:
         return []
     with undo_log.lock(repo):
-        told = intent.recover(repo, objects)
-        return [*told, *follow.files(repo, objects)]
+        sentences = intent.recover(repo, objects)
+        return [*sentences, *follow.files(repo, objects)]
 
 
 def step(

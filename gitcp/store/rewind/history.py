@@ -38,13 +38,13 @@ class Recorded:
         content this session recorded before is its work again; other content is left as it
         was recorded.
         """
-        found = dict(files)
+        recorded = dict(files)
         for path, entry in now.items():
             if entry == head(path):
-                found.pop(path, None)
+                recorded.pop(path, None)
             elif record := self._record(session_id, path, entry):
-                found[path] = record
-        return found
+                recorded[path] = record
+        return recorded
 
     def _record(self, session_id: str, path: str, entry: Entry | None) -> dict[str, Any] | None:
         wanted = (entry[0], entry[1]) if entry else (GONE, "")
@@ -58,12 +58,12 @@ class Recorded:
 
     def _read(self) -> Iterator[tuple[str, Files]]:
         chain = stream_history.chains(self._repo, [self._tip])[self._tip["ref"]]
-        for found in chain:
-            tip: Tip = {**self._tip, "oid": found["oid"], "tree": found["tree"]}
+        for step in chain:
+            tip: Tip = {**self._tip, "oid": step["oid"], "tree": step["tree"]}
             try:
-                copy = checkpoint.read_state_copy(self._objects, tip, found["session_id"])
+                copy = checkpoint.read_state_copy(self._objects, tip, step["session_id"])
             except Error:
                 continue
             for stream in (copy or {}).get("streams", ()):
                 if stream["id"] == self._tip["stream"]:
-                    yield found["session_id"], stream["files"]
+                    yield step["session_id"], stream["files"]

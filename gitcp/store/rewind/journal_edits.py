@@ -52,8 +52,8 @@ def _pick(kind: str, name: str, known: Iterable[str]) -> str:
     try:
         return session_read.pick(name, known)
     except Error as e:
-        told = str(e).replace("no such session", f"the journal knows no {kind}")
-        raise Error(told.replace("session id", f"{kind} id")) from None
+        message = str(e).replace("no such session", f"the journal knows no {kind}")
+        raise Error(message.replace("session id", f"{kind} id")) from None
 
 
 def without(
@@ -86,16 +86,16 @@ def moments(repo: Repo, prompts: Mapping[str, str], date: Callable[[int], str]) 
     """
     lines = entries.edits(journal.read(repo))
     seen: set[str] = set()
-    found: list[Point] = []
+    points: list[Point] = []
     for line in lines:
         session, turn, tool = entries.author(line)
         for kind, name in (("prompt", turn), ("tool", tool)):
             if session and name and name not in seen:
                 seen.add(name)
-                told = prompts.get(turn, "")
-                said = f"before {told if kind == 'prompt' else line['path']}"
-                found.append(_point(kind, name, line, said, told, date))
-    yield from reversed(found)
+                prompt = prompts.get(turn, "")
+                title = f"before {prompt if kind == 'prompt' else line['path']}"
+                points.append(_point(kind, name, line, title, prompt, date))
+    yield from reversed(points)
 
 
 def _point(
@@ -131,14 +131,14 @@ def to_moment(repo: Repo, objects: Objects, name: str, scopes: Sequence[str]) ->
             makers[line["path"]] = entries.author(line)[0]
 
     def wish(present: Present) -> Wish:
-        found = [
+        changes = [
             (path, present.file(path), entry)
             for path, entry in then.items()
             if present.file(path) != entry and plan.below(path, scopes)
         ]
         facts = planning.facts(repo, present, None, lambda path: makers.get(path, ""))
         notes = wishes.in_the_middle(repo)
-        return {"actions": plan.whole(found, facts), "conflicts": [], "notes": notes}
+        return {"actions": plan.whole(changes, facts), "conflicts": [], "notes": notes}
 
     return wish
 

@@ -52,10 +52,10 @@ class Owners:
     def _history(self) -> Iterator[dict[str, str]]:
         tips = [t for t in shadow_refs.listing(self._repo, self._objects) if self._here(t)]
         for chain in stream_history.chains(self._repo, tips).values():
-            for found in chain[:_DEPTH]:
-                tip: shadow_refs.Tip = {**tips[0], "oid": found["oid"], "tree": found["tree"]}
+            for step in chain[:_DEPTH]:
+                tip: shadow_refs.Tip = {**tips[0], "oid": step["oid"], "tree": step["tree"]}
                 try:
-                    copy = checkpoint.read_state_copy(self._objects, tip, found["session_id"])
+                    copy = checkpoint.read_state_copy(self._objects, tip, step["session_id"])
                 except Error:
                     continue
                 if copy:
@@ -67,12 +67,12 @@ class Owners:
 
 def _makers(repo: Repo) -> dict[str, str]:
     """path -> the session that made what was not there, '' where a person did."""
-    found: dict[str, str] = {}
+    makers: dict[str, str] = {}
     for line in entries.edits(journal.read(repo)):
         session_id, who, _ = entries.author(line)
         if entries.entry(line["before"]) is None and (session_id or who == "person"):
-            found[line["path"]] = session_id
-    return found
+            makers[line["path"]] = session_id
+    return makers
 
 
 def _written(state: dict[str, Any]) -> dict[str, str]:

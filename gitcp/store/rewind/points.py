@@ -37,10 +37,10 @@ def listing(
 
     Points without a change to the one before them are folded into it.
     """
-    found = [*_temporary(repo, objects, everywhere), *_kept(repo, objects)]
-    found += journal_edits.moments(repo, _prompts(repo), _date)
-    found += _committed(repo, depth)
-    return point_list.folded(point_list.newest_first(found))
+    points = [*_temporary(repo, objects, everywhere), *_kept(repo, objects)]
+    points += journal_edits.moments(repo, _prompts(repo), _date)
+    points += _committed(repo, depth)
+    return point_list.folded(point_list.newest_first(points))
 
 
 def exactly(repo: Repo, objects: Objects, oid: str) -> Point | None:
@@ -71,7 +71,7 @@ def _named(tip: Tip, head: str) -> str:
 
 def _point(objects: Objects, checkpoint: Record, kind: str) -> Point:
     """A temporary checkpoint as a point; one whose objects are gone says so."""
-    found: Point = {
+    point: Point = {
         **point_list.EMPTY,
         "id": checkpoint["oid"],
         "kind": "archived" if kind == "archived" else "temporary",
@@ -87,20 +87,20 @@ def _point(objects: Objects, checkpoint: Record, kind: str) -> Point:
         "tree": checkpoint["tree"],
     }
     try:
-        root = read_tree(objects, found["tree"])
-        files = Lookup(objects, found["tree"]).folder(found["metadata_dir"])
-        found["content"] = _content(root)
-        found["session_prompt"] = _prompt(objects, files)
-        found["incomplete"] = "omitted.json" in files
+        root = read_tree(objects, point["tree"])
+        files = Lookup(objects, point["tree"]).folder(point["metadata_dir"])
+        point["content"] = _content(root)
+        point["session_prompt"] = _prompt(objects, files)
+        point["incomplete"] = "omitted.json" in files
     except Error:
-        found["gone"] = True
-    return found
+        point["gone"] = True
+    return point
 
 
 def _prompt(objects: Objects, files: dict[str, tuple[str, str]]) -> str:
     entry = files.get(summary.PROMPT)
-    said = text(objects.need(entry[1], "blob")) if entry else ""
-    return said.rpartition(summary.SEPARATOR)[2]
+    prompts = text(objects.need(entry[1], "blob")) if entry else ""
+    return prompts.rpartition(summary.SEPARATOR)[2]
 
 
 def _content(root: dict[str, tuple[str, str]]) -> str:

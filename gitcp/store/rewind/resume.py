@@ -81,21 +81,21 @@ def _carrying(repo: Repo, objects: Objects, oid: str) -> tuple[str, list[str]]:
         if here:
             return commit["oid"], here
         if ids:
-            told = f"checkpoint '{ids[0]}' of commit '{commit['oid'][:12]}' is not here"
-            raise Error(f"{told}; 'gitcp fetch' may bring it")
+            missing = f"checkpoint '{ids[0]}' of commit '{commit['oid'][:12]}' is not here"
+            raise Error(f"{missing}; 'gitcp fetch' may bring it")
         step = commit["parents"][0] if commit["parents"] else None
     raise Error(f"no checkpoint belongs to '{oid[:12]}' or the {_DEPTH} commits before it")
 
 
 def _of_checkpoints(repo: Repo, objects: Objects, ids: Iterable[str]) -> Iterator[Stored]:
     for checkpoint_id in ids:
-        found = committed_read.read(repo, objects, checkpoint_id)
-        for entry in found["sessions"]:
-            told = committed_read.session(objects, found, entry["index"])
+        checkpoint = committed_read.read(repo, objects, checkpoint_id)
+        for entry in checkpoint["sessions"]:
+            session = committed_read.session(objects, checkpoint, entry["index"])
             yield {
-                "session_id": told["session_id"],
-                "agent": str(told["metadata"].get("agent") or "Claude Code"),
-                "transcript": told["transcript"],
+                "session_id": session["session_id"],
+                "agent": str(session["metadata"].get("agent") or "Claude Code"),
+                "transcript": session["transcript"],
             }
 
 
@@ -122,9 +122,9 @@ def _of_session(repo: Repo, objects: Objects, session_id: str) -> Stored:
     """The newest that is stored of a session: on a stream, or committed."""
     newest: tuple[int, str] | None = None
     for chain in stream_history.chains(repo, shadow_refs.listing(repo, objects)).values():
-        for found in chain:
-            if found["session_id"] == session_id and (newest or (-1, ""))[0] < found["time"]:
-                newest = (found["time"], found["tree"])
+        for step in chain:
+            if step["session_id"] == session_id and (newest or (-1, ""))[0] < step["time"]:
+                newest = (step["time"], step["tree"])
     if newest:
         return _at(objects, newest[1], session_id, "Claude Code")
     with_it = [
@@ -132,10 +132,10 @@ def _of_session(repo: Repo, objects: Objects, session_id: str) -> Stored:
         for c in committed_list.listing(repo)
         if any(s["session_id"] == session_id for s in c["sessions"])
     ]
-    told = [s for s in _of_checkpoints(repo, objects, with_it) if s["session_id"] == session_id]
-    if not told:
+    stored = [s for s in _of_checkpoints(repo, objects, with_it) if s["session_id"] == session_id]
+    if not stored:
         raise Error(f"nothing is stored of session '{session_id}' yet")
-    return max(told, key=lambda one: len(one["transcript"]))
+    return max(stored, key=lambda one: len(one["transcript"]))
 
 
 def restore(repo: Repo, one: Stored, cwd: str, force: bool) -> Restored:
@@ -144,27 +144,27 @@ def restore(repo: Repo, one: Stored, cwd: str, force: bool) -> Restored:
     Nothing is written yet.  One that is here and has all that is stored is kept; one that went
     elsewhere is replaced only when forced.
     """
-    told = _nothing(one)
+    outcome = _nothing(one)
     try:
         agent = adapter(one["agent"])
     except InputError as e:
-        return {**told, "notes": [str(e)]}
+        return {**outcome, "notes": [str(e)]}
     if agent.NAME not in conversation.CUTS or not one["transcript"]:
-        return {**told, "notes": [f"the conversation of {one['agent']} cannot be put back"]}
-    told["command"] = agent.resume_command(one["session_id"])
+        return {**outcome, "notes": [f"the conversation of {one['agent']} cannot be put back"]}
+    outcome["command"] = agent.resume_command(one["session_id"])
     cutter = conversation.CUTS[agent.NAME]
     leaf, own = cutter.last(one["transcript"]), one["session_id"]
     data, notes = cutter.cut(one["transcript"], leaf, own, own, True)
     path = _local(repo, agent, one["session_id"], cwd)
-    told |= {"path": path, "notes": notes}
+    outcome |= {"path": path, "notes": notes}
     local = content(path)
     if local is not None and not force:
         if not cutter.cut(local, leaf, own, own, False)[0] and not _older(cutter, local, data):
             raise Error(f"the conversation in '{path}' went another way; --force replaces it")
         if cutter.cut(local, leaf, own, own, False)[0]:
-            return {**told, "what": KEPT, "notes": []}
-    told["what"] = WRITTEN if local is None else REPLACED
-    return {**told, "effects": [conversation.effect(repo, path, data)]}
+            return {**outcome, "what": KEPT, "notes": []}
+    outcome["what"] = WRITTEN if local is None else REPLACED
+    return {**outcome, "effects": [conversation.effect(repo, path, data)]}
 
 
 def _older(cutter: ModuleType, local: bytes, data: bytes) -> bool:

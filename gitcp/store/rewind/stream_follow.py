@@ -49,15 +49,15 @@ def follow(repo: Repo, objects: Objects, now: Now, head: Lookup) -> None:
 
 def _live(repo: Repo, now: Now) -> dict[str, list[str]]:
     """ref -> the sessions homed here that are on it, of the branches that know of the paths."""
-    found: dict[str, list[str]] = {}
+    streams: dict[str, list[str]] = {}
     for name in states.names(repo):
         state = states.peek(repo, name)
         if not state or not markers.is_home(repo, state):
             continue
         for stream in state["streams"]:
             if stream["ref"].startswith(shadow_refs.BRANCHES):
-                found.setdefault(stream["ref"], []).append(state["session_id"])
-    return found
+                streams.setdefault(stream["ref"], []).append(state["session_id"])
+    return streams
 
 
 def _one(

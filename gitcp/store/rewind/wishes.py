@@ -62,8 +62,8 @@ def _left_out(objects: Objects, point: Point) -> dict[str, str]:
     entry = Lookup(objects, point["tree"])(f"{point['metadata_dir']}/omitted.json")
     if entry is None:
         return {}
-    told = json.loads(objects.need(entry[1], "blob"))
-    return {item["path"]: item["reason"] for item in told}
+    omitted = json.loads(objects.need(entry[1], "blob"))
+    return {item["path"]: item["reason"] for item in omitted}
 
 
 def _elsewhere(point: Point, present: Present) -> list[str]:
@@ -106,8 +106,8 @@ def taking_back(repo: Repo, objects: Objects, edits: Edits, conflict: str, why: 
             then, clean = three_way.take_back(now, three_way.joined(pairs), merge)
             if clean or (conflict == MARKERS and then != now):
                 merged = now is not None and pairs[-1][1] != now
-                told = f"{why}, with what was changed since" if merged else why
-                wanted += [(path, now, then, told)] if then != now else []
+                explained = f"{why}, with what was changed since" if merged else why
+                wanted += [(path, now, then, explained)] if then != now else []
             elif conflict == KEEP:
                 reason = "changed since, and the change cannot be kept beside it"
                 kept.append(plan.action(path, plan.KEEP, now, then, reason))

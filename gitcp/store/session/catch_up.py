@@ -76,15 +76,15 @@ def moved(repo: Repo, objects: Objects, state: State, now: str) -> None:
 
 def _own(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]:
     ids = {s["id"] for s in state["streams"]}
-    found = []
+    tips = []
     for ref in branches.names(repo, old):
         try:
             tip = shadow_refs.read(objects, ref)
         except Error:
             continue
         if tip and tip["stream"] in ids:
-            found.append(tip)
-    return found
+            tips.append(tip)
+    return tips
 
 
 def _follow(repo: Repo, objects: Objects, state: State, tip: Tip, now: str) -> None:

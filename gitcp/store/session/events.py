@@ -51,11 +51,11 @@ def begin_turn(
         state.pop(key, None)
     if event.get("turn"):
         state["prompt_id"] = event["turn"]
-    told = redaction.text(repo, prompts.clean(event.get("prompt") or ""))
-    if told and not state.get("first_prompt"):
-        state["first_prompt"] = prompts.first_prompt(told)
+    prompt = redaction.text(repo, prompts.clean(event.get("prompt") or ""))
+    if prompt and not state.get("first_prompt"):
+        state["first_prompt"] = prompts.first_prompt(prompt)
     turns = state.setdefault("turns", {})
-    turns[state["turn_id"]] = {"number": len(turns) + 1, "prompt": told[:_PROMPT]}
+    turns[state["turn_id"]] = {"number": len(turns) + 1, "prompt": prompt[:_PROMPT]}
     if event.get("model"):
         turns[state["turn_id"]]["model"] = event["model"]
     state.pop("resumed", None)
@@ -67,9 +67,9 @@ def touch(repo: Repo, state: State, event: Event) -> None:
     """What every event tells: from which process it comes, with which transcript."""
     if event.get("transcript_path") and not event.get("agent_id"):
         state["transcript_path"] = event["transcript_path"]
-    found = process.agent(repo.git.env)
-    if found:
-        state["agent_process"] = found
+    agent_process = process.agent(repo.git.env)
+    if agent_process:
+        state["agent_process"] = agent_process
 
 
 def refuse_elsewhere(repo: Repo, state: State) -> None:

@@ -23,17 +23,17 @@ _OLD, _NEW = "disable-multisession-warning", "enable-multisession-warning"
 def message(repo: Repo, objects: Objects, session_id: str, head: str) -> str:
     """One line, and one more where other sessions of this base and worktree have checkpoints."""
     lines = ["gitcp: this conversation will be linked to your next commit."]
-    found = others(repo, objects, session_id, head)
-    if len(found) == 1:
+    company = at_work_too(repo, objects, session_id, head)
+    if len(company) == 1:
         lines.append("1 other conversation has uncommitted work here; see 'gitcp status'.")
-    elif found:
+    elif company:
         lines.append(
-            f"{len(found)} other conversations have uncommitted work here; see 'gitcp status'."
+            f"{len(company)} other conversations have uncommitted work here; see 'gitcp status'."
         )
     return "\n".join(lines)
 
 
-def others(repo: Repo, objects: Objects, session_id: str, head: str) -> list[Open]:
+def at_work_too(repo: Repo, objects: Objects, session_id: str, head: str) -> list[Open]:
     """The markers of other sessions of this base and worktree that have checkpoints.
 
     A session whose stream a commit carried to this base has not heard of that yet.
@@ -65,7 +65,7 @@ def refusal(
     begun = state.get("turns") and not state.get("resumed")
     if (markers.is_home(repo, state) and (begun or works)) or not wants_warning(repo):
         return None
-    conflicting = others(repo, objects, state["session_id"], head)
+    conflicting = at_work_too(repo, objects, state["session_id"], head)
     names = sorted(m["session_id"] for m in conflicting)
     before = state.get("multisession_warned") or {}
     again = event.get("turn") and event["turn"] == before.get("prompt")  # two settings name us

@@ -155,12 +155,12 @@ def paths(repo: Repo, stream_id: str) -> set[str]:
     }
 
 
-def is_home(repo: Repo, told: Mapping[str, Any]) -> bool:
+def is_home(repo: Repo, session: Mapping[str, Any]) -> bool:
     """Whether a session, by its state or marker, has its home in this worktree.
 
     git's name of the worktree tells, not its path: that changes when it is moved.
     """
-    return (told.get("worktree_id") or "") == repo.worktree_id
+    return (session.get("worktree_id") or "") == repo.worktree_id
 
 
 def here(repo: Repo) -> list[Open]:

@@ -32,9 +32,9 @@ def describe(pid: int) -> Process:
 def agent(env: Mapping[str, str]) -> Process | None:
     """The agent that runs this hook: as it says itself, else the nearest ancestor that is
     not a shell."""
-    said = env.get("CLAUDE_PID", "")
-    if said.isdecimal() and int(said) > 1 and _stat(int(said))[0]:
-        return describe(int(said))
+    claude_pid = env.get("CLAUDE_PID", "")
+    if claude_pid.isdecimal() and int(claude_pid) > 1 and _stat(int(claude_pid))[0]:
+        return describe(int(claude_pid))
     for pid in ancestors():
         if pid > 1 and _stat(pid)[1] not in _SHELLS:
             return describe(pid)
@@ -64,11 +64,11 @@ def alive(process: Process | None) -> bool:
 
 def ancestors() -> list[int]:
     """The pids above this process, nearest first; only the parent where there is no /proc."""
-    found, pid = [], os.getppid()
-    while pid > 1 and pid not in found:
-        found.append(pid)
+    pids, pid = [], os.getppid()
+    while pid > 1 and pid not in pids:
+        pids.append(pid)
         pid = _stat(pid)[0]
-    return found
+    return pids
 
 
 def working(top: str, session_id: str) -> bool:

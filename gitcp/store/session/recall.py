@@ -96,7 +96,7 @@ def _names(repo: Repo, objects: Objects, tip: Tip, session_id: str) -> bool:
 def _near(repo: Repo, objects: Objects, state: State) -> list[Tip]:
     """The streams a checkpoint of the session could have gone to since its state was saved."""
     home = ids.worktree_hash(str(state.get("worktree_id") or ""))
-    found = []
+    tips = []
     for base in dict.fromkeys((state["base_commit"], refs.head(repo) or shadow_refs.zeros(repo))):
         if not base:
             continue
@@ -109,8 +109,8 @@ def _near(repo: Repo, objects: Objects, state: State) -> list[Tip]:
                 tip = shadow_refs.read(objects, ref)
             except Error:
                 continue
-            found += [tip] if tip else []
-    return found
+            tips += [tip] if tip else []
+    return tips
 
 
 def _newest(objects: Objects, session_id: str, tips: Iterable[Tip]) -> State | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.record import text
-from gitcp.store.git.prefetch import Ahead
+from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import read_tree
 from gitcp.store.session import session_read
 
@@ -38,8 +38,8 @@ def with_states(states: Iterable[State], temporaries: Iterable[Record]) -> list[
     """A session record for each state, its keys as they stand (gitcp-formats(5)), and
     description, strategy, started_at and checkpoints of 003's Session."""
     of: dict[str, list[Record]] = {}
-    for found in temporaries:
-        of.setdefault(found["session_id"], []).append(_temporary(found))
+    for checkpoint in temporaries:
+        of.setdefault(checkpoint["session_id"], []).append(_temporary(checkpoint))
     return [_of_state(state, of.get(state["session_id"], [])) for state in states]
 
 
@@ -55,9 +55,9 @@ def _of_state(state: State, checkpoints: list[Record]) -> Record:
     }
 
 
-def _temporary(found: Record) -> Record:
+def _temporary(checkpoint: Record) -> Record:
     keys = "oid ref message time is_task_checkpoint tool_use_id".split()
-    return {"checkpoint_id": "", **{key: found[key] for key in keys}}
+    return {"checkpoint_id": "", **{key: checkpoint[key] for key in keys}}
 
 
 def with_stored(repo: Repo, records: list[Record], only: str = "") -> list[Record]:
@@ -74,24 +74,24 @@ def with_stored(repo: Repo, records: list[Record], only: str = "") -> list[Recor
             name = entry["session_id"]
             if only and name != only:
                 continue
-            made = _stored(checkpoint["checkpoint_id"], entry)
+            part = _stored(checkpoint["checkpoint_id"], entry)
             if name not in known:
                 known[name] = _unknown(entry)
-            if name not in first or made["time"] < first[name][0]:
-                first[name] = (made["time"], entry)
-            _add(known[name]["checkpoints"], made)
+            if name not in first or part["time"] < first[name][0]:
+                first[name] = (part["time"], entry)
+            _add(known[name]["checkpoints"], part)
     _tell(repo, known, first)
-    for found in known.values():
-        found["checkpoints"].sort(key=lambda c: float(c["time"]))
+    for session in known.values():
+        session["checkpoints"].sort(key=lambda c: float(c["time"]))
     return list(known.values())
 
 
-def _add(checkpoints: list[Record], made: Record) -> None:
+def _add(checkpoints: list[Record], part: Record) -> None:
     # Real data has a session twice in one checkpoint: the later one is the fuller.
-    if checkpoints and checkpoints[-1]["checkpoint_id"] == made["checkpoint_id"]:
-        checkpoints[-1] = made
+    if checkpoints and checkpoints[-1]["checkpoint_id"] == part["checkpoint_id"]:
+        checkpoints[-1] = part
     else:
-        checkpoints.append(made)
+        checkpoints.append(part)
 
 
 def _unknown(entry: SessionEntry) -> Record:
@@ -119,8 +119,8 @@ def _stored(checkpoint_id: str, entry: SessionEntry) -> Record:
 
 
 def _intent(metadata: dict[str, Any]) -> str:
-    told = metadata.get("summary")
-    intent = told.get("intent") if isinstance(told, dict) else None
+    stored = metadata.get("summary")
+    intent = stored.get("intent") if isinstance(stored, dict) else None
     return intent if isinstance(intent, str) else ""
 
 
@@ -131,14 +131,14 @@ def _tell(
     names = [name for name in first if not known[name]["description"]]
     prompts = _prompts(repo, [first[name][1]["tree"] for name in names])
     for name, prompt in zip(names, prompts, strict=True):
-        found, metadata = known[name], first[name][1]["metadata"]
-        found["description"] = prompt or f"{found['agent_type'] or 'Agent'} session"
-        found["started_at"] = metadata.get("created_at", "")
+        session, metadata = known[name], first[name][1]["metadata"]
+        session["description"] = prompt or f"{session['agent_type'] or 'Agent'} session"
+        session["started_at"] = metadata.get("created_at", "")
 
 
 def _prompts(repo: Repo, trees: list[str]) -> Iterator[str]:
     """The first prompt of each session directory, '' where it has none."""
-    with Ahead(repo) as objects:
+    with Prefetched(repo) as objects:
         for at in range(0, len(trees), _WINDOW):
             part = trees[at : at + _WINDOW]
             objects.fetch(part)
@@ -146,8 +146,8 @@ def _prompts(repo: Repo, trees: list[str]) -> Iterator[str]:
             objects.fetch(e[summary.PROMPT][1] for e in entries if summary.PROMPT in e)
             for entry in entries:
                 blob = objects.read(entry[summary.PROMPT][1]) if summary.PROMPT in entry else None
-                said = text(blob[2]) if blob and blob[1] == "blob" else ""
-                typed = (p.strip() for p in said.split(summary.SEPARATOR))
+                joined = text(blob[2]) if blob and blob[1] == "blob" else ""
+                typed = (p.strip() for p in joined.split(summary.SEPARATOR))
                 yield next((p for p in typed if p and not p.startswith(_INTERRUPTED)), "")
             objects.forget()
 

@@ -44,8 +44,8 @@ def prompt(state: State) -> str:
     """What the session was asked last, as far as its state knows it."""
     turns = state.get("turns")
     last = turns.get(state.get("turn_id")) if isinstance(turns, dict) else None
-    told = last.get("prompt") if isinstance(last, dict) else None
-    return str(told or state.get("first_prompt") or "")
+    turn_prompt = last.get("prompt") if isinstance(last, dict) else None
+    return str(turn_prompt or state.get("first_prompt") or "")
 
 
 def pick(prefix: str, names: Iterable[str]) -> str:
@@ -56,21 +56,21 @@ def pick(prefix: str, names: Iterable[str]) -> str:
     known = sorted(set(names))
     if prefix in known:
         return prefix
-    found = [name for name in known if prefix and name.startswith(prefix)]
-    if not found:
+    matching = [name for name in known if prefix and name.startswith(prefix)]
+    if not matching:
         raise Error(f"no such session: '{prefix}'")
-    if len(found) > 1:
-        shown = " ".join(found[:_SHOWN]) + (" ..." if len(found) > _SHOWN else "")
-        raise Error(f"ambiguous session id '{prefix}': {shown}")
-    return found[0]
+    if len(matching) > 1:
+        examples = " ".join(matching[:_SHOWN]) + (" ..." if len(matching) > _SHOWN else "")
+        raise Error(f"ambiguous session id '{prefix}': {examples}")
+    return matching[0]
 
 
-def instant(told: object) -> float:
+def instant(time: object) -> float:
     """Seconds since 1970 of an RFC 3339 time, however many digits it has; 0 for none."""
     from datetime import datetime
 
     try:
-        return datetime.fromisoformat(str(told)).timestamp()
+        return datetime.fromisoformat(str(time)).timestamp()
     except (ValueError, OverflowError):
         return 0.0
 
@@ -81,10 +81,10 @@ def recent(repo: Repo, count: int) -> tuple[list[State], int]:
     What a person looks at costs the same however many sessions there ever were.
     """
     opened = set(_names(repo.shared("open")))
-    others = [name for name in states.names(repo) if name not in opened]
-    others.sort(key=lambda name: _age(states.folder(repo), name))
-    shown = [name for name in states.names(repo) if name in opened] + others[:count]
-    return [read(repo, name) for name in shown], len(others[count:])
+    closed = [name for name in states.names(repo) if name not in opened]
+    closed.sort(key=lambda name: _age(states.folder(repo), name))
+    chosen = [name for name in states.names(repo) if name in opened] + closed[:count]
+    return [read(repo, name) for name in chosen], len(closed[count:])
 
 
 def _names(folder: str) -> list[str]:

@@ -30,10 +30,10 @@ def folder(repo: Repo) -> str:
 def names(repo: Repo) -> list[str]:
     """The ids of all sessions that have a state file, sorted."""
     try:
-        found = os.listdir(folder(repo))
+        files = os.listdir(folder(repo))
     except FileNotFoundError:
         return []
-    return sorted(n.removesuffix(".json") for n in found if n.endswith(".json"))
+    return sorted(n.removesuffix(".json") for n in files if n.endswith(".json"))
 
 
 def load(repo: Repo, session_id: str) -> State | None:

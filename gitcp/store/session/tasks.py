@@ -41,8 +41,8 @@ def note(repo: Repo, state: State, event: dict[str, Any]) -> bool:
         # What a state holds goes into every checkpoint's copy of it.
         about = redaction.text(repo, tool.get("description") or "")
         kind = redaction.text(repo, tool.get("subagent_type") or "")
-        told = {"description": about, "started": states.timestamp()}
-        running[tool["id"]] = {"subagent_type": kind, **told}
+        details = {"description": about, "started": states.timestamp()}
+        running[tool["id"]] = {"subagent_type": kind, **details}
         return True
     if event["event"] == "tool-end" and tool.get("agent_id") and tool["id"] in running:
         running[tool["id"]]["agent_id"] = tool["agent_id"]
@@ -70,13 +70,13 @@ def step(
     task = running.pop(task_id, {})
     kind = redaction.text(repo, tool.get("subagent_type") or task.get("subagent_type", ""))
     about = redaction.text(repo, tool.get("description") or task.get("description", ""))
-    told = {
+    details = {
         "session_id": state["session_id"],
         "tool_use_id": task_id,
         "checkpoint_uuid": event.get("turn") or "",
         "agent_id": agent_id or "",
     }
-    files = {f"tasks/{task_id}/checkpoint.json": _json(told)}
+    files = {f"tasks/{task_id}/checkpoint.json": _json(details)}
     transcript = _transcript(repo, state, agent_id, event.get("agent_transcript_path"))
     if transcript is not None:
         files[f"tasks/{task_id}/agent-{agent_id}.jsonl"] = transcript
@@ -96,7 +96,7 @@ def _todo(
     number = 1 + sum(1 for path in before if path.startswith(inside))
     given = json.dumps(tool.get("todos") or []).encode()
     todos = json.loads(redaction.redactor(repo).document(given))
-    told = {
+    details = {
         "type": "todo",
         "tool_use_id": tool.get("id", ""),
         "timestamp": states.timestamp(),
@@ -105,7 +105,7 @@ def _todo(
     return {
         "tool_use_id": task_id,
         "subject": prompts.todo_subject(todos, number, task_id),
-        "files": {f"tasks/{inside}{number:03d}-{task_id}.json": _json(told)},
+        "files": {f"tasks/{inside}{number:03d}-{task_id}.json": _json(details)},
     }
 
 
@@ -126,12 +126,12 @@ def commit(repo: Repo, objects: Objects, state: State, step: Step) -> None:
         from gitcp.store.v1 import committed_write
 
         files = {path.removeprefix("tasks/"): data for path, data in step["files"].items()}
-        said: SessionData = {
+        minimal: SessionData = {
             "session_id": state["session_id"],
             "tasks": files,
             "metadata": {"tasks": [step["tool_use_id"]]},
         }
-        committed_write.write(repo, objects, [(ids[-1], said)])
+        committed_write.write(repo, objects, [(ids[-1], minimal)])
 
 
 def stored(objects: Objects, tip: Tip | None, session_id: str) -> dict[str, str]:

@@ -32,8 +32,8 @@ MIDDLE = ("subagent-end", "todo", "compact")
 
 def base_tree(objects: Objects, head: str | None) -> str | None:
     """The tree of a commit; None for one that does not exist yet."""
-    found = objects.read(head + "^{tree}") if head and head.strip("0") else None
-    return found[0] if found else None
+    obj = objects.read(head + "^{tree}") if head and head.strip("0") else None
+    return obj[0] if obj else None
 
 
 class Turn:
@@ -48,7 +48,7 @@ class Turn:
         self.tip = branches.current(repo, objects, state, self.head)
         known = _known(objects, self.tip["tree"]) if self.tip else None
         self.entries = blobs.resolve(repo, objects, self.scan, write=True, known=known)
-        self.stored = said(repo, objects, state)
+        self.stored = stored_transcript(repo, objects, state)
         lines = self.look.take(objects, self.head, self.entries, state)
         self.work = Work(lines, state["session_id"])
         self._divide(objects, {p for stream in state["streams"] for p in stream["files"]})
@@ -154,8 +154,8 @@ def dirty_among(
 
 def subject(state: State) -> str:
     """The subject of a turn's commit, from its prompt, which is redacted."""
-    told = state.get("turns", {}).get(state.get("turn_id"), {}).get("prompt", "")
-    return prompts.subject(told, state.get("agent_type") or "Claude Code")
+    prompt = state.get("turns", {}).get(state.get("turn_id"), {}).get("prompt", "")
+    return prompts.subject(prompt, state.get("agent_type") or "Claude Code")
 
 
 def _committed(objects: Objects, old: str, new: str) -> set[str]:
@@ -165,7 +165,7 @@ def _committed(objects: Objects, old: str, new: str) -> set[str]:
     return {path for path, _, _ in diff_trees(objects, *trees)}
 
 
-def said(
+def stored_transcript(
     repo: Repo, objects: Objects, state: State, whole: bool = False, check: bool = False
 ) -> Stored | None:
     """The session's transcript as far as it is on disk, redacted and stored; None without.
@@ -186,31 +186,33 @@ def said(
 def spoken(repo: Repo, state: State, stored: Stored | None) -> list[str]:
     """The session's prompts, redacted: of its transcript, and those the turns have that are
     not in it yet."""
-    told: list[str] = []
+    words: list[str] = []
     if stored and stored.scan:
-        told = list(stored.scan["prompts"])
+        words = list(stored.scan["prompts"])
     for one in state.get("turns", {}).values():
         prompt = one["prompt"]
-        if prompt and not any(p[: len(prompt)] == prompt for p in told):
-            told.append(prompt)
-    return told
+        if prompt and not any(p[: len(prompt)] == prompt for p in words):
+            words.append(prompt)
+    return words
 
 
 def metadata(
     repo: Repo, objects: Objects, state: State, now: Turn, step: tasks.Step | None
 ) -> dict[str, Entry]:
     """The files of the session's metadata directory on its stream: path -> entry."""
-    told = spoken(repo, state, now.stored)
+    asked = spoken(repo, state, now.stored)
     files = {
-        "prompt.txt": prompts.prompt_txt(told).encode("utf-8", "surrogateescape"),
-        "context.md": prompts.context_md(told).encode("utf-8", "surrogateescape"),
+        "prompt.txt": prompts.prompt_txt(asked).encode("utf-8", "surrogateescape"),
+        "context.md": prompts.context_md(asked).encode("utf-8", "surrogateescape"),
     }
     files |= step["files"] if step else {}
     if now.scan.omitted:
         import json
 
         files["omitted.json"] = json.dumps(now.scan.omitted, indent=2).encode() + b"\n"
-    found = {path: ("100644", objects.write("blob", data)) for path, data in files.items() if data}
+    entries = {
+        path: ("100644", objects.write("blob", data)) for path, data in files.items() if data
+    }
     for number, oid in enumerate(now.stored.chunks if now.stored else ()):
-        found["full.jsonl" + (f".{number:03d}" if number else "")] = ("100644", oid)
-    return found
+        entries["full.jsonl" + (f".{number:03d}" if number else "")] = ("100644", oid)
+    return entries

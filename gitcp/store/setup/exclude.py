@@ -20,8 +20,8 @@ def tracked(repo: Repo, paths: Iterable[str]) -> list[str]:
     """Those of paths (absolute) that are in git's index."""
     top = os.path.realpath(repo.worktree)
     asked = [os.path.relpath(os.path.realpath(p), top) for p in paths if inside(p, top)]
-    found = repo.git.lines("ls-files", "-z", "--", *map(raw, asked)) if asked else []
-    return [os.path.join(top, text(path)) for path in found]
+    paths_there = repo.git.lines("ls-files", "-z", "--", *map(raw, asked)) if asked else []
+    return [os.path.join(top, text(path)) for path in paths_there]
 
 
 def carried(repo: Repo, paths: Iterable[str]) -> list[str]:

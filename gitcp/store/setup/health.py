@@ -38,8 +38,8 @@ def git(repo: Repo) -> Iterator[Finding]:
     every = {hook: strays.Beside(where, hook).texts for hook in hook_scripts.HOOKS}
     missing = [hook for hook in every if not git_hooks.calls_ours(where, hook)]
     if missing:
-        others = {hook_text.tool(every[hook][""]) for hook in missing} - {""}
-        who = f" (they are {' and '.join(sorted(others))}'s)" if others else ""
+        tools = {hook_text.tool(every[hook][""]) for hook in missing} - {""}
+        who = f" (they are {' and '.join(sorted(tools))}'s)" if tools else ""
         reason = f"{', '.join(missing)} in '{where}' do not call gitcp{who}"
         yield finding("git-hook", where, reason, _remedy(repo, where))
     if any(hook_text.is_entires(texts[""]) for texts in every.values()):
@@ -88,8 +88,8 @@ def check(repo: Repo, now: float, called: Iterable[str] = ()) -> list[Finding]:
     """All of it, where gitcp is installed and not silenced."""
     if not manifest.of(repo).entries or os.path.exists(repo.shared("off")):
         return []
-    found = [*git(repo), *agents(repo, enabled(repo), called), *failures(repo, now)]
-    return list({(f["kind"], f["subject"], f["reason"]): f for f in found}.values())
+    findings = [*git(repo), *agents(repo, enabled(repo), called), *failures(repo, now)]
+    return list({(f["kind"], f["subject"], f["reason"]): f for f in findings}.values())
 
 
 def agents(repo: Repo, enabled: Iterable[str], called: Iterable[str]) -> Iterator[Finding]:

@@ -71,14 +71,14 @@ class Manifest:
         if entry and old is not None:
             before = self._before(entry) if self.intact(entry) else strip(entry, old)
         aside = write.get("aside", entry.get("aside"))
-        made = [self._stored(folder) for folder in files.missing(os.path.dirname(path))]
+        created = [self._stored(folder) for folder in files.missing(os.path.dirname(path))]
         new: Entry = {
             "path": self._stored(path),
             "kind": write["kind"],
             "before": None if before is None or aside else self._keep(before),
             "mode": None if old is None else os.stat(path).st_mode & 0o7777,
             "after": files.digest(write["data"]),
-            "dirs": [*entry.get("dirs", ()), *made],
+            "dirs": [*entry.get("dirs", ()), *created],
             "aside": aside,
             "agent": write.get("agent"),
             "lines": [*entry.get("lines", ()), *write.get("lines", ())],

@@ -30,18 +30,18 @@ _LEGACY = "refs/heads/entire/sessions refs/remotes/*/entire/sessions"
 
 def settings(repo: Repo) -> tuple[dict[str, str], list[str]]:
     """git config key -> value from Entire's settings and old names, where git's is silent."""
-    found: list[dict[str, Any]] = []
+    read_files: list[dict[str, Any]] = []
     notes = []
     for name in ("settings.json", "settings.local.json"):
         path = os.path.join(repo.worktree, ".entire", name)
         data = files.read(path)
         try:
             given = json.loads(data) if data else {}
-            found.append(given if isinstance(given, dict) else {})
+            read_files.append(given if isinstance(given, dict) else {})
         except ValueError as e:
-            found.append({})
+            read_files.append({})
             notes.append(f"'{path}' is not JSON and is ignored: {e}")
-    values, more = entire_settings.translate(entire_settings.merge(*found))
+    values, more = entire_settings.translate(entire_settings.merge(*read_files))
     for section in ("entire", "gitcp"):
         old = f"{section}.{entire_settings.OLD_WARNING}"
         if repo.config.all(old):
@@ -64,13 +64,13 @@ def plan_config(repo: Repo, values: dict[str, str]) -> Write | None:
     if not new and data == before:
         return None  # the old name is in a file that is not the repository's
     lines = [f"{key}={value}" for key, value in new.items()]
-    said = ", ".join(lines)
+    changes = ", ".join(lines)
     return {
         "path": path,
         "kind": "config",
         "data": data,
         "lines": lines,
-        "note": f"set {said or f'no more {old}'}",
+        "note": f"set {changes or f'no more {old}'}",
     }
 
 
@@ -104,8 +104,8 @@ def refuse_branches(repo: Repo) -> None:
 
 def mark(repo: Repo) -> None:
     """Make the markers of the sh guard for data that is there already (git.md §5)."""
-    found = refs.listing(repo, _STORED, *_OTHERS.split(), *_LEGACY.split())
-    for name, wanted in (("linked", bool(found)), ("unpushed", _STORED in found)):
+    stored = refs.listing(repo, _STORED, *_OTHERS.split(), *_LEGACY.split())
+    for name, wanted in (("linked", bool(stored)), ("unpushed", _STORED in stored)):
         path = repo.shared(name)
         if wanted and not os.path.exists(path):
             files.replace(path, b"")

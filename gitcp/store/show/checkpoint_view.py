@@ -27,8 +27,8 @@ def of_commit(repo: Repo, objects: Objects, oid: str) -> list[Record]:
         raise Error(f"commit '{oid[:12]}' has no checkpoint: no session is behind it")
     here = [name for name in names if committed_refs.find(repo, objects, name)]
     if not here:
-        told = f"checkpoint '{names[0]}' of commit '{oid[:12]}' is not in this repository"
-        raise Error(f"{told}; 'gitcp fetch' may bring it")
+        absent = f"checkpoint '{names[0]}' of commit '{oid[:12]}' is not in this repository"
+        raise Error(f"{absent}; 'gitcp fetch' may bring it")
     missing = [{"type": "checkpoint", "checkpoint_id": n, "missing": True} for n in names]
     return committed(repo, objects, here, oid) + [
         m for m in missing if m["checkpoint_id"] not in here
@@ -51,8 +51,8 @@ def committed(repo: Repo, objects: Objects, names: list[str], first: str = "") -
             part = session_part.session(content["metadata"], content["prompts"])
             more = {key: content[key] for key in ("prompts", "hash", "tasks", "transcript")}
             contents.append({"index": entry["index"], **part, **more})
-        told = committed_list.record(checkpoint)
-        records.append({**told, "commits": commits, "contents": contents})
+        listed = committed_list.record(checkpoint)
+        records.append({**listed, "commits": commits, "contents": contents})
     return records
 
 
@@ -81,14 +81,14 @@ def temporary(repo: Repo, objects: Objects, oid: str) -> Record:
         "session_id": shadow_refs.trailer(message, "Entire-Session"),
         "time": 0,
     }
-    (found, *_) = stream_history.chains(repo, [tip])[""]
-    told = stream_history.detailed(objects, found)
-    del told["ref"]
+    (step, *_) = stream_history.chains(repo, [tip])[""]
+    detailed = stream_history.detailed(objects, step)
+    del detailed["ref"]
     entry = Lookup(objects, tip["tree"])(shadow_refs.METADATA + tip["session_id"])
     files = read_tree(objects, entry[1]) if entry else {}
     state = _state(objects, files.get("state.json"))
     return {
-        **told,
+        **detailed,
         "agent": state.get("agent_type") or "",
         "turn_id": state.get("turn_id") or "",
         "start": state.get("checkpoint_transcript_start") or 0,

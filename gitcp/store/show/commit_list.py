@@ -8,7 +8,7 @@ from gitcp.core.v1 import session_part, summary
 from gitcp.errors import Error, GitError
 from gitcp.record import raw, text
 from gitcp.store.git import notes
-from gitcp.store.git.prefetch import Ahead
+from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.v1 import committed_list, committed_read, committed_refs
 from gitcp.store.v1.parts import Parts
 
@@ -45,7 +45,7 @@ def listing(
     trailer block, then of its note, each with its sessions; missing where the store here has
     none.  Raises Error for what git takes for no revision.
     """
-    with Ahead(repo) as objects:
+    with Prefetched(repo) as objects:
         store = _Store(repo, objects)
         for window in _windows(commits(repo, revisions, options, paths)):
             yield from store.with_sessions(window)
@@ -75,25 +75,25 @@ def commits(
                 fields = []
     except GitError as e:
         # Without a command whose format nobody wants to see.
-        raise Error(e.said.removeprefix("fatal: ").partition("\n")[0]) from None
+        raise Error(e.complaint.removeprefix("fatal: ").partition("\n")[0]) from None
 
 
-def _commit(told: Sequence[bytes]) -> Record:
-    *fields, message, note = told
-    found: Record = {"type": "commit", **dict(zip(_KEYS, map(text, fields), strict=True))}
-    found["oid"] = found["oid"].lstrip("\n")  # git's own end of the commit before
-    found["parents"] = found["parents"].split()
-    found["time"] = int(found["time"] or 0)
+def _commit(raw_fields: Sequence[bytes]) -> Record:
+    *fields, message, note = raw_fields
+    commit: Record = {"type": "commit", **dict(zip(_KEYS, map(text, fields), strict=True))}
+    commit["oid"] = commit["oid"].lstrip("\n")  # git's own end of the commit before
+    commit["parents"] = commit["parents"].split()
+    commit["time"] = int(commit["time"] or 0)
     linked = links.carried(message, note)
     linked |= dict.fromkeys(links.buried(message, note), "text")  # if it is stored
-    found["checkpoints"] = [{"checkpoint_id": i, "linked": how} for i, how in linked.items()]
-    return found
+    commit["checkpoints"] = [{"checkpoint_id": i, "linked": how} for i, how in linked.items()]
+    return commit
 
 
 class _Store:
     """The permanent store, asked for many checkpoints at a time."""
 
-    def __init__(self, repo: Repo, objects: Ahead) -> None:
+    def __init__(self, repo: Repo, objects: Prefetched) -> None:
         self._repo, self._objects = repo, objects
         self._refs: list[str] | None = None
 
@@ -101,47 +101,49 @@ class _Store:
         """The commits of window, each checkpoint with what is stored of it."""
         wanted = list(window)
         names = [c["checkpoint_id"] for commit in wanted for c in commit["checkpoints"]]
-        found = self._load(list(dict.fromkeys(names)))
+        stored = self._load(list(dict.fromkeys(names)))
         for commit in wanted:
             commit["checkpoints"] = [
-                told
-                for told in commit["checkpoints"]
-                if told["linked"] != "text" or told["checkpoint_id"] in found
+                link
+                for link in commit["checkpoints"]
+                if link["linked"] != "text" or link["checkpoint_id"] in stored
             ]
-            for told in commit["checkpoints"]:
-                checkpoint = found.get(told["checkpoint_id"])
-                told.update(self._details(checkpoint) if checkpoint else {"missing": True})
+            for link in commit["checkpoints"]:
+                checkpoint = stored.get(link["checkpoint_id"])
+                link.update(self._details(checkpoint) if checkpoint else {"missing": True})
             yield commit
         self._objects.forget()
 
     def _load(self, names: list[str]) -> dict[str, Checkpoint]:
-        found: dict[str, Checkpoint] = {}
+        stored: dict[str, Checkpoint] = {}
         if names and self._refs is None:
             self._refs = committed_refs.everywhere(self._repo)
         for ref in self._refs or ():
-            left = {f"{ref}:{n[:2]}/{n[2:]}": n for n in names if n not in found}
+            left = {f"{ref}:{n[:2]}/{n[2:]}": n for n in names if n not in stored}
             self._objects.fetch(left)
             named = {name: self._objects.read(at) for at, name in left.items()}
             trees = {name: got[0] for name, got in named.items() if got and got[1] == "tree"}
             committed_list.prepare(self._objects, trees.values(), summary.PROMPT)
             for name, tree in trees.items():
-                found[name] = committed_read.load(self._objects, name, ref, tree)
+                stored[name] = committed_read.load(self._objects, name, ref, tree)
         trouble: list[Error] = []
-        for name in (name for name in names if name not in found):
+        for name in (name for name in names if name not in stored):
             for ref in self._refs or ():
                 if gone := committed_refs.tree_in(self._objects, ref, name, trouble):
                     trouble.append(Error(f"checkpoint '{name}': missing tree '{gone}'"))
         for error in trouble:
             notice.lack(str(error))
-        return found
+        return stored
 
     def _details(self, checkpoint: Checkpoint) -> Record:
         contents = []
         parts = Parts(self._objects, checkpoint["checkpoint_id"])
         for entry in checkpoint["sessions"]:
             files = parts.tree(entry["tree"], entry["directory"])
-            said = text(parts.blob(files, summary.PROMPT, entry["directory"]) or b"")
-            contents.append(session_part.session(entry["metadata"], said.split(summary.SEPARATOR)))
+            prompts = text(parts.blob(files, summary.PROMPT, entry["directory"]) or b"")
+            contents.append(
+                session_part.session(entry["metadata"], prompts.split(summary.SEPARATOR))
+            )
         root = checkpoint["summary"]
         names = [part["session_id"] for part in contents]
         details = {"strategy": root.get("strategy") or "", "sessions": names, "contents": contents}

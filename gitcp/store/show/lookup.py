@@ -58,8 +58,8 @@ def temporary(repo: Repo, objects: Objects, name: str) -> str | None:
     except Error:
         return None  # a committed one that is damaged: its reader says how
     commit = _revision(repo, name)
-    subject = _of_commit(objects, commit) if commit else ("", "")
-    return subject[1] if subject[0] == "temporary" else None
+    meant = _of_commit(objects, commit) if commit else ("", "")
+    return meant[1] if meant[0] == "temporary" else None
 
 
 def _revision(repo: Repo, name: str) -> str | None:
@@ -73,9 +73,9 @@ def _revision(repo: Repo, name: str) -> str | None:
     begin = repo.git.lines("rev-parse", f"--disambiguate={name}", sep=b"\n")
     if len(begin) > 1:
         kinds = repo.git.run("cat-file", "--batch-check", stdin=b"\n".join(begin) + b"\n")[1]
-        found = [line.split()[0].decode() for line in kinds.splitlines() if b" commit " in line]
-        if len(found) > 1:
-            raise Error(f"ambiguous commit '{name}': {' '.join(found)}")
+        commits = [line.split()[0].decode() for line in kinds.splitlines() if b" commit " in line]
+        if len(commits) > 1:
+            raise Error(f"ambiguous commit '{name}': {' '.join(commits)}")
     return None
 
 

@@ -21,15 +21,15 @@ def with_turns(repo: Repo, objects: Objects, session: Record) -> Record:
     A checkpoint that cannot be read has neither.
     """
     chains = stream_history.chains(repo, shadow_refs.listing(repo, objects))
-    temporary = {found["oid"]: found for chain in chains.values() for found in chain}
-    told = []
+    temporary = {step["oid"]: step for chain in chains.values() for step in chain}
+    detailed = []
     for checkpoint in session["checkpoints"]:
         try:
             more = _of(repo, objects, session["session_id"], checkpoint, temporary)
         except Error:
             more = {}
-        told.append({**checkpoint, **more})
-    return {**session, "checkpoints": told}
+        detailed.append({**checkpoint, **more})
+    return {**session, "checkpoints": detailed}
 
 
 def _of(
@@ -44,5 +44,5 @@ def _of(
         content = committed_read.session(objects, stored, session_id)
         part = session_part.session(content["metadata"], content["prompts"])
         return {"asked": part["asked"], "files": dict.fromkeys(part["files"], "")}
-    found = stream_history.detailed(objects, temporary[checkpoint["oid"]])
-    return {"asked": [found["prompt"]] if found["prompt"] else [], "files": found["files"]}
+    step = stream_history.detailed(objects, temporary[checkpoint["oid"]])
+    return {"asked": [step["prompt"]] if step["prompt"] else [], "files": step["files"]}

@@ -34,8 +34,8 @@ def resolve(
     """
     if not scan.changes:
         return {}
-    found = Hasher(objects, scan, _head(objects, scan.head), write, known).entries(whole=True)
-    return {path: e for path, e in found.items() if e != scan.changes[path].was}
+    entries = Hasher(objects, scan, _head(objects, scan.head), write, known).entries(whole=True)
+    return {path: e for path, e in entries.items() if e != scan.changes[path].was}
 
 
 def confirm(objects: Objects, scan: Scan) -> None:
@@ -44,9 +44,9 @@ def confirm(objects: Objects, scan: Scan) -> None:
     if doubtful:
         part = Scan(scan.worktree, Status())
         part.changes = doubtful
-        found = Hasher(objects, part, _head(objects, scan.head), False, None).entries(whole=False)
+        entries = Hasher(objects, part, _head(objects, scan.head), False, None).entries(whole=False)
         for path, change in doubtful.items():
-            if found.get(path) == change.was:
+            if entries.get(path) == change.was:
                 del scan.changes[path]
 
 
@@ -70,7 +70,7 @@ def looked(
     head = _head(objects, "HEAD")
     scan = Scan(Worktree(repo), Status())
     most = repo.config.size("gitcp.max-file-size", omission.FILE_SIZE)
-    found: Entries = {}
+    entries: Entries = {}
     for path in paths:
         st = None if _elsewhere(scan.worktree, path, head) else scan.look(path)
         was = head(path) if st else None
@@ -79,11 +79,11 @@ def looked(
         elif st:
             scan.present(path, was, st)
         # A submodule that has not moved is no change.
-        found[path] = was if st and was and was[0] == COMMIT else None
-    found |= Hasher(objects, scan, head, write, None).entries(whole=False)
+        entries[path] = was if st and was and was[0] == COMMIT else None
+    entries |= Hasher(objects, scan, head, write, None).entries(whole=False)
     for item in scan.omitted:
-        found.pop(item["path"], None)
-    return found, scan.omitted
+        entries.pop(item["path"], None)
+    return entries, scan.omitted
 
 
 def _elsewhere(work: Worktree, path: str, head: Known) -> bool:
@@ -97,8 +97,8 @@ def _head(objects: Objects, commit: str | None) -> Known:
 
     def entry(path: str) -> Entry | None:
         if not lookups:
-            found = objects.read(f"{commit}^{{tree}}") if commit else None
-            lookups.append(Lookup(objects, found[0] if found else None))
+            obj = objects.read(f"{commit}^{{tree}}") if commit else None
+            lookups.append(Lookup(objects, obj[0] if obj else None))
         return lookups[0](path)
 
     return entry

@@ -111,7 +111,7 @@ class Scan:
 
     def specials(self, folders: Iterable[str]) -> list[tuple[str, str]]:
         """(path, reason) of the fifos, sockets and devices in these directories."""
-        found = []
+        listed = []
         for folder in folders:
             try:
                 with os.scandir(self.worktree.full(folder)) as entries:
@@ -120,8 +120,8 @@ class Scan:
                 continue
             for entry in odd:
                 path = os.path.join(folder, text(entry.name))
-                found.append((path, self.worktree.special(entry.stat(follow_symlinks=False))))
-        return found
+                listed.append((path, self.worktree.special(entry.stat(follow_symlinks=False))))
+        return listed
 
 
 def _plain(entry: os.DirEntry[bytes]) -> bool:

@@ -72,8 +72,8 @@ class Filters:
     def _settings(self, attributes: bytes) -> bytes:
         config = self._work.repo.config
         parts = [config.get(key) for key in _KEYS]
-        for found in sorted(set(_FILTER.findall(attributes))):
-            name = found.decode("utf-8", "surrogateescape")
+        for word in sorted(set(_FILTER.findall(attributes))):
+            name = word.decode("utf-8", "surrogateescape")
             parts += [config.get(f"filter.{name}.{key}") for key in ("clean", "process")]
         return b"\0".join([*map(raw, parts), attributes])
 

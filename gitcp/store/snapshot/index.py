@@ -29,15 +29,15 @@ _STALE = 200  # so many paths where the index is not HEAD's: time to seed anew
 class Heard(Running):
     """A git whose warnings matter: after hear(), heard is its output and said its warnings."""
 
-    __slots__ = ("heard", "said")
+    __slots__ = ("errors", "heard")
 
     def hear(self) -> None:
         """Finish it; raise GitError when it failed."""
         self.heard = self.finish()[1]
 
     def _communicate(self, stdin: bytes, limit: float | None) -> tuple[bytes, bytes]:
-        out, self.said = super()._communicate(stdin, limit)
-        return out, self.said
+        out, self.errors = super()._communicate(stdin, limit)
+        return out, self.errors
 
 
 def status(repo: Repo) -> Heard:
@@ -88,8 +88,8 @@ def seed(repo: Repo, force: bool = False) -> bool:
 
     theirs, ours = os.path.join(repo.git_dir, "index"), place(repo)
     if not (force or os.path.exists(repo.own("index-stale"))) and fits(repo):
-        made, used = _changed(ours), _changed(theirs)
-        if made and made > used:
+        changed, used = _changed(ours), _changed(theirs)
+        if changed and changed > used:
             return False
     sweep(repo)
     scratch = f"{ours}.{os.getpid()}"

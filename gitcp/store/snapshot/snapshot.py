@@ -50,20 +50,20 @@ def scan(repo: Repo) -> Scan:
         running.finish(ok=range(256))
         index.seed(repo, force=True)
         running = index.status(repo)
-    seen, said = _sound(repo, running, work)
-    found = Scan(work, seen)
-    _blind(found, said)
+    seen, warnings = _sound(repo, running, work)
+    result = Scan(work, seen)
+    _blind(result, warnings)
     theirs = _theirs(repo, staged, unborn=seen.head is None)
-    alone = found.rows(seen.rows)
+    alone = result.rows(seen.rows)
     index.note_stale(repo, sum(row.x != "." for row in seen.rows))
-    _drop_sparse(repo, found)
+    _drop_sparse(repo, result)
     hidden = _ignored(repo, [path for path in alone if path not in theirs])
     for path in (*seen.untracked, *theirs, *alone):
         if path not in hidden:
-            found.untracked(path)
-    _specials(repo, found)
-    _limit(repo, found, theirs)
-    return found
+            result.untracked(path)
+    _specials(repo, result)
+    _limit(repo, result, theirs)
+    return result
 
 
 def refuse_root(top: str) -> None:
@@ -81,13 +81,13 @@ def _sound(repo: Repo, running: index.Heard, work: Worktree) -> tuple[Status, by
         running.hear()
         seen = porcelain.parse(running.heard)
         if not any(_misled(row, work) for row in seen.rows):
-            return seen, running.said
+            return seen, running.errors
     except GitError:
         pass  # ours may be broken, and is not needed to make another
     index.seed(repo, force=True)
     running = index.status(repo)
     running.hear()
-    return porcelain.parse(running.heard), running.said
+    return porcelain.parse(running.heard), running.errors
 
 
 def _misled(row: Row, work: Worktree) -> bool:
@@ -95,11 +95,11 @@ def _misled(row: Row, work: Worktree) -> bool:
     return row.moved or (row.x in "AD" and bool(work.repositories(row.path)))
 
 
-def _blind(found: Scan, said: bytes) -> None:
-    for tracked, path in porcelain.unreadable(said):
+def _blind(result: Scan, warnings: bytes) -> None:
+    for tracked, path in porcelain.unreadable(warnings):
         if tracked:
             raise Error(f"cannot read '{path}': Permission denied")
-        found.omit(path, "unreadable")
+        result.omit(path, "unreadable")
 
 
 def _staged(repo: Repo, base: str) -> Running:
@@ -125,39 +125,39 @@ def _ignored(repo: Repo, paths: Iterable[str]) -> set[str]:
     return {text(path[2:]) for path in out.split(b"\0")[:-1]}
 
 
-def _drop_sparse(repo: Repo, found: Scan) -> None:
+def _drop_sparse(repo: Repo, result: Scan) -> None:
     """What the person's index says is not checked out has not been deleted."""
-    gone = [path for path, change in found.changes.items() if change.mode == GONE]
+    gone = [path for path, change in result.changes.items() if change.mode == GONE]
     if gone and repo.config.flag("core.sparsecheckout"):
         listed = repo.git.lines("-c", "index.sparse=false", "ls-files", "-t", "-z")
         skipped = {text(line[2:]) for line in listed if line.startswith(b"S ")}
         for path in gone:
             if path in skipped:
-                del found.changes[path]
+                del result.changes[path]
 
 
-def _specials(repo: Repo, found: Scan) -> None:
+def _specials(repo: Repo, result: Scan) -> None:
     """List fifos and their like where something changed; git itself never mentions them."""
-    folders = {"", *(path.rpartition("/")[0] for path in found.changes)}
-    odd = dict(found.specials(folders))
-    known = {item["path"] for item in found.omitted}
+    folders = {"", *(path.rpartition("/")[0] for path in result.changes)}
+    odd = dict(result.specials(folders))
+    known = {item["path"] for item in result.omitted}
     hidden = _ignored(repo, odd)
     for path, reason in odd.items():
         if path not in hidden and path not in known:
-            found.omit(path, reason)
+            result.omit(path, reason)
 
 
-def _limit(repo: Repo, found: Scan, theirs: Mapping[str, None]) -> None:
+def _limit(repo: Repo, result: Scan, theirs: Mapping[str, None]) -> None:
     """Leave out what is ours for being big, and `.entire/`, whatever the size."""
-    for path in [path for path in found.changes if path.startswith(_OURS)]:
-        del found.changes[path]
+    for path in [path for path in result.changes if path.startswith(_OURS)]:
+        del result.changes[path]
     sizes = [
         (path, change.st.st_size)
-        for path, change in found.changes.items()
+        for path, change in result.changes.items()
         if change.st and not change.was and path not in theirs and stat.S_ISREG(change.st.st_mode)
     ]
     most = repo.config.size("gitcp.max-file-size", omission.FILE_SIZE)
     total = repo.config.size("gitcp.max-untracked-size", omission.TOTAL_SIZE)
     for path, reason in omission.excess(sizes, most, total):
-        del found.changes[path]
-        found.omit(path, reason)
+        del result.changes[path]
+        result.omit(path, reason)

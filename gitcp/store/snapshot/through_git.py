@@ -92,12 +92,12 @@ def add_files(
         add = (*_WAYS, "update-index", "--add", "--remove", "-z", "--stdin")
         repo.git.run(*add, stdin=names, env=env)
         _, out = repo.git.run("ls-files", "-s", "-z", env=env)
-    found = {}
+    oids = {}
     for line in out.split(b"\0")[:-1]:
         head, _, path = line.partition(b"\t")
         if text(path) in wanted:
-            found[text(path)] = head.split(b" ")[1].decode()
-    return found
+            oids[text(path)] = head.split(b" ")[1].decode()
+    return oids
 
 
 def has_crlf(work: Worktree, objects: Objects, path: str, was: str) -> bool:

@@ -48,7 +48,7 @@ def commits(
                 added, removed, path = token.lstrip(b"\n").split(b"\t", 2)
                 files[text(path)] = _count(added), _count(removed)
     except GitError as e:
-        raise Error(e.said.removeprefix("fatal: ").partition("\n")[0]) from None
+        raise Error(e.complaint.removeprefix("fatal: ").partition("\n")[0]) from None
     if fields:
         yield _commit(evidence, fields, files)
 

@@ -30,13 +30,13 @@ def mode(repo: Repo) -> str:
 
 def suffixes(repo: Repo, base: str) -> dict[int, str]:
     """The numbers of the suffix branches of base in this worktree -> their refs."""
-    found = {}
+    by_number = {}
     # Names from before worktrees had their own come first: ours replace them.
     for ref in sorted(names(repo, base), key=len):
         parsed = ids.parse_shadow(ref)
         if parsed and parsed["suffix"] is not None:
-            found[parsed["suffix"]] = ref
-    return found
+            by_number[parsed["suffix"]] = ref
+    return by_number
 
 
 def names(repo: Repo, base: str, among: Iterable[str] | None = None) -> list[str]:
@@ -45,14 +45,14 @@ def names(repo: Repo, base: str, among: Iterable[str] | None = None) -> list[str
     among: the refs to choose from, where the caller has listed them.
     """
     plain, old = shadow_refs.branch(repo, base), shadow_refs.BRANCHES + base[:7]
-    found = []
+    matching = []
     for ref in refs.listing(repo, f"{old}*") if among is None else among:
         parsed = ids.parse_shadow(ref)
         if not parsed or not base.startswith(parsed["base7"]):
             continue
         if parsed["worktree"] is None or ref == plain or ref.startswith(plain + "-"):
-            found.append(ref)
-    return found
+            matching.append(ref)
+    return matching
 
 
 def _ours(repo: Repo, objects: Objects, base: str) -> Tip | None:

@@ -27,7 +27,7 @@ SUBJECT = "carry forward: uncommitted session files"
 
 
 def forward(
-    repo: Repo, objects: Objects, old: str, made: Commit, condensed: set[str] | None
+    repo: Repo, objects: Objects, old: str, commit: Commit, condensed: set[str] | None
 ) -> list[refs.Edit]:
     """Move the streams of base old to the commit made on it; return the ref edits done.
 
@@ -35,10 +35,10 @@ def forward(
     """
     done: list[refs.Edit] = []
     with exclusive(repo, f"stream-{repo.worktree_hash}"):
-        for tip in streams(repo, objects, old, made["oid"]):
+        for tip in streams(repo, objects, old, commit["oid"]):
             linked = condensed is not None
-            edits = _settled(repo, objects, tip, made, condensed or set()) if linked else []
-            edits = edits or catch_up.rename(repo, objects, tip, made["oid"])
+            edits = _settled(repo, objects, tip, commit, condensed or set()) if linked else []
+            edits = edits or catch_up.rename(repo, objects, tip, commit["oid"])
             refs.update(repo, edits, "gitcp: carry forward")
             done += edits
     return done
@@ -52,8 +52,10 @@ def streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
     """
     listed = list(refs.listing(repo, shadow_refs.BRANCHES))
     parsed = {ref: ids.parse_shadow(ref) for ref in listed}
-    here = [ref for ref, told in parsed.items() if told and told["worktree"] == repo.worktree_hash]
-    found, own = [], branches.names(repo, base, listed)
+    here = [
+        ref for ref, parts in parsed.items() if parts and parts["worktree"] == repo.worktree_hash
+    ]
+    tips, own = [], branches.names(repo, base, listed)
     moved = branches.names(repo, new, listed)
     for ref in dict.fromkeys([*own, *here]):
         if ref in moved:
@@ -64,8 +66,8 @@ def streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
             trace.note("stream", str(e))  # a branch of the person's: never touched
             continue
         if tip and (ref in own or _here(repo, objects, tip, new)):
-            found.append(tip)
-    return found
+            tips.append(tip)
+    return tips
 
 
 def _here(repo: Repo, objects: Objects, tip: Tip, new: str) -> bool:
@@ -75,7 +77,7 @@ def _here(repo: Repo, objects: Objects, tip: Tip, new: str) -> bool:
 
 
 def _settled(
-    repo: Repo, objects: Objects, tip: Tip, made: Commit, condensed: set[str]
+    repo: Repo, objects: Objects, tip: Tip, commit: Commit, condensed: set[str]
 ) -> list[refs.Edit]:
     """What a linked commit leaves of a stream starts the next one, under the same id."""
     named: dict[str, set[str]] = {}
@@ -84,17 +86,17 @@ def _settled(
             if stream["id"] == tip["stream"]:
                 named[marker["session_id"]] = set(stream["files"])
     unsettled = set().union(*named.values())
-    present = turn_work.dirty_among(repo, objects, unsettled, made["oid"])
+    present = turn_work.dirty_among(repo, objects, unsettled, commit["oid"])
     edits: list[refs.Edit] = []
     if present:
-        spot = catch_up.rename(repo, objects, tip, made["oid"])[0]
+        spot = catch_up.rename(repo, objects, tip, commit["oid"])[0]
         metadata = {
             path: entry
             for path, entry in shadow_refs.metadata(objects, tip["tree"]).items()
             if path.rpartition("/")[2] in named
         }
-        tree = edit_tree(objects, made["tree"], {**present, **metadata})
-        message = _message(tip, made["oid"], sorted(named))
+        tree = edit_tree(objects, commit["tree"], {**present, **metadata})
+        message = _message(tip, commit["oid"], sorted(named))
         oid = write_commit(objects, repo, tree, [], message)
         if not spot[0].startswith(shadow_refs.ARCHIVE):
             edits.append((spot[0], oid, None))

@@ -124,21 +124,21 @@ def _message(content: Content, session_id: str, stream: str) -> str:
 
 def _record(state: State, spot: Place, content: Content) -> None:
     streams = state["streams"]
-    found = next((s for s in streams if s["id"] == spot["stream"]), None)
-    if found is None:
-        found = {"id": spot["stream"], "files": {}}
+    stream = next((s for s in streams if s["id"] == spot["stream"]), None)
+    if stream is None:
+        stream = {"id": spot["stream"], "files": {}}
     else:
-        streams.remove(found)
-    streams.append(found)  # the last one is where the session is
+        streams.remove(stream)
+    streams.append(stream)  # the last one is where the session is
     _supersede(streams[:-1], content)
     streams[:-1] = [s for s in streams[:-1] if s["files"]]
-    found["ref"], found["base_commit"] = spot["ref"], content["head"]
+    stream["ref"], stream["base_commit"] = spot["ref"], content["head"]
     turn = state.get("turn_id", "")
     for path, entry in {**content["mine"], **content["away"]}.items():
         mode_, oid = entry or ("000000", "")
-        found["files"][path] = {"oid": oid, "mode": mode_, "turn_id": turn}
+        stream["files"][path] = {"oid": oid, "mode": mode_, "turn_id": turn}
     for path in content["undone"]:
-        found["files"].pop(path, None)
+        stream["files"].pop(path, None)
     if spot["reset"]:
         state["checkpoint_count"] = 0
     state["checkpoint_count"] = state.get("checkpoint_count", 0) + 1
@@ -150,12 +150,12 @@ def _record(state: State, spot: Place, content: Content) -> None:
     clear_verdict(state)
 
 
-def _supersede(others: list[dict[str, Any]], content: Content) -> None:
+def _supersede(streams: list[dict[str, Any]], content: Content) -> None:
     """What the turn found in the worktree and worked on is recorded by its result."""
     for path in content["mine"].keys() & content["start"].keys():
         entry = content["start"][path]
         mode, oid = entry or ("000000", "")
-        for stream in others:
+        for stream in streams:
             known = stream["files"].get(path)
             if known and (known["mode"], known["oid"]) == (mode, oid):
                 del stream["files"][path]

@@ -61,10 +61,10 @@ def _files(objects: Objects, record: Record) -> dict[str, Entry | None]:
     given = record.get("files")
     if not isinstance(given, dict):
         raise InputError("'files' of a checkpoint must be an object")
-    found: dict[str, Entry | None] = {}
+    entries: dict[str, Entry | None] = {}
     for path, entry in given.items():
-        found[repo_path(path)] = None if entry is None else _entry(objects, path, entry)
-    return found
+        entries[repo_path(path)] = None if entry is None else _entry(objects, path, entry)
+    return entries
 
 
 def _entry(objects: Objects, path: str, entry: object) -> Entry:
@@ -81,9 +81,9 @@ def _metadata(repo: Repo, objects: Objects, record: Record) -> dict[str, Entry]:
     given = record.get("metadata", {})
     if not isinstance(given, dict) or not all(isinstance(t, str) for t in given.values()):
         raise InputError("'metadata' of a checkpoint must be an object of texts")
-    redactor, found = redaction.Lazy(repo), {}
+    redactor, entries = redaction.Lazy(repo), {}
     for name, text in given.items():
         data = text.encode("utf-8", "surrogateescape")
         clean = redactor.jsonl(data) if name.startswith("full.jsonl") else redactor.text(data)
-        found[repo_path(name)] = (FILE, objects.write("blob", clean))
-    return found
+        entries[repo_path(name)] = (FILE, objects.write("blob", clean))
+    return entries

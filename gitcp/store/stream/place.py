@@ -95,18 +95,18 @@ def _start(ref: str, old: str | None, suffix: int | None, before: list[refs.Edit
 
 
 def _restore(repo: Repo, base: str, tip: Tip | None, back: Tip, suffix: bool) -> Place:
-    found = _on(back, base=back["ref"])
+    spot = _on(back, base=back["ref"])
     if suffix and back["ref"].startswith(shadow_refs.branch(repo, base) + "-"):
-        return found  # its branch is still there: go back to it
+        return spot  # its branch is still there: go back to it
     if suffix:
-        found["suffix"] = max([0, *branches.suffixes(repo, base)]) + 1
-        found["ref"], found["old"] = shadow_refs.branch(repo, base, found["suffix"]), None
+        spot["suffix"] = max([0, *branches.suffixes(repo, base)]) + 1
+        spot["ref"], spot["old"] = shadow_refs.branch(repo, base, spot["suffix"]), None
     else:
-        found["ref"], found["old"] = shadow_refs.branch(repo, base), tip["oid"] if tip else None
-        found["suffix"] = None
-        found["before"] = [archive(repo, tip)] if tip else []
-    found["after"] = [(back["ref"], None, back["oid"])]
-    return found
+        spot["ref"], spot["old"] = shadow_refs.branch(repo, base), tip["oid"] if tip else None
+        spot["suffix"] = None
+        spot["before"] = [archive(repo, tip)] if tip else []
+    spot["after"] = [(back["ref"], None, back["oid"])]
+    return spot
 
 
 def archive(repo: Repo, tip: Tip) -> refs.Edit:

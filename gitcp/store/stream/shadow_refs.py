@@ -57,8 +57,8 @@ def branch(repo: Repo, base: str, suffix: int | None = None, worktree: str = "")
 
 def trailer(message: str, key: str) -> str:
     """The last value of key in a message of ours, '' without one."""
-    _, found, rest = message.rpartition(f"\n{key}: ")
-    return rest.partition("\n")[0].strip() if found else ""
+    _, separator, rest = message.rpartition(f"\n{key}: ")
+    return rest.partition("\n")[0].strip() if separator else ""
 
 
 def read(objects: Objects, ref: str) -> Tip | None:
@@ -66,10 +66,10 @@ def read(objects: Objects, ref: str) -> Tip | None:
 
     Raises Error when the branch is not a stream: it is the person's, and never touched.
     """
-    found = objects.read(ref)
-    if found is None:
+    obj = objects.read(ref)
+    if obj is None:
         return None
-    oid, kind, data = found
+    oid, kind, data = obj
     message = text(data) if kind == "commit" else ""
     session = trailer(message, "Entire-Session")
     if not session:

@@ -37,12 +37,12 @@ def chains(repo: Repo, tips: Iterable[Tip]) -> dict[str, list[Record]]:
 
 def _steps(repo: Repo, oids: list[str]) -> dict[str, Step]:
     _, out = repo.git.run(*_LOG, stdin="".join(f"{oid}\n" for oid in oids).encode())
-    found = {}
+    steps = {}
     for item in text(out).split("\0\0\n"):
         if item:
             oid, parents, tree, time, message = item.split("\0", 4)
-            found[oid] = (oid, parents.partition(" ")[0], tree, int(time or 0), message)
-    return found
+            steps[oid] = (oid, parents.partition(" ")[0], tree, int(time or 0), message)
+    return steps
 
 
 def _down(steps: dict[str, Step], tip: Tip) -> Iterator[Step]:
@@ -72,33 +72,36 @@ def _record(tip: Tip, step: Step) -> Record:
     }
 
 
-def detailed(objects: Objects, found: Record) -> Record:
+def detailed(objects: Objects, checkpoint: Record) -> Record:
     """A checkpoint with its prompt and the files it changed since the one before it.
 
     files: path -> 'added', 'modified' or 'deleted'; of a stream's first checkpoint, since its
     base commit.  What only came with a new base is none of them.
     """
-    look = Lookup(objects, found["tree"])
-    own = shadow_refs.METADATA + found["session_id"]
+    look = Lookup(objects, checkpoint["tree"])
+    own = shadow_refs.METADATA + checkpoint["session_id"]
     prompts = look(f"{own}/{summary.PROMPT}")
-    said = text(objects.need(prompts[1], "blob")) if prompts else ""
-    base = _tree(objects, found["base_commit"])
-    moved = found["parent"] and _base(objects, found["parent"]) not in ("", found["base_commit"])
+    joined = text(objects.need(prompts[1], "blob")) if prompts else ""
+    base = _tree(objects, checkpoint["base_commit"])
+    moved = checkpoint["parent"] and _base(objects, checkpoint["parent"]) not in (
+        "",
+        checkpoint["base_commit"],
+    )
     based = Lookup(objects, base if moved else None)
-    before = _tree(objects, found["parent"]) if found["parent"] else base
+    before = _tree(objects, checkpoint["parent"]) if checkpoint["parent"] else base
     files = {
         path: "added" if was is None else "deleted" if now is None else "modified"
-        for path, was, now in diff_trees(objects, before, found["tree"])
+        for path, was, now in diff_trees(objects, before, checkpoint["tree"])
         if not path.startswith(".entire/") and not (moved and based(path) == now)
     }
-    return {**found, "prompt": said.rpartition(summary.SEPARATOR)[2], "files": files}
+    return {**checkpoint, "prompt": joined.rpartition(summary.SEPARATOR)[2], "files": files}
 
 
 def _tree(objects: Objects, commit: str) -> str | None:
-    found = objects.read(commit + "^{tree}") if commit.strip("0") else None
-    return found[0] if found else None
+    obj = objects.read(commit + "^{tree}") if commit.strip("0") else None
+    return obj[0] if obj else None
 
 
 def _base(objects: Objects, commit: str) -> str:
-    found = objects.read(commit)
-    return shadow_refs.trailer(text(found[2]), "Base-Commit") if found else ""
+    obj = objects.read(commit)
+    return shadow_refs.trailer(text(obj[2]), "Base-Commit") if obj else ""

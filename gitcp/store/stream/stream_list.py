@@ -78,11 +78,11 @@ def _files(objects: Objects, tip: Tip, on: list[State]) -> list[str]:
 
 
 def _decision(state: State) -> Record:
-    told = state.get("last_verdict")
-    if not isinstance(told, dict):
+    verdict = state.get("last_verdict")
+    if not isinstance(verdict, dict):
         return {}
-    said = {key: str(told.get(key, "")) for key in ("verdict", "reason")}
-    return {"session_id": state["session_id"], **said}
+    words = {key: str(verdict.get(key, "")) for key in ("verdict", "reason")}
+    return {"session_id": state["session_id"], **words}
 
 
 def find(repo: Repo, objects: Objects, name: str) -> Tip:
@@ -93,9 +93,9 @@ def find(repo: Repo, objects: Objects, name: str) -> Tip:
     tips = shadow_refs.listing(repo, objects)
     full = {name, *(f"{start}{name}" for start in ("refs/", "refs/heads/", shadow_refs.BRANCHES))}
     exact = [t for t in tips if t["ref"] in full or t["stream"] == name]
-    found = exact or [t for t in tips if name and t["stream"].startswith(name)]
-    if not found:
+    matching = exact or [t for t in tips if name and t["stream"].startswith(name)]
+    if not matching:
         raise Error(f"no such stream: '{name}'")
-    if len({t["ref"] for t in found}) > 1:
-        raise Error(f"ambiguous stream '{name}': {' '.join(t['ref'] for t in found)}")
-    return found[0]
+    if len({t["ref"] for t in matching}) > 1:
+        raise Error(f"ambiguous stream '{name}': {' '.join(t['ref'] for t in matching)}")
+    return matching[0]

@@ -31,7 +31,7 @@ def decide(
     """Take the verdict of behaviour.md §4 for a turn that starts with dirty; keep it in state."""
     named = _named(repo, state)
     current = _current(repo, objects, state, head, named)
-    others = [
+    alternatives = [
         view
         for stream, (ref, files) in named.items()
         if (current is None or stream != current["id"]) and not dirty.keys().isdisjoint(files)
@@ -42,7 +42,7 @@ def decide(
     def survives(view: View) -> bool:
         return _survives(repo, objects, view, dirty)
 
-    verdict = stream_rules.decide(mode, current, others, dirty, survives)
+    verdict = stream_rules.decide(mode, current, alternatives, dirty, survives)
     if verdict["reason"] == stream_rules.UNREADABLE:
         print(f"warning: '{verdict['ref']}': {stream_rules.UNREADABLE}", file=sys.stderr)
     state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
@@ -54,15 +54,15 @@ def decide(
 
 def _named(repo: Repo, state: State) -> dict[str, tuple[str, Files]]:
     """The streams that unsettled states of this worktree name: id -> (ref, their files)."""
-    found: dict[str, tuple[str, Files]] = {}
+    named: dict[str, tuple[str, Files]] = {}
     own = markers.marker(state)
-    others = [m for m in markers.here(repo) if m["session_id"] != state["session_id"]]
-    for marker in [*others, own]:
+    elsewhere = [m for m in markers.here(repo) if m["session_id"] != state["session_id"]]
+    for marker in [*elsewhere, own]:
         for stream in marker["streams"]:
-            _, files = found.setdefault(stream["id"], (stream["ref"], {}))
+            _, files = named.setdefault(stream["id"], (stream["ref"], {}))
             for path, (mode, oid) in stream["files"].items():
                 files[path] = (mode, oid) if oid else None
-    return found
+    return named
 
 
 def _current(
@@ -131,8 +131,8 @@ def _survives(repo: Repo, objects: Objects, view: View, dirty: dict[str, Entry |
         raise Error(f"bad config value '{rule}' for 'gitcp.suffix-match'")
     tip = shadow_refs.read(objects, view["ref"])
     base = tip["base"] + "^{tree}" if tip and tip["base"].strip("0") else ""
-    found = objects.read(base) if base else None
-    before = Lookup(objects, found[0] if found else None)
+    obj = objects.read(base) if base else None
+    before = Lookup(objects, obj[0] if obj else None)
     for path, entry in (view["files"] or {}).items():
         if path in dirty:
             was, now = before(path), dirty[path]
@@ -159,5 +159,5 @@ def _worktree(repo: Repo, objects: Objects, path: str, entry: Entry | None) -> b
 
 
 def _blob(objects: Objects, entry: Entry | None) -> bytes | None:
-    found = objects.read(entry[1]) if entry and entry[0] != "160000" else None
-    return found[2] if found else None
+    obj = objects.read(entry[1]) if entry and entry[0] != "160000" else None
+    return obj[2] if obj else None

@@ -31,12 +31,12 @@ def turned(effects: Iterable[Effect]) -> list[Effect]:
 
 def blocked(repo: Repo, objects: Objects, effects: Iterable[Effect]) -> list[dict[str, str]]:
     """What is neither as it was before an effect nor as it is to be: {path, reason} each."""
-    found = []
+    changed = []
     for effect in effects:
         now = _now(repo, objects, effect)
         if now not in (effect["old"], effect["new"]):
-            found.append({"path": name(effect), "reason": "changed since by somebody else"})
-    return found
+            changed.append({"path": name(effect), "reason": "changed since by somebody else"})
+    return changed
 
 
 def put(repo: Repo, objects: Objects, effects: Iterable[Effect]) -> None:

@@ -46,13 +46,13 @@ def read(repo: Repo) -> list[Step]:
     if refs.read(repo, ref(repo)) is None:
         return []
     fields = repo.git.lines(*_LOG.split(), _FORMAT, ref(repo), "--")
-    found = []
+    steps = []
     for at in range(0, len(fields) - 2, 3):
         oid, when, message = (text(field) for field in fields[at : at + 3])
-        told = message.partition("\n\n")[2]
-        if told:  # the root below a first step that holds other commits has none
-            found.append({**json.loads(told), "commit": oid, "time": int(when or 0)})
-    return found
+        body = message.partition("\n\n")[2]
+        if body:  # the root below a first step that holds other commits has none
+            steps.append({**json.loads(body), "commit": oid, "time": int(when or 0)})
+    return steps
 
 
 def record(
@@ -96,15 +96,15 @@ def write(
     log = read(repo)
     tip = str(log[-1]["commit"]) if log else None
     here = undo_tree.position(log)
-    told = {"parent": here, "position": step["id"], **step}  # an undo knows where it leads
-    message = f"gitcp: {step['kind']}: {step['reason']}\n\n{json.dumps(told)}"
+    recorded = {"parent": here, "position": step["id"], **step}  # an undo knows where it leads
+    message = f"gitcp: {step['kind']}: {step['reason']}\n\n{json.dumps(recorded)}"
     held = {"before": (TREE, trees[0]), "after": (TREE, trees[1])} if trees else {}
     blobs = {oid for e in step["effects"] if "note" in e for oid in (e["old"], e["new"]) if oid}
     kept = {f"blob-{oid}": ("100644", oid) for oid in blobs}
     root = write_tree(objects, {**held, **kept})
-    others = [e["old"] for e in step["effects"] if "ref" in e and e["old"]]
-    first = tip or (_root(repo, objects) if others else None)
-    parents = [first, *others] if first else []
+    old_tips = [e["old"] for e in step["effects"] if "ref" in e and e["old"]]
+    first = tip or (_root(repo, objects) if old_tips else None)
+    parents = [first, *old_tips] if first else []
     return write_commit(objects, repo, root, parents, message), tip
 
 
@@ -134,8 +134,8 @@ class lock(exclusive):
 
 def tree(objects: Objects, commit: str, part: str) -> str | None:
     """The tree `before` or `after` of a step; None where the step has none."""
-    found = objects.read(f"{commit}:{part}")
-    return found[0] if found else None
+    obj = objects.read(f"{commit}:{part}")
+    return obj[0] if obj else None
 
 
 def look(objects: Objects, commit: str, part: str) -> Lookup:

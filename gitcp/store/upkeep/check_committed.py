@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.upkeep.findings import Finding
-    from gitcp.store.git.prefetch import Ahead
+    from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.git.tree import Tree
 
 _KEYS = ("metadata", "transcript", "context", "content_hash", "prompt")
@@ -24,7 +24,7 @@ _HEX = frozenset("0123456789abcdef")
 _WINDOW = 64  # checkpoints whose objects are asked for at once
 
 
-def check(objects: Ahead, refs: Iterable[str]) -> Iterator[Finding]:
+def check(objects: Prefetched, refs: Iterable[str]) -> Iterator[Finding]:
     """Every checkpoint of the refs, of the layout of today, transcripts included.
 
     A promise that was not kept before programs named themselves in their data (cli_version)
@@ -33,18 +33,18 @@ def check(objects: Ahead, refs: Iterable[str]) -> Iterator[Finding]:
     hashes = check_transcript.Hashes()
     for ref in refs:
         window: list[tuple[str, str]] = []
-        for found in _checkpoints(objects, ref):
-            if isinstance(found, dict):
-                yield found
+        for item in _checkpoints(objects, ref):
+            if isinstance(item, dict):
+                yield item
                 continue
-            window.append(found)
+            window.append(item)
             if len(window) == _WINDOW:
                 yield from _several(objects, hashes, window)
                 window = []
         yield from _several(objects, hashes, window)
 
 
-def _checkpoints(objects: Ahead, ref: str) -> Iterator[tuple[str, str] | Finding]:
+def _checkpoints(objects: Prefetched, ref: str) -> Iterator[tuple[str, str] | Finding]:
     """(id, tree) of each checkpoint; a finding for all else that is there."""
     tip = objects.read(f"{ref}^{{tree}}")
     for shard, (mode, oid) in (read_tree(objects, tip[0]) if tip else {}).items():
@@ -64,7 +64,7 @@ def _checkpoints(objects: Ahead, ref: str) -> Iterator[tuple[str, str] | Finding
 
 
 def _several(
-    objects: Ahead, hashes: check_transcript.Hashes, window: list[tuple[str, str]]
+    objects: Prefetched, hashes: check_transcript.Hashes, window: list[tuple[str, str]]
 ) -> Iterator[Finding]:
     objects.fetch(tree for _, tree in window)
     for checkpoint_id, tree in window:
@@ -76,21 +76,21 @@ def _several(
 
 
 def _one(
-    objects: Ahead, hashes: check_transcript.Hashes, cid: str, entries: Tree
+    objects: Prefetched, hashes: check_transcript.Hashes, cid: str, entries: Tree
 ) -> Iterator[Finding]:
     objects.fetch(entries[n][1] for n in (summary.METADATA, *numbers(entries)) if n in entries)
     folders = {name: read_tree(objects, entries[name][1]) for name in numbers(entries)}
     objects.fetch(f[summary.METADATA][1] for f in folders.values() if summary.METADATA in f)
     root = _json(objects, entries)
-    told = {name: _json(objects, files) for name, files in folders.items()}
-    old = not any((found or {}).get("cli_version") for found in (root, *told.values()))
+    parsed = {name: _json(objects, files) for name, files in folders.items()}
+    old = not any((one or {}).get("cli_version") for one in (root, *parsed.values()))
     if root is None:
         yield finding("bad-summary", cid, "metadata.json is missing or no JSON object")
     else:
         yield from _wrong("bad-summary", cid, schema.root(root, cid), old)
         yield from _paths(cid, root, folders, old)
     for name, files in folders.items():
-        where, metadata = f"{cid}/{name}", told[name]
+        where, metadata = f"{cid}/{name}", parsed[name]
         if metadata is None:
             yield finding("bad-metadata", where, "metadata.json is missing or no JSON object")
         else:
@@ -98,12 +98,12 @@ def _one(
         yield from check_transcript.check(objects, hashes, where, metadata or {}, files, old)
 
 
-def _wrong(code: str, where: str, told: schema.Told, old: bool) -> Iterator[Finding]:
+def _wrong(code: str, where: str, complaints: schema.Complaints, old: bool) -> Iterator[Finding]:
     """One finding for what is wrong, and one for what is a variation."""
     for known in (False, True):
-        said = [what for what, variation in told if variation is known]
-        if said:
-            yield finding(code, where, "; ".join(said), old=known or old)
+        words = [what for what, variation in complaints if variation is known]
+        if words:
+            yield finding(code, where, "; ".join(words), old=known or old)
 
 
 def _paths(
@@ -133,13 +133,13 @@ def _paths(
         yield finding("bad-number", cid, f"its directories are {' '.join(folders)}", old)
 
 
-def _json(objects: Ahead, entries: Tree) -> dict[str, Any] | None:
+def _json(objects: Prefetched, entries: Tree) -> dict[str, Any] | None:
     entry = entries.get(summary.METADATA)
     return summary.load(objects.need(entry[1], "blob")) if entry else None
 
 
-def ids_of(objects: Ahead, refs: Iterable[str]) -> set[str]:
+def ids_of(objects: Prefetched, refs: Iterable[str]) -> set[str]:
     """The ids of all checkpoints of the refs."""
     return {
-        found[0] for ref in refs for found in _checkpoints(objects, ref) if isinstance(found, tuple)
+        item[0] for ref in refs for item in _checkpoints(objects, ref) if isinstance(item, tuple)
     }

@@ -76,26 +76,26 @@ def _walked(survey: Survey, names: Sequence[str]) -> tuple[list[str], dict[str, 
         _, out = survey.repo.git.run(*_WALK, stdin=stdin.encode("utf-8", "surrogateescape"))
     except GitError:
         return None
-    missing, said = [], {}
+    missing, stored = [], {}
     for line in text(out).splitlines():
         oid, _, path = line.partition(" ")
         if oid.startswith("?"):
             missing.append(oid[1:])
         elif _SAID.fullmatch(path):
-            said[oid] = path
-    return missing, said
+            stored[oid] = path
+    return missing, stored
 
 
-def _secrets(survey: Survey, said: dict[str, str]) -> Iterator[Finding]:
+def _secrets(survey: Survey, stored: dict[str, str]) -> Iterator[Finding]:
     from gitcp.store.v1 import redaction
 
-    if not said:
+    if not stored:
         return
     redactor = redaction.redactor(survey.repo)
-    for oid, path in said.items():
+    for oid, path in stored.items():
         data = survey.objects.need(oid, "blob")
         kind = "jsonl" if ".jsonl" in path else "text"
-        found = [rule for rule, _, _ in redactor.find(data, kind)]
-        if found:
-            what = f"{len(found)} found by {', '.join(sorted(set(found)))}"
+        rules = [rule for rule, _, _ in redactor.find(data, kind)]
+        if rules:
+            what = f"{len(rules)} found by {', '.join(sorted(set(rules)))}"
             yield finding("secret", path, f"{what} in blob '{oid}'", oid=oid)

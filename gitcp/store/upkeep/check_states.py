@@ -22,8 +22,8 @@ def check(survey: Survey) -> Iterator[Finding]:
     """Every state on its own, with its streams and with its marker; then the streams."""
     known = {tip["stream"] for tip in survey.tips}
     for state in survey.states:
-        if told := _wrong(state):
-            yield finding("bad-state", state["session_id"], told)
+        if complaint := _wrong(state):
+            yield finding("bad-state", state["session_id"], complaint)
             continue
         yield from _streams(state, known)
         if tip := newer(survey, state):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.store.git.prefetch import Ahead
+from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.repair import repairs
 from gitcp.store.upkeep import (
     check_committed,
@@ -28,10 +28,10 @@ def check(repo: Repo, *, secrets: bool = False, repair: bool = False) -> Iterato
     A constant number of git processes, memory for the names of objects, never their bytes.
     secrets: search what is stored as well.  repair: mend what can be mended without loss.
     """
-    with Ahead(repo) as objects:
+    with Prefetched(repo) as objects:
         survey = Survey(repo, objects)
-        for found in _all(survey, secrets):
-            yield repairs.repaired(repo, objects, found) if repair else found
+        for finding in _all(survey, secrets):
+            yield repairs.repaired(repo, objects, finding) if repair else finding
 
 
 def _all(survey: Survey, secrets: bool) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.upkeep.findings import Finding
     from gitcp.core.v1.summary import Metadata
-    from gitcp.store.git.prefetch import Ahead
+    from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.git.tree import Tree
 
 _LAST = 999  # the highest number that sorts right by its text (E§14)
@@ -28,7 +28,7 @@ class Hashes:
     def __init__(self) -> None:
         self._last: dict[str, tuple[list[str], Any]] = {}
 
-    def of(self, objects: Ahead, session_id: str, oids: list[str]) -> str:
+    def of(self, objects: Prefetched, session_id: str, oids: list[str]) -> str:
         """'sha256:' and the hex digits, of the pieces joined with newlines."""
         known, digest = self._last.get(session_id, ([], None))
         if digest is None or oids[: len(known)] != known or len(oids) == len(known):
@@ -43,7 +43,7 @@ class Hashes:
 
 
 def check(
-    objects: Ahead, hashes: Hashes, where: str, metadata: Metadata, files: Tree, old: bool
+    objects: Prefetched, hashes: Hashes, where: str, metadata: Metadata, files: Tree, old: bool
 ) -> Iterator[Finding]:
     """The pieces and the hash of one session directory; old: before hashes were kept."""
     pieces = {n: oid for name, (_, oid) in files.items() if (n := chunks.number(name)) is not None}
@@ -59,9 +59,9 @@ def check(
         yield finding("bad-hash", where, "there is no content_hash.txt", without)
         return
     session_id = str(metadata.get("session_id", where))
-    found = hashes.of(objects, session_id, [oid for _, oid in sorted(pieces.items())])
-    if stored != found:
-        yield finding("bad-hash", where, f"it says '{stored[:80]}', and is '{found}'", old)
+    actual = hashes.of(objects, session_id, [oid for _, oid in sorted(pieces.items())])
+    if stored != actual:
+        yield finding("bad-hash", where, f"it says '{stored[:80]}', and is '{actual}'", old)
 
 
 def _names(where: str, files: Tree, numbers: list[int]) -> Iterator[Finding]:
@@ -78,6 +78,6 @@ def _names(where: str, files: Tree, numbers: list[int]) -> Iterator[Finding]:
         yield finding("bad-chunk", where, "there are two first pieces")
 
 
-def _content(objects: Ahead, files: Tree) -> str:
+def _content(objects: Prefetched, files: Tree) -> str:
     entry = files.get(summary.HASH)
     return objects.need(entry[1], "blob").decode(errors="replace").strip() if entry else ""

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 _FILES = ("transcript-cache", "turn-file", "leftover")
 
 
-def clean(repo: Repo, ages: Ages, found: Iterable[Finding]) -> list[Finding]:
+def clean(repo: Repo, ages: Ages, findings: Iterable[Finding]) -> list[Finding]:
     """Delete what orphans.find() found settled; return what was deleted.
 
     What has changed since, or belongs to a session that is active by now, stays.  Raises Busy
     when a session is locked.
     """
-    doomed = [one for one in found if one["settled"]]
+    doomed = [one for one in findings if one["settled"]]
     done = _refs(repo, [one for one in doomed if "ref" in one])
     for one in doomed:
         if one["kind"] == "settled-state" and _state(repo, one, ages):
@@ -61,16 +61,16 @@ def _refs(repo: Repo, doomed: list[Finding]) -> list[Finding]:
     return []
 
 
-def _let_go(repo: Repo, found: Finding) -> bool:
+def _let_go(repo: Repo, finding: Finding) -> bool:
     """Settle what sessions have in an archive alone; not when one of them is active by now."""
-    alone: dict[str, list[str]] = found.get("alone") or {}
+    alone: dict[str, list[str]] = finding.get("alone") or {}
     with states.held(repo, list(alone)):
         named = [state for name in alone if (state := states.load(repo, name))]
         if any(state["phase"] == "active" for state in named):
             return False
         for state in named:
             for stream in state["streams"]:
-                if stream["id"] == found["stream"]:
+                if stream["id"] == finding["stream"]:
                     for path in alone[state["session_id"]]:
                         stream["files"].pop(path, None)
             state["streams"] = [stream for stream in state["streams"] if stream["files"]]
@@ -78,11 +78,11 @@ def _let_go(repo: Repo, found: Finding) -> bool:
     return True
 
 
-def _state(repo: Repo, found: Finding, ages: Ages) -> bool:
-    name = found["subject"]
+def _state(repo: Repo, finding: Finding, ages: Ages) -> bool:
+    name = finding["subject"]
     with states.held(repo, [name]):
         state = states.load(repo, name)
-        if state is None or not _same(state, found) or not orphans.expired(state, ages):
+        if state is None or not _same(state, finding) or not orphans.expired(state, ages):
             return False
         states.forget(repo, name)
         marker = repo.shared("open", name)
@@ -91,13 +91,13 @@ def _state(repo: Repo, found: Finding, ages: Ages) -> bool:
     return True
 
 
-def _same(state: State, found: Finding) -> bool:
-    return bool(state.get("revision", 0) == found["revision"])
+def _same(state: State, finding: Finding) -> bool:
+    return bool(state.get("revision", 0) == finding["revision"])
 
 
-def _file(repo: Repo, found: Finding, there: set[str]) -> bool:
-    path = found["subject"]
-    if found["kind"] == "leftover":
+def _file(repo: Repo, finding: Finding, there: set[str]) -> bool:
+    path = finding["subject"]
+    if finding["kind"] == "leftover":
         return bool(repairs.remove(repo, path, check_files.SCRATCH_AGE))
     if orphans.owners(os.path.basename(path)) & there:
         return False

@@ -37,8 +37,8 @@ def find(survey: Survey, ages: Ages) -> Iterator[Finding]:
     without = {tip["ref"] for _, tip, _ in doomed}
     for kind, tip, reason in doomed:
         alone = _alone(survey, tip, without)
-        told = f"{reason}; settles {_names(alone)}" if alone else reason
-        yield orphan(kind, tip["ref"], told, alone=alone, **_facts(tip))
+        words = f"{reason}; settles {_names(alone)}" if alone else reason
+        yield orphan(kind, tip["ref"], words, alone=alone, **_facts(tip))
 
 
 def _judge(survey: Survey, tip: Tip, ages: Ages) -> tuple[str, float, str]:
@@ -64,13 +64,13 @@ def _alone(survey: Survey, tip: Tip, without: set[str]) -> dict[str, list[str]]:
     without are gone."""
     on = survey.on(tip)
     stay = _kept(survey, tip["stream"], without) if on else set()
-    found = {
+    paths_of = {
         state["session_id"]: sorted(
             {p for s in state["streams"] if s["id"] == tip["stream"] for p in s["files"]} - stay
         )
         for state in on
     }
-    return {name: paths for name, paths in found.items() if paths}
+    return {name: paths for name, paths in paths_of.items() if paths}
 
 
 def _names(alone: dict[str, list[str]]) -> str:
@@ -87,13 +87,13 @@ def _since(repo: Repo, tip: Tip) -> float:
 
 def _kept(survey: Survey, stream: str, without: set[str]) -> set[str]:
     """The paths that refs of a stream record, those refs left out that are without."""
-    found: set[str] = set()
+    paths: set[str] = set()
     for tip in survey.tips:
         if tip["stream"] == stream and tip["ref"] not in without:
             try:
-                found.update(shadow_refs.recorded(survey.objects, tip))
+                paths.update(shadow_refs.recorded(survey.objects, tip))
             except Error:  # not everything of it is there: nothing is known to be away
-                found.update(
+                paths.update(
                     path for s in survey.on(tip) for x in s["streams"] for path in x["files"]
                 )
-    return found
+    return paths

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gitcp.core.upkeep.space_sums import Item
     from gitcp.repo import Repo
 
-    Made = tuple[str, str, float]  # kind, session id or '', time
+    Owner = tuple[str, str, float]  # kind, session id or '', time
     Place = dict[str, tuple[str, float]]  # <xx>/<rest>/<n> -> session id, time
 
 _OURS = ("refs/heads/entire", "refs/gitcp", "refs/notes/gitcp")
@@ -53,34 +53,34 @@ def _objects(repo: Repo) -> Iterator[Item]:
     ours = [ref for ref in refs if ref.startswith(_OURS) or ref in sources]
     if not ours:
         return
-    made, bases = _commits(repo, ours)
+    owners, bases = _commits(repo, ours)
     theirs = [ref for ref in refs if ref not in ours and not ref.endswith(_SHARED)]
-    found: dict[str, Made] = {}
+    items: dict[str, Owner] = {}
     lasting = [ref for ref in ours if ref in sources or ref == notes.REF]
     places, without = _places(repo), ["HEAD", *theirs, *bases]
     # What a checkpoint has for good does not count among what will go.
     for group in (lasting, [ref for ref in ours if ref not in lasting]):
-        at: Made = ("", "", 0.0)
+        at: Owner = ("", "", 0.0)
         for oid, path in _walk(repo, group, without):
-            at = made.get(oid, at)
-            found.setdefault(oid, _of(at, path, places))
-    sizes = _sizes(repo, list(found))
-    for oid, (kind, session_id, time) in found.items():
+            at = owners.get(oid, at)
+            items.setdefault(oid, _of(at, path, places))
+    sizes = _sizes(repo, list(items))
+    for oid, (kind, session_id, time) in items.items():
         if oid in sizes:
             yield {"kind": kind, "session_id": session_id, "time": time, "bytes": sizes[oid]}
 
 
-def _commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Made], list[str]]:
+def _commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Owner], list[str]]:
     """Our commits, what each is; and the person's commits that streams are based on."""
     _, out = repo.git.run(*_LOG, stdin="".join(f"{ref}\n" for ref in refs).encode())
-    found, bases = {}, set()
+    owners, bases = {}, set()
     for line in text(out).splitlines():
         oid, ref, time, sessions, base = line.split("\0")
         session = "" if "," in sessions else sessions
-        found[oid] = (_kind(ref), session, float(time or 0))
+        owners[oid] = (_kind(ref), session, float(time or 0))
         if base.strip("0"):
             bases.add(base)
-    return found, sorted(bases)
+    return owners, sorted(bases)
 
 
 def _kind(ref: str) -> str:
@@ -106,7 +106,7 @@ def _walk(repo: Repo, ours: list[str], without: list[str]) -> Iterator[tuple[str
         yield oid, path
 
 
-def _of(at: Made, path: str, places: Place) -> Made:
+def _of(at: Owner, path: str, places: Place) -> Owner:
     kind, session_id, time = at
     if kind != "checkpoints":
         return at
@@ -118,13 +118,13 @@ def _of(at: Made, path: str, places: Place) -> Made:
 
 
 def _places(repo: Repo) -> Place:
-    found: Place = {}
+    places: Place = {}
     for checkpoint in committed_list.listing(repo):
         cid = checkpoint["checkpoint_id"]
         for entry in checkpoint["sessions"]:
             at = f"{cid[:2]}/{cid[2:]}/{entry['directory']}".rstrip("/")
-            found[at] = entry["session_id"], instant(entry["metadata"].get("created_at"))
-    return found
+            places[at] = entry["session_id"], instant(entry["metadata"].get("created_at"))
+    return places
 
 
 def _sizes(repo: Repo, names: list[str]) -> dict[str, int]:

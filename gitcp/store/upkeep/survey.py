@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gitcp.repo import Repo
-    from gitcp.store.git.prefetch import Ahead
+    from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.session.markers import Open
     from gitcp.store.session.state import State
     from gitcp.store.stream.shadow_refs import Tip
@@ -31,7 +31,7 @@ class Survey:
     session_read has them.  markers: session id -> marker, None for one that cannot be read.
     """
 
-    def __init__(self, repo: Repo, objects: Ahead) -> None:
+    def __init__(self, repo: Repo, objects: Prefetched) -> None:
         self.repo, self.objects = repo, objects
         self.states = [_state(repo, name) for name in states.names(repo)]
         names = listed(repo.shared("open"))
@@ -96,8 +96,8 @@ class Survey:
         try:
             if tip["oid"] not in self._metadata:
                 self._metadata[tip["oid"]] = set()
-                found = shadow_refs.metadata(self.objects, tip["tree"])
-                self._metadata[tip["oid"]] = {path.rpartition("/")[2] for path in found}
+                files = shadow_refs.metadata(self.objects, tip["tree"])
+                self._metadata[tip["oid"]] = {path.rpartition("/")[2] for path in files}
             if session_id not in self._metadata[tip["oid"]]:
                 return None
             return checkpoint.read_state_copy(self.objects, tip, session_id)
@@ -133,10 +133,10 @@ class Survey:
 
 
 def _state(repo: Repo, name: str) -> State:
-    found = session_read.read(repo, name)
-    if found["session_id"] == name:
-        return found
-    other = f"it is the state of '{found['session_id'][:60]}'"
+    state = session_read.read(repo, name)
+    if state["session_id"] == name:
+        return state
+    other = f"it is the state of '{state['session_id'][:60]}'"
     return {"session_id": name, "phase": "", "streams": [], "unreadable": other}
 
 

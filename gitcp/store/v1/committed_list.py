@@ -7,7 +7,7 @@ from contextlib import suppress
 from gitcp.console import notice
 from gitcp.core.v1 import summary
 from gitcp.errors import Error, InputError
-from gitcp.store.git.prefetch import Ahead
+from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import TREE, read_tree
 from gitcp.store.v1.committed_read import directories, load
 from gitcp.store.v1.committed_refs import everywhere, sources
@@ -31,7 +31,7 @@ def listing(repo: Repo) -> Iterator[Checkpoint]:
     """Every checkpoint of sources(), by id in each; one that several refs have comes once."""
     seen: set[str] = set()
     refs = sources(repo)
-    with Ahead(repo) as objects:
+    with Prefetched(repo) as objects:
         for ref in refs:
             window: list[tuple[str, str]] = []
             for checkpoint_id, tree in trees(objects, ref, ""):
@@ -46,14 +46,14 @@ def listing(repo: Repo) -> Iterator[Checkpoint]:
             yield from _load(objects, ref, window)
 
 
-def _load(objects: Ahead, ref: str, window: list[tuple[str, str]]) -> Iterator[Checkpoint]:
+def _load(objects: Prefetched, ref: str, window: list[tuple[str, str]]) -> Iterator[Checkpoint]:
     prepare(objects, [tree for _, tree in window])
     for checkpoint_id, tree in window:
         yield load(objects, checkpoint_id, ref, tree)
     objects.forget()
 
 
-def prepare(objects: Ahead, trees: Iterable[str], *more: str) -> None:
+def prepare(objects: Prefetched, trees: Iterable[str], *more: str) -> None:
     """Have at hand what load() will read of these checkpoints, and files named more; what is
     missing is not told of here."""
     entries = _fetched(objects, trees)
@@ -63,7 +63,7 @@ def prepare(objects: Ahead, trees: Iterable[str], *more: str) -> None:
     objects.fetch(e[n][1] for e in [*entries, *inner] for n in names if n in e)
 
 
-def _fetched(objects: Ahead, oids: Iterable[str]) -> list[Tree]:
+def _fetched(objects: Prefetched, oids: Iterable[str]) -> list[Tree]:
     wanted = list(oids)
     objects.fetch(wanted)
     trees = []
@@ -108,15 +108,15 @@ def resolve(repo: Repo, objects: Objects, prefix: str) -> str:
     """
     if not prefix or len(prefix) > 12 or not _HEX.issuperset(prefix):
         raise InputError(f"not a checkpoint id: '{prefix}'")
-    found: dict[str, None] = {}
+    matching: dict[str, None] = {}
     for ref in everywhere(repo):
-        found.update((checkpoint_id, None) for checkpoint_id, _ in trees(objects, ref, prefix))
-    if not found:
+        matching.update((checkpoint_id, None) for checkpoint_id, _ in trees(objects, ref, prefix))
+    if not matching:
         raise Error(f"no such checkpoint: '{prefix}'")
-    if len(found) > 1:
-        shown = " ".join(sorted(found)[:_SHOWN]) + (" ..." if len(found) > _SHOWN else "")
-        raise Error(f"ambiguous checkpoint id '{prefix}': {shown}")
-    return next(iter(found))
+    if len(matching) > 1:
+        examples = " ".join(sorted(matching)[:_SHOWN]) + (" ..." if len(matching) > _SHOWN else "")
+        raise Error(f"ambiguous checkpoint id '{prefix}': {examples}")
+    return next(iter(matching))
 
 
 def record(checkpoint: Checkpoint) -> Record:
@@ -124,7 +124,7 @@ def record(checkpoint: Checkpoint) -> Record:
     root, sessions = checkpoint["summary"], checkpoint["sessions"]
     known = [s["metadata"] for s in sessions]
     created = [m["created_at"] for m in known if m.get("created_at")]
-    made: Record = {
+    listed: Record = {
         "type": "checkpoint",
         "checkpoint_id": checkpoint["checkpoint_id"],
         "ref": checkpoint["ref"],
@@ -137,7 +137,7 @@ def record(checkpoint: Checkpoint) -> Record:
         "files_touched": summary.strings(root.get("files_touched")),
     }
     if checkpoint["lacks"]:
-        made["lacks"] = checkpoint["lacks"]
+        listed["lacks"] = checkpoint["lacks"]
     if isinstance(root.get("token_usage"), dict):
-        made["token_usage"] = root["token_usage"]
-    return made
+        listed["token_usage"] = root["token_usage"]
+    return listed

@@ -151,9 +151,9 @@ def _own_tasks(checkpoint: Checkpoint, entry: SessionEntry, paths: list[str]) ->
         for one in checkpoint["sessions"]
     }
     own = names.pop(entry["index"])
-    others = set().union(*names.values())
-    told = ((path, path.split("/")[0]) for path in paths)
-    return [path for path, task in told if (task in own if own else task not in others)]
+    foreign = set().union(*names.values())
+    tasks = ((path, path.split("/")[0]) for path in paths)
+    return [path for path, task in tasks if (task in own if own else task not in foreign)]
 
 
 def pieces(objects: Objects, files: Tree) -> Iterator[bytes]:
@@ -176,9 +176,9 @@ def _pieces(parts: Parts, files: Tree, folder: str) -> Iterator[bytes]:
 
 def _pick(checkpoint: Checkpoint, which: int | str) -> SessionEntry:
     # Real data has a session twice in one checkpoint: the later one is the fuller.
-    found = [e for e in checkpoint["sessions"] if which in (e["index"], e["session_id"])]
-    if found:
-        return found[-1]
+    matching = [e for e in checkpoint["sessions"] if which in (e["index"], e["session_id"])]
+    if matching:
+        return matching[-1]
     raise Error(f"no session '{which}' in checkpoint '{checkpoint['checkpoint_id']}'")
 
 

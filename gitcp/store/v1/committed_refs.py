@@ -22,8 +22,8 @@ _PATTERNS = (
 
 def sources(repo: Repo) -> list[str]:
     """The refs that hold checkpoints: ours, or the remotes' where it is absent; then legacy."""
-    found = repo.git.lines("for-each-ref", "--format=%(refname)", *_PATTERNS, sep=b"\n")
-    names = [text(name) for name in found]
+    existing = repo.git.lines("for-each-ref", "--format=%(refname)", *_PATTERNS, sep=b"\n")
+    names = [text(name) for name in existing]
 
     def pick(branch: str) -> list[str]:
         local = f"refs/heads/{branch}"
@@ -37,8 +37,8 @@ def sources(repo: Repo) -> list[str]:
 
 def everywhere(repo: Repo) -> list[str]:
     """sources(), and behind them the remotes' branches that ours stands before."""
-    found = repo.git.lines("for-each-ref", "--format=%(refname)", *_PATTERNS, sep=b"\n")
-    return list(dict.fromkeys([*sources(repo), *map(text, found)]))
+    existing = repo.git.lines("for-each-ref", "--format=%(refname)", *_PATTERNS, sep=b"\n")
+    return list(dict.fromkeys([*sources(repo), *map(text, existing)]))
 
 
 def find(repo: Repo, objects: Objects, checkpoint_id: str) -> tuple[str, str] | None:

@@ -72,10 +72,10 @@ class Checkpoint:
         old = lookup(self._objects, self._old, summary.METADATA) if self._old else None
         root = summary.load(self._objects.need(old[1], "blob")) if old else None
         sessions = [(self._metadata(d), read_tree(self._objects, d).keys()) for d in self._dirs]
-        made = summary.dump(summary.summarize(self._id, root, sessions))
+        root_json = summary.dump(summary.summarize(self._id, root, sessions))
         gone: dict[str, Entry | None] = dict.fromkeys(self._numbers)
         kept: dict[str, Entry | None] = {str(n): (TREE, d) for n, d in enumerate(self._dirs)}
-        top = {summary.METADATA: (BLOB, self._objects.write("blob", made))}
+        top = {summary.METADATA: (BLOB, self._objects.write("blob", root_json))}
         return edit_tree(self._objects, self._old, {**gone, **kept, **top, **self._edits})
 
     def session_ids(self) -> list[str]:
@@ -83,9 +83,9 @@ class Checkpoint:
         return [str((self._metadata(tree) or {}).get("session_id", "")) for tree in self._dirs]
 
     def _index(self, session_id: str) -> int:
-        found = self.session_ids()
-        last = [index for index, sid in enumerate(found) if sid == session_id][-1:]
-        return last[0] if last else len(found)
+        stored = self.session_ids()
+        last = [index for index, sid in enumerate(stored) if sid == session_id][-1:]
+        return last[0] if last else len(stored)
 
     def _metadata(self, tree: str) -> summary.Metadata | None:
         entry = read_tree(self._objects, tree).get(summary.METADATA)
@@ -94,5 +94,5 @@ class Checkpoint:
 
 def numbers(entries: Mapping[str, Entry]) -> list[str]:
     """The names of the session directories among entries, in their order."""
-    found = (n for n, (mode, _) in entries.items() if mode == TREE and n.isascii() and n.isdigit())
-    return sorted(found, key=int)
+    digits = (n for n, (mode, _) in entries.items() if mode == TREE and n.isascii() and n.isdigit())
+    return sorted(digits, key=int)

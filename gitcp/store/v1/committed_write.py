@@ -89,8 +89,8 @@ def base(repo: Repo, objects: Objects) -> tuple[str | None, Commit | None]:
 
 def remote_refs(repo: Repo) -> list[str]:
     """The remote-tracking branches of checkpoints, origin's first."""
-    found = refs.listing(repo, "refs/remotes/**/entire/checkpoints/v1")
-    return sorted(found, key=lambda n: (not n.startswith("refs/remotes/origin/"), n))
+    tracking = refs.listing(repo, "refs/remotes/**/entire/checkpoints/v1")
+    return sorted(tracking, key=lambda n: (not n.startswith("refs/remotes/origin/"), n))
 
 
 def announce(repo: Repo) -> None:
@@ -111,19 +111,19 @@ def message(items: Sequence[tuple[str, SessionData]], subject: str | None) -> st
     lines = [subject or f"Checkpoint: {first}"]
     if more:
         lines += ["", *(f"Checkpoint: {cid}" for cid in more)]
-    said: dict[str, None] = {}
+    trailer_lines: dict[str, None] = {}
     for _, data in items:
         metadata = data.get("metadata", {})
-        said[f"Entire-Session: {data['session_id']}"] = None
+        trailer_lines[f"Entire-Session: {data['session_id']}"] = None
         for key, value in (
             ("Entire-Strategy", metadata.get("strategy")),
             ("Entire-Agent", metadata.get("agent")),
             ("Ephemeral-branch", data.get("ephemeral_branch")),
         ):
             if value:
-                said[f"{key}: {' '.join(str(value).split())}"] = None
+                trailer_lines[f"{key}: {' '.join(str(value).split())}"] = None
     order = ("Entire-Session", "Entire-Strategy", "Entire-Agent", "Ephemeral-branch")
-    trailers = sorted(said, key=lambda line: order.index(line.partition(":")[0]))
+    trailers = sorted(trailer_lines, key=lambda line: order.index(line.partition(":")[0]))
     return "\n".join([*lines, "", *trailers])
 
 

@@ -50,15 +50,15 @@ def _unite(objects: Objects, a: str, b: str, path: str) -> str:
     if _is_checkpoint(path):
         return _checkpoint(objects, a, b, path.replace("/", ""))
     mine, theirs = read_tree(objects, a), read_tree(objects, b)
-    made: Tree = {**mine, **theirs}
+    united: Tree = {**mine, **theirs}
     for name in mine.keys() & theirs.keys():
         one, two = mine[name], theirs[name]
         if one[0] == two[0] == TREE:
             below = f"{path}/{name}" if path else name
-            made[name] = (TREE, _unite(objects, one[1], two[1], below))
+            united[name] = (TREE, _unite(objects, one[1], two[1], below))
         elif one != two:
-            made[name] = _greater(objects, one, two)
-    return write_tree(objects, made)
+            united[name] = _greater(objects, one, two)
+    return write_tree(objects, united)
 
 
 def _is_checkpoint(path: str) -> bool:
@@ -106,21 +106,21 @@ def _directory(objects: Objects, tree: str) -> Directory:
         if name not in dirs:
             files.update(walk(objects, oid, f"{name}/") if mode == TREE else {name: (mode, oid)})
     root = _take_json(objects, files)
-    found: Directory = {"root": root, "sessions": [], "files": files}
+    parts: Directory = {"root": root, "sessions": [], "files": files}
     for name in dirs:
         inner: Files = dict(walk(objects, entries[name][1]))
         metadata = _take_json(objects, inner)
-        found["sessions"].append({"metadata": metadata, "files": inner})
-    return found
+        parts["sessions"].append({"metadata": metadata, "files": inner})
+    return parts
 
 
 def _take_json(objects: Objects, files: Files) -> summary.Metadata | None:
     """Take metadata.json out of files; what cannot be read stays there as a file."""
     entry = files.get(summary.METADATA)
-    found = summary.load(objects.need(entry[1], "blob")) if entry else None
-    if found is not None:
+    metadata = summary.load(objects.need(entry[1], "blob")) if entry else None
+    if metadata is not None:
         del files[summary.METADATA]
-    return found
+    return metadata
 
 
 def _tidy(metadata: summary.Metadata, keys: Sequence[str]) -> summary.Metadata:
@@ -130,16 +130,16 @@ def _tidy(metadata: summary.Metadata, keys: Sequence[str]) -> summary.Metadata:
 def note_trees(objects: Objects, a: str, b: str) -> str:
     """The union of two trees of notes, line by line, sorted (as cat_sort_uniq of git-notes)."""
     mine, theirs = ({p.replace("/", ""): e for p, e in walk(objects, t)} for t in (a, b))
-    made: dict[str, Entry | None] = {}
+    edits: dict[str, Entry | None] = {}
     for name, entry in {**mine, **theirs}.items():
         one, two = mine.get(name, entry), theirs.get(name, entry)
         path = f"{name[:2]}/{name[2:]}"
-        made[path] = entry if one == two else _lines(objects, one, two)
-    return edit_tree(objects, None, made)
+        edits[path] = entry if one == two else _lines(objects, one, two)
+    return edit_tree(objects, None, edits)
 
 
 def _lines(objects: Objects, one: Entry, two: Entry) -> Entry:
-    found = {
+    lines = {
         line for _, oid in (one, two) for line in objects.need(oid, "blob").split(b"\n") if line
     }
-    return BLOB, objects.write("blob", b"".join(line + b"\n" for line in sorted(found)))
+    return BLOB, objects.write("blob", b"".join(line + b"\n" for line in sorted(lines)))

@@ -33,15 +33,15 @@ def refuse(repo: Repo, objects: Objects, tips: Iterable[str], known: Iterable[st
     """
     if not _strict(repo) and not repo.config.flag("gitcp.push-check", True):
         return
-    found = []
+    secrets = []
     for place in places(repo, objects, tips, known):
-        found.append(place)
-        if len(found) > _SHOWN:
+        secrets.append(place)
+        if len(secrets) > _SHOWN:
             break
-    if found:
-        more = " and more" if len(found) > _SHOWN else ""
-        told = ", ".join(f"{rule} in '{path}'" for path, rule in found[:_SHOWN])
-        raise Error(f"not pushed: what looks like a secret is stored: {told}{more}")
+    if secrets:
+        more = " and more" if len(secrets) > _SHOWN else ""
+        listed = ", ".join(f"{rule} in '{path}'" for path, rule in secrets[:_SHOWN])
+        raise Error(f"not pushed: what looks like a secret is stored: {listed}{more}")
 
 
 def places(
@@ -54,12 +54,12 @@ def places(
     _, out = repo.git.run("rev-list", "--objects", "--stdin", stdin=names)
     for line in out.splitlines():
         oid, _, name = line.partition(b" ")
-        found = objects.read(oid.decode()) if name else None
-        if found is None or found[1] != "blob":
+        obj = objects.read(oid.decode()) if name else None
+        if obj is None or obj[1] != "blob":
             continue
         path = text(name)
         kind = "jsonl" if _is_lines(path) else "document" if path.endswith(".json") else "text"
-        hits = redactor.find(found[2], kind=kind)
+        hits = redactor.find(obj[2], kind=kind)
         if hits:
             yield path, hits[0][0]
 

@@ -115,6 +115,6 @@ class Remote:
 
 def _reason(error: GitError) -> str:
     """The first line of git's words that is not of the server's small talk."""
-    lines = [line.strip() for line in error.said.splitlines() if line.strip()]
-    said = [n for n in lines if not n.startswith(("remote:", "hint:", "warning:", "Warning:"))]
-    return (said or lines or ["failed"])[0].removeprefix("fatal: ").removeprefix("error: ")
+    lines = [line.strip() for line in error.complaint.splitlines() if line.strip()]
+    words = [n for n in lines if not n.startswith(("remote:", "hint:", "warning:", "Warning:"))]
+    return (words or lines or ["failed"])[0].removeprefix("fatal: ").removeprefix("error: ")

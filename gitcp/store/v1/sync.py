@@ -73,8 +73,8 @@ def fetch(repo: Repo, objects: Objects, name: str, timeout: float) -> Tips:
 
 def local(repo: Repo) -> Tips:
     """The tips of what is shared."""
-    found = refs.listing(repo, *REFS)
-    return {ref: found[ref] for ref in REFS if ref in found}
+    tips = refs.listing(repo, *REFS)
+    return {ref: tips[ref] for ref in REFS if ref in tips}
 
 
 def _bring(repo: Repo, objects: Objects, remote: Remote) -> None:
@@ -101,14 +101,14 @@ def unite(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
 
     def attempt() -> str:
         ours = refs.read(repo, ref)
-        made = theirs
+        merged = theirs
         if ours:
-            made = merge_histories.histories(repo, objects, ours, theirs, notes=ref == notes.REF)
-        if made != ours:
+            merged = merge_histories.histories(repo, objects, ours, theirs, notes=ref == notes.REF)
+        if merged != ours:
             committed_write.announce(repo)
-            refs.update(repo, [(ref, made, ours)], "gitcp: merge")
-            trace.note("sync", f"{ref} is now {made}")
-        return made
+            refs.update(repo, [(ref, merged, ours)], "gitcp: merge")
+            trace.note("sync", f"{ref} is now {merged}")
+        return merged
 
     return refs.again(repo, _LOCKS[ref], attempt)
 
@@ -119,8 +119,8 @@ def _settle(repo: Repo, name: str, tips: Tips) -> None:
         _remember(repo, name, tips)
         if local(repo) != tips:
             return
-        others = set(repo.git.run("remote")[1].decode(errors="surrogateescape").split()) - {name}
-        if all(_pushed(repo, other) == tips for other in others):
+        remotes = set(repo.git.run("remote")[1].decode(errors="surrogateescape").split()) - {name}
+        if all(_pushed(repo, other) == tips for other in remotes):
             with suppress(FileNotFoundError):
                 os.unlink(repo.shared("unpushed"))
 

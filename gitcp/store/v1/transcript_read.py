@@ -59,9 +59,9 @@ class Reader:
         if there is not None:
             trace.note("transcript", "the live file shrank or was replaced: a new part")
             copy.known["parts"] = copy.known.get("parts", 1) + 1
-        for new, behind in stretches.stretches(partial(read, live), at, size, self._room()):
-            crc = _crc(live, end, behind, crc)
-            end = behind
+        for new, end_of in stretches.stretches(partial(read, live), at, size, self._room()):
+            crc = _crc(live, end, end_of, crc)
+            end = end_of
             self._take(new, there)
         if end > at or not grown:
             copy.known["live"] = _mark(live, end, crc)
