@@ -67,7 +67,7 @@ def _git(event: str, args: Sequence[str]) -> int:
     from gitcp import context
     from gitcp.repo import Repo
 
-    stdin = sys.stdin.buffer.read() if event in pipelines.TOLD else b""
+    stdin = sys.stdin.buffer.read() if event in pipelines.WITH_STDIN else b""
     lines = stdin.decode("utf-8", "surrogateescape").splitlines()
     repo = Repo.here()
     if context.is_off(repo):

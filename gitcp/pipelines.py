@@ -31,7 +31,7 @@ GATES = frozenset({"commit-msg", "turn-start", "tool-start", "tool-end", "pre-co
 GUARD = frozenset({"check-claim", "release-claim"})
 
 # git says more to these on standard input.
-TOLD = frozenset({"post-rewrite", "pre-push"})
+WITH_STDIN = frozenset({"post-rewrite", "pre-push"})
 
 # The status by which a gate of git's says no: the hook scripts take no other for one.
 VERDICT = 3

@@ -154,9 +154,9 @@ class Repo:
     def here(cls) -> Repo:
         """The repository around the current directory, found once in a process."""
         cwd = _cwd()
-        if cwd not in _FOUND:
-            _FOUND[cwd] = cls.find(eager=True)
-        return _FOUND[cwd]
+        if cwd not in _OPENED:
+            _OPENED[cwd] = cls.find(eager=True)
+        return _OPENED[cwd]
 
     @property
     def worktree(self) -> str:
@@ -206,7 +206,7 @@ class Repo:
         }[self.algo]
 
 
-_FOUND: dict[str, Repo] = {}
+_OPENED: dict[str, Repo] = {}
 _EARLY: dict[str, tuple[Running, Running]] = {}
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
     from gitcp.store.rewind.conversation import Conversation
 
-SHOWN = 20  # points of a list for eyes
+LISTED = 20  # points of a list for eyes
 
 
 def parser() -> cli.Parser:
@@ -121,7 +121,7 @@ def _chosen(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
         return named
     listed = points.listing(repo, objects, args.all)
     if args.to is None:
-        return _pick(repo, objects, listed[:SHOWN])
+        return _pick(repo, objects, listed[:LISTED])
     if args.to.endswith(journal_edits.AFTER):
         own = point_list.choose(listed, args.to.removesuffix(journal_edits.AFTER))
         return {**own, "id": own["id"] + journal_edits.AFTER}

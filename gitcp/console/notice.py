@@ -5,19 +5,19 @@ from __future__ import annotations
 import sys
 
 _PLAIN = "\n\t\u200c\u200d"  # the joiners hold emoji and scripts together, and drive nothing
-_SAID: dict[str, None] = {}
+_PRINTED: dict[str, None] = {}
 
 
 def lack(what: str) -> None:
     """Say that something could not be read, and what that is; a second time it is silent."""
-    if what not in _SAID:
-        _SAID[what] = None
+    if what not in _PRINTED:
+        _PRINTED[what] = None
         print("warning:", printable(what).replace("\n", " "), file=sys.stderr)
 
 
 def incomplete() -> bool:
     """Whether anything was left out in this process."""
-    return bool(_SAID)
+    return bool(_PRINTED)
 
 
 def printable(message: str) -> str:

@@ -18,7 +18,6 @@ from tests.form.source import (
     MODULES,
     bound,
     circles,
-    definitions,
     functions,
     imports,
     name,

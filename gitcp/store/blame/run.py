@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
     # (abbreviated name, date) of a commit.
-    Shown = tuple[bytes, bytes]
+    Date = tuple[bytes, bytes]
 
 
 def blame(git: Git, options: Options, form: str = "line-porcelain") -> tuple[list[Entry], bytes]:
@@ -54,7 +54,7 @@ def _run(git: Git, *args: str) -> bytes:
         raise Error(complaint.removeprefix("fatal: ")) from None
 
 
-def displayed(repo: Repo, rows: Iterable[Entry], mode: str) -> tuple[dict[str, Shown], int]:
+def displayed(repo: Repo, rows: Iterable[Entry], mode: str) -> tuple[dict[str, Date], int]:
     """How git names and dates the commits of rows; and the columns it gives to dates in mode.
 
     One git process.  The time of what is not committed, and 1970 for a mode whose width only a
@@ -78,7 +78,7 @@ def displayed(repo: Repo, rows: Iterable[Entry], mode: str) -> tuple[dict[str, S
 
 def _with_scratch(
     repo: Repo, stored: Sequence[str], stamps: Mapping[str, bytes], mode: str
-) -> dict[str, Shown]:
+) -> dict[str, Date]:
     import tempfile
 
     from gitcp.store.stream import shadow_refs
@@ -103,7 +103,7 @@ def _with_scratch(
 
 def _log(
     git: Git, oids: Sequence[str], mode: str, env: Mapping[str, str] | None = None
-) -> dict[str, Shown]:
+) -> dict[str, Date]:
     args = ("log", "--no-walk=unsorted", "--no-show-signature", "--no-notes", "--stdin", "-z")
     form = (f"--date={mode}", "--format=%H%x01%h%x01%ad")
     _, out = git.run(*args, *form, stdin="\n".join(oids).encode() + b"\n", env=env)
@@ -116,7 +116,7 @@ def _log(
     return known
 
 
-def padded(dates: Mapping[str, Shown], width: int) -> dict[str, bytes]:
+def padded(dates: Mapping[str, Date], width: int) -> dict[str, bytes]:
     """The date of each commit, as wide as git makes them."""
     return {oid: date + b" " * (width - layout.width(date)) for oid, (_, date) in dates.items()}
 

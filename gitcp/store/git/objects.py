@@ -44,7 +44,7 @@ class Objects:
         self._tmp = os.fsencode(repo.shared("tmp"))
         self._batch: Batch | None = None
         self._near: dict[str, Object] = {}
-        self._bytes = self._made = 0
+        self._bytes = self._numbered = 0
 
     def __enter__(self) -> Self:
         return self
@@ -188,8 +188,8 @@ class Objects:
         return os.path.join(self._dir, oid[:2].encode(), oid[2:].encode())
 
     def _scratch(self) -> tuple[bytes, int]:
-        self._made += 1
-        name = os.path.join(self._tmp, b"%d-%d-%d" % (os.getpid(), id(self), self._made))
+        self._numbered += 1
+        name = os.path.join(self._tmp, b"%d-%d-%d" % (os.getpid(), id(self), self._numbered))
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         try:
             return name, os.open(name, flags, 0o444)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.session.state import State
 
-_SHOWN = 10
+_EXAMPLES = 10
 
 
 def every(repo: Repo) -> list[State]:
@@ -60,7 +60,7 @@ def pick(prefix: str, names: Iterable[str]) -> str:
     if not matching:
         raise Error(f"no such session: '{prefix}'")
     if len(matching) > 1:
-        examples = " ".join(matching[:_SHOWN]) + (" ..." if len(matching) > _SHOWN else "")
+        examples = " ".join(matching[:_EXAMPLES]) + (" ..." if len(matching) > _EXAMPLES else "")
         raise Error(f"ambiguous session id '{prefix}': {examples}")
     return matching[0]
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gitcp.store.setup.manifest import Entry
 
 _STORED = "refs/heads/entire/checkpoints/v1"
-_OTHERS = "refs/remotes/*/entire/checkpoints/v1 refs/notes/gitcp"
+_REMOTE = "refs/remotes/*/entire/checkpoints/v1 refs/notes/gitcp"
 _LEGACY = "refs/heads/entire/sessions refs/remotes/*/entire/sessions"
 
 
@@ -104,7 +104,7 @@ def refuse_branches(repo: Repo) -> None:
 
 def mark(repo: Repo) -> None:
     """Make the markers of the sh guard for data that is there already (git.md §5)."""
-    stored = refs.listing(repo, _STORED, *_OTHERS.split(), *_LEGACY.split())
+    stored = refs.listing(repo, _STORED, *_REMOTE.split(), *_LEGACY.split())
     for name, wanted in (("linked", bool(stored)), ("unpushed", _STORED in stored)):
         path = repo.shared(name)
         if wanted and not os.path.exists(path):

@@ -35,7 +35,7 @@ class Hasher:
         self._filters = Filters(scan.worktree, objects, head)
         self._cache = StatCache(scan.worktree.repo)
         self._left: dict[str, str] = {}  # path -> way: what git has to convert
-        self._found: dict[str, Entry | None] = {}
+        self._entries: dict[str, Entry | None] = {}
 
     def entries(self, whole: bool) -> dict[str, Entry | None]:
         """path -> entry of every change, None where nothing is there (any more).
@@ -45,14 +45,14 @@ class Hasher:
         """
         for path, change in self._scan.changes.items():
             if change.mode == GONE:
-                self._found[path] = None
+                self._entries[path] = None
             elif change.oid:
-                self._found[path] = (change.mode, change.oid)
+                self._entries[path] = (change.mode, change.oid)
             else:
                 self._file(path, change)
         self._convert()
         self._cache.save(whole)
-        return self._found
+        return self._entries
 
     def _file(self, path: str, change: Change) -> None:
         if change.st is None or not stat.S_ISREG(change.st.st_mode):
@@ -75,11 +75,11 @@ class Hasher:
 
     def _keep(self, path: str, change: Change, oid: str | None, way: str = "") -> None:
         if oid:
-            self._found[path] = (change.mode, oid)
+            self._entries[path] = (change.mode, oid)
             if change.st and stat.S_ISREG(change.st.st_mode):
                 self._cache.put(path, change.st, way, oid)
         elif change.was:
-            self._found[path] = None
+            self._entries[path] = None
 
     def _plain(self, path: str, change: Change) -> str | None:
         """The oid of a link or of a file as it is; None when it went away or is omitted."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _WALK = (*broken_streams.WALK, "--stdin")
 # Files that hold what was said: of a session directory on v1, and of one on a stream.
-_SAID = re.compile(
+_TRANSCRIPTS = re.compile(
     r"(?:[0-9a-f]{2}/[0-9a-f]{10}/|\.entire/metadata/[^/]+/)"
     r"(?:.*/)?(?:full\.(?:jsonl|log)[.\d]*|prompt\.txt|context\.md|summary\.txt|agent-.*\.jsonl)"
 )
@@ -81,7 +81,7 @@ def _walked(survey: Survey, names: Sequence[str]) -> tuple[list[str], dict[str, 
         oid, _, path = line.partition(" ")
         if oid.startswith("?"):
             missing.append(oid[1:])
-        elif _SAID.fullmatch(path):
+        elif _TRANSCRIPTS.fullmatch(path):
             stored[oid] = path
     return missing, stored
 

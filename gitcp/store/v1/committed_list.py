@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _WINDOW = 128  # checkpoints whose objects are asked for at once
 _HEX = frozenset("0123456789abcdef")
-_SHOWN = 10
+_EXAMPLES = 10
 
 
 def listing(repo: Repo) -> Iterator[Checkpoint]:
@@ -114,7 +114,9 @@ def resolve(repo: Repo, objects: Objects, prefix: str) -> str:
     if not matching:
         raise Error(f"no such checkpoint: '{prefix}'")
     if len(matching) > 1:
-        examples = " ".join(sorted(matching)[:_SHOWN]) + (" ..." if len(matching) > _SHOWN else "")
+        examples = " ".join(sorted(matching)[:_EXAMPLES]) + (
+            " ..." if len(matching) > _EXAMPLES else ""
+        )
         raise Error(f"ambiguous checkpoint id '{prefix}': {examples}")
     return next(iter(matching))
 

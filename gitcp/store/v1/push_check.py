@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 _LINES = ("full.jsonl", "full.log", ".jsonl")
-_SHOWN = 3
+_EXAMPLES = 3
 # Whole worktrees, with files that were never committed; what else of ours is for this machine.
 _NO = ("false", "no", "off", "0")
 _PRIVATE = ("refs/heads/entire/", "refs/gitcp/")
@@ -36,11 +36,11 @@ def refuse(repo: Repo, objects: Objects, tips: Iterable[str], known: Iterable[st
     secrets = []
     for place in places(repo, objects, tips, known):
         secrets.append(place)
-        if len(secrets) > _SHOWN:
+        if len(secrets) > _EXAMPLES:
             break
     if secrets:
-        more = " and more" if len(secrets) > _SHOWN else ""
-        listed = ", ".join(f"{rule} in '{path}'" for path, rule in secrets[:_SHOWN])
+        more = " and more" if len(secrets) > _EXAMPLES else ""
+        listed = ", ".join(f"{rule} in '{path}'" for path, rule in secrets[:_EXAMPLES])
         raise Error(f"not pushed: what looks like a secret is stored: {listed}{more}")
 
 
@@ -81,8 +81,8 @@ def private(repo: Repo, sent: Iterable[tuple[str, str, str]]) -> Record | None:
     names = [ref for ref, _, _ in sent if ref.startswith(_PRIVATE) and ref not in _SHARED]
     if not names or repo.config.get("gitcp.push-check").lower() in _NO:
         return None
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    what = f"{', '.join(name.removeprefix('refs/heads/') for name in names[:_SHOWN])}{more}"
+    more = f" and {len(names) - _EXAMPLES} more" if len(names) > _EXAMPLES else ""
+    what = f"{', '.join(name.removeprefix('refs/heads/') for name in names[:_EXAMPLES])}{more}"
     message = f"this push sends whole worktrees, files never committed among them: {what}"
     if _strict(repo):
         return {"type": "refuse", "message": f"fatal: {message} (gitcp.push-check=refuse)"}

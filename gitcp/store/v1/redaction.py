@@ -8,19 +8,19 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 _WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz .,;!?'()\n"
-_MADE: dict[str, Redactor] = {}
+_OF_REPOSITORY: dict[str, Redactor] = {}
 
 
 def redactor(repo: Repo) -> Redactor:
     """One Redactor a process and repository (gitcp.redact, gitcp.redact-allow)."""
-    if repo.common not in _MADE:
+    if repo.common not in _OF_REPOSITORY:
         from gitcp.core.redact.redactor import (
             Redactor,  # 7 ms: paid where there is something to redact
         )
 
         extra, allowed = repo.config.all("gitcp.redact"), repo.config.all("gitcp.redact-allow")
-        _MADE[repo.common] = Redactor(extra, allowed)
-    return _MADE[repo.common]
+        _OF_REPOSITORY[repo.common] = Redactor(extra, allowed)
+    return _OF_REPOSITORY[repo.common]
 
 
 class Lazy:
