@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from bench import repos
+from gitcp.core.record_types import Entries
 from gitcp.repo import Repo
 from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
@@ -67,7 +68,7 @@ class Work:
             self.commit(repo, objects, "HEAD", lambda _: found)
 
     def commit(
-        self, repo: Repo, objects: Objects, head: str | None, entries: Callable[..., blobs.Entries]
+        self, repo: Repo, objects: Objects, head: str | None, entries: Callable[..., Entries]
     ) -> None:
         """What a checkpoint does besides: tip, tree, commit, compare and swap."""
         tip = objects.read(SNAP)

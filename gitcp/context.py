@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
-    from gitcp.record import Record
-    from gitcp.store.session.state import State
+    from gitcp.core.record_types import Record, State
 
 
 class Context:

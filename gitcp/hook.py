@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from gitcp.console.cli import Parser
-    from gitcp.record import Record
+    from gitcp.core.record_types import Record
     from gitcp.repo import Repo
 
 

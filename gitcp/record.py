@@ -10,11 +10,10 @@ from gitcp.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any, BinaryIO
 
-    Record = dict[str, Any]  # decoded JSON; a core function's TypedDict says what it needs
-    Stage = Callable[[Iterable[Record]], Iterable[Record]]
+    from gitcp.core.record_types import Record
 
 
 def text(name: bytes) -> str:

@@ -11,8 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.agents.payload import Event, Tool
-    from gitcp.core.transcript.transcript_scan import Scan
+    from gitcp.core.record_types import Event, Scan, Tool
 
 NAME = "claude-code"
 AGENT_TYPE = "Claude Code"

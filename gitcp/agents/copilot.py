@@ -16,8 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.agents.payload import Event, Tool
-    from gitcp.core.transcript.transcript_scan import Scan
+    from gitcp.core.record_types import Event, Scan, Tool
 
 NAME = "copilot"
 AGENT_TYPE = "Copilot CLI"

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.agents.payload import Event, Tool
+    from gitcp.core.record_types import Event, Tool
 
 SESSION_ENV = ("GITCP_SESSION_ID",)  # `gitcp run` sets it
 ANSWERS = "plain"  # gitcp.agents.replies

@@ -14,50 +14,9 @@ from gitcp.errors import InputError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, NotRequired, TypedDict
+    from typing import Any
 
-    class Tool(TypedDict):
-        """A tool call; id is "" where the client gives none (Gemini)."""
-
-        name: str
-        id: str
-        kind: str  # write (names its paths), shell, mcp, task, todo, read, other (may write)
-        input_paths: list[str]  # absolute; what its input says it will write
-        failed: bool
-        background: NotRequired[bool]  # it goes on after its end event
-        background_id: NotRequired[str]  # by which the client speaks of it afterwards
-        duration_ms: NotRequired[int]  # what it took, a person's thinking time left out
-        interrupted: NotRequired[bool]
-        command: NotRequired[str]
-        output: NotRequired[str]  # of a shell, as far as its client tells, at most 64 Ki characters
-        todos: NotRequired[list[dict[str, Any]]]
-        subagent_type: NotRequired[str]
-        description: NotRequired[str]
-        agent_id: NotRequired[str]  # the subagent that it started
-
-    class Event(TypedDict):
-        """A hook call in our words; of an event called unknown only the first three keys."""
-
-        type: str
-        event: str
-        agent: str
-        session_id: NotRequired[str]
-        cwd: NotRequired[str]
-        notification: NotRequired[bool]  # the prompt is the client's, of a background task
-        ended_tasks: NotRequired[list[dict[str, str]]]  # id, tool_use_id, status: what it tells of
-        background_tasks: NotRequired[list[dict[str, str]]]  # id, status, command: left running
-        model: NotRequired[str]
-        agent_id: NotRequired[str]  # the subagent in which it happened
-        agent_type: NotRequired[str]
-        turn: NotRequired[str]
-        transcript_path: NotRequired[str]  # the session's
-        agent_transcript_path: NotRequired[str]  # the subagent's
-        prompt: NotRequired[str]
-        source: NotRequired[str]
-        reason: NotRequired[str]
-        last_message: NotRequired[str]
-        tool: NotRequired[Tool]
-        tools: NotRequired[list[Tool]]  # of a whole response, where the client tells only that
+    from gitcp.core.record_types import Event, Tool
 
 
 # key of the payload -> key of the record; texts that may be absent or null

@@ -14,8 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.agents.payload import Event
-    from gitcp.core.transcript.transcript_scan import Scan
+    from gitcp.core.record_types import Event, Scan
 
 NAME = "qwen-code"
 AGENT_TYPE = "Qwen Code"

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gitcp.record import Record
+    from gitcp.core.record_types import Record
     from gitcp.repo import Repo
 
 _KEPT = ("scissors", "whitespace", "verbatim")  # ways of cleaning up that leave comments

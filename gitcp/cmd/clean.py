@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.core.upkeep.findings import Finding
+    from gitcp.core.record_types import Finding
 
     Cleaned = tuple[list[Finding], list[Finding]]  # what goes or went, what is kept for now
 

@@ -14,8 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gitcp.core.record_types import Record
     from gitcp.core.upkeep.space_sums import Sum
-    from gitcp.record import Record
 
 _KEYS = {"kind": "kind", "session": "session_id", "age": "age"}
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from gitcp.context import Context
-    from gitcp.record import Record
+    from gitcp.core.record_types import Record
 
 
 _STARTS = ("session-start", "turn-start")

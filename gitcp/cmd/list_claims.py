@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.record import Stage
+    from gitcp.core.record_types import Stage
 
 
 def parser() -> cli.Parser:

@@ -10,8 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.core.upkeep.findings import Finding
-    from gitcp.record import Stage
+    from gitcp.core.record_types import Finding, Stage
 
 
 def parser() -> cli.Parser:

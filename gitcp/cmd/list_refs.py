@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gitcp.record import Record, Stage
+    from gitcp.core.record_types import Record, Stage
     from gitcp.repo import Repo
 
 _FORMAT = "--format=%(refname)%00%(objectname)%00%(creatordate:unix)"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from gitcp.record import Record, Stage
+    from gitcp.core.record_types import Record, Stage
     from gitcp.repo import Repo
 
 

@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from gitcp.context import Context
-    from gitcp.core.decide.stream_rules import Verdict
-    from gitcp.record import Record
+    from gitcp.core.record_types import Record, Verdict
 
 
 def _verdicts(records: Iterable[Record]) -> Iterator[Record]:

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gitcp.record import Record, Stage
+    from gitcp.core.record_types import Record, Stage
 
 
 def parser() -> cli.Parser:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
-    from gitcp.record import Record, Stage
+    from gitcp.core.record_types import Record, Stage
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.v1.committed_read import Checkpoint, Content

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.console.cli import Parser
-    from gitcp.record import Record, Stage
+    from gitcp.core.record_types import Record, Stage
 
 
 def parser() -> Parser:

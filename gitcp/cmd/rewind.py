@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
+    from gitcp.core.record_types import Record
     from gitcp.core.rewind.point_list import Point
-    from gitcp.record import Record
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.rewind.conversation import Conversation

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.record import Record
+    from gitcp.core.record_types import Record
 
 
 def parser() -> cli.Parser:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from gitcp.core.record_types import Record
     from gitcp.core.render.spans import Line
-    from gitcp.record import Record
     from gitcp.repo import Repo
 
 

@@ -14,9 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.record import Record
+    from gitcp.core.record_types import Record, State
     from gitcp.repo import Repo
-    from gitcp.store.session.state import State
 
 _RECENT = 10  # settled sessions that are shown
 

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from gitcp.context import Context
-    from gitcp.record import Record
-    from gitcp.store.session.state import State
+    from gitcp.core.record_types import Record, State
 
 
 def _events(records: Iterable[Record]) -> Iterator[Record]:

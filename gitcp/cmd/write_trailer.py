@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gitcp.record import Record
+    from gitcp.core.record_types import Marker, Record
     from gitcp.repo import Repo
 
 
@@ -103,7 +103,7 @@ def _reason(repo: Repo, match: Record) -> list[str]:
     return lines
 
 
-def _markers(repo: Repo, match: Record) -> list[Record]:
+def _markers(repo: Repo, match: Record) -> list[Marker]:
     from gitcp.store.session import markers
 
     return [m for m in markers.read(repo) if m["session_id"] in match["sessions"]]

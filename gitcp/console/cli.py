@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import NoReturn
 
-    from gitcp.record import Stage
+    from gitcp.core.record_types import Stage
 
 # What is wrong with the machine or its permissions, not with gitcp: no traceback.
 _GROUND = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO)

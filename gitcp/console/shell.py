@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from gitcp.core.record_types import Record
     from gitcp.git import Git
-    from gitcp.record import Record
 
 _NEVER = ("false", "no", "off")
 _BOOLEANS = ("", "true", "yes", "on", *_NEVER)

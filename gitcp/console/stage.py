@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gitcp.console.cli import Parser
-    from gitcp.record import Stage
+    from gitcp.core.record_types import Stage
 
     Command = tuple[Callable[[], Parser], Callable[[Sequence[str]], Stage], Callable[[], int]]
 

@@ -14,7 +14,7 @@ from tests.support.paths import BIN
 from tests.support.snapshots import footprint, git, listing, oracle, sh
 
 if TYPE_CHECKING:
-    from gitcp.record import Record
+    from gitcp.core.record_types import Record
 
 PIPE = (
     "gitcp-list-changes | gitcp-write-blobs | gitcp-write-tree --base=HEAD"

@@ -12,7 +12,7 @@ from gitcp.errors import Error, InputError, Moved, UsageError
 from tests.support.snapshots import git, listing, sh
 
 if TYPE_CHECKING:
-    from gitcp.record import Record
+    from gitcp.core.record_types import Record
 
 OID = "0123456789012345678901234567890123456789"
 

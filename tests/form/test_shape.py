@@ -49,6 +49,7 @@ OWNER = {
     "plumbum": "shell.py",
     "prompt_toolkit": "picker.py",
 }
+TYPES = "gitcp.core.record_types"
 HEAVY = {*OWNER, *"dataclasses pathlib logging typing subprocess".split()}
 IMPURE = set("time random secrets subprocess socket pathlib tempfile datetime".split())
 ROOMY = {TOP / "gitcp" / "cmd", TOP / "tests" / "cmd"}  # one file a command, named like it
@@ -89,9 +90,13 @@ def test_decisions_are_pure() -> None:
 
 def test_a_module_of_the_hook_path_loads_nothing_heavy() -> None:
     rooms = [p for d in ("store", "agents", "core") for p in (TOP / "gitcp" / d).rglob("*.py")]
-    modules = {"gitcp.hook", *map(commands.module, commands.STAGES), *map(name, rooms)}
+    modules = {"gitcp.hook", *map(commands.module, commands.STAGES), *map(name, rooms)} - {TYPES}
     if _heavy(modules):  # together is quick; who it was is asked one by one
         none(f"{module} loads {_heavy([module])}" for module in modules if _heavy([module]))
+
+
+def test_the_shapes_of_records_are_for_reading_only() -> None:
+    none(name(path) for path in MODULES if any(m.startswith(TYPES) for m in imports(path)))
 
 
 def _heavy(modules: Iterable[str]) -> set[str]:

@@ -18,7 +18,7 @@ from tests.support.checkpoints import git
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.store.git.tree import Entry
+    from gitcp.core.record_types import Entry
 
 LONG = bool(os.environ.get("LONG"))
 WRITE = st.tuples(

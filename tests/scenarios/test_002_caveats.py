@@ -108,7 +108,7 @@ def test_caveat_7_the_two_checks_agree_on_every_content() -> None:
     for recorded in "123":
         for before in (None, "0"):
             for now in "123":
-                entry: overlap.Entry = {
+                entry: overlap.Recorded = {
                     "path": "p",
                     "oid": recorded,
                     "mode": "100644",

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from gitcp.core.upkeep import findings
+from gitcp.core.record_types import Finding
 from gitcp.repo import Repo
 from gitcp.store.git import notes, refs
 from gitcp.store.git.commit import need_commit, write_commit
@@ -70,11 +70,11 @@ class Store:
         path.write_text("")
         os.utime(path, (1e9, 1e9))
 
-    def check(self, **options: bool) -> list[findings.Finding]:
+    def check(self, **options: bool) -> list[Finding]:
         return self.check_at(self.path, **options)
 
     @staticmethod
-    def check_at(path: Path, **options: bool) -> list[findings.Finding]:
+    def check_at(path: Path, **options: bool) -> list[Finding]:
         return list(check_store.check(Repo.find(str(path)), **options))
 
 

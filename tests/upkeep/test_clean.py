@@ -23,7 +23,7 @@ from tests.support.sealed import SEALED
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.core.decide.orphan_rules import Ages
-    from gitcp.core.upkeep.findings import Finding
+    from gitcp.core.record_types import Finding
 
 DAY = 86400
 ARCHIVE = "refs/gitcp/archive/"

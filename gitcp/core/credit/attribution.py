@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any, TypedDict
 
-    from gitcp.core.credit.entries import Author
     from gitcp.core.credit.replay import Replay, Version
+    from gitcp.core.record_types import Author
 
     class PathCredit(TypedDict):
         """One path of a commit.  added: (line from 1, author) of each line it adds, in order;

@@ -7,13 +7,13 @@ from gitcp.core.credit import entries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.credit.entries import Line
+    from gitcp.core.record_types import JournalLine
 
 COMMITS = 3  # of which the edits stay
 LARGEST = 64 << 10  # bytes from which on a journal is cut
 
 
-def kept(lines: list[Line], expanded: list[Line]) -> list[Line]:
+def kept(lines: list[JournalLine], expanded: list[JournalLine]) -> list[JournalLine]:
     """The lines that stay, in their order.
 
     expanded: the same with the edits of `trees` lines one by one; such a line stays while one
@@ -42,5 +42,5 @@ def kept(lines: list[Line], expanded: list[Line]) -> list[Line]:
     ]
 
 
-def _same(line: Line) -> tuple[str, int, str]:
+def _same(line: JournalLine) -> tuple[str, int, str]:
     return line["path"], int(line["at"]), str(line.get("after"))

@@ -16,21 +16,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    Author = tuple[str, str, str]  # session, turn, tool use; PERSON, or UNKNOWN
-    Line = dict[str, Any]
-    Entry = tuple[str, str] | None  # mode, oid; None: nothing stands there
+    from gitcp.core.record_types import Author, JournalLine, State, Version
+
 
 PERSON: Author = ("", "person", "")
 UNKNOWN: Author = ("", "unknown", "")
 _WORDS = ("person", "unknown")
 
 
-def dump(line: Line) -> bytes:
+def dump(line: JournalLine) -> bytes:
     """A line of the journal, its newline included."""
     return json.dumps(line, separators=(",", ":")).encode() + b"\n"
 
 
-def load(data: bytes) -> list[Line]:
+def load(data: bytes) -> list[JournalLine]:
     """The lines of a journal in their order; one that was cut short or damaged is left out."""
     lines = []
     for line in data.split(b"\n"):
@@ -44,13 +43,13 @@ def load(data: bytes) -> list[Line]:
     return lines
 
 
-def edit(path: str, before: Entry, after: Entry, who: Author, how: str, at: int) -> Line:
+def edit(path: str, before: Version, after: Version, who: Author, how: str, at: int) -> JournalLine:
     """The line that says a path went from before to after."""
     name = list(who) if who[0] else who[1]
     return {"path": path, "before": before, "after": after, "who": name, "how": how, "at": at}
 
 
-def opening(state: Line, call: Line, kind: str, at: int) -> Line:
+def opening(state: State, call: JournalLine, kind: str, at: int) -> JournalLine:
     """The line that says a call of a session, by its state, begins; kind: write, or shell."""
     turn = state.get("turn_id", "")
     line = {
@@ -65,7 +64,7 @@ def opening(state: Line, call: Line, kind: str, at: int) -> Line:
     return {**line, **{key: value for key, value in more.items() if value}}
 
 
-def author(line: Line) -> Author:
+def author(line: JournalLine) -> Author:
     """Who an edit says it was; UNKNOWN for what is not an author."""
     who = line.get("who")
     if isinstance(who, list) and len(who) == 3 and all(isinstance(part, str) for part in who):
@@ -73,7 +72,7 @@ def author(line: Line) -> Author:
     return ("", who, "") if who in _WORDS and isinstance(who, str) else UNKNOWN
 
 
-def entry(value: Any) -> Entry:
+def entry(value: Any) -> Version:
     """An entry as a line has it; None for nothing, and for what is none."""
     if isinstance(value, (list, tuple)) and len(value) == 2:
         mode, oid = value
@@ -82,15 +81,15 @@ def entry(value: Any) -> Entry:
     return None
 
 
-def edits(lines: Iterable[Line]) -> list[Line]:
+def edits(lines: Iterable[JournalLine]) -> list[JournalLine]:
     """The edits among the lines of a journal."""
     return [line for line in lines if line.get("path") and "at" in line]
 
 
-def chain(lines: Iterable[Line], path: str) -> list[Line]:
+def chain(lines: Iterable[JournalLine], path: str) -> list[JournalLine]:
     """The edits that made the content of a path, oldest first; one that came from another path
     takes that one's along.  `follows` of an edit names the path it came from."""
-    newest_first: list[Line] = []
+    newest_first: list[JournalLine] = []
     for line in reversed(list(lines)):
         if line["path"] == path:
             newest_first.append(line)
@@ -98,12 +97,12 @@ def chain(lines: Iterable[Line], path: str) -> list[Line]:
     return newest_first[::-1]
 
 
-def last(lines: Iterable[Line], path: str) -> Line | None:
+def last(lines: Iterable[JournalLine], path: str) -> JournalLine | None:
     """The newest edit of a path."""
     return next((line for line in reversed(list(lines)) if line["path"] == path), None)
 
 
-def had(lines: Iterable[Line], path: str, after: Entry) -> bool:
+def had(lines: Iterable[JournalLine], path: str, after: Version) -> bool:
     """Whether a journal has had this content at the path."""
     return any(
         entry(line[side]) == after
@@ -113,13 +112,13 @@ def had(lines: Iterable[Line], path: str, after: Entry) -> bool:
     )
 
 
-def calls(lines: Iterable[Line]) -> list[Line]:
+def calls(lines: Iterable[JournalLine]) -> list[JournalLine]:
     """The calls of a journal in their order: an opening with what its closing adds.
 
     `end` is None while no closing has come, and while one says that the call goes on: in its
     turn, or after it ("late").
     """
-    opened: dict[tuple[str, str], Line] = {}
+    opened: dict[tuple[str, str], JournalLine] = {}
     for line in lines:
         if "open" in line:
             begin = {"names": [], "begin": line["at"], "late": False, "goes_on": ""}
@@ -133,19 +132,19 @@ def calls(lines: Iterable[Line]) -> list[Line]:
     return list(opened.values())
 
 
-def _key(line: Line, what: str) -> tuple[str, str]:
+def _key(line: JournalLine, what: str) -> tuple[str, str]:
     return str(line.get("session")), str(line[what])
 
 
-def since_look(lines: list[Line]) -> list[Line]:
+def since_look(lines: list[JournalLine]) -> list[JournalLine]:
     """The edits after the newest look at the whole worktree."""
     start = max((n for n, line in enumerate(lines) if "look" in line), default=-1)
     return edits(lines[start + 1 :])
 
 
-def unsettled(lines: Iterable[Line]) -> list[Line]:
+def unsettled(lines: Iterable[JournalLine]) -> list[JournalLine]:
     """The edits of paths that no commit has taken as they are since, in their order."""
-    open_edits: dict[str, list[tuple[int, Line]]] = {}
+    open_edits: dict[str, list[tuple[int, JournalLine]]] = {}
     for number, line in enumerate(lines):
         if line.get("path") and "at" in line:
             open_edits.setdefault(line["path"], []).append((number, line))

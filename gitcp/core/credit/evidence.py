@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from typing import TypedDict
 
-    from gitcp.core.credit.entries import Author
+    from gitcp.core.record_types import Author
 
     class Window(TypedDict):
         """opened: when it was announced; begin, end: ns, when the call ran; end None while it

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from gitcp.core.credit.entries import Author
+    from gitcp.core.record_types import Author
 
 __all__ = ["PERSON", "UNKNOWN", "Replay", "Version", "replay", "split", "whole", "without_space"]
 

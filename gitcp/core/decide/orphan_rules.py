@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from gitcp.core.upkeep.findings import Finding
+    from gitcp.core.record_types import Finding
 
 # kind -> the heading under which clean shows it, in its order
 KINDS = {

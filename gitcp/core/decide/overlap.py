@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Staged = tuple[str, str | None, str, str | None]  # old mode, old oid, new mode, new oid
     Blob = Callable[[str], bytes | None]  # None: there is no such object
 
-    class Entry(TypedDict):
+    class Recorded(TypedDict):
         """What a session recorded of a path; keys that are not named here are ignored."""
 
         path: str
@@ -40,12 +40,12 @@ REGULAR = ("100644", "100755")
 _MOST_NEW = 50  # new files in a commit that a recorded one may have become by most of its lines
 
 
-def is_deletion(entry: Entry) -> bool:
+def is_deletion(entry: Recorded) -> bool:
     """Tell whether the session deleted the path: an oid of None says so by default."""
     return entry.get("deleted", entry.get("oid") is None)
 
 
-def overlap(entry: Entry, staged: Staged, parent: bool, blob: Blob) -> tuple[bool, str]:
+def overlap(entry: Recorded, staged: Staged, parent: bool, blob: Blob) -> tuple[bool, str]:
     """Tell whether what the commit does to a path is the session's work, and why.
 
     `staged` is the change against the commit's parent, `parent` whether the parent has the path;
@@ -66,7 +66,7 @@ def overlap(entry: Entry, staged: Staged, parent: bool, blob: Blob) -> tuple[boo
 
 
 def match(
-    entries: Iterable[Entry],
+    entries: Iterable[Recorded],
     staged: Mapping[str, Staged],
     blob: Blob,
     gone: Callable[[str], bool] = lambda _: False,
@@ -80,7 +80,7 @@ def match(
     """
     paths: set[str] = set()
     reasons: dict[str, str] = {}
-    moved: list[Entry] = []
+    moved: list[Recorded] = []
     for entry in entries:
         path = entry["path"]
         change = staged.get(path)
@@ -96,7 +96,7 @@ def match(
     return {"paths": sorted(paths), "reasons": reasons}
 
 
-def _deletion(entry: Entry) -> tuple[bool, str]:
+def _deletion(entry: Recorded) -> tuple[bool, str]:
     if is_deletion(entry):
         return True, "the session deleted it"
     return False, "the commit deletes it, the session did not"
@@ -113,13 +113,13 @@ def _undoes_deletion(
     return False, "the session deleted it, the commit does not"
 
 
-def _mode(entry: Entry, mode: str) -> tuple[bool, str]:
+def _mode(entry: Recorded, mode: str) -> tuple[bool, str]:
     """A commit that changes the mode alone."""
     same = entry.get("mode") == mode
     return same, "the recorded mode" if same else "another mode than recorded"
 
 
-def _any_of_it(entry: Entry, staged: Staged, blob: Blob) -> bool:
+def _any_of_it(entry: Recorded, staged: Staged, blob: Blob) -> bool:
     """Tell whether a commit adds a line the session added, or removes one it removed."""
     _, old, _, new = staged
     before, here, record = (blob(oid) if oid else b"" for oid in (old, new, entry["oid"]))
@@ -132,7 +132,7 @@ def _any_of_it(entry: Entry, staged: Staged, blob: Blob) -> bool:
     return any(map(line_evidence.meaningful, mine | (gone & added(record, before))))
 
 
-def _evidence(entry: Entry, staged: Staged, blob: Blob) -> tuple[bool, str]:
+def _evidence(entry: Recorded, staged: Staged, blob: Blob) -> tuple[bool, str]:
     """Judge by content alone, as for a new file and for a path that is away."""
     old_mode, old, mode, new = staged
     recorded, recorded_mode = entry["oid"], entry.get("mode", mode)
@@ -175,7 +175,7 @@ def _same_lines(parent: bytes, here: bytes, record: bytes) -> tuple[bool, str]:
 
 
 def _moves(
-    entries: Iterable[Entry],
+    entries: Iterable[Recorded],
     staged: Mapping[str, Staged],
     blob: Blob,
     gone: Callable[[str], bool],

@@ -12,9 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gitcp.core.decide.overlap import Entry, Staged
+    from gitcp.core.decide.overlap import Recorded, Staged
+    from gitcp.core.record_types import Version
 
-    There = tuple[str, str] | None  # mode, oid; None: no such file
 
 CARRY, AWAY, SETTLED = "carry", "away", "settled"
 EMPTY = (
@@ -24,7 +24,7 @@ EMPTY = (
 
 
 def rest(
-    entry: Entry, committed: Mapping[str, Staged], worktree: There, head: There
+    entry: Recorded, committed: Mapping[str, Staged], worktree: Version, head: Version
 ) -> tuple[str, str]:
     """Judge one recorded path after a commit that linked its session; give the reason too.
 
@@ -53,10 +53,10 @@ def rest(
 
 
 def remaining(
-    entries: Iterable[Entry],
+    entries: Iterable[Recorded],
     committed: Mapping[str, Staged],
-    worktree: Mapping[str, There],
-    head: Mapping[str, There],
+    worktree: Mapping[str, Version],
+    head: Mapping[str, Version],
 ) -> dict[str, str]:
     """Return `carry`, `away` or `settled` for each path of the entries; see `rest`.
 
@@ -70,7 +70,7 @@ def remaining(
 
 
 def _moved(
-    oid: str, change: Staged | None, committed: Mapping[str, Staged], worktree: There
+    oid: str, change: Staged | None, committed: Mapping[str, Staged], worktree: Version
 ) -> bool:
     """The path is gone and the commit has its content as a new file."""
     if worktree is not None or oid in EMPTY or (change and change[2] != ABSENT):

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import TypedDict
 
-    Entry = tuple[str, str]
+    from gitcp.core.record_types import Entry, Verdict
+
     State = Mapping[str, Entry | None]
 
     class View(TypedDict):
@@ -28,14 +29,6 @@ if TYPE_CHECKING:
         time: int
         files: dict[str, Entry | None] | None
         orphan: bool
-
-    class Verdict(TypedDict):
-        """verdict: none, continue, reset, restore or new; ref and tip: what it speaks of."""
-
-        verdict: str
-        ref: str
-        tip: str
-        reason: str
 
 
 # The reasons, in the words of seed 000.

@@ -10,12 +10,11 @@ from gitcp.core.exports.git_ai import ranges
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from gitcp.core.blame.authors import Author
     from gitcp.core.exports.git_ai import Lines
+    from gitcp.core.record_types import Record
 
-    Record = dict[str, Any]
 
 VERSION = "0.1.0"
 VENDOR = "dev.gitcp"  # our part of a record's metadata, in reverse-domain form

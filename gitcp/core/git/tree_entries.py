@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal, NotRequired, TypedDict
 
-    Entry = tuple[str, str]
+    from gitcp.core.record_types import Entry
 
     class Changed(TypedDict):
         """A path that differs: type 'change', or 'blob' once its content is stored.

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from gitcp.core.record_types import Record
     from gitcp.core.render.show_lines import When
     from gitcp.core.render.spans import Line
 
-    Record = dict[str, Any]
 
 _PROMPT = 60
 _LISTS = (

@@ -7,11 +7,10 @@ from gitcp.core.render.spans import many, shares, short, spent
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
 
+    from gitcp.core.record_types import Record
     from gitcp.core.render.spans import Line
 
-    Record = dict[str, Any]
 
 SHORT = 7  # digits of a commit; whoever needs more has --json
 _PROMPT = 72

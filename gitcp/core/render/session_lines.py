@@ -8,12 +8,11 @@ from gitcp.core.render.spans import short, spent
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
+    from gitcp.core.record_types import Record
     from gitcp.core.render.show_lines import When
     from gitcp.core.render.spans import Line
 
-    Record = dict[str, Any]
 
 _CHANGES = {"added": ("A", "green"), "modified": ("M", "yellow"), "deleted": ("D", "red")}
 

@@ -8,11 +8,10 @@ from gitcp.core.transcript import conversation
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
 
+    from gitcp.core.record_types import Record
     from gitcp.core.render.spans import Line
 
-    Record = dict[str, Any]
     When = Callable[[float], str]  # seconds since 1970 -> date and time
 
 _ROLES = {"User": "green", "Assistant": "", "Tool": "dim"}

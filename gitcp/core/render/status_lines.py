@@ -7,11 +7,10 @@ from gitcp.core.render.spans import many, short, shortened
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any
 
+    from gitcp.core.record_types import Record
     from gitcp.core.render.spans import Ago, Line
 
-    Record = dict[str, Any]
 
 _HOW = {
     "enabled": ("enabled", "green"),

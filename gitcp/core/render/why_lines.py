@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from gitcp.core.record_types import Record
     from gitcp.core.render.spans import Line
 
-    Record = dict[str, Any]
 
 _LONG = 30  # lines of one thing, unless all is asked for
 

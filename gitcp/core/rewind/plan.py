@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import TypedDict
 
-    Entry = tuple[str, str]
-    Version = Entry | None
+    from gitcp.core.record_types import Version
+
     Change = tuple[str, Version, Version]  # path, what is there, what is wanted
 
     class Action(TypedDict):

@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    Entry = tuple[str, str]
-    Version = Entry | None  # None: nothing is there
+    from gitcp.core.record_types import Entry, Version
+
     Contents = Callable[[str, str, str], tuple[str, bool]]  # base, ours, theirs -> oid, clean
 
 SAME, TAKE, MERGE, CONFLICT = "same", "take", "merge", "conflict"

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.transcript.transcript_scan import Scan
+    from gitcp.core.record_types import Scan
 
 _HEAD = 600  # bytes within which the kind of a line stands, before anything long
 _KINDS = (

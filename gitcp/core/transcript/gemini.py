@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.transcript.transcript_scan import Scan
+    from gitcp.core.record_types import Scan
 
 WRITES = ("write_file", "replace", "edit", "edit_file", "save_file")
 _CONTEXT = ("<session_context>", "<state_snapshot>")  # said by the client in the person's place

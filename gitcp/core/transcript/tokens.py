@@ -9,17 +9,8 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import NotRequired, TypedDict
 
-    class Usage(TypedDict):
-        """Tokens, and calls of the model; subagent_tokens is what its subagents used."""
-
-        input_tokens: int
-        cache_creation_tokens: int
-        cache_read_tokens: int
-        output_tokens: int
-        api_call_count: int
-        subagent_tokens: NotRequired[Usage]
+    from gitcp.core.record_types import Usage
 
 
 def usage(

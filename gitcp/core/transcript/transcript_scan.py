@@ -10,31 +10,9 @@ import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypedDict
+    from typing import Any
 
-    from gitcp.core.transcript.tokens import Usage
-
-    class Scan(TypedDict):
-        """What a transcript says, as far as it has been read.
-
-        items: its lines (Gemini: messages).  bytes: how many of them are settled; a later scan
-        may be given only what follows, with this one as previous (Gemini: 0, always the whole).
-        prompts: the person's, cleaned, and written: paths as the agent named them, each once, both
-        from item `start` on.  usage, subagents (their ids), skipped (lines that should be JSON and
-        are not): of everything read.  last_identifier: of the newest message that has one.
-        carry: what a continued scan has to know.
-        """
-
-        items: int
-        bytes: int
-        skipped: int
-        prompts: list[str]
-        written: list[str]
-        usage: Usage | None
-        subagents: list[str]
-        last_identifier: str | None
-        last_timestamp: str | None
-        carry: dict[str, Any]
+    from gitcp.core.record_types import Scan
 
 
 def begin(previous: Scan | None = None) -> Scan:

@@ -7,7 +7,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    Finding = dict[str, Any]  # type, kind (the code), severity, subject, reason, and facts
+    from gitcp.core.record_types import Finding
+
 
 # error: a promise is broken.  warning: something is left over, or in the way.  note: a
 # variation of old data that every reader takes; it is told, and is no failure.

@@ -8,9 +8,9 @@ from gitcp.core.v1 import summary
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
-    Record = dict[str, Any]
+    from gitcp.core.record_types import Record
+
 
 _FACTS = """token_usage token_usage_delta initial_attribution branch created_at turn_id strategy
 summary checkpoint_transcript_start transcript_path is_task tool_use_id commit omitted""".split()

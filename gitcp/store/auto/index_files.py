@@ -14,8 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gitcp.core.record_types import Entry
     from gitcp.repo import Repo
-    from gitcp.store.git.tree import Entry
 
     Entries = Mapping[str, Entry | None]
 

@@ -14,8 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypedDict
 
+    from gitcp.core.record_types import Entry
     from gitcp.repo import Repo
-    from gitcp.store.git.tree import Entry
 
     class Intent(TypedDict):
         """expected: HEAD's commit (zeros: unborn), tree: its tree, dirty: what differed from it

@@ -19,10 +19,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gitcp.core.record_types import Entry
     from gitcp.repo import Repo
     from gitcp.store.auto.intent import Intent
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry
 
 STASH = "refs/stash"
 

@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.context import Context
-    from gitcp.record import Record
+    from gitcp.core.record_types import Record, State
     from gitcp.store.auto.intent import Intent
-    from gitcp.store.session.state import State
 
 EVENTS = ("turn-end", "subagent-end")
 _WAIT = 45.0  # seconds for the commits of other sessions here, whose hooks may be slow

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.context import Context
+    from gitcp.core.record_types import Commit, State
     from gitcp.store.auto.intent import Intent
-    from gitcp.store.git.commit import Commit
     from gitcp.store.link.commit_match import Linked
-    from gitcp.store.session.state import State
 
 
 def left_over(ctx: Context) -> None:

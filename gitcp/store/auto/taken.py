@@ -16,12 +16,10 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from gitcp.core.credit.attribution import PathCredit
-    from gitcp.core.credit.entries import Author
+    from gitcp.core.record_types import Author, Entry, State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry
     from gitcp.store.link.commit_changes import Changes
-    from gitcp.store.session.state import State
 
     class Work(TypedDict):
         """entries: path -> what it is to be in the commit (None: gone).  current: those of

@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gitcp.core.exports.git_ai import Lines, Log
-    from gitcp.record import Record
+    from gitcp.core.record_types import Entry, Record
     from gitcp.repo import Repo
     from gitcp.store.blame.evidence import Evidence
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry
 
 AI_NOTES = "refs/notes/ai"
 _SUBJECT = "Notes added by gitcp"

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from gitcp.core.blame.authors import Author
     from gitcp.core.blame.porcelain import Entry
+    from gitcp.core.record_types import Record
     from gitcp.git import Git
-    from gitcp.record import Record
     from gitcp.repo import Repo
     from gitcp.store.blame.evidence import Evidence
     from gitcp.store.git.objects import Objects

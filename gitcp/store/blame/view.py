@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from gitcp.core.blame.layout import Row
     from gitcp.core.blame.options import Options
     from gitcp.core.blame.porcelain import Entry
+    from gitcp.core.record_types import Record
     from gitcp.git import Git
-    from gitcp.record import Record
     from gitcp.repo import Config, Repo
     from gitcp.store.blame.evidence import Evidence
 

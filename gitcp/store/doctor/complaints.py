@@ -15,12 +15,10 @@ from gitcp.store.setup import health
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
+    from gitcp.core.record_types import Finding, State
     from gitcp.repo import Repo
-    from gitcp.store.session.state import State
 
-    Finding = dict[str, Any]
 
 STUCK = 3600  # seconds after which a turn whose process is not known counts as left
 _LOCKS = ("packed-refs.lock", "config.lock", "shallow.lock")

@@ -10,20 +10,10 @@ from gitcp.record import raw, text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import TypedDict
 
+    from gitcp.core.record_types import Commit
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-
-    class Commit(TypedDict):
-        """A commit taken apart; message is what follows the header's empty line."""
-
-        oid: str
-        tree: str
-        parents: list[str]
-        author: str
-        committer: str
-        message: str
 
 
 NOBODY = ("Unknown", "unknown@local")  # E§2.4: without an identity nothing may be lost

@@ -12,10 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from gitcp.core.record_types import Entry, Tree
     from gitcp.store.git.objects import Objects
 
-    Entry = tuple[str, str]  # mode as git prints it ("100644"), oid
-    Tree = dict[str, Entry]
 
 TREE = "040000"
 _DEEPEST = 200

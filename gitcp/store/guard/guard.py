@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from gitcp.core.guard.claim_rules import Claim
     from gitcp.core.guard.verdict import Look, Verdict
+    from gitcp.core.record_types import Record
     from gitcp.repo import Repo
 
-    Event = dict[str, Any]
     Copies = list[tuple[Repo, list[str]]]
 
 _MODES = ("off", "warn", "deny")
@@ -36,7 +36,7 @@ def mode(repo: Repo) -> str:
     return configured
 
 
-def start(repo: Repo, event: Event, pausing: Callable[[], object]) -> str:
+def start(repo: Repo, event: Record, pausing: Callable[[], object]) -> str:
     """Before a tool call: what speaks against it, '' when nothing does and its paths are claimed.
 
     Nothing is stored for a call that is spoken against in `deny`.  pausing: what to do before
@@ -62,7 +62,9 @@ def _merged(copies: Copies, observed: Copies) -> Copies:
     return copies + [item for item in observed if item[0].worktree not in home]
 
 
-def _start(repo: Repo, paths: list[str], event: Event, pausing: Callable[[], object] | None) -> str:
+def _start(
+    repo: Repo, paths: list[str], event: Record, pausing: Callable[[], object] | None
+) -> str:
     """What speaks against a call in one working copy; pausing: None where nothing is denied."""
     now, session_id, objection = base.now(repo), event["session_id"], ""
     judged = verdict.at_start(now, session_id, _live(repo, now))
@@ -85,7 +87,7 @@ def _start(repo: Repo, paths: list[str], event: Event, pausing: Callable[[], obj
     return objection
 
 
-def end(repo: Repo, event: Event) -> tuple[str, bool]:
+def end(repo: Repo, event: Record) -> tuple[str, bool]:
     """After a tool call: (what speaks against what it did, '' when nothing does; whether what it
     began on has become somebody else's, so that its edit belongs to no change).
 
@@ -100,13 +102,13 @@ def end(repo: Repo, event: Event) -> tuple[str, bool]:
     return objection, any(judged["stored"] for judged, _ in objections)
 
 
-def let_go(repo: Repo, event: Event) -> None:
+def let_go(repo: Repo, event: Record) -> None:
     """Release what a tool call claimed, in every working copy that its paths lie in."""
     for copy, claim in _claimed(repo, event):
         claims.release(copy, lambda c, mine=claim: c["key"] == mine["key"])  # type: ignore[misc]
 
 
-def _claimed(repo: Repo, event: Event) -> list[tuple[Repo, Claim]]:
+def _claimed(repo: Repo, event: Record) -> list[tuple[Repo, Claim]]:
     pairs = []
     for tool in event.get("tools") or [event.get("tool") or {}]:
         copies = place.by_working_copy(repo, tool.get("input_paths") or ())
@@ -131,7 +133,7 @@ def _end(repo: Repo, claim: Claim) -> tuple[Verdict, str] | None:
     return judged, f"{', '.join(claim['paths'])}, and on refs/gitcp/edits/{session_id}"
 
 
-def leave(repo: Repo, event: Event) -> None:
+def leave(repo: Repo, event: Record) -> None:
     """The session's calls here are over: its turn begins or ends, or that of its subagent."""
     session_id, agent_id = event["session_id"], event.get("agent_id")
     claims.release(
@@ -140,7 +142,7 @@ def leave(repo: Repo, event: Event) -> None:
     )
 
 
-def greet(repo: Repo, event: Event) -> str:
+def greet(repo: Repo, event: Record) -> str:
     """At a prompt: what would speak against its first edit, and who else is at work here."""
     now, session_id = base.now(repo), event["session_id"]
     judged = verdict.at_start(now, session_id, _live(repo, now))

@@ -10,11 +10,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from gitcp.core.record_types import Marker
     from gitcp.repo import Repo
-    from gitcp.store.session.markers import Open
 
 
-def at_work(repo: Repo, marker: Open) -> bool:
+def at_work(repo: Repo, marker: Marker) -> bool:
     """Whether a session is in a turn here and the process of its agent runs."""
     active = marker["phase"] == "active" and markers.is_home(repo, marker)
     return active and process.alive(marker.get("agent_process"))
@@ -25,12 +25,12 @@ def live(repo: Repo, session_ids: Iterable[str]) -> set[str]:
     return {one for one in session_ids if (marker := _marker(repo, one)) and at_work(repo, marker)}
 
 
-def company(repo: Repo, session_id: str) -> list[Open]:
+def company(repo: Repo, session_id: str) -> list[Marker]:
     """The other sessions at work in this working copy."""
     return [m for m in markers.here(repo) if m["session_id"] != session_id and at_work(repo, m)]
 
 
-def _marker(repo: Repo, named: str) -> Open | None:
+def _marker(repo: Repo, named: str) -> Marker | None:
     try:
         return markers.of(repo, ids.session_id(named))
     except InputError:

@@ -9,12 +9,10 @@ from gitcp.store.session import state as states
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from gitcp.core.guard.claim_rules import Claim
+    from gitcp.core.record_types import Marker, Record
     from gitcp.repo import Repo
-
-    Record = dict[str, Any]
 
 
 def listing(repo: Repo) -> list[Record]:
@@ -45,7 +43,7 @@ def _records(repo: Repo, claim: Claim) -> Iterator[Record]:
         }
 
 
-def _idle(repo: Repo, marker: Record) -> Record:
+def _idle(repo: Repo, marker: Marker) -> Record:
     state = states.peek(repo, marker["session_id"]) or {}
     return {
         "type": "claim",

@@ -20,12 +20,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.credit.entries import Line
+    from gitcp.core.record_types import JournalLine, Version
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
-    Entry = tuple[str, str] | None
-    Edit = tuple[str, Entry, Entry]  # path, before, after
+    Edit = tuple[str, Version, Version]  # path, before, after
 
 
 def record(repo: Repo, objects: Objects, event: dict[str, Any]) -> str:
@@ -63,7 +62,7 @@ def newest(repo: Repo, objects: Objects, session_id: str) -> tuple[str, str]:
     return ref, entry[1] if entry else ""
 
 
-def _written(lines: list[Line], session_id: str, call: str) -> list[Edit]:
+def _written(lines: list[JournalLine], session_id: str, call: str) -> list[Edit]:
     """What the call wrote, by the journal's lines since it was opened.
 
     Of a file tool: what its paths held at its start and hold at its end, whoever looked at them
@@ -111,7 +110,7 @@ def _begin(repo: Repo, objects: Objects, edits: list[Edit]) -> str:
     """The project as HEAD has it, the edited paths as the edits found them."""
     head = refs.head(repo)
     commit = read_commit(objects, head) if head else None
-    before_edits: dict[str, Entry] = {}
+    before_edits: dict[str, Version] = {}
     for path, before, _ in edits:
         before_edits.setdefault(path, before)
     return edit_tree(objects, commit["tree"] if commit else None, before_edits)

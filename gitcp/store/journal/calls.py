@@ -13,10 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.credit.entries import Line
+    from gitcp.core.record_types import JournalLine, State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.session.state import State
 
 _SLACK = 10_000_000  # ns: a client's duration leaves out what it takes to call us
 _WINDOWS = ("shell", "mcp", "other")
@@ -65,12 +64,12 @@ def _open(
 
 
 def _close(
-    objects: Objects, journal: Journal, state: State, call: Line, named: list[str], at: int
+    objects: Objects, journal: Journal, state: State, call: JournalLine, named: list[str], at: int
 ) -> None:
     from gitcp.core.credit import evidence
     from gitcp.store.journal import whole_look
 
-    closing: Line = {"close": call.get("id", ""), "session": state["session_id"], "at": at}
+    closing: JournalLine = {"close": call.get("id", ""), "session": state["session_id"], "at": at}
     if call.get("duration_ms") is not None:
         closing["since"] = at - int(call["duration_ms"]) * 1_000_000 - _SLACK
     output = [w for w in evidence.words(call.get("output") or "") if "/" in w or "." in w]
@@ -83,7 +82,7 @@ def _close(
     whole_look.affordable(objects, journal, at)
 
 
-def _left(call: Line, state: State, journal: Journal) -> bool:
+def _left(call: JournalLine, state: State, journal: Journal) -> bool:
     """Whether a command left something running, as `cmd &` does."""
     command = str(call.get("command") or "").replace("&&", "").replace(">&", "").replace("&>", "")
     return "&" in command and process.working(journal.repo.worktree, state["session_id"])
@@ -106,7 +105,7 @@ def settle(journal: Journal, state: State, at: int, late: set[str] | None = None
         goes_on = running or call.get("task", "") in (late or ())
         if call["late"] and goes_on:
             continue
-        closing: Line = {"close": call["open"], "session": session_id, "at": at}
+        closing: JournalLine = {"close": call["open"], "session": session_id, "at": at}
         if goes_on:
             closing |= {"goes_on": "late", "task": call.get("task", "")}
         closings.append(closing)

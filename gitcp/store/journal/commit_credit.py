@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gitcp.core.credit.attribution import PathCredit
-    from gitcp.core.credit.entries import Author, Line
     from gitcp.core.credit.replay import Replay
+    from gitcp.core.record_types import Author, JournalLine
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_changes import Changes
 
@@ -44,7 +44,7 @@ class Contents:
 
 def credits(
     objects: Objects,
-    lines: list[Line],
+    lines: list[JournalLine],
     changes: Changes,
     other_parents: Sequence[Mapping[str, tuple[str, str]]] = (),
     recorded: Recorded | None = None,
@@ -69,7 +69,7 @@ def credits(
     return credited
 
 
-def replayed(contents: Contents, parent: Version, chain: Sequence[Line]) -> Replay | None:
+def replayed(contents: Contents, parent: Version, chain: Sequence[JournalLine]) -> Replay | None:
     """A path's edits in their order, from the first one's before; None without a content to
     begin with.  A step whose content is gone leaves what follows to nobody."""
     first = contents.of(chain[0]["before"])

@@ -11,16 +11,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from gitcp.core.credit.entries import Line
-    from gitcp.core.decide.overlap import Entry
+    from gitcp.core.decide.overlap import Recorded
+    from gitcp.core.record_types import JournalLine, Marker
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.session.markers import Open
 
 
 def lines(
-    repo: Repo, objects: Objects, changes: Collection[str] | None, visitors: Sequence[Open] = ()
-) -> list[Line]:
+    repo: Repo, objects: Objects, changes: Collection[str] | None, visitors: Sequence[Marker] = ()
+) -> list[JournalLine]:
     """The journal's lines; with changes after a look at a commit's paths and at those that
     are journalled and not settled: a commit scans nothing.
 
@@ -36,12 +35,15 @@ def lines(
 
 
 def records(
-    lines: list[Line], session_id: str, changes: Collection[str], recorded: Iterable[Entry]
-) -> list[Entry]:
+    lines: list[JournalLine],
+    session_id: str,
+    changes: Collection[str],
+    recorded: Iterable[Recorded],
+) -> list[Recorded]:
     """What a session wrote of the paths that changes has and no commit took, before what its
     streams have recorded: live where it is part of what stands there, away where it went."""
     work = Work(lines, session_id)
-    entries: list[Entry] = []
+    entries: list[Recorded] = []
     gone: set[str] = set()
     for path in work.paths():
         if path in changes:

@@ -14,7 +14,7 @@ from gitcp.store.git.tree import TREE, edit_tree, lookup
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.credit.entries import Line
+    from gitcp.core.record_types import JournalLine
     from gitcp.repo import Repo
     from gitcp.store.journal.journal import Journal
 
@@ -64,7 +64,7 @@ def part(ref: str, first: str) -> int:
     return int(end[1:]) if ref != end and end[0] == "." and end[1:].isdecimal() else 0
 
 
-def _files(objects: Objects, lines: list[Line]) -> dict[str, tuple[str, str] | None]:
+def _files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[str, str] | None]:
     data = b"".join(map(entries.dump, lines))
     files: dict[str, tuple[str, str] | None] = {"entries": ("100644", objects.write("blob", data))}
     for line in lines:
@@ -75,10 +75,10 @@ def _files(objects: Objects, lines: list[Line]) -> dict[str, tuple[str, str] | N
     return {name: entry for name, entry in files.items() if name not in absent}
 
 
-def rebuilt(repo: Repo) -> list[Line]:
+def rebuilt(repo: Repo) -> list[JournalLine]:
     """The edits of this worktree that the sessions' refs hold, in the order of their times."""
     objects = Objects.shared(repo)
-    lines: dict[bytes, Line] = {}
+    lines: dict[bytes, JournalLine] = {}
     home = f"\nGitcp-Worktree: {repo.worktree_hash}\n"
     for ref in refs.listing(repo, PREFIX):
         args = ("rev-list", "--first-parent", f"--max-count={_MOST}", ref)

@@ -14,14 +14,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.credit.entries import Author, Line
+    from gitcp.core.record_types import Author, JournalLine, State
     from gitcp.store.git.objects import Objects
     from gitcp.store.journal.journal import Journal
-    from gitcp.store.session.state import State
 
 
 def begin(
-    objects: Objects, journal: Journal, state: State, call: Line, named: list[str], at: int
+    objects: Objects, journal: Journal, state: State, call: JournalLine, named: list[str], at: int
 ) -> None:
     """What stands at the paths now is somebody else's work, or was known."""
     glance, known = Glance(journal.repo, objects), Known(journal.repo, objects, journal.lines)
@@ -47,7 +46,7 @@ def _content(glance: Glance, paths: list[str], ignored: set[str]) -> dict[str, A
 
 
 def end(
-    objects: Objects, journal: Journal, state: State, call: Line, named: list[str], at: int
+    objects: Objects, journal: Journal, state: State, call: JournalLine, named: list[str], at: int
 ) -> None:
     """What the paths have become is the session's."""
     glance, known = Glance(journal.repo, objects), Known(journal.repo, objects, journal.lines)
@@ -69,7 +68,7 @@ def end(
     journal.append([*lines, closing] if begun else lines)
 
 
-def _opening_of(journal: Journal, state: State, call: Line) -> Line | None:
+def _opening_of(journal: Journal, state: State, call: JournalLine) -> JournalLine | None:
     same = {"open": call.get("id", ""), "session": state["session_id"]}
     openings = (c for c in reversed(journal.lines) if all(c.get(k) == v for k, v in same.items()))
     return next((call for call in openings if "ignored" in call), None)

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
 
-    from gitcp.core.credit.entries import Entry
+    from gitcp.core.record_types import Version
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -39,7 +39,7 @@ class Glance:
         except OSError:
             return None
 
-    def entry(self, path: str, write: bool) -> Entry:
+    def entry(self, path: str, write: bool) -> Version:
         """The entry of a path; None for nothing.  write: its blob is stored."""
         st = self.stat(path)
         if st is None:
@@ -56,7 +56,7 @@ class Glance:
         store = self._objects.write if write else self._objects.hash
         return str(mode), store("blob", data)
 
-    def _asked(self, path: str, write: bool) -> Entry:
+    def _asked(self, path: str, write: bool) -> Version:
         from gitcp.store.snapshot import blobs
 
         return blobs.at(self._repo, self._objects, [path], write=write).get(path)

@@ -16,19 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
-    from gitcp.core.credit.entries import Line
+    from gitcp.core.record_types import JournalLine, Marker
     from gitcp.repo import Repo
-    from gitcp.store.session.markers import Open
 
 NAME = "journal"
 
 
-def read(repo: Repo, git_dir: str | None = None) -> list[Line]:
+def read(repo: Repo, git_dir: str | None = None) -> list[JournalLine]:
     """The lines of this worktree's journal, or another's, in their order; [] without one."""
     return expanded(repo, _raw(repo, git_dir)[0])
 
 
-def _raw(repo: Repo, git_dir: str | None = None) -> tuple[list[Line], int]:
+def _raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine], int]:
     """(the lines as they stand in the file, its size in bytes); -1 bytes where there is none."""
     try:
         with open(os.path.join(git_dir or repo.git_dir, "gitcp", NAME), "rb") as f:
@@ -38,7 +37,7 @@ def _raw(repo: Repo, git_dir: str | None = None) -> tuple[list[Line], int]:
     return entries.load(data), len(data)
 
 
-def expanded(repo: Repo, lines: list[Line]) -> list[Line]:
+def expanded(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
     """The lines with each edit that stands in a `trees` line as a line of its own."""
     if not any("trees" in line for line in lines):
         return lines
@@ -46,7 +45,7 @@ def expanded(repo: Repo, lines: list[Line]) -> list[Line]:
     from gitcp.store.git.tree import diff_trees
 
     objects = Objects.shared(repo)
-    edits: list[Line] = []
+    edits: list[JournalLine] = []
     for line in lines:
         if "trees" not in line:
             edits.append(line)
@@ -77,11 +76,11 @@ class Journal:
 
     def __init__(self, repo: Repo) -> None:
         self.repo, self._lock = repo, exclusive(repo, f"journal-{repo.worktree_hash}")
-        self.lines: list[Line] = []
+        self.lines: list[JournalLine] = []
         self.telling = ""  # the session that tells of its tools just now
         self.naming: frozenset[str] = frozenset()  # the paths that its tool names
-        self.acting: Open | None = None  # the session whose turn goes on; no marker may say so
-        self.visitors: Sequence[Open] = ()  # sessions of other worktrees at work in this one
+        self.acting: Marker | None = None  # the session whose turn goes on; no marker may say so
+        self.visitors: Sequence[Marker] = ()  # sessions of other worktrees at work in this one
 
     def __enter__(self) -> Self:
         self._lock.__enter__()
@@ -101,7 +100,7 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self._lock.__exit__()
 
-    def append(self, lines: list[Line]) -> None:
+    def append(self, lines: list[JournalLine]) -> None:
         """Add lines at the end; what a kill cut short there stays a line of its own."""
         if not lines:
             return

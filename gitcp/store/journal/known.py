@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from gitcp.core.credit.entries import Entry, Line
+    from gitcp.core.record_types import JournalLine, Version
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -29,7 +29,7 @@ def look(repo: Repo) -> dict[str, Any]:
     return private.cached(repo.own("look"), shapes.LOOK) or {}
 
 
-def save(repo: Repo, head: str, at: int, dirty: Mapping[str, Entry], cost: int) -> None:
+def save(repo: Repo, head: str, at: int, dirty: Mapping[str, Version], cost: int) -> None:
     """Keep what a look saw: HEAD, when, every path that differs from it, what it cost in us."""
     last = {"head": head, "at": at, "dirty": dirty, "cost": cost}
     states.write_file(repo, repo.own("look"), json.dumps(last).encode())
@@ -44,12 +44,12 @@ def tree_of(objects: Objects, commit: str | None) -> str | None:
 class Known:
     """The last known content of paths, from the look and the journal's lines."""
 
-    def __init__(self, repo: Repo, objects: Objects, lines: list[Line]) -> None:
+    def __init__(self, repo: Repo, objects: Objects, lines: list[JournalLine]) -> None:
         self._objects, self._look = objects, look(repo)
         self._since = {line["path"]: line for line in entries.since_look(lines)}
         self._calls = lines
         start = max((n for n, line in enumerate(lines) if "look" in line), default=-1)
-        self._looked: dict[str, Entry] = {}
+        self._looked: dict[str, Version] = {}
         for line in lines[start + 1 :]:
             if "looked" in line:
                 self._looked |= {p: entries.entry(e) for p, e in line["looked"].items()}
@@ -65,7 +65,7 @@ class Known:
         """Every path that was not as in HEAD, or has had an edit since."""
         return {*self._look.get("dirty", ()), *self._since}
 
-    def entry(self, path: str) -> Entry:
+    def entry(self, path: str) -> Version:
         """The last known entry of a path; None where nothing stood."""
         if path in self._since:
             return entries.entry(self._since[path]["after"])
@@ -74,7 +74,7 @@ class Known:
         dirty = self._look.get("dirty", {})
         return entries.entry(dirty[path]) if path in dirty else self.committed(path)
 
-    def committed(self, path: str) -> Entry:
+    def committed(self, path: str) -> Version:
         """What HEAD had at the look."""
         if self._head is None:
             self._head = Lookup(self._objects, tree_of(self._objects, self.head))

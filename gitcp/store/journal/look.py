@@ -19,13 +19,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from gitcp.core.credit.entries import Entry, Line
     from gitcp.core.credit.evidence import Verdict, Window
+    from gitcp.core.record_types import JournalLine, Version
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.journal.journal import Journal
 
-    Changed = dict[str, tuple[Entry, Entry]]
+    Changed = dict[str, tuple[Version, Version]]
 
 MANY = 2000  # paths of one look that are still written one by one
 
@@ -34,7 +34,7 @@ def whole(
     objects: Objects,
     journal: Journal,
     head: str,
-    dirty: Mapping[str, Entry],
+    dirty: Mapping[str, Version],
     at: int,
     cost: int = 0,
 ) -> None:
@@ -77,7 +77,7 @@ def take(
     objects: Objects,
     journal: Journal,
     before: Known,
-    there: Mapping[str, Entry],
+    there: Mapping[str, Version],
     at: int,
     ignored: Collection[str] = (),
 ) -> None:
@@ -135,8 +135,8 @@ def _record(
     journal.append(lines if len(lines) <= MANY else _as_trees(objects, lines, at))
 
 
-def _besides(verdict: Verdict, follows: str | None) -> Line:
-    more: Line = {}
+def _besides(verdict: Verdict, follows: str | None) -> JournalLine:
+    more: JournalLine = {}
     if verdict["shared"]:
         more["shared"] = True
     if follows:
@@ -150,7 +150,7 @@ def _besides(verdict: Verdict, follows: str | None) -> Line:
 
 
 def _change(
-    repo: Repo, before: Known, path: str, was: Entry, now: Entry, back: bool
+    repo: Repo, before: Known, path: str, was: Version, now: Version, back: bool
 ) -> evidence.Change:
     seen, commit = before.seen(path), "160000" in {(was or now or "")[0], (now or was or "")[0]}
     return {
@@ -200,9 +200,9 @@ def content(objects: Objects, oid: str) -> list[bytes]:
     return replay.split(oid, named[2] if named and named[1] == "blob" else None)
 
 
-def _as_trees(objects: Objects, lines: list[Line], at: int) -> list[Line]:
+def _as_trees(objects: Objects, lines: list[JournalLine], at: int) -> list[JournalLine]:
     """One line an author, with the paths in two trees, where there are very many."""
-    groups: dict[str, list[Line]] = {}
+    groups: dict[str, list[JournalLine]] = {}
     for line in lines:
         key = entries.dump({k: v for k, v in line.items() if k not in ("path", "before", "after")})
         groups.setdefault(key.decode(), []).append(line)

@@ -10,7 +10,7 @@ from gitcp.store.journal.known import tree_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.credit.entries import Entry
+    from gitcp.core.record_types import Version
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -26,7 +26,7 @@ class Elsewhere:
         self._looks: list[Lookup] | None = None
         self._stashes: list[Lookup] | None = None
 
-    def has(self, path: str, after: Entry) -> bool:
+    def has(self, path: str, after: Version) -> bool:
         """Whether one of them has this very entry at the path; for None: HEAD has nothing."""
         if self._looks is None:
             self._looks = self._lookups([*self._names(), *self._stashed()])
@@ -34,7 +34,7 @@ class Elsewhere:
             return not self._looks or self._looks[0](path) is None
         return any(look(path) == after for look in self._looks)
 
-    def stashed(self, path: str, before: Entry) -> bool:
+    def stashed(self, path: str, before: Version) -> bool:
         """Whether an entry of `git stash` holds what stood at the path; never for None."""
         if self._stashes is None:
             self._stashes = self._lookups(self._stashed())

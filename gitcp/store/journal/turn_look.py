@@ -12,10 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from gitcp.core.credit.entries import Entry, Line
+    from gitcp.core.record_types import JournalLine, State, Version
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.session.state import State
 
 
 class Look:
@@ -33,9 +32,9 @@ class Look:
         self,
         objects: Objects,
         head: str,
-        dirty: Mapping[str, Entry],
+        dirty: Mapping[str, Version],
         acting: State | None = None,
-    ) -> list[Line]:
+    ) -> list[JournalLine]:
         """Take in what differed from the commit head; return the journal's lines.
 
         acting: the session whose turn it is, though its marker may say that it is over.

@@ -17,11 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.credit.entries import Author, Entry, Line
     from gitcp.core.credit.evidence import Window
+    from gitcp.core.record_types import Author, JournalLine, Marker, Version
     from gitcp.repo import Repo
     from gitcp.store.journal.journal import Journal
-    from gitcp.store.session.markers import Open
 
 _TAIL = 1 << 18  # bytes of a transcript in which the end of a call is looked for
 
@@ -45,18 +44,18 @@ def at(journal: Journal) -> list[Window]:
     return windows
 
 
-def _calls(repo: Repo, lines: list[Line], sessions: dict[str, Open]) -> list[Window]:
+def _calls(repo: Repo, lines: list[JournalLine], sessions: dict[str, Marker]) -> list[Window]:
     calls = [c for c in entries.calls(lines) if c.get("kind") != "write"]
     return [_window(call, end(repo, call, sessions.get(call["session"]))) for call in calls]
 
 
-def _git_dir(repo: Repo, marker: Open) -> str:
+def _git_dir(repo: Repo, marker: Marker) -> str:
     """Where the worktree that is a session's home keeps its things."""
     name = marker.get("worktree_id")
     return os.path.join(repo.common, "worktrees", name) if name else repo.common
 
 
-def _window(call: Line, ended: int | None) -> Window:
+def _window(call: JournalLine, ended: int | None) -> Window:
     return {
         "who": (call["session"], str(call.get("turn", "")), str(call["open"])),
         "opened": int(call["at"]),
@@ -68,7 +67,7 @@ def _window(call: Line, ended: int | None) -> Window:
     }
 
 
-def end(repo: Repo, call: Line, marker: Open | None) -> int | None:
+def end(repo: Repo, call: JournalLine, marker: Marker | None) -> int | None:
     """When a call ended, as far as anything tells now; None: it still runs."""
     if call["end"] is not None or call["goes_on"]:
         return None if call["end"] is None else int(call["end"])
@@ -93,8 +92,8 @@ def _tail(path: str | None) -> bytes:
 
 def _turn(
     repo: Repo,
-    marker: Open,
-    lines: list[Line],
+    marker: Marker,
+    lines: list[JournalLine],
     naming: frozenset[str] | None,
     git_dir: str | None = None,
 ) -> list[Window]:
@@ -123,7 +122,7 @@ def _turn(
 
 
 def _file_tools(
-    repo: Repo, marker: Open, lines: list[Line], base: turn_log.Baseline
+    repo: Repo, marker: Marker, lines: list[JournalLine], base: turn_log.Baseline
 ) -> list[Window]:
     """The running turn's file tools whose end is to come: each has written its own paths."""
     session_id, begun = marker["session_id"], int(base.get("at") or base["time_ns"])
@@ -136,13 +135,13 @@ def _file_tools(
     return windows
 
 
-def _named_by_tools(lines: list[Line], session_id: str, begun: int) -> set[str]:
+def _named_by_tools(lines: list[JournalLine], session_id: str, begun: int) -> set[str]:
     """The paths that the session's own tool events have named in the turn."""
     calls = (line for line in lines if line.get("session") == session_id and "looked" in line)
     return {path for call in calls if int(call["at"]) >= begun for path in call["looked"]}
 
 
-def _written(repo: Repo, marker: Open, base: turn_log.Baseline) -> set[str]:
+def _written(repo: Repo, marker: Marker, base: turn_log.Baseline) -> set[str]:
     """The paths that the transcript says were written since the turn began."""
     from gitcp.agents import adapter
     from gitcp.errors import InputError
@@ -161,9 +160,9 @@ def _written(repo: Repo, marker: Open, base: turn_log.Baseline) -> set[str]:
     return {inside for word in words if (inside := turn_log.relative(repo, word))}
 
 
-def recorded(repo: Repo) -> dict[str, tuple[Author, Entry]]:
+def recorded(repo: Repo) -> dict[str, tuple[Author, Version]]:
     """What sessions of this worktree have recorded and not settled: path -> who, entry."""
-    records: dict[str, tuple[Author, Entry]] = {}
+    records: dict[str, tuple[Author, Version]] = {}
     for marker in markers.here(repo):
         for stream in marker["streams"]:
             for path, (mode, oid) in stream["files"].items():

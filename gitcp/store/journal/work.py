@@ -9,15 +9,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from gitcp.core.credit.entries import Entry, Line
+    from gitcp.core.record_types import JournalLine, Version
 
 
 class Work:
     """The part of one session in a worktree's unsettled edits."""
 
-    def __init__(self, lines: Iterable[Line], session_id: str) -> None:
+    def __init__(self, lines: Iterable[JournalLine], session_id: str) -> None:
         self._session = session_id
-        self._paths: dict[str, list[Line]] = {}
+        self._paths: dict[str, list[JournalLine]] = {}
         for line in entries.unsettled(lines):
             self._paths.setdefault(line["path"], []).append(line)
 
@@ -44,16 +44,16 @@ class Work:
         by = last.get("by") or [""]
         return self._own(last) or (by[0] == self._session and not last.get("away"))
 
-    def away(self, dirty: Mapping[str, Any]) -> dict[str, Entry]:
+    def away(self, dirty: Mapping[str, Any]) -> dict[str, Version]:
         """path -> the session's content of paths that are as HEAD has them again, by a stash or
         in another way that is not its own undoing."""
-        entries: dict[str, Entry] = {}
+        entries: dict[str, Version] = {}
         for path, lines in self._paths.items():
             if path not in dirty and any(map(self._own, lines)) and not self.undone(path):
                 entries[path] = self.content(path)
         return entries
 
-    def content(self, path: str) -> Entry:
+    def content(self, path: str) -> Version:
         """The newest content of a path that the session had a part in."""
         newest = max(n for n, line in enumerate(self._paths[path]) if self._own(line))
         rest = self._paths[path][newest:]
@@ -83,10 +83,10 @@ class Work:
                 contents.add(after)
         return own
 
-    def left(self, path: str) -> Entry:
+    def left(self, path: str) -> Version:
         """What the session itself last made of a path."""
         own = [line for line in self._paths[path] if self._own(line)]
         return entries.entry(own[-1]["after"])
 
-    def _own(self, line: Line) -> bool:
+    def _own(self, line: JournalLine) -> bool:
         return entries.author(line)[0] == self._session

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gitcp.core.decide.overlap import Staged
+    from gitcp.core.record_types import Commit
     from gitcp.git import Git
-    from gitcp.store.git.commit import Commit
     from gitcp.store.git.objects import Objects
 
     Changes = dict[str, Staged]

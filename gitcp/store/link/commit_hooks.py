@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TypedDict
 
+    from gitcp.core.record_types import Commit
     from gitcp.repo import Repo
-    from gitcp.store.git.commit import Commit
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_changes import Changes
     from gitcp.store.link.commit_match import Linked

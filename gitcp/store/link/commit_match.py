@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Container
     from typing import TypedDict
 
+    from gitcp.core.decide.overlap import Recorded
+    from gitcp.core.record_types import Marker
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_changes import Changes
-    from gitcp.store.session.markers import Open
 
     class Linked(TypedDict):
         """Why a session belongs to a commit.  how: content, environment or process."""
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
         how: str
         paths: list[str]
         reasons: dict[str, str]
-
-    Recorded = overlap.Entry
 
 
 GONE = (overlap.ABSENT, "")
@@ -44,7 +43,7 @@ def sessions(
     objects: Objects,
     changes: Changes,
     parent: str,
-    open_markers: list[Open] | None = None,
+    open_markers: list[Marker] | None = None,
     agent: bool = True,
     replay: bool = False,
 ) -> dict[str, Linked]:
@@ -124,7 +123,7 @@ def _give_way(
                     del linked[sid]
 
 
-def recorded(live: Live, marker: Open, among: Container[str]) -> list[Recorded]:
+def recorded(live: Live, marker: Marker, among: Container[str]) -> list[Recorded]:
     """What a session has not settled, as match() takes it; a live path as the tip has it.
 
     Only the paths among the given ones are looked up in the live streams.
@@ -144,7 +143,7 @@ def _entry(path: str, entry: tuple[str, str], live: bool) -> Recorded:
     return {"path": path, "mode": entry[0], "oid": entry[1] or None, "live": live}
 
 
-def _named(open_markers: list[Open]) -> dict[str, str]:
+def _named(open_markers: list[Marker]) -> dict[str, str]:
     """The active sessions that the environment or a process above us names: id -> how."""
     active = [m for m in open_markers if m["phase"] == "active"]
     if not active:

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Container
     from typing import NotRequired, TypedDict
 
+    from gitcp.core.record_types import Commit, Process
     from gitcp.repo import Repo
-    from gitcp.store.git.commit import Commit
     from gitcp.store.link.commit_match import Linked
-    from gitcp.store.session.process import Process
 
     class Verdict(TypedDict):
         """id: '' when nothing is linked; head: HEAD when it was taken; parent: the first

@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.decide.overlap import Staged
+    from gitcp.core.record_types import Commit, State
     from gitcp.repo import Repo
-    from gitcp.store.git.commit import Commit
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_match import Linked
-    from gitcp.store.session.state import State
     from gitcp.store.v1.committed_write import SessionData
     from gitcp.store.v1.transcript import Stored
 

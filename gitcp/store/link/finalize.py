@@ -8,9 +8,9 @@ from gitcp.store.v1 import committed_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gitcp.core.record_types import State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.session.state import State
     from gitcp.store.v1.committed_write import SessionData
 
 

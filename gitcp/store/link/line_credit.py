@@ -17,12 +17,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.credit.attribution import PathCredit
-    from gitcp.core.credit.entries import Author, Line
+    from gitcp.core.record_types import Author, Commit, JournalLine, State
     from gitcp.repo import Repo
-    from gitcp.store.git.commit import Commit
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_changes import Changes
-    from gitcp.store.session.state import State
 
 LINES = "lines.json"
 
@@ -140,6 +138,6 @@ def settle(repo: Repo, objects: Objects, commit: Commit) -> None:
         known, look = Known(repo, objects, held.lines), Lookup(objects, commit["tree"])
         changes = of_commit(objects, commit)[1]
         settled = [path for path in changes if known.entry(path) == look(path)]
-        line: Line = {"commit": commit["oid"], "settled": settled}
+        line: JournalLine = {"commit": commit["oid"], "settled": settled}
         held.append([line])
         held.cut()

@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.decide.overlap import Staged
-    from gitcp.core.transcript.tokens import Usage
+    from gitcp.core.record_types import File, State, Usage
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_match import Linked
     from gitcp.store.link.line_credit import Credit
-    from gitcp.store.session.state import State
     from gitcp.store.stream.live import Live
     from gitcp.store.v1.committed_write import SessionData
     from gitcp.store.v1.transcript import Stored
@@ -106,7 +105,7 @@ def files(
 ) -> dict[str, dict[str, Any]]:
     """For each path of the commit that is the session's: what it is there, the last turn that
     wrote a line of it with its prompt, and all turns that did (002 caveat 4)."""
-    recorded: dict[str, dict[str, Any]] = {}
+    recorded: dict[str, File] = {}
     for stream in state["streams"]:
         recorded |= stream["files"]
     session_id, prompts_of, entries = state["session_id"], state.get("turns", {}), {}
@@ -115,7 +114,8 @@ def files(
         wrote = [turn for turn in credit.turns(session_id, path) if turn]
         wrote.sort(key=lambda turn: int(prompts_of.get(turn, {}).get("number", 0)))
         # Without a line that tells: the turn that recorded it, or the one that runs.
-        turn_id = recorded.get(path, {}).get("turn_id") or state.get("turn_id", "")
+        recorded_in = recorded[path].get("turn_id") if path in recorded else ""
+        turn_id = recorded_in or state.get("turn_id", "")
         wrote = wrote or [turn_id]
         prompt = prompts_of.get(wrote[-1], {}).get("prompt", "")
         entries[path] = {"oid": oid or "", "mode": mode, "turn_id": wrote[-1], "prompt": prompt}

@@ -7,9 +7,8 @@ from gitcp.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.transcript.tokens import Usage
+    from gitcp.core.record_types import State, Usage
     from gitcp.repo import Repo
-    from gitcp.store.session.state import State
     from gitcp.store.v1.transcript import Stored
 
 

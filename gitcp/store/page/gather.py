@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from gitcp.record import Record
+    from gitcp.core.record_types import Record
     from gitcp.repo import Repo
     from gitcp.store.blame.evidence import Evidence
     from gitcp.store.git.objects import Objects

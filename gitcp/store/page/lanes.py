@@ -8,14 +8,14 @@ from gitcp.core.render.spans import short
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
-    View = dict[str, Any]
+    from gitcp.core.record_types import Record
+
 
 _LANE = 44  # units of the drawing from one lane to the next
 
 
-def lanes_of(sessions: Sequence[View], commits: Sequence[View]) -> tuple[list[View], int]:
+def lanes_of(sessions: Sequence[Record], commits: Sequence[Record]) -> tuple[list[Record], int]:
     """(the lanes, the height of the drawing); gives each of commits its place `x`."""
     times = [commit["time"] for commit in commits]
     for session in sessions:
@@ -37,7 +37,7 @@ def lanes_of(sessions: Sequence[View], commits: Sequence[View]) -> tuple[list[Vi
     return lanes, 16 + len(lanes) * _LANE + 24
 
 
-def _block(scale: timeline.Scale, turn: View) -> View:
+def _block(scale: timeline.Scale, turn: Record) -> Record:
     x, width = scale.span(turn["start"], turn["end"] or turn["start"])
     label = f"turn {turn['number']}: {short(turn['prompt'], 80)}"
     ticks = sorted({round(min(max(scale(t), x), x + width), 1) for t in turn["ticks"]})

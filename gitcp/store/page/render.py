@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from gitcp.record import Record
+    from gitcp.core.record_types import Record
 
-    View = dict[str, Any]
 
 _COLOURS = 8
 _CHUNK = 200_000  # characters of JSON in a chunk, about
@@ -38,9 +37,9 @@ class Page:
         self._size = 0
         self._colours: dict[str, str] = {}
         self._labels: dict[str, str] = {}
-        self.sessions: list[View] = []
-        self.commits: list[View] = []
-        self.files: list[View] = []
+        self.sessions: list[Record] = []
+        self.commits: list[Record] = []
+        self.files: list[Record] = []
 
     def text(self, value: Any) -> Any:
         """value as it may be shown: every string redacted, what hides in it made visible."""
@@ -66,7 +65,7 @@ class Page:
             }
         )
 
-    def _turn(self, key: str, turn: Record) -> View:
+    def _turn(self, key: str, turn: Record) -> Record:
         prompt = self.text(turn["prompt"])
         chunk, index = self._keep(self.text(turn["parts"]))
         start, end = _seconds(turn["start"]), _seconds(turn["end"])
@@ -127,7 +126,7 @@ class Page:
         from gitcp.store.page.highlight import highlighted
 
         authors: dict[tuple[Any, ...], int] = {}
-        views: list[View] = []
+        views: list[Record] = []
         numbers, sums = [], dict[str, int]()
         for _, author, label in rows:
             key = (author["session_id"], author["number"], author["who"], label)

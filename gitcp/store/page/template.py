@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    View = dict[str, Any]
+    from gitcp.core.record_types import Record
 
 
 def require() -> None:
@@ -26,7 +26,7 @@ def require() -> None:
         raise Error("pages are made with Jinja2 and Pygments: pip install 'gitcp[page]'") from None
 
 
-def filled(view: View, chunks: Sequence[Any]) -> str:
+def filled(view: Record, chunks: Sequence[Any]) -> str:
     """The template with view in it, and chunks compressed."""
     style, script = _asset("page.css"), _asset("page.js")
     from jinja2 import Environment, StrictUndefined

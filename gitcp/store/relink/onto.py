@@ -14,8 +14,8 @@ from gitcp.store.relink import lost_links, taken_back
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.core.decide.relink_rules import Blobs, Pair
+    from gitcp.core.record_types import Commit
     from gitcp.repo import Repo
-    from gitcp.store.git.commit import Commit
     from gitcp.store.git.objects import Objects
 
 

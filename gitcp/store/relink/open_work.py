@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from gitcp.context import Context
     from gitcp.core.decide.relink_rules import Pair
-    from gitcp.store.git.commit import Commit
-    from gitcp.store.session.state import State
+    from gitcp.core.record_types import Commit, State
 
 _MOST = 200  # commits looked at
 

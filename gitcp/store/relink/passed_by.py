@@ -17,9 +17,9 @@ from gitcp.store.session import catch_up, markers, process
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.context import Context
+    from gitcp.core.record_types import Marker
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.session.markers import Open
 
 
 _MOST = 50  # commits that are looked at
@@ -74,7 +74,7 @@ def _one(ctx: Context, session_id: str, head: str) -> None:
         trace.note("settle", f"'{session_id}': {e}")
 
 
-def _at_work(marker: Open) -> bool:
+def _at_work(marker: Marker) -> bool:
     return bool(marker["phase"] == "active" and process.alive(marker["agent_process"]))
 
 

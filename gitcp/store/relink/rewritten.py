@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from gitcp.core.decide.relink_rules import Pair
+    from gitcp.core.record_types import State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.session.state import State
 
 MOST = 2000  # commits looked at
 

@@ -23,9 +23,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gitcp.core.decide.overlap import Entry
+    from gitcp.core.decide.overlap import Recorded
+    from gitcp.core.record_types import Commit
     from gitcp.repo import Repo
-    from gitcp.store.git.commit import Commit
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_changes import Changes
 
@@ -57,14 +57,14 @@ def carried(repo: Repo, objects: Objects, commit: Commit) -> list[str]:
 
 def entries(
     repo: Repo, objects: Objects, checkpoint_id: str, commit: Commit | None = None
-) -> list[Entry]:
+) -> list[Recorded]:
     """What a checkpoint holds of a commit, as match() takes it: its sessions' files as they
     were committed.  Where the checkpoint does not tell, all that commit changed; [] without."""
     if committed_refs.find(repo, objects, checkpoint_id) is None:
         return []
     sessions = committed_read.read(repo, objects, checkpoint_id)["sessions"]
     changed = commit_changes.of_commit(objects, commit)[1] if commit else {}
-    by_path: dict[str, Entry] = {}
+    by_path: dict[str, Recorded] = {}
     for session in sessions:
         files = session["metadata"].get("files")
         for path, file in (files if isinstance(files, dict) else {}).items():
@@ -75,11 +75,11 @@ def entries(
     return list(by_path.values()) or [_entry(p, *change[2:]) for p, change in changed.items()]
 
 
-def _entry(path: str, mode: str, oid: str | None) -> Entry:
+def _entry(path: str, mode: str, oid: str | None) -> Recorded:
     return {"path": path, "mode": mode, "oid": oid or None, "live": False}
 
 
-def holds(objects: Objects, record: list[Entry], changes: Changes) -> bool:
+def holds(objects: Objects, record: list[Recorded], changes: Changes) -> bool:
     """Whether a commit with these changes has some of what is recorded, by evidence."""
     blob = commit_changes.blobs_of(objects)
     return bool(overlap.match(record, changes, blob)["paths"])
@@ -132,7 +132,7 @@ def _linked(repo: Repo, objects: Objects, oids: Iterable[str]) -> list[Commit]:
     return [commit for commit in commits if carried(repo, objects, commit)]
 
 
-def _still_to_come(repo: Repo, objects: Objects, record: list[Entry], head: str) -> bool:
+def _still_to_come(repo: Repo, objects: Objects, record: list[Recorded], head: str) -> bool:
     """Whether something recorded, that HEAD has not, is in the worktree or may be in a stash."""
     from gitcp.store.snapshot import blobs
 

@@ -26,11 +26,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gitcp.core.record_types import Commit, State
     from gitcp.repo import Repo
-    from gitcp.store.git.commit import Commit
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_match import Linked
-    from gitcp.store.session.state import State
 
 # Reasons in a reflog by which HEAD comes to commits that others made, or that were there.
 _ELSEWHERE = (

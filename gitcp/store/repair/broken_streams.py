@@ -24,14 +24,12 @@ from gitcp.store.stream import shadow_refs
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
+    from gitcp.core.record_types import Commit, State, Stream
     from gitcp.repo import Repo
-    from gitcp.store.git.commit import Commit
     from gitcp.store.git.objects import Objects
-    from gitcp.store.session.state import State
 
-    Named = list[tuple[State, dict[str, Any]]]  # a state, and what it says of the stream
+    Named = list[tuple[State, Stream]]  # a state, and what it says of the stream
 
 WALK = ("rev-list", "--objects", "--missing=print")
 

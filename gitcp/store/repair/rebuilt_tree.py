@@ -12,13 +12,10 @@ from gitcp.store.stream import checkpoint, shadow_refs
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
+    from gitcp.core.record_types import Commit, Entry, File, State, Stream, Tree
     from gitcp.repo import Repo
-    from gitcp.store.git.commit import Commit
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry, Tree
-    from gitcp.store.session.state import State
 
 BLOB = "100644"
 _COMMIT = "160000"
@@ -96,7 +93,7 @@ class Rebuilder:
     def with_states(
         self,
         tree: str | None,
-        named: Iterable[tuple[State, dict[str, Any]]],
+        named: Iterable[tuple[State, Stream]],
         everything: bool,
     ) -> str:
         """tree with what states record of the paths that were lost (everything: of all), and
@@ -117,7 +114,7 @@ class Rebuilder:
             path == lost or (lost[-1:] in ("", "/") and path.startswith(lost)) for lost in self.lost
         )
 
-    def _recorded(self, path: str, file: dict[str, Any]) -> dict[str, Entry | None]:
+    def _recorded(self, path: str, file: File) -> dict[str, Entry | None]:
         if not file["oid"]:
             return {path: None}
         answer = self._objects.read(file["oid"])

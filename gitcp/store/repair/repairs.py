@@ -16,7 +16,7 @@ from gitcp.store.upkeep.survey import older
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.upkeep.findings import Finding
+    from gitcp.core.record_types import Finding
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 

@@ -16,8 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from gitcp.core.record_types import Entry
     from gitcp.repo import Repo
-    from gitcp.store.git.tree import Entry
 
 _WAYS = (
     "-c core.hooksPath=/dev/null -c core.splitIndex=false -c core.fsmonitor=false"

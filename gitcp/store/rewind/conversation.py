@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, TypedDict
 
+    from gitcp.core.record_types import State
     from gitcp.core.rewind.point_list import Point
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.session.state import State
 
     class Conversation(TypedDict):
         """A conversation ready to be put back.  effects: the files it needs (undo_log); command:

@@ -9,14 +9,13 @@ from gitcp.store.stream import checkpoint, stream_history
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import Any
 
+    from gitcp.core.record_types import Entry, File, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry, Lookup
-    from gitcp.store.stream.shadow_refs import Tip
+    from gitcp.store.git.tree import Lookup
 
-    Files = dict[str, dict[str, Any]]  # path -> {oid, mode, turn_id}
+    Files = dict[str, File]
 
 SUBJECT = "rewind: the files as they are now"
 
@@ -46,7 +45,7 @@ class Recorded:
                 recorded[path] = record
         return recorded
 
-    def _record(self, session_id: str, path: str, entry: Entry | None) -> dict[str, Any] | None:
+    def _record(self, session_id: str, path: str, entry: Entry | None) -> File | None:
         wanted = (entry[0], entry[1]) if entry else (GONE, "")
         if self._copies is None:
             self._copies = list(self._read())

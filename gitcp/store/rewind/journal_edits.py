@@ -17,10 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from gitcp.core.credit.entries import Line
+    from gitcp.core.record_types import JournalLine, Version
     from gitcp.core.rewind.plan import Conflict
     from gitcp.core.rewind.point_list import Point
-    from gitcp.core.rewind.three_way import Version
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.restore.planning import Wish, Wisher
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 AFTER = ":after"
 
 
-def chosen(repo: Repo, session: str, turn: str, tool: str) -> tuple[str, list[Line]]:
+def chosen(repo: Repo, session: str, turn: str, tool: str) -> tuple[str, list[JournalLine]]:
     """(what is taken back, its edits in the journal's order): those of a session, of a turn of
     its, of one tool use; each by the beginning of its id, '' for any.
 
@@ -57,7 +56,7 @@ def _pick(kind: str, name: str, known: Iterable[str]) -> str:
 
 
 def without(
-    repo: Repo, objects: Objects, lines: Sequence[Line], scopes: Sequence[str], conflict: str
+    repo: Repo, objects: Objects, lines: Sequence[JournalLine], scopes: Sequence[str], conflict: str
 ) -> Wisher:
     """The worktree without these edits, below scopes; what others did since stays."""
     pairs: Pairs = {}
@@ -99,7 +98,7 @@ def moments(repo: Repo, prompts: Mapping[str, str], date: Callable[[int], str]) 
 
 
 def _point(
-    kind: str, name: str, line: Line, message: str, prompt: str, date: Callable[[int], str]
+    kind: str, name: str, line: JournalLine, message: str, prompt: str, date: Callable[[int], str]
 ) -> Point:
     seconds = int(line["at"]) // 10**9
     return {

@@ -11,8 +11,8 @@ from gitcp.store.stream import checkpoint, shadow_refs, stream_history, stream_l
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
+    from gitcp.core.record_types import State, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -53,7 +53,7 @@ class Owners:
         tips = [t for t in shadow_refs.listing(self._repo, self._objects) if self._here(t)]
         for chain in stream_history.chains(self._repo, tips).values():
             for step in chain[:_DEPTH]:
-                tip: shadow_refs.Tip = {**tips[0], "oid": step["oid"], "tree": step["tree"]}
+                tip: Tip = {**tips[0], "oid": step["oid"], "tree": step["tree"]}
                 try:
                     copy = checkpoint.read_state_copy(self._objects, tip, step["session_id"])
                 except Error:
@@ -61,7 +61,7 @@ class Owners:
                 if copy:
                     yield _written(copy)
 
-    def _here(self, tip: shadow_refs.Tip) -> bool:
+    def _here(self, tip: Tip) -> bool:
         return stream_list.place(tip["ref"])[1] in ("", self._repo.worktree_hash)
 
 
@@ -75,7 +75,7 @@ def _makers(repo: Repo) -> dict[str, str]:
     return makers
 
 
-def _written(state: dict[str, Any]) -> dict[str, str]:
+def _written(state: State) -> dict[str, str]:
     session_id = state["session_id"]
     return {
         path: session_id

@@ -20,11 +20,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gitcp.core.record_types import Record, Tip
     from gitcp.core.rewind.point_list import Point
-    from gitcp.record import Record
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.stream.shadow_refs import Tip
 
 COMMITS = 50  # of HEAD's history that are looked at for committed points
 

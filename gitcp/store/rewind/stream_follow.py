@@ -19,13 +19,10 @@ from gitcp.store.stream import checkpoint, shadow_refs
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
+    from gitcp.core.record_types import Entry, State, Stream, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry
-    from gitcp.store.session.state import State
-    from gitcp.store.stream.shadow_refs import Tip
 
     Now = Mapping[str, Entry | None]  # path -> what is there after the step
 
@@ -85,7 +82,7 @@ def _one(
         markers.save(repo, state)
 
 
-def _stream(state: State | None, stream_id: str) -> dict[str, Any] | None:
+def _stream(state: State | None, stream_id: str) -> Stream | None:
     return next((s for s in (state or {}).get("streams", ()) if s["id"] == stream_id), None)
 
 

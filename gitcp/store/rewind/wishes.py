@@ -16,9 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from gitcp.core.record_types import Version
     from gitcp.core.rewind.plan import Action, Conflict
     from gitcp.core.rewind.point_list import Point
-    from gitcp.core.rewind.three_way import Version
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.restore.planning import Wish, Wisher

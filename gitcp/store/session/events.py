@@ -17,14 +17,9 @@ from gitcp.store.v1 import redaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from gitcp.core.record_types import Entries, Record, State
     from gitcp.repo import Repo
-    from gitcp.store.git.tree import Entry
-    from gitcp.store.session.state import State
 
-    Event = dict[str, Any]
-    Dirty = dict[str, Entry | None]
 
 _PROMPT = 4000  # characters of a prompt that a state keeps: the transcript has the rest
 
@@ -40,15 +35,16 @@ class SessionIDConflictError(Error):
 
 
 def begin_turn(
-    repo: Repo, state: State, event: Event, head: str, dirty: Dirty, time_ns: int, at: int
+    repo: Repo, state: State, event: Record, head: str, dirty: Entries, time_ns: int, at: int
 ) -> None:
     """TurnStart: a new turn id, its prompt, its baseline of time_ns, by the worktree's clock at
     (behaviour.md §3)."""
     phase.step(state, phases.TURN_START)
     state["turn_id"] = place.fresh_id()
     state["base_commit"] = head
-    for key in ("last_checkpoint_id", "turn_checkpoint_ids", "pending_finalize"):
-        state.pop(key, None)
+    state.pop("last_checkpoint_id", None)
+    state.pop("turn_checkpoint_ids", None)
+    state.pop("pending_finalize", None)
     if event.get("turn"):
         state["prompt_id"] = event["turn"]
     prompt = redaction.text(repo, prompts.clean(event.get("prompt") or ""))
@@ -63,7 +59,7 @@ def begin_turn(
     turn_log.begin(repo, state, head, dirty, time_ns, at)
 
 
-def touch(repo: Repo, state: State, event: Event) -> None:
+def touch(repo: Repo, state: State, event: Record) -> None:
     """What every event tells: from which process it comes, with which transcript."""
     if event.get("transcript_path") and not event.get("agent_id"):
         state["transcript_path"] = event["transcript_path"]
@@ -98,14 +94,14 @@ def home(repo: Repo, state: State) -> str | None:
     return f"session '{state['session_id']}' moves from worktree '{there}' to '{here}'"
 
 
-def repeated(state: State, event: Event) -> bool:
+def repeated(state: State, event: Record) -> bool:
     """Whether this prompt was already taken: two settings files may both name our hook."""
     turn_id = event.get("turn")
     known = bool(turn_id) and turn_id == state.get("prompt_id")
     return known and not event.get("notification") and state.get("phase") == phases.ACTIVE
 
 
-def go_on(repo: Repo, state: State, event: Event) -> None:
+def go_on(repo: Repo, state: State, event: Record) -> None:
     """The same turn continues: active again, with its baseline and verdict (behaviour.md §1)."""
     keep_verdict(state)
     phase.step(state, phases.TURN_START)
@@ -116,24 +112,24 @@ def keep_verdict(state: State) -> None:
     """After the turn's end: a verdict that its Stop cleared unused counts again; one that was
     used is void by now, for the tip it speaks of has moved."""
     if state.get("phase") != phases.ACTIVE and state.get("last_verdict"):
-        verdict = state["verdict"] = dict(state["last_verdict"])
+        verdict = state["verdict"] = state["last_verdict"].copy()
         state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
 
 
-def end_turn(repo: Repo, state: State, event: Event) -> None:
+def end_turn(repo: Repo, state: State, event: Record) -> None:
     """TurnEnd: idle, the flag of seed 000 cleared whether it was used or not."""
     phase.step(state, phases.TURN_END)
     checkpoint.clear_verdict(state)
     touch(repo, state, event)
 
 
-def end(repo: Repo, state: State, event: Event) -> None:
+def end(repo: Repo, state: State, event: Record) -> None:
     """SessionStop: ended, with the time."""
     phase.step(state, phases.SESSION_END)
     touch(repo, state, event)
 
 
-def start(repo: Repo, state: State, event: Event) -> None:
+def start(repo: Repo, state: State, event: Record) -> None:
     """SessionStart of a session that is known: resumed, or its transcript replaced."""
     phase.step(state, phases.SESSION_START)
     if event.get("source") != "compact":

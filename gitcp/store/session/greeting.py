@@ -12,10 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gitcp.core.record_types import Marker, State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.session.markers import Open
-    from gitcp.store.session.state import State
 
 _OLD, _NEW = "disable-multisession-warning", "enable-multisession-warning"
 
@@ -33,7 +32,7 @@ def message(repo: Repo, objects: Objects, session_id: str, head: str) -> str:
     return "\n".join(lines)
 
 
-def at_work_too(repo: Repo, objects: Objects, session_id: str, head: str) -> list[Open]:
+def at_work_too(repo: Repo, objects: Objects, session_id: str, head: str) -> list[Marker]:
     """The markers of other sessions of this base and worktree that have checkpoints.
 
     A session whose stream a commit carried to this base has not heard of that yet.
@@ -120,7 +119,7 @@ def _in_settings(repo: Repo) -> bool | None:
     return not settings[_OLD] if isinstance(settings.get(_OLD), bool) else None
 
 
-def warning(sessions: list[Open]) -> str:
+def warning(sessions: list[Marker]) -> str:
     """The text of seed 000, three lines for each session."""
     one = len(sessions) == 1
     parts = [

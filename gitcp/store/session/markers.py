@@ -21,13 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from gitcp.core.record_types import Marker, State
     from gitcp.repo import Repo
-    from gitcp.store.session.state import State
-
-    Open = dict[str, Any]
 
 
-def marker(state: State) -> Open:
+def marker(state: State) -> Marker:
     """What a commit hook needs of a state: its home, phase, process and unsettled paths."""
     return {
         "session_id": state["session_id"],
@@ -110,7 +108,7 @@ def _announce(repo: Repo, session_id: str, data: bytes) -> None:
     states.write_file(repo, path, data)
 
 
-def read(repo: Repo) -> list[Open]:
+def read(repo: Repo) -> list[Marker]:
     """Every marker of the repository, by session id; see of()."""
     try:
         names = sorted(os.listdir(repo.shared("open")))
@@ -119,7 +117,7 @@ def read(repo: Repo) -> list[Open]:
     return [marker for name in names if (marker := of(repo, name))]
 
 
-def of(repo: Repo, session_id: str) -> Open | None:
+def of(repo: Repo, session_id: str) -> Marker | None:
     """The marker of one session; None when there is none.
 
     Of a damaged one the state tells what it should say: no commit misses what that holds.
@@ -135,10 +133,10 @@ def of(repo: Repo, session_id: str) -> Open | None:
     return marker(state) if state and unsettled(state) else None
 
 
-def stored(repo: Repo, session_id: str) -> Open | None:
+def stored(repo: Repo, session_id: str) -> Marker | None:
     """The marker of one session as its file has it; raise Damaged where that says nothing."""
     path = repo.shared("open", session_id)
-    answer: Open | None = private.load(path, shapes.MARKER)
+    answer: Marker | None = private.load(path, shapes.MARKER)
     if answer and answer["session_id"] != session_id:
         raise private.Damaged(path, f"it is the marker of '{answer['session_id'][:60]}'")
     return answer
@@ -163,6 +161,6 @@ def is_home(repo: Repo, session: Mapping[str, Any]) -> bool:
     return (session.get("worktree_id") or "") == repo.worktree_id
 
 
-def here(repo: Repo) -> list[Open]:
+def here(repo: Repo) -> list[Marker]:
     """The markers of sessions whose home is this worktree."""
     return [m for m in read(repo) if is_home(repo, m)]

@@ -12,7 +12,7 @@ from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.store.session.state import State
+    from gitcp.core.record_types import State
 
 
 def step(state: State, event: str, *, files_touched: bool = True) -> tuple[str, ...]:

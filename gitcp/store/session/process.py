@@ -7,18 +7,8 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import TypedDict
 
-    class Process(TypedDict):
-        """A process told apart from a later one with its number.
-
-        start: clock ticks since boot, '' where the platform does not tell cheaply.
-        """
-
-        pid: int
-        start: str
-        boot_id: str
-        host: str
+    from gitcp.core.record_types import Process
 
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "env"})

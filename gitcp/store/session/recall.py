@@ -18,11 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from gitcp.core.record_types import Marker, State, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.session.markers import Open
-    from gitcp.store.session.state import State
-    from gitcp.store.stream.shadow_refs import Tip
 
 
 def recall(repo: Repo, objects: Objects, session_id: str) -> State | None:
@@ -137,7 +135,7 @@ def _rebuilt(repo: Repo, objects: Objects, session_id: str) -> State | None:
     return state
 
 
-def _follow(state: State, marker: Open) -> None:
+def _follow(state: State, marker: Marker) -> None:
     """Take what the marker knows: it is written with every state, checkpoint or not."""
     known = {stream["id"]: stream for stream in state["streams"]}
     turns = {

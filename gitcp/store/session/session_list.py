@@ -14,11 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from gitcp.record import Record
+    from gitcp.core.record_types import Record, State, Tree
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Tree
-    from gitcp.store.session.state import State
     from gitcp.store.v1.committed_read import SessionEntry
 
 STRATEGY = "manual-commit"

@@ -15,8 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from gitcp.core.record_types import State
     from gitcp.repo import Repo
-    from gitcp.store.session.state import State
 
 _EXAMPLES = 10
 
@@ -43,7 +43,7 @@ def read(repo: Repo, name: str) -> State:
 def prompt(state: State) -> str:
     """What the session was asked last, as far as its state knows it."""
     turns = state.get("turns")
-    last = turns.get(state.get("turn_id")) if isinstance(turns, dict) else None
+    last = turns.get(state.get("turn_id", "")) if isinstance(turns, dict) else None
     turn_prompt = last.get("prompt") if isinstance(last, dict) else None
     return str(turn_prompt or state.get("first_prompt") or "")
 

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from gitcp.core.record_types import State
     from gitcp.repo import Repo
-
-    State = dict[str, Any]  # keys: gitcp-formats(5); unknown ones are kept
 
 
 def folder(repo: Repo) -> str:
@@ -72,10 +71,11 @@ def peek(repo: Repo, session_id: str) -> State | None:
 
 def modern(state: State) -> State:
     """Legacy fields of E§2.2 under their present names; unknown keys stay, null says nothing."""
-    for key in [key for key, value in state.items() if value is None]:
-        del state[key]
+    fields: dict[str, Any] = state  # type: ignore[assignment]  # keys of former times, too
+    for key in [key for key, value in fields.items() if value is None]:
+        del fields[key]
     for old in ("condensed_transcript_lines", "transcript_lines_at_start"):
-        lines = state.pop(old, 0)
+        lines = fields.pop(old, 0)
         if lines and not state.get("checkpoint_transcript_start"):
             state["checkpoint_transcript_start"] = lines
     phase = state.get("phase")

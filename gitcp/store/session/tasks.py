@@ -18,10 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypedDict
 
+    from gitcp.core.record_types import State, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.session.state import State
-    from gitcp.store.stream.shadow_refs import Tip
     from gitcp.store.v1.committed_write import SessionData
 
     class Step(TypedDict):

@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from gitcp.core.record_types import Entry, State
     from gitcp.repo import Repo
-    from gitcp.store.session.state import State
 
-    Entry = tuple[str, str]
     Baseline = dict[str, Any]  # the keys above
 
 

@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
+    from gitcp.core.record_types import Entry, State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry
-    from gitcp.store.session.state import State
     from gitcp.store.v1.transcript import Stored
 
 # Events in the middle of a turn that get a checkpoint of what it did so far.
@@ -154,7 +153,7 @@ def dirty_among(
 
 def subject(state: State) -> str:
     """The subject of a turn's commit, from its prompt, which is redacted."""
-    prompt = state.get("turns", {}).get(state.get("turn_id"), {}).get("prompt", "")
+    prompt = state.get("turns", {}).get(state.get("turn_id", ""), {}).get("prompt", "")
     return prompts.subject(prompt, state.get("agent_type") or "Claude Code")
 
 

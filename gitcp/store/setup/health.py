@@ -13,11 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import ModuleType
-    from typing import Any
 
+    from gitcp.core.record_types import Finding
     from gitcp.repo import Repo
 
-    Finding = dict[str, Any]
 
 WEEK = 7 * 86400
 

@@ -17,10 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gitcp.core.record_types import File, State
     from gitcp.core.setup.installation import Write
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.session.state import State
     from gitcp.store.setup.manifest import Entry
 
 _STORED = "refs/heads/entire/checkpoints/v1"
@@ -144,12 +144,13 @@ def _give_stream(objects: Objects, state: State) -> bool:
         if tip is not None:
             recorded = shadow_refs.recorded(objects, {**tip, "base": base})
             held = {path: e for path, e in recorded.items() if path in touched}
-            files_ = {
+            files_: dict[str, File] = {
                 path: {"oid": e[1] if e else "", "mode": e[0] if e else "000000", "turn_id": ""}
                 for path, e in held.items()
             }
             if files_:
-                stream = {"id": tip["stream"], "ref": ref, "base_commit": base, "files": files_}
-                state["streams"] = [stream]
+                state["streams"] = [
+                    {"id": tip["stream"], "ref": ref, "base_commit": base, "files": files_}
+                ]
             return bool(files_)
     return False

@@ -14,9 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.record import Record
+    from gitcp.core.record_types import Commit, Record, Tip
     from gitcp.repo import Repo
-    from gitcp.store.git.commit import Commit
     from gitcp.store.git.objects import Objects
 
 
@@ -72,7 +71,7 @@ def temporary(repo: Repo, objects: Objects, oid: str) -> Record:
     transcript (bytes), and `start`, the line at which the turn's part of that begins."""
     commit = parse_commit(oid, objects.need(oid, "commit"))
     message = commit["message"]
-    tip: shadow_refs.Tip = {
+    tip: Tip = {
         "ref": "",
         "oid": oid,
         "tree": commit["tree"],

@@ -15,12 +15,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from gitcp.core.record_types import Entries, Entry
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry
 
     Known = Callable[[str], Entry | None]
-    Entries = dict[str, Entry | None]
 
 
 def resolve(

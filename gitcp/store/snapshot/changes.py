@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gitcp.core.git.porcelain import Row, Status
-    from gitcp.store.git.tree import Entry
+    from gitcp.core.record_types import Entry
     from gitcp.store.snapshot.worktree import Worktree
 
 

@@ -15,8 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gitcp.core.record_types import Entry
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry
     from gitcp.store.snapshot.worktree import Worktree
 
 _SYSTEM = ("/etc/gitattributes", "/usr/local/etc/gitattributes")

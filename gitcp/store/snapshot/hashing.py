@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from gitcp.core.record_types import Entry
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry
     from gitcp.store.snapshot.changes import Change, Scan
 
     Head = Callable[[str], Entry | None]

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gitcp.core.git.porcelain import Row, Status
+    from gitcp.core.record_types import Entry
     from gitcp.process.running import Running
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry
 
 __all__ = ["Change", "Scan", "refuse_root", "scan", "tree"]
 _OURS = ".entire/"  # in the worktree: tracked files as in HEAD, the rest left out

@@ -17,9 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gitcp.core.record_types import Entry
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry
     from gitcp.store.snapshot.worktree import Worktree
 
 # A large file is to become a loose object: a pack could not be moved file by file.

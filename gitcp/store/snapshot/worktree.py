@@ -11,9 +11,9 @@ from gitcp.record import raw
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gitcp.core.record_types import Entry
     from gitcp.repo import Repo
 
-    Entry = tuple[str, str]
 
 _SPECIAL = {stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket"}
 

@@ -18,10 +18,9 @@ from gitcp.store.stream import branches, live, place, shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gitcp.core.record_types import Commit, Tip
     from gitcp.repo import Repo
-    from gitcp.store.git.commit import Commit
     from gitcp.store.git.objects import Objects
-    from gitcp.store.stream.shadow_refs import Tip
 
 SUBJECT = "carry forward: uncommitted session files"
 

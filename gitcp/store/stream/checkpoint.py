@@ -20,14 +20,12 @@ from gitcp.store.stream.place import place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypedDict
+    from typing import TypedDict
 
+    from gitcp.core.record_types import Entry, State, Stream, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry
-    from gitcp.store.session.state import State
     from gitcp.store.stream.place import Place
-    from gitcp.store.stream.shadow_refs import Tip
 
     class Content(TypedDict):
         """What a checkpoint holds.
@@ -126,7 +124,7 @@ def _record(state: State, spot: Place, content: Content) -> None:
     streams = state["streams"]
     stream = next((s for s in streams if s["id"] == spot["stream"]), None)
     if stream is None:
-        stream = {"id": spot["stream"], "files": {}}
+        stream = {"id": spot["stream"], "ref": "", "base_commit": "", "files": {}}
     else:
         streams.remove(stream)
     streams.append(stream)  # the last one is where the session is
@@ -143,14 +141,14 @@ def _record(state: State, spot: Place, content: Content) -> None:
         state["checkpoint_count"] = 0
     state["checkpoint_count"] = state.get("checkpoint_count", 0) + 1
     state["shadow_ref"] = spot["ref"]
-    state["shadow_branch_suffix"] = spot["suffix"]
-    if spot["suffix"] is None:
-        del state["shadow_branch_suffix"]
+    state.pop("shadow_branch_suffix", None)
+    if spot["suffix"] is not None:
+        state["shadow_branch_suffix"] = spot["suffix"]
     state["revision"] = state.get("revision", 0) + 1  # newer than what is on disk
     clear_verdict(state)
 
 
-def _supersede(streams: list[dict[str, Any]], content: Content) -> None:
+def _supersede(streams: list[Stream], content: Content) -> None:
     """What the turn found in the worktree and worked on is recorded by its result."""
     for path in content["mine"].keys() & content["start"].keys():
         entry = content["start"][path]

@@ -13,10 +13,9 @@ from gitcp.store.v1 import redaction
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.context import Context
-    from gitcp.record import Record
+    from gitcp.core.record_types import Entry, Record
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry
 
 _MODES = (FILE, EXECUTABLE, LINK)
 

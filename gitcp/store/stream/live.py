@@ -14,10 +14,9 @@ from gitcp.store.stream.shadow_refs import BRANCHES, branch, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gitcp.core.record_types import Entry, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry
-    from gitcp.store.stream.shadow_refs import Tip
 
 
 def follows(repo: Repo, objects: Objects, tip: Tip, base: str) -> bool:

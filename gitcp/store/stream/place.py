@@ -17,10 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
 
+    from gitcp.core.record_types import State, Tip, Verdict
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.session.state import State
-    from gitcp.store.stream.shadow_refs import Tip
 
     class Place(TypedDict):
         """Where a checkpoint goes.  parent: the tip it continues; edits: ref edits that come
@@ -36,11 +35,14 @@ if TYPE_CHECKING:
         after: list[refs.Edit]
 
 
+NO_VERDICT: Verdict = {"verdict": "none", "ref": "", "tip": "", "reason": ""}
+
+
 def place(repo: Repo, objects: Objects, state: State, base: str) -> Place:
     """Obey the verdict the turn began with; a verdict that is void means continue (§4)."""
     tip = branches.current(repo, objects, state, base)
-    verdict = state.get("verdict") or {}
-    word = verdict.get("verdict", "none")
+    verdict = state.get("verdict") or NO_VERDICT
+    word = verdict["verdict"]
     suffix = branches.mode(repo) == "suffix"
     if word in ("reset", "restore") and tip and not suffix and _busy(repo, state, tip["stream"]):
         trace.note("stream", f"'{tip['ref']}' stays: another session is active on it")

@@ -15,22 +15,9 @@ from gitcp.store.stream import foreign_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypedDict
-
+    from gitcp.core.record_types import Entry, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry
-
-    class Tip(TypedDict):
-        """The newest commit of a stream.  base: full oid, or as far as the name tells it."""
-
-        ref: str
-        oid: str
-        tree: str
-        stream: str
-        base: str
-        session_id: str
-        time: int
 
 
 BRANCHES = "refs/heads/entire/"

@@ -12,9 +12,9 @@ from gitcp.store.stream import shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gitcp.core.record_types import Tip
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.stream.shadow_refs import Tip
 
 
 def message(repo: Repo, objects: Objects, tip: Tip | None) -> str:

@@ -11,10 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gitcp.record import Record
+    from gitcp.core.record_types import Record, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.stream.shadow_refs import Tip
 
     Step = tuple[str, str, str, int, str]  # oid, parent or '', tree, time, message
 

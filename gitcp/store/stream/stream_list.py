@@ -10,11 +10,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gitcp.record import Record
+    from gitcp.core.record_types import Record, State, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.session.state import State
-    from gitcp.store.stream.shadow_refs import Tip
 
 
 def listing(repo: Repo, objects: Objects, states: Iterable[State]) -> list[Record]:

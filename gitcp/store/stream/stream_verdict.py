@@ -15,14 +15,10 @@ from gitcp.store.stream import branches, shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.decide.stream_rules import Verdict, View
+    from gitcp.core.decide.stream_rules import View
+    from gitcp.core.record_types import Entries, Entry, State, Tip, Verdict
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry
-    from gitcp.store.session.state import State
-    from gitcp.store.stream.shadow_refs import Tip
-
-    Files = dict[str, Entry | None]
 
 
 def decide(
@@ -47,14 +43,14 @@ def decide(
         print(f"warning: '{verdict['ref']}': {stream_rules.UNREADABLE}", file=sys.stderr)
     state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
     state["verdict"] = verdict
-    state["last_verdict"] = dict(verdict)
+    state["last_verdict"] = verdict.copy()
     trace.note("stream", f"{verdict['verdict']} {verdict['ref']}: {verdict['reason']}")
     return verdict
 
 
-def _named(repo: Repo, state: State) -> dict[str, tuple[str, Files]]:
+def _named(repo: Repo, state: State) -> dict[str, tuple[str, Entries]]:
     """The streams that unsettled states of this worktree name: id -> (ref, their files)."""
-    named: dict[str, tuple[str, Files]] = {}
+    named: dict[str, tuple[str, Entries]] = {}
     own = markers.marker(state)
     elsewhere = [m for m in markers.here(repo) if m["session_id"] != state["session_id"]]
     for marker in [*elsewhere, own]:
@@ -66,13 +62,13 @@ def _named(repo: Repo, state: State) -> dict[str, tuple[str, Files]]:
 
 
 def _current(
-    repo: Repo, objects: Objects, state: State, head: str, named: dict[str, tuple[str, Files]]
+    repo: Repo, objects: Objects, state: State, head: str, named: dict[str, tuple[str, Entries]]
 ) -> View | None:
     tip = branches.current(repo, objects, state, head)
     if tip is None:
         return None
     orphan = False
-    files: Files | None
+    files: Entries | None
     try:
         files = _files(objects, tip, named)
         orphan = tip["stream"] not in named and recall.orphaned(repo, objects, tip)
@@ -82,7 +78,7 @@ def _current(
     return _view(tip, files, orphan)
 
 
-def _files(objects: Objects, tip: Tip, named: dict[str, tuple[str, Files]]) -> Files:
+def _files(objects: Objects, tip: Tip, named: dict[str, tuple[str, Entries]]) -> Entries:
     """Whose work it is, the states tell; what of it the tip still has, the tip does."""
     files = shadow_refs.recorded(objects, tip)
     if tip["stream"] not in named:
@@ -91,7 +87,7 @@ def _files(objects: Objects, tip: Tip, named: dict[str, tuple[str, Files]]) -> F
     return {path: files.get(path, ours[path]) for path in ours}
 
 
-def _view(tip: Tip, files: Files | None, orphan: bool = False) -> View:
+def _view(tip: Tip, files: Entries | None, orphan: bool = False) -> View:
     return {
         "id": tip["stream"],
         "ref": tip["ref"],
@@ -102,7 +98,7 @@ def _view(tip: Tip, files: Files | None, orphan: bool = False) -> View:
     }
 
 
-def _resolve(repo: Repo, objects: Objects, stream: str, ref: str, files: Files) -> View | None:
+def _resolve(repo: Repo, objects: Objects, stream: str, ref: str, files: Entries) -> View | None:
     tip = find(repo, objects, stream, ref)
     if tip is None:
         return None

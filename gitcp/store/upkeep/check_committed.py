@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from gitcp.core.upkeep.findings import Finding
+    from gitcp.core.record_types import Finding, Tree
     from gitcp.store.git.prefetch import Prefetched
-    from gitcp.store.git.tree import Tree
 
 _KEYS = ("metadata", "transcript", "context", "content_hash", "prompt")
 _HEX = frozenset("0123456789abcdef")

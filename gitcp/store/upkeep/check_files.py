@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gitcp.core.upkeep.findings import Finding
+    from gitcp.core.record_types import Finding
     from gitcp.store.upkeep.survey import Survey
 
 _OURS = ("refs/heads/entire", "refs/gitcp", "refs/notes/gitcp")

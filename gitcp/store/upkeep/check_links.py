@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gitcp.core.upkeep.findings import Finding
+    from gitcp.core.record_types import Finding
     from gitcp.store.upkeep.survey import Survey
 
 _TRAILERS = ("-E", "--regexp-ignore-case", "--grep=^Entire-Checkpoint:", *commit_list.ALL)

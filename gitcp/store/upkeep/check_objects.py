@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gitcp.core.upkeep.findings import Finding
+    from gitcp.core.record_types import Finding
     from gitcp.store.upkeep.survey import Survey
 
 _WALK = (*broken_streams.WALK, "--stdin")

@@ -12,9 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gitcp.core.upkeep.findings import Finding
-    from gitcp.store.session.state import State
-    from gitcp.store.stream.shadow_refs import Tip
+    from gitcp.core.record_types import Finding, State, Tip
     from gitcp.store.upkeep.survey import Survey
 
 

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gitcp.core.upkeep.findings import Finding
+    from gitcp.core.record_types import Finding
     from gitcp.repo import Repo
 
 

@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.upkeep.findings import Finding
+    from gitcp.core.record_types import Finding, Tree
     from gitcp.core.v1.summary import Metadata
     from gitcp.store.git.prefetch import Prefetched
-    from gitcp.store.git.tree import Tree
 
 _LAST = 999  # the highest number that sorts right by its text (E§14)
 

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gitcp.core.decide.orphan_rules import Ages
-    from gitcp.core.upkeep.findings import Finding
+    from gitcp.core.record_types import Finding, State
     from gitcp.repo import Repo
-    from gitcp.store.session.state import State
 
 _FILES = ("transcript-cache", "turn-file", "leftover")
 

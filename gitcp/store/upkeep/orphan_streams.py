@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gitcp.core.decide.orphan_rules import Ages
-    from gitcp.core.upkeep.findings import Finding
+    from gitcp.core.record_types import Finding, Tip
     from gitcp.repo import Repo
-    from gitcp.store.stream.shadow_refs import Tip
     from gitcp.store.upkeep.survey import Survey
 
 

@@ -17,9 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gitcp.core.upkeep.findings import Finding
+    from gitcp.core.record_types import Finding, State
     from gitcp.repo import Repo
-    from gitcp.store.session.state import State
     from gitcp.store.upkeep.survey import Survey
 
 EDITS = "refs/gitcp/edits/"

@@ -15,11 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gitcp.core.record_types import Marker, State, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
-    from gitcp.store.session.markers import Open
-    from gitcp.store.session.state import State
-    from gitcp.store.stream.shadow_refs import Tip
 
 _OURS = ("refs/heads/entire", "refs/gitcp", "refs/notes/gitcp")
 _FORMAT = "--format=%(refname)%00%(objectname)%00%(worktreepath)"
@@ -140,7 +138,7 @@ def _state(repo: Repo, name: str) -> State:
     return {"session_id": name, "phase": "", "streams": [], "unreadable": other}
 
 
-def _marker(repo: Repo, name: str) -> Open | None:
+def _marker(repo: Repo, name: str) -> Marker | None:
     try:
         return markers.stored(repo, name)
     except Error:

@@ -16,10 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gitcp.record import Record
+    from gitcp.core.record_types import Record, Tree
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Tree
     from gitcp.store.v1.committed_read import Checkpoint
 
 _WINDOW = 128  # checkpoints whose objects are asked for at once

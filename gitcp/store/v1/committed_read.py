@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, TypedDict
 
+    from gitcp.core.record_types import Tree
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Tree
 
     class SessionEntry(TypedDict):
         """A session in a checkpoint; directory is "" where it lies at the root (legacy)."""

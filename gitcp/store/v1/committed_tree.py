@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from gitcp.core.record_types import Entry
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry
 
 BLOB = "100644"
 _STRATEGY = "manual-commit"

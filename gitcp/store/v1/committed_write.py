@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, TypedDict
 
+    from gitcp.core.record_types import Commit, Entry
     from gitcp.repo import Repo
-    from gitcp.store.git.commit import Commit
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry
     from gitcp.store.v1.transcript import Given, Stored
 
     class SessionData(TypedDict, total=False):

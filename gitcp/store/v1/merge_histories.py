@@ -11,10 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gitcp.core.record_types import Entry, Tree
     from gitcp.core.v1.merge_rules import Directory, Files
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry, Tree
 
 _HEX = frozenset("0123456789abcdef")
 _SUBJECT = "Merge remote session logs"  # the original's (E§2.5)

@@ -11,8 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gitcp.core.record_types import Entry, Tree
     from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import Entry, Tree
 
 FILES = ("100644", "100755")
 

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gitcp.record import Record
+    from gitcp.core.record_types import Record
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 

@@ -11,7 +11,7 @@ from gitcp.core.credit.replay import PERSON, UNKNOWN, Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.credit.entries import Author
+    from gitcp.core.record_types import Author
 
 A: Author = ("session-a", "turn-1", "tool-1")
 B: Author = ("session-b", "turn-2", "tool-2")

@@ -8,7 +8,7 @@ from gitcp.core.decide.overlap import match, overlap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.decide.overlap import Entry, Staged
+    from gitcp.core.decide.overlap import Recorded, Staged
 
 STORE: dict[str, bytes] = {}
 FILE, EXEC, LINK, MODULE, NONE = "100644", "100755", "120000", "160000", "000000"
@@ -24,7 +24,7 @@ def text(*names: str) -> bytes:
     return b"".join(b"a line of its own: %s\n" % n.encode() for n in names)
 
 
-def entry(data: bytes | None, *, live: bool = True, mode: str = FILE, path: str = "f") -> Entry:
+def entry(data: bytes | None, *, live: bool = True, mode: str = FILE, path: str = "f") -> Recorded:
     if data is None:
         return {"path": path, "oid": None, "mode": NONE, "live": live}
     return {"path": path, "oid": oid(data), "mode": mode, "live": live}
@@ -39,22 +39,22 @@ def change(old: bytes | None, new: bytes | None, modes: tuple[str, str] = (FILE,
     )
 
 
-def verdict(entry: Entry, staged: Staged) -> bool:
+def verdict(entry: Recorded, staged: Staged) -> bool:
     return overlap(entry, staged, staged[0] != NONE, STORE.get)[0]
 
 
-def away(data: bytes | None, mode: str = FILE) -> Entry:
+def away(data: bytes | None, mode: str = FILE) -> Recorded:
     return entry(data, live=False, mode=mode)
 
 
-def stashed(data: bytes) -> Entry:
+def stashed(data: bytes) -> Recorded:
     return {**entry(data), "stashed": True}
 
 
 P = text("p", "q")  # what the parent has
 AGENT = text("p", "q", "a", "b", "c")  # what was recorded on top of it
 
-CASES: list[tuple[str, Entry, Staged, bool]] = [
+CASES: list[tuple[str, Recorded, Staged, bool]] = [
     # a live path that the parent has: any change of it
     ("as recorded", entry(AGENT), change(P, AGENT), True),
     ("edited beyond recognition", entry(AGENT), change(P, text("z")), True),
@@ -129,13 +129,13 @@ CASES: list[tuple[str, Entry, Staged, bool]] = [
 @pytest.mark.parametrize(("staged", "recorded", "want"), [(c[2], c[1], c[3]) for c in CASES],
                          ids=[c[0] for c in CASES])  # fmt: skip
 def test_a_commit_overlaps_with_a_record_or_not(
-    staged: Staged, recorded: Entry, want: bool
+    staged: Staged, recorded: Recorded, want: bool
 ) -> None:
     assert verdict(recorded, staged) is want
 
 
 def test_a_record_without_content_links_only_where_the_parent_has_the_file() -> None:
-    unknown: Entry = {"path": "f", "oid": None, "live": True, "deleted": False}
+    unknown: Recorded = {"path": "f", "oid": None, "live": True, "deleted": False}
     assert verdict(unknown, change(P, AGENT))
     assert not verdict(unknown, change(None, AGENT))
     assert not verdict(unknown, change(P, None))
@@ -197,7 +197,7 @@ def test_a_rename_by_the_session_links_both_names() -> None:
     assert match(entries, staged, STORE.get)["paths"] == ["new", "old"]
 
 
-MOVES: list[tuple[str, Entry, dict[str, Staged], list[str]]] = [
+MOVES: list[tuple[str, Recorded, dict[str, Staged], list[str]]] = [
     ("git mv", entry(AGENT), {"f": change(P, None), "g": change(None, AGENT)}, ["g"]),
     ("mv of a new file", entry(AGENT), {"g": change(None, AGENT)}, ["g"]),
     ("binary", entry(b"\0a"), {"g": change(None, b"\0a")}, ["g"]),
@@ -217,6 +217,6 @@ MOVES: list[tuple[str, Entry, dict[str, Staged], list[str]]] = [
 @pytest.mark.parametrize(("recorded", "staged", "paths"), [c[1:] for c in MOVES],
                          ids=[c[0] for c in MOVES])  # fmt: skip
 def test_a_file_moved_by_the_person_links_by_its_very_content(
-    recorded: Entry, staged: dict[str, Staged], paths: list[str]
+    recorded: Recorded, staged: dict[str, Staged], paths: list[str]
 ) -> None:
     assert match([recorded], staged, STORE.get)["paths"] == paths

@@ -6,18 +6,18 @@ from gitcp.core.decide.remaining import EMPTY, remaining, rest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.decide.overlap import Entry, Staged
-    from gitcp.core.decide.remaining import There
+    from gitcp.core.decide.overlap import Recorded, Staged
+    from gitcp.core.record_types import Version
 
 FILE, EXEC, NONE = "100644", "100755", "000000"
 
 
-def there(name: str | None) -> There:
+def there(name: str | None) -> Version:
     """Content is a word; an exclamation mark makes it executable."""
     return None if name is None else (EXEC if name.endswith("!") else FILE, name.rstrip("!"))
 
 
-def recorded(name: str | None, live: bool = True) -> Entry:
+def recorded(name: str | None, live: bool = True) -> Recorded:
     mode, oid = there(name) or (NONE, None)
     return {"path": "f", "oid": oid, "mode": mode, "live": live}
 
@@ -109,7 +109,7 @@ def test_an_empty_file_is_not_taken_for_another(oid: str) -> None:
 
 
 def test_a_submodule_is_carried_like_a_file() -> None:
-    entry: Entry = {"path": "m", "oid": "c2", "mode": "160000", "live": True}
+    entry: Recorded = {"path": "m", "oid": "c2", "mode": "160000", "live": True}
     kept, old = {"m": ("160000", "c2")}, {"m": ("160000", "c1")}
     assert remaining([entry], {}, kept, old) == {"m": "carry"}
     assert remaining([entry], {}, old, old) == {"m": "away"}

@@ -9,7 +9,8 @@ from gitcp.errors import Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.rewind.plan import Facts, Version
+    from gitcp.core.record_types import Version
+    from gitcp.core.rewind.plan import Facts
     from gitcp.core.rewind.point_list import Point
 
 A, B, SUB = ("100644", "a"), ("100644", "b"), ("160000", "s")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gitcp.core.record_types import Version
 from gitcp.core.rewind import three_way
 from gitcp.core.rewind.three_way import CONFLICT, MERGE, SAME, TAKE
 
@@ -30,7 +31,7 @@ EXE, LINK = ("100755", "a"), ("120000", "l")
     ],
 )
 def test_how_a_path_gets_to_what_is_wanted(
-    base: three_way.Version, ours: three_way.Version, theirs: three_way.Version, how: str
+    base: Version, ours: Version, theirs: Version, how: str
 ) -> None:
     assert three_way.way(base, ours, theirs) == how
 

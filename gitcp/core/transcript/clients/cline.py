@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from gitcp.core.record_types import Scan, Usage
     from gitcp.core.transcript.clients.facts import Fact
-    from gitcp.core.transcript.transcript_scan import Scan
 
 WRITES = ("editor", "write_to_file", "replace_in_file")
 _path = facts.path_under("path", "file_path")
@@ -59,7 +59,7 @@ def _typed(text: str) -> str:
     return inner if head.startswith("<user_input") and end else text
 
 
-def _usage(given: dict[str, Any]) -> tokens.Usage:
+def _usage(given: dict[str, Any]) -> Usage:
     """inputTokens holds what came from the cache and went into it."""
     names = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
     whole, write, read, output = (tokens.count(given.get(name)) for name in names)

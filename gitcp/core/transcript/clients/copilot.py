@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from gitcp.core.record_types import Scan, Usage
     from gitcp.core.transcript.clients.facts import Fact
-    from gitcp.core.transcript.transcript_scan import Scan
 
 WRITES = ("create", "edit", "str_replace_editor")
 _path = facts.path_under("path", "file_path")
@@ -48,7 +48,7 @@ def written(name: str, given: dict[str, Any]) -> list[str]:
     return _path(given) if name in WRITES else []
 
 
-def _usage(given: dict[str, Any]) -> tokens.Usage:
+def _usage(given: dict[str, Any]) -> Usage:
     """inputTokens holds what came from the cache and went into it."""
     names = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
     whole, write, read, output = (tokens.count(given.get(name)) for name in names)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from gitcp.core.record_types import Scan
     from gitcp.core.transcript.clients.facts import Fact
-    from gitcp.core.transcript.transcript_scan import Scan
 
 WRITES = ("Write", "Edit", "StrReplace", "MultiEdit", "EditNotebook", "Delete")
 _path = facts.path_under("file_path", "path", "target_file")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
-    from gitcp.core.transcript.transcript_scan import Scan
+    from gitcp.core.record_types import Scan, Usage
 
     Fact = tuple[Any, ...]
     Facts = Callable[[dict[str, Any]], Iterator[Fact]]
@@ -92,7 +92,7 @@ class _Reader:
         if not failed:
             self.done = transcript_scan.unique(self.done, paths)
 
-    def usage(self, key: str, given: tokens.Usage) -> None:
+    def usage(self, key: str, given: Usage) -> None:
         before = self.spent.pop(key, None)
         self.spent[key] = given
         have = self.scan["usage"]

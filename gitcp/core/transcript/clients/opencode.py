@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from gitcp.core.record_types import Scan, Usage
     from gitcp.core.transcript.clients.facts import Fact
-    from gitcp.core.transcript.transcript_scan import Scan
 
 WRITES = ("write", "edit", "multiedit", "patch")
 _path = facts.path_under("filePath")
@@ -60,7 +60,7 @@ def written(name: str, given: dict[str, Any]) -> list[str]:
     return _path(given) if name in WRITES else []
 
 
-def _usage(given: dict[str, Any]) -> tokens.Usage:
+def _usage(given: dict[str, Any]) -> Usage:
     cache = mapping(given.get("cache"))
     counts = (given.get("input"), cache.get("write"), cache.get("read"), given.get("output"))
     fresh, write, read, output = map(tokens.count, counts)

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from gitcp.core.record_types import Scan, Usage
     from gitcp.core.transcript.clients.facts import Fact
-    from gitcp.core.transcript.transcript_scan import Scan
 
 WRITES = ("write_file", "edit", "replace")
 _path = facts.path_under("file_path", "path")
@@ -52,7 +52,7 @@ def written(name: str, given: dict[str, Any]) -> list[str]:
     return _path(given) if name in WRITES else []
 
 
-def _usage(given: dict[str, Any]) -> tokens.Usage:
+def _usage(given: dict[str, Any]) -> Usage:
     """The prompt's tokens hold those that came from the cache."""
     names = ("promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount")
     whole, read, output = (tokens.count(given.get(name)) for name in names)
