@@ -129,7 +129,7 @@ def _take(client: ModuleType, event: Record) -> int:
 
 def payload(data: bytes) -> Record:
     """The JSON object an agent's client writes to its hooks; InputError for anything else."""
-    import json
+    from gitcp.core import json
 
     try:
         value = json.loads(data)

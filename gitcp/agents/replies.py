@@ -14,8 +14,7 @@ to stop anything: the model reads it.  An adapter's ANSWERS names the way of its
 
 from __future__ import annotations
 
-import json
-
+from gitcp.core import json
 from gitcp.errors import OK
 
 TYPE_CHECKING = False

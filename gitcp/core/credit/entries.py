@@ -7,8 +7,7 @@ A look    {look}: the whole worktree was read.  A commit {commit, settled: paths
 
 from __future__ import annotations
 
-import json
-
+from gitcp.core import json
 from gitcp.core.upkeep import shapes
 
 TYPE_CHECKING = False

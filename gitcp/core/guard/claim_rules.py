@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from gitcp.core import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from gitcp.core.redact import entropy, rules, secret_values
+from gitcp.core.redact.patterns import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,20 +12,20 @@ if TYPE_CHECKING:
     from gitcp.core.redact.rules import Secret
 
 REDACTED = b"REDACTED"
-_COLOUR = re.compile(rb"(?:\x1b|\\u001[bB])\[[0-9;]{0,16}m")
-_UNICODE = re.compile(rb"\\u[0-9A-Fa-f]{4}")
+_COLOUR = compiled(rb"(?:\x1b|\\u001[bB])\[[0-9;]{0,16}m")
+_UNICODE = compiled(rb"\\u[0-9A-Fa-f]{4}")
 _ESCAPES = (
     *((b"\\n", b"\n\n"), (b"\\r", b"\n\n"), (b"\\t", b"  ")),
     *((b"\\f", b"  "), (b"\\b", b"  ")),
 )
 _BLANK = bytes(0 if byte == 0x5C else byte for byte in range(256))
 # Before what is random and meant for everybody: digests and pictures, addresses of documents.
-_PUBLIC = re.compile(rb"(?:h1:|SHA256:|data:image/[a-z0-9.+-]{1,40};base64,)$")
-_DOCUMENT = re.compile(
+_PUBLIC = compiled(rb"(?:h1:|SHA256:|data:image/[a-z0-9.+-]{1,40};base64,)$")
+_DOCUMENT = compiled(
     rb"(?:(?:docs|drive|sheets|slides|forms)[.]google|figma|miro|canva)[.]com/(?:[a-z0-9]{1,20}/){1,4}"
 )
 # What stands in armour and is no private key: certificates, public keys, signatures.
-_ARMOUR = re.compile(
+_ARMOUR = compiled(
     rb"-----BEGIN (?![A-Z0-9 ]{0,40}PRIVATE)[A-Z0-9 ]{3,40}-----"
     rb"(?:[^0-9A-Za-z+/=-]{1,24}[0-9A-Za-z+/=]{1,80}){1,2000}"
 )

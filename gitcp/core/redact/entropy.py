@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import math
-import re
 from itertools import pairwise
+
+from gitcp.core.redact.patterns import compiled
 
 RANDOM, MIXED = 4.5, 4.0  # bits a byte
 _SAMPLE = 128  # bytes that tell what a long run is
 # Public by design: ids of messages and calls, digests of packages, keys that ssh publishes.
-_PUBLIC = re.compile(
+_PUBLIC = compiled(
     rb"[+/=_-]{0,4}(?:"
     rb"(?:(?:srv)?toolu|msg|req|call|fc|rs|resp|chatcmpl|agent|ses)[_-][0-9A-Za-z_]{16,}$"
     rb"|sha(?:1|256|384|512)-"
     rb"|AAAA(?:B3NzaC1|C3NzaC1|E2VjZHNhLXNoYTI|GnNrLXNzaC1|InNrLWVjZHNh))"
 )
 # Words of a language, object names, separators: what paths and identifiers are made of.
-_NATURAL = re.compile(
+_NATURAL = compiled(
     rb"[A-Za-z]?(?:[bcdfghj-np-tvwxz]{0,2}[aeiouy]){2,}[a-z]{0,2}"
     rb"|(?:[BCDFGHJ-NP-TVWXZ]{0,2}[AEIOUY]){2,}[A-Z]{0,2}"
     rb"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,}|[/_=-]"
 )
 # Where capitals, small letters and digits meet: often in random text, seldom in names.
-_EDGE = re.compile(rb"[a-z](?=[A-Z0-9])|[A-Z](?=[a-z0-9])|[0-9](?=[A-Za-z])")
-_NAME = re.compile(rb"-{0,2}[A-Za-z_][A-Za-z0-9_-]*=(?=[^=])")
-_PART = re.compile(rb"[^/=]{24,}")
-_KINDS = (re.compile(rb"[0-9].*[0-9]"), re.compile(rb"[a-z]"), re.compile(rb"[A-Z]"))
+_EDGE = compiled(rb"[a-z](?=[A-Z0-9])|[A-Z](?=[a-z0-9])|[0-9](?=[A-Za-z])")
+_NAME = compiled(rb"-{0,2}[A-Za-z_][A-Za-z0-9_-]*=(?=[^=])")
+_PART = compiled(rb"[^/=]{24,}")
+_KINDS = (compiled(rb"[0-9].*[0-9]"), compiled(rb"[a-z]"), compiled(rb"[A-Z]"))
 
 
 def random_part(run: bytes) -> tuple[int, int] | None:

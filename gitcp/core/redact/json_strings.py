@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import re
 from bisect import bisect_right
+
+from gitcp.core import json
+from gitcp.core.redact.patterns import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
     Value = tuple[int, int, bytes]
 
-_TOKEN = re.compile(rb'("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}\[\]]')
-_ESCAPE = re.compile(rb"\\(?:u([0-9A-Fa-f]{4})|(.))")
+_TOKEN = compiled(rb'("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}\[\]]')
+_ESCAPE = compiled(rb"\\(?:u([0-9A-Fa-f]{4})|(.))")
 _CONTROL = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f"}
-_OPAQUE = re.compile(rb'(?i)(?:(ids?)|signature|encrypted_content)"$')
+_OPAQUE = compiled(rb'(?i)(?:(ids?)|signature|encrypted_content)"$')
 _LABEL = 18  # bytes with the quotes: no secret's format is as short as most keys
-_IMAGE = re.compile(rb'"(?:image|base64"$)')
+_IMAGE = compiled(rb'"(?:image|base64"$)')
 
 
 def well_formed(data: bytes) -> bool:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from gitcp.core.redact.detect import Detector, flatten
+from gitcp.core.redact.patterns import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,17 +12,18 @@ if TYPE_CHECKING:
 BLOCK = 1 << 19  # bytes searched at once: more is not faster, and costs memory
 # Escapes of letters a token may be made of, and a key that may span values: where the raw line
 # does not show everything its values say.
-_HIDING = [re.compile(shape) for shape in (rb"\\u00[2-7]", rb"\\/", rb"-----BEGIN")]
+_HIDING = [compiled(shape) for shape in (rb"\\u00[2-7]", rb"\\/", rb"-----BEGIN")]
 # Long values that stay in any case; quotes within a string are escaped, so these are keys.
 _STAYING = [
-    re.compile(rb'(ignature"\s*:\s*")([^"\\]{64,}+)'),
-    re.compile(rb'(encrypted_content"\s*:\s*")([^"\\]{64,}+)'),
-    re.compile(
+    compiled(rb'(ignature"\s*:\s*")([^"\\]{64,}+)'),
+    compiled(rb'(encrypted_content"\s*:\s*")([^"\\]{64,}+)'),
+    compiled(
         rb'("type"\s*:\s*"base64"\s*,\s*"media_type"\s*:\s*"[^"\\]*"\s*,\s*"data"\s*:\s*")'
         rb'([^"\\]{64,}+)'
     ),
 ]
-_EXEMPT = re.compile(rb'(?i:ids?|signature|encrypted_content)"\s*:\s*"$')
+_LINE = compiled(rb"[^\n]++")
+_EXEMPT = compiled(rb'(?i:ids?|signature|encrypted_content)"\s*:\s*"$')
 
 
 def places(block: bytes, detector: Detector) -> list[int]:
@@ -42,7 +42,7 @@ def places(block: bytes, detector: Detector) -> list[int]:
 
 def starts(block: bytes) -> list[int]:
     """Where the lines with something in them begin."""
-    return [match.start() for match in re.finditer(rb"[^\n]++", block)]
+    return [match.start() for match in _LINE.finditer(block)]
 
 
 def blocks(data: bytes) -> Iterator[tuple[int, int]]:

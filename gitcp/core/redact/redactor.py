@@ -6,19 +6,21 @@ an escape might hide something, its JSON is taken apart to place it, and what is
 
 from __future__ import annotations
 
-import re
-
 from gitcp import errors
 from gitcp.core.redact import json_strings, line_search
 from gitcp.core.redact.detect import REDACTED, Detector, flatten, merged, settled
+from gitcp.core.redact.patterns import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.core.redact.rules import Secret
 
     Part = tuple[int, int, json_strings.Decoded]
+
+_DONE = compiled(REDACTED)
 
 
 class Redactor:
@@ -93,7 +95,7 @@ class Redactor:
         return sorted(out, key=lambda item: item[1:])
 
     def _custom(self, text: bytes) -> Iterator[Secret]:
-        done = [match.span() for match in re.finditer(REDACTED, text)] if self._own else []
+        done = [match.span() for match in _DONE.finditer(text)] if self._own else []
         for pattern in self._own:
             group = min(1, pattern.groups)
             for match in pattern.finditer(text):
@@ -132,6 +134,8 @@ def _placed(secrets: Sequence[Secret], parts: Iterable[Part]) -> list[Secret]:
 
 
 def _compiled(pattern: str, option: str) -> re.Pattern[bytes]:
+    import re
+
     try:
         return re.compile(pattern.encode(), re.MULTILINE)
     except re.error as error:

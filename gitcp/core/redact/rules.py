@@ -9,12 +9,14 @@ literal where it can, because `re` then skips ahead.  Its first group, if any, i
 
 from __future__ import annotations
 
-import json
 import os
-import re
+
+from gitcp.core import json
+from gitcp.core.redact.patterns import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Iterator
     from typing import TypedDict
 
@@ -36,7 +38,7 @@ RUN = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz/+_=-"
 SHORTEST = 20
 _MARK = bytes(97 if byte in RUN else 32 for byte in range(256))
 # A literal, not `a{20,}`: `re` looks for literals many times faster.
-_LONG = re.compile(b"a" * SHORTEST + b"a*+")
+_LONG = compiled(b"a" * SHORTEST + b"a*+")
 
 
 def runs(flat: bytes) -> list[tuple[int, int]]:
@@ -47,7 +49,7 @@ def runs(flat: bytes) -> list[tuple[int, int]]:
 def rules() -> list[Rule]:
     """The rules of secrets.json, in its order."""
     with open(os.path.join(os.path.dirname(__file__), "secrets.json"), "rb") as file:
-        table: list[Rule] = json.load(file)["rules"]
+        table: list[Rule] = json.loads(file.read())["rules"]
     return table
 
 
@@ -82,7 +84,7 @@ class Formats:
 
     def _pattern(self, name: str, source: bytes) -> re.Pattern[bytes]:
         if name not in self._compiled:
-            self._compiled[name] = re.compile(source)
+            self._compiled[name] = compiled(source)
         return self._compiled[name]
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from gitcp.core.redact.entropy import natural
+from gitcp.core.redact.patterns import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
 # One pattern for each ending of a name, on lower-case text: each begins with a literal.
@@ -20,37 +20,42 @@ _VALUE = (
     rb"""|([^\s"'`,;<>(){}\[\]&|\0\1]{6,1024}+)(?![(\[{]))"""
 )
 _ENDINGS = [
-    re.compile(b"(" + word + b")" + _SEPARATOR + _VALUE)
+    compiled(b"(" + word + b")" + _SEPARATOR + _VALUE)
     for word in (
         *(b"pass(?:word|wd|phrase|wort)?", b"pwd", b"secret", b"token"),
         *(b"key(?:_base)?", b"credentials?", b"_auth"),
     )
 ]
-_KEY = re.compile(
+_KEY = compiled(
     rb"(?:api|access|secret|private|auth|encryption|signing|account|master|shared|client|app|service|webhook|deploy)"
     rb"[_.-]?key(?:_base)?$"
 )
-_PASS = re.compile(rb"(?:pass(?:word|wd|phrase|wort)?|pwd)$")
-_PLACEHOLDER = re.compile(
+_PASS = compiled(rb"(?:pass(?:word|wd|phrase|wort)?|pwd)$")
+_PLACEHOLDER = compiled(
     rb"[$%<{@*]|(?i:your|my[_-]|null|none|true|false|undefined|nil\b|string|optional|required|hidden|redacted"
     rb"|change[_-]?me|placeholder|https?:|file:|[.~]{0,2}/|\\)|(.)\1*$"
 )
-_INSIDE = re.compile(
+_INSIDE = compiled(
     rb"(?i)[$]\{|\{\{|%\(|xxxx|\*\*\*|[.]{3}|_here$|[.](?:pem|key|crt|json|ya?ml|toml|txt|env|md|py|[jt]sx?|go|rs|rb)$"
 )
-_OPTION = re.compile(rb"""(?:^|[\s"'`\0])--[a-z-]*pass(?:word|wd|phrase)?$""")
-_PROSE = re.compile(rb"[.,:]? [a-z]|[.,:]$")  # a sentence goes on: the option is only spoken of
-_STEM = re.compile(rb"(?i)pass|pwd|token|secret|key|cred|auth|value|param|input|field")
-_CODE = re.compile(rb"[A-Za-z_][0-9A-Za-z_]*(?:(?:[.]|->|::)[A-Za-z_][0-9A-Za-z_]*)+[:]?$")
-_HEX = re.compile(rb"[0-9A-Fa-f-]+$")
-_IDENTIFIER = re.compile(rb"[A-Za-z_-]+[0-9]?[.:!?]?$")
+_OPTION = compiled(rb"""(?:^|[\s"'`\0])--[a-z-]*pass(?:word|wd|phrase)?$""")
+_PROSE = compiled(rb"[.,:]? [a-z]|[.,:]$")  # a sentence goes on: the option is only spoken of
+_STEM = compiled(rb"(?i)pass|pwd|token|secret|key|cred|auth|value|param|input|field")
+_CODE = compiled(rb"[A-Za-z_][0-9A-Za-z_]*(?:(?:[.]|->|::)[A-Za-z_][0-9A-Za-z_]*)+[:]?$")
+_HEX = compiled(rb"[0-9A-Fa-f-]+$")
+_IDENTIFIER = compiled(rb"[A-Za-z_-]+[0-9]?[.:!?]?$")
+_SCOPED = compiled(rb"::\w*$")
+_DASHES = compiled(rb"""(?:^|[\s"'`\0])--[a-z-]*$""")
+_VARIABLE = compiled(rb"(?:^|[^0-9A-Za-z_.])[A-Z][A-Z0-9_]*$")
+_DIGIT, _LETTER = compiled(rb"[0-9]"), compiled(rb"[A-Za-z]")
+_SIGN = compiled(rb"[!#%^*?~@]")
 
 
 def assigned(flat: bytes) -> Iterator[tuple[int, int]]:
     """Yield the [start, end) of values that are given to names such as `password` in flat."""
     low = flat.lower()
-    for pattern in _ENDINGS:
-        for match in pattern.finditer(low):
+    for ending in _ENDINGS:
+        for match in ending.finditer(low):
             if _given(flat, low, match):
                 yield match.span(3 if match[3] else 4)
 
@@ -60,18 +65,16 @@ def _given(flat: bytes, low: bytes, match: re.Match[bytes]) -> bool:
     head = low[max(0, at - 40) : at]
     if word.startswith(b"key") and not _KEY.search(head):
         return False
-    if re.search(rb"::\w*$", head) or (word == b"pass" and head[-5:-4].isalnum()):
+    if _SCOPED.search(head) or (word == b"pass" and head[-5:-4].isalnum()):
         return False
     quoted = match[3] is not None
     gap = low[at : match.start(3) - 1 if quoted else match.start(4)]
-    if gap == b" " and not re.search(rb"""(?:^|[\s"'`\0])--[a-z-]*$""", head):
+    if gap == b" " and not _DASHES.search(head):
         return False
     value = flat[slice(*match.span(3 if quoted else 4))]
     option = bool(_OPTION.search(head)) and (gap == b"=" or not _PROSE.match(low, match.end()))
     # NAME=value without spaces is a shell's or a .env file's.
-    bare = gap == b"=" and re.search(
-        rb"(?:^|[^0-9A-Za-z_.])[A-Z][A-Z0-9_]*$", flat[at - len(head) : at]
-    )
+    bare = gap == b"=" and _VARIABLE.search(flat[at - len(head) : at])
     return sensible(value, bool(_PASS.search(head)), quoted, bool(bare) or option)
 
 
@@ -83,7 +86,7 @@ def sensible(value: bytes, password: bool, quoted: bool, bare: bool) -> bool:
     """
     if _PLACEHOLDER.match(value) or _INSIDE.search(value):
         return False
-    digit, stem = re.search(rb"[0-9]", value), _STEM.search(value)
+    digit, stem = _DIGIT.search(value), _STEM.search(value)
     marked = quoted or bare
     if not marked and _CODE.match(value):
         return False
@@ -94,7 +97,7 @@ def sensible(value: bytes, password: bool, quoted: bool, bare: bool) -> bool:
     if password:
         if stem and not marked and _IDENTIFIER.match(value):
             return False
-        return bool(marked or digit or re.search(rb"[!#%^*?~@]", value))
+        return bool(marked or digit or _SIGN.search(value))
     if not marked and not _HEX.match(value) and (b"$" in value or natural(value) > 0.6):
         return False
-    return len(value) >= 8 and bool(digit and re.search(rb"[A-Za-z]", value))
+    return len(value) >= 8 and bool(digit and _LETTER.search(value))

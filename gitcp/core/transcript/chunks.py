@@ -7,7 +7,7 @@ they are the transcript again, byte for byte (E§2.5).
 
 from __future__ import annotations
 
-import json
+from gitcp.core import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,5 +123,7 @@ def _messages(data: bytes) -> dict[str, Any] | None:
 
 
 def _identity(message: Any) -> str:
+    import json
+
     named = message.get("id") if isinstance(message, dict) else None
     return json.dumps(named if named else message, sort_keys=True)

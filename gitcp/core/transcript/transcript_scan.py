@@ -6,7 +6,7 @@ that a long session pays for its new lines only.  Lines that cannot matter are n
 
 from __future__ import annotations
 
-import json
+from gitcp.core import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+from gitcp.core import json
 from gitcp.core.transcript import tokens
 
 TYPE_CHECKING = False

@@ -42,8 +42,7 @@ def load(path: str, shape: Shape) -> Any:
 
 def checked(path: str, data: bytes, shape: Shape) -> Any:
     """What data says, of the file named path; raise Damaged where it is not of that shape."""
-    import json
-
+    from gitcp.core import json
     from gitcp.core.upkeep import shapes
 
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 from gitcp.errors import Error, GitError, Moved
 from gitcp.lock import exclusive
@@ -89,6 +88,8 @@ def _healed(repo: Repo, e: GitError) -> bool:
 
 
 def _explain(repo: Repo, e: GitError, edits: Sequence[Edit]) -> Error:
+    import re
+
     message = e.complaint
     match = re.search(_MOVED, message)
     if match and any(sign in message for sign in _RETRY):

@@ -6,9 +6,9 @@ unchanged HEAD asks git nothing.
 
 from __future__ import annotations
 
-import json
 import os
 
+from gitcp.core import json
 from gitcp.core.guard import verdict
 from gitcp.store.git import refs
 

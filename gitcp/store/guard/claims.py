@@ -7,11 +7,11 @@ whoever reads it (guard.md, "Claims").
 
 from __future__ import annotations
 
-import json
 import os
 import time
 
 from gitcp import trace
+from gitcp.core import json
 from gitcp.core.guard import claim_rules
 from gitcp.lock import exclusive
 from gitcp.store.session import process

@@ -4,8 +4,7 @@ since.  The look is kept in <git-dir>/gitcp/look: head, at (ns), dirty {path: en
 
 from __future__ import annotations
 
-import json
-
+from gitcp.core import json
 from gitcp.core.credit import entries
 from gitcp.core.upkeep import shapes
 from gitcp.store.git import private

@@ -5,9 +5,9 @@ One file a worktree, replaced by the next commit's: a commit may still fail afte
 
 from __future__ import annotations
 
-import json
 import os
 
+from gitcp.core import json
 from gitcp.core.message import trailers
 from gitcp.core.upkeep import shapes
 from gitcp.record import raw

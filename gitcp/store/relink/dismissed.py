@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def read(repo: Repo) -> set[str]:
     """The ids that were dismissed in this repository."""
     try:
-        with open(repo.shared("dismissed"), encoding="ascii", errors="replace") as f:
+        with open(repo.shared("dismissed"), encoding="utf-8", errors="replace") as f:
             return set(f.read().split())
     except OSError:
         return set()

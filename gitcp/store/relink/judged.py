@@ -19,7 +19,7 @@ _MOST = 200  # commits remembered
 def read(repo: Repo) -> list[str]:
     """The oids of the commits judged in this worktree, oldest first."""
     try:
-        with open(repo.own("judged"), encoding="ascii", errors="replace") as f:
+        with open(repo.own("judged"), encoding="utf-8", errors="replace") as f:
             return f.read().split()
     except OSError:
         return []
@@ -37,7 +37,7 @@ def add(repo: Repo, commit: str, parent: str) -> None:
 def looked(repo: Repo) -> str:
     """Where HEAD was when no commit here was left to be judged, '' when that is not known."""
     try:
-        with open(repo.own("looked"), encoding="ascii", errors="replace") as f:
+        with open(repo.own("looked"), encoding="utf-8", errors="replace") as f:
             return f.read().strip()
     except OSError:
         return ""

@@ -115,7 +115,7 @@ def _replayed(repo: Repo) -> tuple[list[str], set[str]]:
     for folder in ("rebase-merge", "rebase-apply"):
         for name in ("onto", "orig-head"):
             try:
-                with open(os.path.join(repo.git_dir, folder, name), encoding="ascii") as f:
+                with open(os.path.join(repo.git_dir, folder, name), encoding="utf-8") as f:
                     notes[name] = f.read().strip()
             except (OSError, UnicodeDecodeError):
                 continue

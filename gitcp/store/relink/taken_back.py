@@ -97,7 +97,7 @@ def look(repo: Repo) -> None:
 
 def _orig_head(repo: Repo) -> str:
     try:
-        with open(os.path.join(repo.git_dir, "ORIG_HEAD"), encoding="ascii") as f:
+        with open(os.path.join(repo.git_dir, "ORIG_HEAD"), encoding="utf-8") as f:
             return f.read().strip()
     except (OSError, UnicodeDecodeError):
         return ""
@@ -107,7 +107,7 @@ def _reset(repo: Repo, objects: Objects, head: str) -> list[Commit]:
     """The commits with an id that only ORIG_HEAD has, oldest first; looked at once."""
     orig = _orig_head(repo)
     try:
-        with open(repo.own("orig-head"), encoding="ascii", errors="replace") as f:
+        with open(repo.own("orig-head"), encoding="utf-8", errors="replace") as f:
             if f.read().strip() == orig:
                 return []
     except OSError:
@@ -147,7 +147,7 @@ def _still_to_come(repo: Repo, objects: Objects, record: list[Recorded], head: s
 
 def _read(repo: Repo) -> list[str]:
     try:
-        with open(repo.own("taken-back"), encoding="ascii", errors="replace") as f:
+        with open(repo.own("taken-back"), encoding="utf-8", errors="replace") as f:
             return f.read().split()
     except OSError:
         return []

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
+from gitcp.core import json
 from gitcp.errors import Error
 
 TYPE_CHECKING = False

@@ -7,10 +7,10 @@ the session's lock, before what it announces (git.md §5).
 
 from __future__ import annotations
 
-import json
 import os
 
 from gitcp import trace
+from gitcp.core import json
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error
 from gitcp.store.git import private

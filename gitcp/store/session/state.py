@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 
 from gitcp import trace
+from gitcp.core import json
 from gitcp.core.git import ids
 from gitcp.core.upkeep import shapes
 from gitcp.lock import exclusive

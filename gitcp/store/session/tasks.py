@@ -6,8 +6,7 @@ session's state while it runs (behaviour.md §8, E§2.4).
 
 from __future__ import annotations
 
-import json
-
+from gitcp.core import json
 from gitcp.core.message import prompts
 from gitcp.store.git.tree import Lookup, walk
 from gitcp.store.session import state as states

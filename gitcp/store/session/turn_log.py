@@ -6,9 +6,9 @@ clock that stamps its files; turn, transcript and offset, where the transcript t
 
 from __future__ import annotations
 
-import json
 import os
 
+from gitcp.core import json
 from gitcp.core.upkeep import shapes
 from gitcp.store.git import private
 from gitcp.store.session import state as states

@@ -206,7 +206,7 @@ def metadata(
     }
     files |= step["files"] if step else {}
     if now.scan.omitted:
-        import json
+        from gitcp.core import json
 
         files["omitted.json"] = json.dumps(now.scan.omitted, indent=2).encode() + b"\n"
     entries = {

@@ -7,7 +7,6 @@ its way.  All else is left to git; what the attributes say is git's business.
 from __future__ import annotations
 
 import os
-import re
 
 from gitcp.record import raw
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 _SYSTEM = ("/etc/gitattributes", "/usr/local/etc/gitattributes")
 _FALSE = ("false", "no", "off", "0", "")
 _KEYS = ("core.autocrlf", "core.eol", "core.checkroundtripencoding")
-_FILTER = re.compile(rb"filter=([^\s]+)")
+_FILTER = rb"filter=([^\s]+)"
 
 
 class Filters:
@@ -70,9 +69,11 @@ class Filters:
         return self._folders[folder]
 
     def _settings(self, attributes: bytes) -> bytes:
+        import re
+
         config = self._work.repo.config
         parts = [config.get(key) for key in _KEYS]
-        for word in sorted(set(_FILTER.findall(attributes))):
+        for word in sorted(set(re.findall(_FILTER, attributes))):
             name = word.decode("utf-8", "surrogateescape")
             parts += [config.get(f"filter.{name}.{key}") for key in ("clean", "process")]
         return b"\0".join([*map(raw, parts), attributes])

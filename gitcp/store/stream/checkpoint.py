@@ -6,8 +6,7 @@ written, the refs move in one transaction; the state follows (objects, refs, sta
 
 from __future__ import annotations
 
-import json
-
+from gitcp.core import json
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Moved
 from gitcp.lock import exclusive

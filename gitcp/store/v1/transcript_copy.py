@@ -7,11 +7,11 @@ It is a cache: what cannot be trusted is begun anew from the live transcript.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 import zlib
 
+from gitcp.core import json
 from gitcp.core.upkeep import shapes
 from gitcp.store.git import private
 

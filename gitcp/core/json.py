@@ -1,0 +1,92 @@
+"""json.loads and json.dumps at what a hook can pay: the same C code, without the module.
+
+`import json` brings `re` and `enum` along, 8 ms of a hook's 20.  What the C code does not take
+as it is (another encoding, a mistake to be named) is left to the module itself.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_BLANK = " \t\n\r"
+
+
+class _Options:
+    """What the scanner asks its decoder for."""
+
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_float, parse_int = float, int
+
+    @staticmethod
+    def parse_constant(name: str) -> float:
+        return float(name.replace("Infinity", "inf"))
+
+
+def _refuse(value: object) -> Any:
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+
+
+try:
+    import _json
+
+    _scan: Any = _json.make_scanner(_Options)  # type: ignore[arg-type]
+    _ascii, _plain = _json.encode_basestring_ascii, _json.encode_basestring
+
+    def _encoder(colon: str, comma: str) -> Any:
+        return _json.make_encoder(None, _refuse, _ascii, None, colon, comma, False, False, True)
+
+    _spaced, _dense = _encoder(": ", ", "), _encoder(":", ",")
+except (ImportError, AttributeError, TypeError):  # another Python keeps its C code elsewhere
+    _scan = None
+
+
+def loads(data: bytes | str) -> Any:
+    """The value of a JSON text; raise ValueError, or RecursionError, for what is none."""
+    try:
+        text = data if isinstance(data, str) else data.decode("utf-8", "surrogatepass")
+        text = text.strip(_BLANK)
+        if _scan:
+            value, end = _scan(text, 0)
+            if end == len(text):
+                return value
+    except (ValueError, StopIteration, SystemError):
+        pass  # SystemError: it finds no json.decoder for its error before that is imported
+    import json
+
+    return json.loads(data)
+
+
+def dumps(
+    value: object,
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    ensure_ascii: bool = True,
+) -> str:
+    """The JSON text of a value whose keys are texts, as json.dumps() makes it.
+
+    indent: spaces a level; separators: None, or (",", ":"); ensure_ascii=False: with an indent.
+    """
+    if not _scan:
+        import json
+
+        return json.dumps(value, indent=indent, separators=separators, ensure_ascii=ensure_ascii)
+    if indent:
+        return _indented(value, "\n", " " * indent, _ascii if ensure_ascii else _plain)
+    if isinstance(value, str):
+        return _ascii(value)
+    return "".join((_dense if separators else _spaced)(value, 0))
+
+
+def _indented(value: Any, line: str, step: str, quote: Callable[[str], str]) -> str:
+    inner = line + step
+    if isinstance(value, dict) and value:
+        items = [f"{quote(k)}: {_indented(v, inner, step, quote)}" for k, v in value.items()]
+        return "{" + inner + ("," + inner).join(items) + line + "}"
+    if isinstance(value, (list, tuple)) and value:
+        items = [_indented(one, inner, step, quote) for one in value]
+        return "[" + inner + ("," + inner).join(items) + line + "]"
+    return quote(value) if isinstance(value, str) else dumps(value)
