@@ -7,19 +7,22 @@ if TYPE_CHECKING:
     from gitcp.core.redact.redactor import Redactor
     from gitcp.repo import Repo
 
-_WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz .,;!?'()\n"
+_WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .,;!?'()\n"
+_LONGEST = 15  # bytes of a word: what follows `Bearer ` is a secret from 16 on
 _OF_REPOSITORY: dict[str, Redactor] = {}
 
 
 def redactor(repo: Repo) -> Redactor:
     """One Redactor a process and repository (gitcp.redact, gitcp.redact-allow)."""
     if repo.common not in _OF_REPOSITORY:
-        from gitcp.core.redact.redactor import (
-            Redactor,  # 7 ms: paid where there is something to redact
-        )
+        from gitcp.store.redact import kept_patterns
+
+        kept_patterns.load()
+        from gitcp.core.redact.redactor import Redactor
 
         extra, allowed = repo.config.all("gitcp.redact"), repo.config.all("gitcp.redact-allow")
         _OF_REPOSITORY[repo.common] = Redactor(extra, allowed)
+        kept_patterns.save()
     return _OF_REPOSITORY[repo.common]
 
 
@@ -53,9 +56,9 @@ def text(repo: Repo, given: str) -> str:
 def words_only(data: bytes) -> bool:
     """Whether a text is nothing but words, as most prompts are: no rule finds a secret there.
 
-    Every rule needs a digit, a separator such as `=` or `:`, a run longer than any word, or
-    says what it is (`machine … password …`); to know that saves a hook compiling them all.
+    Every rule needs a separator such as `=` or `:`, a run longer than most words, or says what
+    it is (`machine … password …`); to know that saves a hook importing them all.
     """
     if b"passw" in data.lower():
         return False
-    return not data.translate(None, _WORDS) and max(map(len, data.split()), default=0) < 20
+    return not data.translate(None, _WORDS) and max(map(len, data.split()), default=0) <= _LONGEST

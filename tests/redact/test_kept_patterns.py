@@ -1,0 +1,140 @@
+"""Patterns kept on disk: the same as `re` makes them, and none that does not fit."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gitcp.core.redact import patterns, rules
+from gitcp.store.redact import kept_patterns
+from tests.support.paths import TOP
+
+RULES = [rule["pattern"].encode() for rule in rules.rules()]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of its own to keep patterns in, and a process that has compiled none."""
+    path = tmp_path / "patterns"
+    monkeypatch.setattr(kept_patterns, "place", lambda: str(path))
+    monkeypatch.setattr(patterns, "READY", {})
+    monkeypatch.setattr(patterns, "COMPILED", [])
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    return path
+
+
+def anew() -> set[bytes]:
+    """What another process finds kept."""
+    patterns.READY.clear()
+    kept_patterns.load()
+    return set(patterns.READY)
+
+
+def test_where_one_pattern_had_to_be_compiled_every_rule_is_kept(place: Path) -> None:
+    patterns.compiled(b"tw(o)")
+    kept_patterns.save()
+    assert anew() == {b"tw(o)", *RULES}
+
+
+def test_what_was_kept_is_what_re_makes(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    patterns.compiled(b"tw(o)")
+    kept_patterns.save()
+    anew()
+    monkeypatch.setitem(sys.modules, "re", None)  # whoever imports it now fails
+    assert [patterns.compiled(source) for source in RULES] == [*map(re.compile, RULES)]
+
+
+def test_nothing_is_written_where_nothing_was_compiled(place: Path) -> None:
+    kept_patterns.save()
+    assert not place.exists()
+
+
+def _damaged(place: Path) -> None:
+    data = bytearray(place.read_bytes())
+    data[-1] ^= 1
+    place.write_bytes(data)
+
+
+def _cut_short(place: Path) -> None:
+    place.write_bytes(place.read_bytes()[:-9])
+
+
+def _of_another_python(place: Path) -> None:
+    mark, _, data = place.read_bytes().partition(b"\n")
+    words = mark.split(b" ")
+    words[1] = b"50000000"
+    place.write_bytes(b" ".join(words) + b"\n" + data)
+
+
+def _writable_for_others(place: Path) -> None:
+    place.chmod(0o666)
+
+
+def _a_link(place: Path) -> None:
+    place.rename(place.with_name("elsewhere"))
+    place.symlink_to(place.with_name("elsewhere"))
+
+
+def _a_pipe(place: Path) -> None:
+    place.unlink()
+    os.mkfifo(place)
+
+
+SPOILT = (_damaged, _cut_short, _of_another_python, _writable_for_others, _a_link, _a_pipe)
+
+
+@pytest.mark.parametrize("spoil", SPOILT)
+def test_a_file_that_does_not_fit_is_made_again(place: Path, spoil: Callable[[Path], None]) -> None:
+    patterns.compiled(b"a+")
+    kept_patterns.save()
+    spoil(place)
+    assert anew() == set()
+    assert patterns.compiled(b"a+").fullmatch(b"aaa")
+    kept_patterns.save()
+    assert anew() >= {b"a+"}
+
+
+def test_another_table_of_rules_makes_the_file_again(
+    place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    patterns.compiled(b"a+")
+    kept_patterns.save()
+    monkeypatch.setattr(patterns, "__file__", str(tmp_path / "patterns.py"))
+    (tmp_path / "patterns.py").touch()
+    (tmp_path / "secrets.json").write_text("{}")
+    assert anew() == set()
+
+
+def test_words_that_are_no_code_are_compiled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    for wrong in (b"\xff" * 8, b"123", b""):
+        monkeypatch.setattr(patterns, "READY", {b"a": (0, wrong, 0)})
+        assert patterns.compiled(b"a").search(b"-a")
+
+
+def test_where_nothing_may_be_written_patterns_work(
+    place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(kept_patterns, "place", lambda: str(tmp_path / "no" / "folder"))
+    assert patterns.compiled(b"a+").fullmatch(b"aaa")
+    kept_patterns.save()
+    assert anew() == set()
+
+
+def test_redaction_needs_no_re_once_its_patterns_are_kept() -> None:
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from gitcp.store.redact import kept_patterns; kept_patterns.load()\n"
+        "from gitcp.core.redact.redactor import Redactor\n"
+        "line = b'{\"a\": \"password = \\'hunter2!x\\' and AKIA' + b'Q' * 16 + b'\"}'\n"
+        "redacted = Redactor().jsonl(line); kept_patterns.save()\n"
+        "sys.exit('re' in sys.modules or redacted.count(b'REDACTED') != 2)"
+    )
+    argv = [sys.executable, "-I", "-S", "-c", code, str(TOP)]
+    subprocess.run(argv, check=False)  # keeps what was not yet
+    subprocess.run(argv, check=True)
