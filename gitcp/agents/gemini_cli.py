@@ -20,7 +20,7 @@ PROGRAM = "gemini"
 FOLDERS = (".gemini",)  # its configuration, at home or at the top
 SESSION_ENV = ("GEMINI_SESSION_ID",)
 ANSWERS = "decision"  # gitcp.agents.replies
-FORM = "nested"  # gitcp.agents.install.settings
+FORM = "commented"  # gitcp.agents.install.settings
 TRUST = "asks for trust in new hooks of a repository once"
 KINDS = {
     **dict.fromkeys("write_file replace edit edit_file save_file".split(), "write"),

@@ -22,7 +22,7 @@ PROGRAM = "qwen"
 FOLDERS = (".qwen",)  # its configuration, at home or at the top
 SESSION_ENV = ()  # its shell has QWEN_CODE=1 and no session
 ANSWERS = "permission"  # gitcp.agents.replies
-FORM = "nested"  # gitcp.agents.install.settings
+FORM = "commented"  # gitcp.agents.install.settings
 TRUST = ""
 KINDS = {
     **dict.fromkeys("write_file edit replace notebook_edit".split(), "write"),

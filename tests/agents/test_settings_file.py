@@ -13,24 +13,34 @@ from gitcp.errors import InputError
 HOOKS = (("Stop", None, None), ("SessionEnd", "x|y", 10))
 SHARED = settings_file.shared_command("claude-code")
 OWN = settings_file.own_command("/a b/python", "/it's/gitcp/entry.py", "claude-code")
-TEXTS = [
-    "{}\n",
-    "{}",
-    '{\n    "model": "é",\n    "hooks": {"Stop": [{"hooks": [{"command": "mine"}]}]}\n}',
-    '{\r\n\t"a": 1\r\n}\r\n',
-    '\ufeff{"b": "\\ud800"}',
-]
+MINE = '{"Stop": [{"hooks": [{"command": "mine"}]}]}'
+TEXTS = {
+    "nothing": "{}\n",
+    "no last newline": "{}",
+    "other hooks": f'{{\n    "model": "é",\n    "hooks": {MINE}\n}}',
+    "line ends": '{\r\n\t"a": 1\r\n}\r\n',
+    "a mark": '\ufeff{"b": "\\ud800"}',
+    "one line": f'{{"z":1,"hooks":{MINE},   "a":[ ] }}\n\n',
+    "order and numbers": '{\n  "z": 1.50,\n  "a": 1e3,\n  "e": "\\u00e9\\/"\n}\n',
+}
+COMMENTED = {
+    "comments": '// mine\n{\n  // why\n  "a": 1, // {\n  /* "hooks" */ "b": [1, 2,], // last\n}\n',
+    "hooks commented": '{\n  "hooks": { // of\n    "Odd": [], /* x */\n  }, // {"hooks": 1}\n}',
+}
+FORMS = [("nested", name) for name in TEXTS] + [("commented", name) for name in COMMENTED]
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize(("form", "name"), FORMS)
 @pytest.mark.parametrize("command", [SHARED, OWN])
-def test_hooks_go_in_once_and_out_again(text: str, command: Callable[[str], str]) -> None:
-    there = settings_file.install(text, "claude-code", HOOKS, command)
-    assert settings_file.install(there, "claude-code", HOOKS, command) == there
+def test_hooks_go_in_once_and_out_again_and_every_other_byte_stays(
+    form: str, name: str, command: Callable[[str], str]
+) -> None:
+    text = {**TEXTS, **COMMENTED}[name]
+    there = settings_file.install(text, "claude-code", HOOKS, command, form)
+    assert settings_file.install(there, "claude-code", HOOKS, command, form) == there
     assert there.count("exec gitcp-hook claude-code SessionEnd") == 1
-    back = settings_file.remove(there, settings_file.ours("claude-code"))
-    assert settings_file.parse(back) == settings_file.parse(text)
-    assert ("\r\n" in there, there[-1:] == "\n") == ("\r\n" in text, text[-1:] == "\n")
+    back = settings_file.remove(there, settings_file.ours("claude-code"), form)
+    assert back == text
 
 
 def test_an_entry_that_others_were_put_after_is_still_there() -> None:

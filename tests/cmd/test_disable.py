@@ -77,6 +77,20 @@ def test_a_touched_settings_file_loses_only_our_entries(repo: Path) -> None:
     assert json.loads(path.read_text()) == {**json.loads(MINE), "new": True}
 
 
+def test_comments_line_ends_and_order_of_touched_settings_stay_to_the_byte(repo: Path) -> None:
+    text = '\ufeff// mine\r\n{\r\n\t"z": 1.50, // why, so\r\n\t"a": [ ],\r\n}'
+    path = repo / ".gemini/settings.json"
+    path.parent.mkdir()
+    path.write_bytes(text.encode())
+    enable.run(["--agent=gemini-cli"])
+    there = path.read_bytes().decode()
+    assert there.startswith(text[:-3]) and "gitcp-hook gemini-cli BeforeTool" in there
+    path.write_bytes(there.replace("1.50", "1.51").encode())
+    enable.run(["--agent=gemini-cli"])
+    uninstall()
+    assert path.read_bytes().decode() == text.replace("1.50", "1.51")
+
+
 @pytest.mark.parametrize(("text", "left"), [("{}", True), (None, False)])
 def test_settings_with_nothing_left_go_only_if_we_made_them(
     repo: Path, text: str | None, left: bool

@@ -80,9 +80,12 @@ def plan(
         writes += own
     else:
         writes.append(_installed(adapter, target, scope, ground))
+    if scope == "local" and "local" not in paths:
+        for write in filter(None, writes):
+            write["worktree"] = os.path.realpath(top)
     if any(writes) and adapter.TRUST:
         notes.append(f"{adapter.AGENT_TYPE} {adapter.TRUST}")
-    if adapter.FORM == "nested":
+    if adapter.FORM in ("nested", "commented"):
         for path in (paths[scope] for scope in ("local", "shared") if scope in paths):
             old = ground.read(path)
             if old is not None and os.path.realpath(path) != target:
@@ -121,7 +124,7 @@ def _installed(adapter: ModuleType, path: str, scope: str, ground: Ground) -> Wr
         command = settings_file.shared_command(name)
     try:
         text = None if old is None else old.decode()
-        cleaned = text and settings_file.remove(text, settings_file.is_entires)
+        cleaned = text and settings_file.remove(text, settings_file.is_entires, adapter.FORM)
         new = settings_file.install(cleaned or None, name, adapter.HOOKS, command, adapter.FORM)
     except (InputError, ValueError) as e:
         raise InputError(f"'{path}': {e}") from None
@@ -136,7 +139,7 @@ def plan_removal(adapter: ModuleType, path: str, old: bytes) -> Write | None:
     """The settings at path without Entire's hooks; None when it has none."""
     try:
         text = old.decode()
-        new = settings_file.remove(text, settings_file.is_entires)
+        new = settings_file.remove(text, settings_file.is_entires, adapter.FORM)
     except (InputError, ValueError):
         return None  # not ours to judge: nothing is put in there
     note = f"took Entire's hooks out of '{path}'"
@@ -145,10 +148,12 @@ def plan_removal(adapter: ModuleType, path: str, old: bytes) -> Write | None:
 
 def without_ours(agent: str, data: bytes, keep: bool) -> bytes | None:
     """Somebody's settings without our hooks; None when nothing is left and keep is not set."""
+    from gitcp import agents
+
     try:
-        text = data.decode()
-        left = settings_file.remove(text, settings_file.ours(agent))
-        empty = settings_file.parse(left) in ({}, {"version": 1})
+        text, form = data.decode(), agents.adapter(agent).FORM
+        left = settings_file.remove(text, settings_file.ours(agent), form)
+        empty = settings_file.parse(left, form) in ({}, {"version": 1})
         return None if not keep and empty else left.encode()
     except (InputError, ValueError):
         return data  # no longer settings: nothing in it can be told to be ours

@@ -1,6 +1,7 @@
 """The hook entries of a client's settings: put in, taken out, all else left as it is.
 
-Most clients nest alike: {"hooks": {event: [{"matcher", "hooks": [{"type", "command"}]}]}}.
+Most clients nest alike: {"hooks": {event: [{"matcher", "hooks": [{"type", "command"}]}]}},
+in a file that may have comments where an adapter's FORM is commented.
 Cursor and Copilot CLI do not: {"version": 1, "hooks": {event: [{"matcher", "command"}]}}, the
 command of the latter being named `bash`.
 """
@@ -18,25 +19,15 @@ if TYPE_CHECKING:
     Hook = tuple[str, str | None, int | None]
 
 
-def install(
-    settings: Settings,
-    hooks: Iterable[Hook],
-    command: Callable[[str], str],
-    ours: Callable[[str], bool],
-    form: str = "nested",
-) -> Settings:
-    """settings with one entry for each of an adapter's HOOKS, in place of those that are ours.
+def additions(
+    hooks: Iterable[Hook], command: Callable[[str], str], form: str
+) -> list[tuple[str, Settings]]:
+    """(client's event, entry to put at the end of its list) for each of an adapter's HOOKS.
 
-    command gives the command line for a client's event; ours tells which commands are ours;
-    form is how the client nests: nested, cursor or copilot.
+    command gives the command line for a client's event; form is how the client nests: cursor,
+    copilot, else as most do.
     """
-    rest = remove(settings, ours)
-    events = dict(_events(rest))
-    for event, matcher, timeout in hooks:
-        entry = _entry(form, matcher, timeout, command(event))
-        events[event] = [*events.get(event, []), entry]
-    version = {} if form == "nested" else {"version": 1}
-    return {**version, **rest, "hooks": events}
+    return [(event, _entry(form, matcher, time, command(event))) for event, matcher, time in hooks]
 
 
 def _entry(form: str, matcher: str | None, timeout: int | None, command: str) -> Settings:
@@ -51,25 +42,37 @@ def _entry(form: str, matcher: str | None, timeout: int | None, command: str) ->
     return {**matched, "hooks": [hook]}
 
 
-def remove(settings: Settings, ours: Callable[[str], bool]) -> Settings:
-    """settings without the hooks that are ours, and without what became empty by that."""
-    events: Settings = {}
-    for event, entries in _events(settings).items():
-        kept = [entry for entry in (_without(e, ours) for e in entries) if entry is not None]
-        if kept or not entries:
-            events[event] = kept
-    rest = {key: value for key, value in settings.items() if key != "hooks"}
-    return {**settings, "hooks": events} if events or settings.get("hooks") == {} else rest
+def surplus(settings: Settings, ours: Callable[[str], bool]) -> tuple[str | int, ...] | None:
+    """The path of what to take out next until no hook is ours, with what is empty by that.
+
+    ours tells which commands are ours; None: nothing is.
+    """
+    events = _events(settings)
+    for event, entries in events.items():
+        for number, entry in enumerate(entries):
+            mine = [ours(command_of(hook)) for hook in hooks_of(entry)]
+            if any(mine) and not all(mine):
+                return "hooks", event, number, "hooks", mine.index(True)
+            if any(mine) and len(entries) > 1:
+                return "hooks", event, number
+            if any(mine):
+                return ("hooks", event) if len(events) > 1 else ("hooks",)
+    return None
 
 
 def commands(settings: Settings) -> list[tuple[str, str]]:
     """Each (client's event, command) that is installed, in order."""
+    found = [(event, command_of(hook)) for event, _, hook in listed(settings)]
+    return [(event, command) for event, command in found if command]
+
+
+def listed(settings: Settings) -> list[tuple[str, Any, Any]]:
+    """Each (client's event, entry, hook of it), in order."""
     return [
-        (event, command)
+        (event, entry, hook)
         for event, entries in _events(settings).items()
         for entry in entries
         for hook in hooks_of(entry)
-        if (command := command_of(hook))
     ]
 
 
@@ -92,12 +95,3 @@ def command_of(hook: object) -> str:
     """The command line of a hook, "" when it has none."""
     given = (hook.get("command") or hook.get("bash")) if isinstance(hook, dict) else None
     return given if isinstance(given, str) else ""
-
-
-def _without(entry: Any, ours: Callable[[str], bool]) -> Any:
-    """The entry without our hooks; None when it had only ours."""
-    hooks = hooks_of(entry)
-    kept = [hook for hook in hooks if not ours(command_of(hook))]
-    if len(kept) == len(hooks):
-        return entry
-    return {**entry, "hooks": kept} if kept else None

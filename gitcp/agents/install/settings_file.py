@@ -1,4 +1,4 @@
-"""A client's settings file as text: our hooks put in or taken out, every other key kept.
+"""A client's settings file as text: our hooks put in or taken out, every other byte kept.
 
 A text that needs no change comes back as it is, so that a second run changes nothing.
 """
@@ -8,13 +8,11 @@ from __future__ import annotations
 import json
 import re
 
-from gitcp.agents.install import settings
-from gitcp.errors import InputError
+from gitcp.agents.install import json_text, settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
 
     from gitcp.agents.install.settings import Hook, Settings
 
@@ -90,59 +88,36 @@ def install(
     Raises InputError when text is not an object of JSON, or its hooks are not what they
     should be.
     """
-    parsed = parse("{}" if text is None else text)
-    mine, hooks = ours(agent), tuple(hooks)
-    wanted = settings.install({}, hooks, command, mine, form)
-    if text is not None and _entries(parsed, mine) == _entries(wanted, mine):
-        return text
-    return _dump(settings.install(parsed, hooks, command, mine, form), text or "")
+    new, mine = "{}\n" if text is None else text, ours(agent)
+    wanted = settings.additions(hooks, command, form)
+    alone = {"hooks": {event: [entry] for event, entry in wanted}}
+    if _entries(parse(new, form), mine) == _entries(alone, mine):
+        return new
+    new = remove(new, mine, form)
+    if form in ("cursor", "copilot") and "version" not in parse(new, form):
+        new = json_text.add(new, ("version",), 1)
+    for event, entry in wanted:
+        there = event in parse(new, form).get("hooks", {})
+        new = json_text.add(new, ("hooks", event), entry if there else [entry])
+    return new
 
 
-def remove(text: str, mine: Callable[[str], bool]) -> str:
+def remove(text: str, mine: Callable[[str], bool], form: str = "nested") -> str:
     """The settings without the hooks that are mine; InputError as for install()."""
-    parsed = parse(text)
-    if not any(mine(command) for _, command in settings.commands(parsed)):
-        return text
-    return _dump(settings.remove(parsed, mine), text)
+    while path := settings.surplus(parse(text, form), mine):
+        text = json_text.cut(text, path)
+    return text
 
 
-def parse(text: str) -> Settings:
+def parse(text: str, form: str = "nested") -> Settings:
     """The object of a settings file; InputError when it is none, or has a key twice."""
-    try:
-        parsed = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_once)
-    except (ValueError, RecursionError) as e:
-        raise InputError(f"not JSON: {e}") from None
-    if not isinstance(parsed, dict):
-        raise InputError("not an object of JSON")
-    return parsed
-
-
-def _once(pairs: list[tuple[str, Any]]) -> Settings:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise InputError(f"key '{twice}' is there twice")
-    return members
+    return json_text.parse(text, comments=form == "commented")
 
 
 def _entries(parsed: Settings, mine: Callable[[str], bool]) -> list[str]:
     """What is ours in the settings, in a form to compare."""
-    entries = []
-    for event, matchers in parsed.get("hooks", {}).items() if settings.commands(parsed) else ():
-        for matcher in matchers:
-            for hook in settings.hooks_of(matcher):
-                if mine(settings.command_of(hook)):
-                    entries.append(json.dumps([event, matcher.get("matcher"), hook]))
-    return sorted(entries)
-
-
-def _dump(changed: Settings, like: str) -> str:
-    """JSON in the manner of a text: its indentation, line ends and final newline."""
-    indent = re.search(r"\n([ \t]+)\S", like)
-    text = json.dumps(changed, indent=indent[1] if indent else 2, ensure_ascii=False)
-    if any("\ud800" <= c <= "\udfff" for c in text):  # an escaped half of a pair
-        text = json.dumps(changed, indent=indent[1] if indent else 2)
-    text += "\n" if not like or like.endswith("\n") else ""
-    text = text.replace("\n", "\r\n") if "\r\n" in like else text
-    return "\ufeff" + text if like.startswith("\ufeff") else text
+    return sorted(
+        json.dumps([event, entry.get("matcher"), hook], sort_keys=True)
+        for event, entry, hook in settings.listed(parsed)
+        if mine(settings.command_of(hook))
+    )

@@ -149,13 +149,13 @@ def _entries(client: ModuleType, texts: dict[str, str]) -> Iterator[Finding]:
     from gitcp.agents.install import settings, settings_file
     from gitcp.errors import InputError
 
-    name = client.NAME
+    name, form = client.NAME, client.FORM
     events: set[str] = set()
     programs: set[tuple[str, ...]] = set()
     mine = settings_file.ours(name)
     for path, content in texts.items():
         try:
-            commands = settings.commands(settings_file.parse(content)) if content else []
+            commands = settings.commands(settings_file.parse(content, form)) if content else []
         except (InputError, ValueError) as e:
             yield finding("settings", path, f"{name} cannot read its settings: {e}", "edit it")
             continue
