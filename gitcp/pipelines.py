@@ -20,6 +20,7 @@ DEFAULT: dict[str, list[list[str]]] = {
     "prepare-commit-msg": [["match-commit"], ["write-trailer"]],
     "commit-msg": [["check-message"]],
     "post-commit": [["match-commit"], ["condense"], ["carry-forward"]],
+    "post-checkout": [["enable", "--worktree"]],
     "post-rewrite": [["relink"]],
     "pre-push": [["push-checkpoints"]],
 }

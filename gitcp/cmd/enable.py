@@ -17,8 +17,10 @@ from gitcp.repo import Repo
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Iterable, Iterator, Sequence
     from types import ModuleType
 
+    from gitcp.core.record_types import Record, Stage
     from gitcp.core.setup.installation import Write
     from gitcp.store.setup.manifest import Manifest
 
@@ -46,12 +48,28 @@ def parser() -> cli.Parser:
     p.add_argument(
         "--guard", choices=("off", "warn", "deny"), help="what happens when sessions collide"
     )
+    p.add_argument(
+        "--worktree",
+        action="store_true",
+        help="write only what the agents of another worktree look for here",
+    )
     p.add_argument("--dry-run", action="store_true", help="only say what would be done")
     return p
 
 
 def main() -> int:
     return cli.guard(lambda: run(sys.argv[1:]))
+
+
+def bind(argv: Sequence[str]) -> Stage:
+    """Install what the options say, without a word, at the end of the records that come by."""
+    args = parser().parse_args(argv)
+
+    def stage(records: Iterable[Record]) -> Iterator[Record]:
+        yield from records
+        _install(Repo.here(), args)
+
+    return stage
 
 
 def run(argv: list[str]) -> int:
@@ -66,15 +84,26 @@ def run(argv: list[str]) -> int:
     if args.dry_run:
         writes, notes = plan(repo, args, manifest.of(repo))
         _say([_would(write["note"]) for write in writes], notes)
-        return OK
+    else:
+        _say(*_install(repo, args))
+    return OK
+
+
+def _install(repo: Repo, args: Namespace) -> tuple[list[str], list[str]]:
+    """Carry out the plan; what was done and what else is to be said."""
+    from gitcp.store.setup import manifest, new_worktree
+
     with exclusive(repo, "install"):
         known = manifest.of(repo)
         writes, notes = plan(repo, args, known)
         for write in writes:
             _carry_out(repo, write, manifest.of_person() if write.get("user") else known)
-        done = [write["note"] for write in writes] + _prepare(repo, known)
-    _say(done, notes)
-    return OK
+        done = [write["note"] for write in writes]
+        if args.worktree:
+            new_worktree.settle(repo, known)
+        else:
+            done += _prepare(repo, known)
+    return done, notes
 
 
 def _carry_out(repo: Repo, write: Write, known: Manifest) -> None:
@@ -88,11 +117,11 @@ def _carry_out(repo: Repo, write: Write, known: Manifest) -> None:
 
 def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
     """Everything that is to be written and said, decided before anything is written."""
-    import gitcp
-    from gitcp.store.setup import exclude, git_hooks, takeover
+    from gitcp.store.setup import exclude, git_hooks, new_worktree, takeover
 
-    entry = os.path.join(os.path.dirname(os.path.abspath(gitcp.__file__)), "entry.py")
-    baked = (os.path.abspath(sys.executable), entry)
+    baked = _baked()
+    if args.worktree:
+        return new_worktree.plan(repo, known, baked), []
     # Where no git sees the worktree none runs its hooks: commits are noticed at the next event.
     writes, notes = git_hooks.plan(repo, known, *baked, args.force) if repo.has_git else ([], [])
     seat = _seat(repo)
@@ -112,6 +141,14 @@ def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
     names = exclude.carried(repo, alone) + (exclude.carried(seat, away) if away else [])
     hidden = exclude.plan(repo, sorted(set(names))) if names else None
     return [*([hidden] if hidden else []), *writes, *([config] if config else [])], notes + unread
+
+
+def _baked() -> tuple[str, str]:
+    """The interpreter and the entry that hooks start."""
+    import gitcp
+
+    entry = os.path.join(os.path.dirname(os.path.abspath(gitcp.__file__)), "entry.py")
+    return os.path.abspath(sys.executable), entry
 
 
 def _present(repo: Repo) -> tuple[list[str], list[str]]:

@@ -244,4 +244,4 @@ def test_the_strictest_shell_runs_every_hook(place: Place, hook: str) -> None:
         stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, b"")
-    assert place.called() == ([] if hook == "commit-msg" else [hook])
+    assert place.called() == ([] if hook in ("commit-msg", "post-checkout") else [hook])

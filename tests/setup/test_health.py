@@ -114,7 +114,7 @@ def test_a_linked_worktree_without_an_agent_s_settings_is_told(
     world: World, tmp_path: Path, agent: str
 ) -> None:
     world.gitcp("enable", f"--agent={agent}")
-    world.git("worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    world.git("worktree", "add", "-q", "--no-checkout", "--detach", str(tmp_path / "linked"))
     assert "agent-hook" not in found(world)
     assert "agent-hook" in found(world, tmp_path / "linked")
 

@@ -62,8 +62,8 @@ def surplus(settings: Settings, ours: Callable[[str], bool]) -> tuple[str | int,
 
 def commands(settings: Settings) -> list[tuple[str, str]]:
     """Each (client's event, command) that is installed, in order."""
-    found = [(event, command_of(hook)) for event, _, hook in listed(settings)]
-    return [(event, command) for event, command in found if command]
+    named = [(event, command_of(hook)) for event, _, hook in listed(settings)]
+    return [(event, command) for event, command in named if command]
 
 
 def listed(settings: Settings) -> list[tuple[str, Any, Any]]:

@@ -137,6 +137,14 @@ if any "$d/gitcp/watched"; then # settings of agents: 'git clean' may have taken
 fi
 theirs "$@"
 """,
+    "post-checkout": """\
+added() { # by 'git worktree add': from no commit, in a worktree that is linked
+	case ${1-} in '' | *[!0]*) return 1 ;; esac
+	[ -f "$d/commondir" ] && any "$c/gitcp/installed/manifest.json"
+}
+if due || added "$@"; then run post-checkout "$@" </dev/null; fi
+theirs "$@"
+""",
     "post-rewrite": """\
 if due "$c/gitcp/linked" || { [ "${1-}" = rebase ] && any "$c"/gitcp/open/*; }; then
 	in=$(cat)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
         under which a hook that stands there is kept, '' where it is not.  lines: what an
         exclude file gets.  agent: whose settings they are.  alone: nobody else should get the
         file, for it names paths of this machine.  user: it is the person's, not the
-        repository's.  note: what to tell the person.
+        repository's.  worktree: the top of the worktree whose clients alone look there.  note:
+        what to tell the person.
         """
 
         path: str
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         agent: NotRequired[str]
         alone: NotRequired[bool]
         user: NotRequired[bool]
+        worktree: NotRequired[str]
 
 
 COMMENT = "# gitcp: files of this clone alone"

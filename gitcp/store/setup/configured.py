@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.repo import Repo
 
-HOOKS = ("prepare-commit-msg", "commit-msg", "post-commit", "post-rewrite", "pre-push")
+HOOKS = (
+    *("prepare-commit-msg", "commit-msg", "post-commit"),
+    *("post-checkout", "post-rewrite", "pre-push"),
+)
 
 
 def write(repo: Repo) -> None:

@@ -56,6 +56,11 @@ class Manifest:
         """Where the file of an entry is, absolute."""
         return os.path.normpath(os.path.join(self._home, entry["path"]))
 
+    def worktree(self, entry: Entry) -> str | None:
+        """The top of the worktree whose clients alone look at the file, None for all others."""
+        top = entry.get("worktree")
+        return os.path.normpath(os.path.join(self._home, top)) if top else None
+
     def intact(self, entry: Entry) -> bool:
         """Whether nobody has touched the file since we wrote it."""
         return bool(files.digest(files.read(self.path(entry)) or b"") == entry["after"])
@@ -83,6 +88,8 @@ class Manifest:
             "agent": write.get("agent"),
             "lines": [*entry.get("lines", ()), *write.get("lines", ())],
         }
+        if "worktree" in write:
+            new["worktree"] = self._stored(write["worktree"])
         self.entries = [*(e for e in self.entries if e is not entry), new]
         self.save()
         os.makedirs(os.path.dirname(path), exist_ok=True)
