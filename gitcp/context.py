@@ -87,7 +87,7 @@ class Context:
 
             self._rebuilt.add(session_id)
             self._states[session_id] = recall.caught_up(
-                self.repo, self.objects, session_id, self._states[session_id]
+                self.repo, self.objects, session_id, self._states[session_id], self.head
             )
         return self._states[session_id]
 

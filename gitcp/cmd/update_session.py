@@ -146,7 +146,7 @@ def _session_end(ctx: Context, event: Record) -> list[Record]:
         if state.get("phase") == "active":
             # Interrupted, then left: who commits now shall find the work.  Killed in here,
             # the session stays active, and its next event or a commit settles it.
-            catch_up.checkpoint(ctx.repo, ctx.objects, state, event)
+            catch_up.checkpoint(ctx.repo, ctx.objects, state, event, ctx.head)
         events.end(ctx.repo, state, event)
         ctx.keep(state)
     return []

@@ -49,7 +49,7 @@ def _write(event: Record) -> Iterator[Record]:
 
             yield from save.save(ctx, event)
             return
-        oid = catch_up.checkpoint(ctx.repo, ctx.objects, state, event)
+        oid = catch_up.checkpoint(ctx.repo, ctx.objects, state, event, ctx.head)
         ctx.keep(state)
     if oid:
         yield {

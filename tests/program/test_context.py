@@ -47,6 +47,13 @@ def asked_once(process: Counter[str], saves: int = 1) -> None:
     assert count(process, "state: save") <= saves, process
 
 
+def looks(process: Counter[str]) -> tuple[int, int]:
+    """How often HEAD was asked for, and the tip that was asked for most often."""
+    return count(process, "head: "), max(
+        [n for line, n in process.items() if line.startswith("tip: ")], default=0
+    )
+
+
 def test_a_prompt_asks_each_thing_once(world: World) -> None:
     agent, trace = world.agent(SID), Trace(world)
     agent.turn("one", {"a.txt": "one\n"})
@@ -55,6 +62,7 @@ def test_a_prompt_asks_each_thing_once(world: World) -> None:
     (hook,) = trace.take()
     asked_once(hook)
     assert count(hook, "state: load") == count(hook, "state: save") == 1
+    assert looks(hook) == (2, 2)  # of HEAD one is the guard's
 
 
 def test_a_prompt_after_an_interrupted_turn_asks_each_thing_once(world: World) -> None:
@@ -79,6 +87,9 @@ def test_a_stop_asks_each_thing_once(world: World) -> None:
     (hook,) = trace.take()
     asked_once(hook)
     assert count(hook, "state: load") == count(hook, "state: save") == 1
+    # Each once more under the stream's lock, where the ref moves; the tip when the state is
+    # loaded, and when the worktree is scanned.
+    assert looks(hook) == (2, 3)
     assert agent.state["phase"] == "idle" and agent.state["checkpoint_count"] == 2
 
 

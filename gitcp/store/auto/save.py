@@ -51,7 +51,7 @@ def save(ctx: Context, event: dict[str, Any]) -> list[Record]:
     state = ctx.state(event["session_id"])
     if state is None:
         return []
-    oid = catch_up.checkpoint(ctx.repo, ctx.objects, state, event)
+    oid = catch_up.checkpoint(ctx.repo, ctx.objects, state, event, ctx.head)
     ctx.keep(state)
     if oid is None:
         return []

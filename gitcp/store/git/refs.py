@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp import trace
 from gitcp.errors import Error, GitError, Moved
 from gitcp.lock import exclusive
 from gitcp.record import raw, text
@@ -107,6 +108,7 @@ def read(repo: Repo, ref: str) -> str | None:
 
 def head(repo: Repo) -> str | None:
     """The oid of HEAD, None when unborn; read from the files where they tell it plainly."""
+    trace.note("head", "asked")
     content = _content(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
     if content.startswith(b"ref: refs/heads/") and not content.endswith(b"/.invalid"):
         common, name = os.fsencode(repo.common), content[5:]

@@ -36,7 +36,7 @@ def leftovers(repo: Repo, objects: Objects, state: State, event: dict[str, Any],
     interrupted = state.get("phase") == phases.ACTIVE and event["event"] == "turn-start"
     if interrupted and not event.get("notification"):
         trace.note("settle", f"the turn of '{state['session_id']}' was interrupted")
-        checkpoint(repo, objects, state, event)
+        checkpoint(repo, objects, state, event, now)
     moved(repo, objects, state, now)
     if interrupted or state.get("pending_finalize"):
         from gitcp.store.link import finalize
@@ -44,17 +44,21 @@ def leftovers(repo: Repo, objects: Objects, state: State, event: dict[str, Any],
         finalize.finalize(repo, objects, state)
 
 
-def checkpoint(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> str | None:
+def checkpoint(
+    repo: Repo, objects: Objects, state: State, event: dict[str, Any], now: str
+) -> str | None:
     """The checkpoint of a turn, on the streams where HEAD is; its oid, None without a change.
 
-    A commit made while the worktree is scanned moves the streams: then both are done again.
+    now: HEAD, as it was when somebody asked.  A commit made since, or while the worktree is
+    scanned, moves the streams: then both are done again.
     """
     for _ in range(_TRIES):
-        moved(repo, objects, state, head(repo))
+        moved(repo, objects, state, now)
         try:
             return turn_work.checkpoint_turn(repo, objects, state, event)
         except Moved as e:
             trace.note("settle", f"again: {e}")
+            now = head(repo)
     raise Busy(f"'{state['session_id']}': HEAD moves faster than the worktree is read")
 
 

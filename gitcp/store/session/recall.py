@@ -31,14 +31,17 @@ def recall(repo: Repo, objects: Objects, session_id: str) -> State | None:
     holds the session's lock.
     """
     state = states.load(repo, session_id)
-    return caught_up(repo, objects, session_id, state)
+    return caught_up(repo, objects, session_id, state, refs.head(repo) or shadow_refs.zeros(repo))
 
 
-def caught_up(repo: Repo, objects: Objects, session_id: str, state: State | None) -> State | None:
-    """recall() for who has loaded the state already: None where its file is not there."""
+def caught_up(
+    repo: Repo, objects: Objects, session_id: str, state: State | None, head: str
+) -> State | None:
+    """recall() for who has loaded the state already, None where its file is not there, and has
+    asked for HEAD."""
     if state is None:
         return _rebuilt(repo, objects, session_id)
-    copy = _newest(objects, session_id, _near(repo, objects, state))
+    copy = _newest(objects, session_id, _near(repo, objects, state, head))
     if copy and copy.get("revision", 0) > state.get("revision", 0):
         trace.note("state", f"'{session_id}' is behind its stream: taking the copy there")
         return states.modern(copy)
@@ -91,11 +94,11 @@ def _names(repo: Repo, objects: Objects, tip: Tip, session_id: str) -> bool:
     return bool(copy.get("revision", 0) > state.get("revision", 0))
 
 
-def _near(repo: Repo, objects: Objects, state: State) -> list[Tip]:
+def _near(repo: Repo, objects: Objects, state: State, head: str) -> list[Tip]:
     """The streams a checkpoint of the session could have gone to since its state was saved."""
     home = ids.worktree_hash(str(state.get("worktree_id") or ""))
     tips = []
-    for base in dict.fromkeys((state["base_commit"], refs.head(repo) or shadow_refs.zeros(repo))):
+    for base in dict.fromkeys((state["base_commit"], head)):
         if not base:
             continue
         plain = shadow_refs.branch(repo, base, worktree=home)

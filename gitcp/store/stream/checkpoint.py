@@ -57,6 +57,8 @@ def write(repo: Repo, objects: Objects, state: State, content: Content) -> str:
     nothing changed, when HEAD is no longer where content was read.
     """
     with exclusive(repo, f"stream-{repo.worktree_hash}"):
+        # HEAD and the tip are looked at again, whatever the context knows: what was scanned is
+        # compared with where they are now, and the tip seen here is what the ref moves from.
         head = refs.head(repo) or shadow_refs.zeros(repo)
         if head != content["head"]:
             raise Moved("HEAD", content["head"], head)

@@ -6,6 +6,7 @@ the original program has no id: the first 12 digits of the tip stand for it.
 
 from __future__ import annotations
 
+from gitcp import trace
 from gitcp.core.git import ids
 from gitcp.errors import Error, Foreign
 from gitcp.record import text
@@ -53,6 +54,7 @@ def read(objects: Objects, ref: str) -> Tip | None:
 
     Raises Error when the branch is not a stream: it is the person's, and never touched.
     """
+    trace.note("tip", ref)
     obj = objects.read(ref)
     if obj is None:
         return None
