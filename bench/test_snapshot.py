@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -57,8 +58,8 @@ class Work:
         repo = Repo.find(str(self.path))
         with Objects(repo) as objects:
             scan = snapshot.scan(repo)
-            self.commit(repo, objects, scan.head, lambda known: blobs.resolve(
-                repo, objects, scan, write=True, known=known))  # fmt: skip
+            resolved = partial(blobs.resolve, objects, scan, write=True)
+            self.commit(repo, objects, scan.head, lambda known: resolved(known=known))
 
     def known_paths(self) -> None:
         repo = Repo.find(str(self.path))
@@ -76,7 +77,7 @@ class Work:
         found = entries(Lookup(objects, tip_tree[0] if tip_tree else None))
         head_tree = objects.read(f"{head}^{{tree}}")
         assert head_tree is not None
-        tree = snapshot.tree(objects, repo, head_tree[0], found)
+        tree = snapshot.tree(objects, head_tree[0], found)
         new = write_commit(objects, repo, tree, [tip[0]] if tip else [], "snap")
         refs.update(repo, [(SNAP, new, tip[0] if tip else None)], "bench")
 

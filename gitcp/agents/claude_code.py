@@ -96,7 +96,7 @@ def event(name: str, given: dict[str, Any]) -> Event:
 
 
 def _tool(given: dict[str, Any], cwd: str) -> Tool:
-    tool = payload.tool(given, KINDS, cwd)
+    tool = payload.tool(given, KINDS)
     response = given.get("tool_response")
     if tool["kind"] == "write":
         named = payload.mapping(given, "tool_input")

@@ -115,7 +115,7 @@ def _tool(given: dict[str, Any], ours: str, cwd: str) -> Tool:
         "tool_use_id": call.get("id"),
         "duration_ms": call.get("durationMs"),
     }
-    tool = payload.tool(as_named, KINDS, cwd)
+    tool = payload.tool(as_named, KINDS)
     if tool["kind"] == "write":
         tool["input_paths"] = _paths(arguments, cwd)
     output = call.get("output")

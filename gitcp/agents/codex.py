@@ -71,7 +71,7 @@ def event(name: str, given: dict[str, Any]) -> Event:
     if agent is not None and name != "SubagentStop" and "transcript_path" in record:
         record["agent_transcript_path"] = record.pop("transcript_path")
     if ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = payload.tool(given, KINDS, record["cwd"])
+        tool = record["tool"] = payload.tool(given, KINDS)
         _complete(tool, given, record["cwd"])
         if tool["kind"] == "task" and ours == "tool-start":
             record["event"] = "subagent-start"  # it runs in the background: SubagentStop ends it

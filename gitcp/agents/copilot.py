@@ -100,7 +100,7 @@ def _tool(given: dict[str, Any], cwd: str) -> Tool:
     arguments = given.pop("tool_args", given.get("tool_input"))
     given["tool_input"] = arguments = _loaded(arguments)
     given["tool_use_id"] = _id(arguments)
-    tool = payload.tool(given, KINDS, cwd)
+    tool = payload.tool(given, KINDS)
     if tool["kind"] == "write":
         tool["input_paths"] = _paths(tool["name"], arguments, cwd)
     elif tool["kind"] == "shell" and (arguments.get("mode") == "async" or arguments.get("detach")):

@@ -69,7 +69,7 @@ def event(name: str, given: dict[str, Any]) -> Event:
         return payload.unknown(NAME)
     record = payload.event(NAME, ours, given)
     if ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = payload.tool(given, KINDS, record["cwd"])
+        tool = record["tool"] = payload.tool(given, KINDS)
         if tool["kind"] == "write":
             named = payload.mapping(given, "tool_input")
             tool["input_paths"] = payload.paths(named, _PATHS, record["cwd"])

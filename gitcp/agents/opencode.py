@@ -94,7 +94,7 @@ def _tool(asked: dict[str, Any], arguments: dict[str, Any], cwd: str) -> Tool:
         "tool_input": arguments,
         "tool_use_id": asked.get("callID"),
     }
-    tool = payload.tool(call, KINDS, cwd)
+    tool = payload.tool(call, KINDS)
     if tool["kind"] == "write":
         from gitcp.core.transcript.clients import opencode
 

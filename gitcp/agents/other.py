@@ -74,7 +74,7 @@ def _tool(given: dict[str, Any], cwd: str) -> Tool:
         "tool_input": given,
         "duration_ms": given.get("duration_ms"),
     }
-    tool = payload.tool(renamed, {name: kind}, cwd)
+    tool = payload.tool(renamed, {name: kind})
     each = ({"input_paths": path} for path in named or ())
     tool["input_paths"] = [payload.path(payload.text(e, "input_paths"), cwd, "path") for e in each]
     tool["failed"] = given.get("failed") is True

@@ -76,7 +76,7 @@ def event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
     return record
 
 
-def tool(payload: Mapping[str, Any], kinds: Mapping[str, str], cwd: str) -> Tool:
+def tool(payload: Mapping[str, Any], kinds: Mapping[str, str]) -> Tool:
     """The call a payload is about; input_paths is left to the client's adapter."""
     name, given = text(payload, "tool_name"), mapping(payload, "tool_input")
     if not name:

@@ -83,7 +83,7 @@ def _begin(ctx: Context, state: State, event: Record, began: int) -> None:
     look.scanned()
     head = scan.head or shadow_refs.zeros(repo)
     catch_up.leftovers(repo, objects, state, event, head)
-    dirty = blobs.resolve(repo, objects, scan, write=False)
+    dirty = blobs.resolve(objects, scan, write=False)
     look.take(objects, head, dirty)
     turn_look.begin(repo, state, look.at)
     if event.get("notification") and state.get("turn_id"):

@@ -56,7 +56,7 @@ def built(repo: Repo, records: Iterable[Record], base: str | None) -> Iterator[R
     _there(repo, edits)
     with Objects(repo) as objects:
         commit, tree = _base(objects, base, against)
-        oid = snapshot.tree(objects, repo, tree, edits)
+        oid = snapshot.tree(objects, tree, edits)
     yield {"type": "tree", "oid": oid, "base": commit, "omitted": omitted}
 
 

@@ -376,3 +376,9 @@ def test_settings_are_looked_for_where_each_client_reads_them() -> None:
         {"shared": "/r/.clinerules/hooks", "user": "/h/.cline/hooks"},
         {"shared": "/r/.cursor/hooks.json", "user": "/h/.cursor/hooks.json"},
     ]
+
+
+def test_a_commit_hook_asks_for_every_variable_that_names_a_session() -> None:
+    adapters = [agents.adapter(name) for name in agents.NAMES] + [agents.other]
+    named = [variable for adapter in adapters for variable in adapter.SESSION_ENV]
+    assert sorted(agents.SESSION_ENVS) == sorted(named)

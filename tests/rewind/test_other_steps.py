@@ -35,7 +35,7 @@ def linked(repo: Repo, world: World) -> None:
 
 def noted(repo: Repo, world: World) -> list[str]:
     with Objects(repo) as objects:
-        return notes.read(repo, objects, world.head)
+        return notes.parse(notes.text_on(objects, world.head) or b"")
 
 
 def test_a_note_is_taken_back_and_put_there_again(world: World, repo: Repo) -> None:

@@ -188,6 +188,6 @@ def test_hashing_without_storing_gives_the_same_names(repo: Path) -> None:
     from gitcp.store.snapshot import snapshot
 
     with Objects(repo_) as objects:
-        dry = blobs.resolve(repo_, objects, snapshot.scan(repo_), write=False)
+        dry = blobs.resolve(objects, snapshot.scan(repo_), write=False)
         assert sorted(Path(".git/objects").rglob("*")) == objects_before
-        assert blobs.resolve(repo_, objects, snapshot.scan(repo_), write=True) == dry
+        assert blobs.resolve(objects, snapshot.scan(repo_), write=True) == dry

@@ -135,10 +135,10 @@ def test_while_it_is_read(case: str, repo: Path) -> None:
     repo_ = Repo.find()
     with Meddling(repo_, then) as objects:
         scan = snapshot.scan(repo_)
-        entries = blobs.resolve(repo_, objects, scan, write=True)
+        entries = blobs.resolve(objects, scan, write=True)
         head = objects.read("HEAD^{tree}")
         assert head is not None
-        found = listing(snapshot.tree(objects, repo_, head[0], entries))
+        found = listing(snapshot.tree(objects, head[0], entries))
     missing = {"README.md"} if case.startswith("a tracked") else set()
     assert set(found) == {*listing("HEAD"), *left.split()} - missing
     assert_exact(repo)
@@ -171,7 +171,7 @@ def stored(write: bool = True, known: bool = False) -> int:
     repo = Repo.find()
     with Counting(repo) as objects:
         tip = Lookup(objects, git("rev-parse", "tip^{tree}").decode().strip()) if known else None
-        blobs.resolve(repo, objects, snapshot.scan(repo), write=write, known=tip)
+        blobs.resolve(objects, snapshot.scan(repo), write=write, known=tip)
         return objects.read_files
 
 

@@ -38,9 +38,9 @@ def take() -> tuple[str, Scan]:
     repo = Repo.find()
     with Objects(repo) as objects:
         scan = snapshot.scan(repo)
-        entries = blobs.resolve(repo, objects, scan, write=True)
+        entries = blobs.resolve(objects, scan, write=True)
         found = objects.read(f"{scan.head}^{{tree}}") if scan.head else None
-        tree = snapshot.tree(objects, repo, found[0] if found else None, entries)
+        tree = snapshot.tree(objects, found[0] if found else None, entries)
     return tree, scan
 
 

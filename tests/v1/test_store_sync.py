@@ -122,7 +122,7 @@ def test_notes_of_both_sides_stay_and_lead_to_the_commits(bare: Path) -> None:
         push(r)
     fetch(a)
     with Objects(a) as objects:
-        assert notes.read(a, objects, head) == [A, B]
+        assert notes.parse(notes.text_on(objects, head) or b"") == [A, B]
         assert find_commits.commits(a, objects, [A, B]) == {A: [head], B: [head]}
     shown = git("log", "-1", "--format=%N", "--notes=gitcp", cwd=a.top)
     assert shown == f"Entire-Checkpoint: {A}\nEntire-Checkpoint: {B}"
@@ -134,7 +134,7 @@ def test_a_note_of_gits_own_hand_is_read_and_kept(bare: Path) -> None:
     head = git("rev-parse", "HEAD", cwd=r.top)
     with Objects(r) as objects:
         notes.add(r, objects, head, A)
-        assert notes.read(r, objects, head) == [A]
+        assert notes.parse(notes.text_on(objects, head) or b"") == [A]
     shown = git("notes", "--ref=gitcp", "show", "HEAD", cwd=r.top)
     assert shown == f"a person's words\n\nEntire-Checkpoint: {A}"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core.transcript import chunks, claude
+from gitcp.core.transcript import claude
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.v1 import committed_write, transcript
@@ -28,7 +28,7 @@ class Counting(Plain):
 
 
 def joined(stored: transcript.Stored) -> bytes:
-    return chunks.join([blob(oid) for oid in stored.chunks])
+    return b"\n".join([blob(oid) for oid in stored.chunks])
 
 
 def lines(first: int, last: int, words: int = 3) -> bytes:

@@ -96,11 +96,6 @@ def chain(lines: Iterable[JournalLine], path: str) -> list[JournalLine]:
     return newest_first[::-1]
 
 
-def last(lines: Iterable[JournalLine], path: str) -> JournalLine | None:
-    """The newest edit of a path."""
-    return next((line for line in reversed(list(lines)) if line["path"] == path), None)
-
-
 def had(lines: Iterable[JournalLine], path: str, after: Version) -> bool:
     """Whether a journal has had this content at the path."""
     return any(

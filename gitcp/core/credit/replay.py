@@ -12,11 +12,11 @@ from gitcp.core.credit.entries import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from gitcp.core.record_types import Author
 
-__all__ = ["PERSON", "UNKNOWN", "Replay", "Version", "replay", "split", "whole", "without_space"]
+__all__ = ["PERSON", "UNKNOWN", "Replay", "Version", "split", "whole", "without_space"]
 
 
 class Version:
@@ -108,14 +108,6 @@ class Replay:
     def author(self, number: int) -> Author:
         """Who wrote a line; UNKNOWN for one that was there before the first step."""
         return self.authors.get(number, UNKNOWN)
-
-
-def replay(first: Version, steps: Iterable[tuple[Version, Author, bool]]) -> Replay:
-    """All steps of a path; each is what step() takes."""
-    lines = Replay(first)
-    for step in steps:
-        lines.step(*step)
-    return lines
 
 
 def _keys(lines: Sequence[bytes]) -> list[bytes]:

@@ -91,7 +91,7 @@ def _action(change: Change, facts: Facts) -> Action:
     if why:
         return action(path, KEEP, was, now, why)
     if now is not None:
-        return action(path, _verb(was, now), was, now, _why(path, was, facts))
+        return action(path, _verb(was, now), was, now, _why(was))
     if facts["head"](path) is not None:
         before = facts["base"](path)
         reason = "deleted at that point" if before else "committed since"
@@ -106,7 +106,7 @@ def _verb(was: Version, now: Version) -> str:
     return DELETE if now is None else CREATE if was is None else MODIFY
 
 
-def _why(path: str, was: Version, facts: Facts) -> str:
+def _why(was: Version) -> str:
     return "deleted since" if was is None else "changed since"
 
 

@@ -73,11 +73,6 @@ def _pieces(data: bytes, ends: Sequence[int]) -> list[bytes]:
     return [*done, data[starts[-1] :]]
 
 
-def join(pieces: Sequence[bytes]) -> bytes:
-    """The transcript that was split into pieces, of whatever sizes."""
-    return b"\n".join(pieces)
-
-
 def name(number: int) -> str:
     """The file name of chunk number: full.jsonl, full.jsonl.001, …"""
     return f"{NAME}.{number:03d}" if number else NAME

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record, State
     from gitcp.store.auto.intent import Intent
 
-EVENTS = ("turn-end", "subagent-end")
 _WAIT = 45.0  # seconds for the commits of other sessions here, whose hooks may be slow
 
 

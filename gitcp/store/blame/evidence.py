@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.blame import authors
+from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.store.git.tree import read_tree
 from gitcp.store.link import find_commits
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from gitcp.core.blame.authors import Author, Record
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-
-LINES = "lines.json"
 
 
 class Evidence:
@@ -112,7 +111,7 @@ class Evidence:
     def _json(self, tree: str) -> dict[str, Any] | None:
         import json
 
-        entry = read_tree(self._objects, tree).get(LINES)
+        entry = read_tree(self._objects, tree).get(summary.LINES)
         data = self._blob(entry[1]) if entry else None
         try:
             value = json.loads(data) if data else None

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     Edit = Callable[[bytes | None], bytes | None]
 
 REF = "refs/notes/gitcp"
-KEY = "Entire-Checkpoint"
 
 
 def add(repo: Repo, objects: Objects, commit: str, checkpoint_id: str) -> None:
@@ -60,11 +59,6 @@ def text_on(objects: Objects, commit: str) -> bytes | None:
     tip = read_commit(objects, REF)
     _, entry = place(objects, tip["tree"] if tip else None, commit)
     return objects.need(entry[1], "blob") if entry else None
-
-
-def read(repo: Repo, objects: Objects, commit: str) -> list[str]:
-    """The checkpoint ids that commit (full oid) is noted with, in the order they were added."""
-    return parse(text_on(objects, commit) or b"")
 
 
 def every(objects: Objects) -> Iterator[tuple[str, list[str]]]:

@@ -132,7 +132,7 @@ def _record(
             line["away"] = True
         line |= {"kept": False} if path in ignored else {}
         lines.append(line)
-    journal.append(lines if len(lines) <= MANY else _as_trees(objects, lines, at))
+    journal.append(lines if len(lines) <= MANY else _as_trees(objects, lines))
 
 
 def _besides(verdict: Verdict, follows: str | None) -> JournalLine:
@@ -200,7 +200,7 @@ def content(objects: Objects, oid: str) -> list[bytes]:
     return replay.split(oid, named[2] if named and named[1] == "blob" else None)
 
 
-def _as_trees(objects: Objects, lines: list[JournalLine], at: int) -> list[JournalLine]:
+def _as_trees(objects: Objects, lines: list[JournalLine]) -> list[JournalLine]:
     """One line an author, with the paths in two trees, where there are very many."""
     groups: dict[str, list[JournalLine]] = {}
     for line in lines:

@@ -26,7 +26,7 @@ def affordable(objects: Objects, journal: Journal, at: int) -> bool:
     before = children()
     scan = snapshot.scan(repo)
     cost = children() - before
-    dirty = blobs.resolve(repo, objects, scan, write=False)
+    dirty = blobs.resolve(objects, scan, write=False)
     look.whole(objects, journal, scan.head or shadow_refs.zeros(repo), dirty, at, cost)
     return True
 

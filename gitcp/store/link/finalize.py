@@ -33,12 +33,12 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     data: SessionData = {
         "session_id": state["session_id"],
         "transcript": stored,
-        "prompts": turn_work.spoken(repo, state, stored),
+        "prompts": turn_work.spoken(state, stored),
         "metadata": {"agent": state.get("agent_type")},
     }
     subject = f"Finalize transcript for Checkpoint: {ids[0]}"
     items = [(one, data) for one in ids[:-1]]
-    spent = session_metadata.spent(repo, state, stored)
+    spent = session_metadata.spent(state, stored)
     items.append((ids[-1], {**data, "metadata": {**data["metadata"], **spent}}))
     committed_write.write(repo, objects, items, subject=subject)
     state.pop("pending_finalize", None)

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_changes import Changes
 
-LINES = "lines.json"
-
 
 class Credit:
     """A commit's lines with their authors, worked out once for all of its sessions."""

@@ -54,22 +54,22 @@ def data(
         "tools": credit.tools(session_id),
         "initial_attribution": credit.attribution(session_id),
     }
-    metadata |= spent(repo, state, stored)
+    metadata |= spent(state, stored)
     return {
         "session_id": state["session_id"],
         "transcript": stored,
-        "prompts": turn_work.spoken(repo, state, stored),
+        "prompts": turn_work.spoken(state, stored),
         "metadata": metadata,
         "lines": credit.ranges(session_id),
         "ephemeral_branch": state.get("shadow_ref", "").removeprefix("refs/heads/"),
     }
 
 
-def spent(repo: Repo, state: State, stored: Stored | None) -> dict[str, Any]:
+def spent(state: State, stored: Stored | None) -> dict[str, Any]:
     """token_usage of the session, and its delta since what was last told; noted in state."""
     from gitcp.store.link import token_usage
 
-    cumulative = token_usage.of(repo, state, stored)
+    cumulative = token_usage.of(state, stored)
     if not cumulative:
         return {}
     before: Usage | None = state.get("tokens_at_condensation")

@@ -8,11 +8,10 @@ from gitcp.errors import InputError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.core.record_types import State, Usage
-    from gitcp.repo import Repo
     from gitcp.store.v1.transcript import Stored
 
 
-def of(repo: Repo, state: State, stored: Stored | None) -> Usage | None:
+def of(state: State, stored: Stored | None) -> Usage | None:
     """Cumulative usage of the session's transcript and of those of its subagents on disk."""
     if stored is None or not stored.scan:
         return None

@@ -69,7 +69,7 @@ def _amended(repo: Repo, objects: Objects, old: str, new: str) -> set[str]:
     look = Lookup(objects, after["tree"])
     record = [
         entry
-        for one in taken_back.carried(repo, objects, before)
+        for one in find_commits.linked(objects, before["oid"])
         if one not in no
         for entry in taken_back.entries(repo, objects, one, before)
     ]
@@ -91,11 +91,11 @@ def _split(
         changes, carried = commit_changes.of_commit(objects, commit)[1], set()
         for old in {old for sources in olds.values() for old in sources}:
             before = need_commit(objects, old)
-            for one in taken_back.carried(repo, objects, before):
+            for one in find_commits.linked(objects, before["oid"]):
                 record = taken_back.entries(repo, objects, one, before)
                 if one not in carried and taken_back.holds(objects, record, changes):
                     carried.add(one)
-        for one in carried.difference(taken_back.carried(repo, objects, commit)):
+        for one in carried.difference(find_commits.linked(objects, commit["oid"])):
             notes.add(repo, objects, new, one)
             done.append({"commit": new, "checkpoint_id": one, "how": "rebase"})
     return done

@@ -41,18 +41,13 @@ def ids(repo: Repo, objects: Objects, head: str, changes: Changes) -> list[str]:
     left: list[Commit] = []
     for commit in commits:
         pending = False
-        for one in carried(repo, objects, commit):
+        for one in find_commits.linked(objects, commit["oid"]):
             record = entries(repo, objects, one, commit)
             given += [one] if holds(objects, record, changes) else []
             pending = pending or _still_to_come(repo, objects, record, head)
         left += [commit] if pending else []
     _keep(repo, [commit["oid"] for commit in left])
     return list(dict.fromkeys(given))
-
-
-def carried(repo: Repo, objects: Objects, commit: Commit) -> list[str]:
-    """The ids of a commit."""
-    return find_commits.linked(objects, commit["oid"])
 
 
 def entries(
@@ -120,16 +115,16 @@ def _reset(repo: Repo, objects: Objects, head: str) -> list[Commit]:
         return []
     args = ["rev-list", "--first-parent", f"--max-count={_MOST}", *tips]
     lines = repo.git.lines(*args, *([f"^{head}"] if head.strip("0") else []), sep=b"\n")
-    return _linked(repo, objects, [oid.decode() for oid in reversed(lines)])
+    return _linked(objects, [oid.decode() for oid in reversed(lines)])
 
 
 def _listed(repo: Repo, objects: Objects) -> list[Commit]:
-    return _linked(repo, objects, _read(repo))
+    return _linked(objects, _read(repo))
 
 
-def _linked(repo: Repo, objects: Objects, oids: Iterable[str]) -> list[Commit]:
+def _linked(objects: Objects, oids: Iterable[str]) -> list[Commit]:
     commits = [commit for oid in oids if (commit := read_commit(objects, oid))]
-    return [commit for commit in commits if carried(repo, objects, commit)]
+    return [commit for commit in commits if find_commits.linked(objects, commit["oid"])]
 
 
 def _still_to_come(repo: Repo, objects: Objects, record: list[Recorded], head: str) -> bool:

@@ -68,7 +68,7 @@ def mend(repo: Repo, objects: Objects, ref: str) -> str:
         kept = _note(repo, ref, old, log)
         rebuilder = Rebuilder(repo, objects)
         tip = _rebuild(repo, rebuilder, commits)
-        tip = _complete(repo, objects, rebuilder, ref, tip, named)
+        tip = _complete(repo, objects, rebuilder, tip, named)
         refs.update(repo, [(ref, tip, old)], "gitcp: fsck")
         _forget(repo, {ref, f"refs/heads/{_archived(ref)}"})
         return _report(commits, rebuilder, tip, kept)
@@ -148,7 +148,7 @@ def _rebuild(repo: Repo, rebuilder: Rebuilder, commits: list[Commit]) -> str | N
 
 
 def _complete(
-    repo: Repo, objects: Objects, rebuilder: Rebuilder, ref: str, tip: str | None, named: Named
+    repo: Repo, objects: Objects, rebuilder: Rebuilder, tip: str | None, named: Named
 ) -> str | None:
     """The tip with what the states know of it; without a tip, a first checkpoint of theirs."""
     if not named:

@@ -40,7 +40,7 @@ class Prepared:
     def __init__(self, repo: Repo, objects: Objects, wisher: Wisher) -> None:
         self.present = Present(repo, objects)
         wish = wisher(self.present)
-        disk = _Disk(repo, self.present, wish["actions"])
+        disk = _Disk(self.present, wish["actions"])
         actions = disk.settled()
         self.plan: Plan = {
             "actions": sorted(actions, key=lambda a: a["path"]),
@@ -68,7 +68,7 @@ def refuse(prepared: Prepared) -> None:
 class _Disk:
     """What stands where the actions want to write, which no tree knows."""
 
-    def __init__(self, repo: Repo, present: Present, actions: Iterable[Action]) -> None:
+    def __init__(self, present: Present, actions: Iterable[Action]) -> None:
         self._work, self._present = present.worktree, present
         self._actions = list(actions)
         todo = plan.effective(self._actions)

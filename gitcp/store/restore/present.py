@@ -29,8 +29,8 @@ class Present:
         scan = snapshot.scan(repo)
         self.worktree, self.head = scan.worktree, scan.head
         self.head_tree = _tree(objects, scan.head)
-        self.entries = blobs.resolve(repo, objects, scan, write=True)
-        self.tree = snapshot.tree(objects, repo, self.head_tree, self.entries)
+        self.entries = blobs.resolve(objects, scan, write=True)
+        self.tree = snapshot.tree(objects, self.head_tree, self.entries)
         self.left_out = {item["path"]: item["reason"] for item in scan.omitted}
         self.look = Lookup(objects, self.tree)
 

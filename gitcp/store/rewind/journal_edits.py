@@ -114,7 +114,7 @@ def _point(
     }
 
 
-def to_moment(repo: Repo, objects: Objects, name: str, scopes: Sequence[str]) -> Wisher:
+def to_moment(repo: Repo, name: str, scopes: Sequence[str]) -> Wisher:
     """The worktree as it was before a tool use or a turn; after it, with AFTER behind its id."""
     lines = entries.edits(journal.read(repo))
     own = name.removesuffix(AFTER)
@@ -145,5 +145,5 @@ def to_moment(repo: Repo, objects: Objects, name: str, scopes: Sequence[str]) ->
 def to(repo: Repo, objects: Objects, point: Point, scopes: Sequence[str]) -> Wisher:
     """The worktree as it was at any point, below scopes."""
     if point["kind"] in ("prompt", "tool"):
-        return to_moment(repo, objects, point["id"], scopes)
+        return to_moment(repo, point["id"], scopes)
     return wishes.to_point(repo, objects, point, scopes)

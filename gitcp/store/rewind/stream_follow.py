@@ -34,7 +34,7 @@ def follow(repo: Repo, objects: Objects, now: Now, head: Lookup) -> None:
     moves meanwhile, Busy when a session's lock is not let go: then it stays as it was, and the
     next turn sees to it.
     """
-    for ref, sessions in _live(repo, now).items():
+    for ref, sessions in _live(repo).items():
         try:
             tip = shadow_refs.read(objects, ref)
         except Error:
@@ -44,8 +44,8 @@ def follow(repo: Repo, objects: Objects, now: Now, head: Lookup) -> None:
                 _one(repo, objects, tip, sessions, now, head)
 
 
-def _live(repo: Repo, now: Now) -> dict[str, list[str]]:
-    """ref -> the sessions homed here that are on it, of the branches that know of the paths."""
+def _live(repo: Repo) -> dict[str, list[str]]:
+    """ref -> the sessions homed here that are on it."""
     streams: dict[str, list[str]] = {}
     for name in states.names(repo):
         state = states.peek(repo, name)

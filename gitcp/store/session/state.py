@@ -126,12 +126,6 @@ def put(repo: Repo, session_id: str, data: bytes) -> None:
     write_file(repo, path(repo, session_id), data, durable=True)
 
 
-def save(repo: Repo, state: State) -> None:
-    """Write the state, one revision on."""
-    state["revision"] = state.get("revision", 0) + 1
-    put(repo, state["session_id"], encode(state))
-
-
 def write_file(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:
     """Replace a file of ours by data: whoever reads sees the old bytes or the new ones.
 

@@ -46,7 +46,7 @@ class Turn:
         self.head = self.scan.head or shadow_refs.zeros(repo)
         self.tip = branches.current(repo, objects, state, self.head)
         known = _known(objects, self.tip["tree"]) if self.tip else None
-        self.entries = blobs.resolve(repo, objects, self.scan, write=True, known=known)
+        self.entries = blobs.resolve(objects, self.scan, write=True, known=known)
         self.stored = stored_transcript(repo, objects, state)
         lines = self.look.take(objects, self.head, self.entries, state)
         self.work = Work(lines, state["session_id"])
@@ -109,7 +109,7 @@ def checkpoint_turn(
             tasks.commit(repo, objects, state, step)
         new = new and step is not None
     if new:
-        content = _content(repo, objects, state, now, step)
+        content = _content(objects, state, now, step)
         oid = checkpoint.write(repo, objects, state, content)
         if middle:
             turn_log.reach_middle(repo, session_id, now.entries)
@@ -119,7 +119,7 @@ def checkpoint_turn(
 
 
 def _content(
-    repo: Repo, objects: Objects, state: State, now: Turn, step: tasks.Step | None
+    objects: Objects, state: State, now: Turn, step: tasks.Step | None
 ) -> checkpoint.Content:
     return {
         "head": now.head,
@@ -130,7 +130,7 @@ def _content(
         "away": now.away,
         "undone": now.undone,
         "start": now.base["dirty"] if now.base else {},
-        "metadata": metadata(repo, objects, state, now, step),
+        "metadata": metadata(objects, state, now, step),
         "subject": step["subject"] if step else subject(state),
         "trailers": _task_trailers(state["session_id"], step),
     }
@@ -182,7 +182,7 @@ def stored_transcript(
     return transcript.stored(repo, objects, *about, whole=whole, check=check)
 
 
-def spoken(repo: Repo, state: State, stored: Stored | None) -> list[str]:
+def spoken(state: State, stored: Stored | None) -> list[str]:
     """The session's prompts, redacted: of its transcript, and those the turns have that are
     not in it yet."""
     words: list[str] = []
@@ -196,10 +196,10 @@ def spoken(repo: Repo, state: State, stored: Stored | None) -> list[str]:
 
 
 def metadata(
-    repo: Repo, objects: Objects, state: State, now: Turn, step: tasks.Step | None
+    objects: Objects, state: State, now: Turn, step: tasks.Step | None
 ) -> dict[str, Entry]:
     """The files of the session's metadata directory on its stream: path -> entry."""
-    asked = spoken(repo, state, now.stored)
+    asked = spoken(state, now.stored)
     files = {
         "prompt.txt": prompts.prompt_txt(asked).encode("utf-8", "surrogateescape"),
         "context.md": prompts.context_md(asked).encode("utf-8", "surrogateescape"),

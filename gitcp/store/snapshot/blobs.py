@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     Known = Callable[[str], Entry | None]
 
 
-def resolve(
-    repo: Repo, objects: Objects, scan: Scan, *, write: bool, known: Known | None = None
-) -> Entries:
+def resolve(objects: Objects, scan: Scan, *, write: bool, known: Known | None = None) -> Entries:
     """Every change of scan as an entry (None: gone); write: its blob is stored.
 
     What turns out to be as in HEAD is dropped, and so is what cannot be read and is not

@@ -29,9 +29,7 @@ __all__ = ["Change", "Scan", "refuse_root", "scan", "tree"]
 _OURS = ".entire/"  # in the worktree: tracked files as in HEAD, the rest left out
 
 
-def tree(
-    objects: Objects, repo: Repo, head_tree: str | None, entries: Mapping[str, Entry | None]
-) -> str:
+def tree(objects: Objects, head_tree: str | None, entries: Mapping[str, Entry | None]) -> str:
     """HEAD's tree (None when unborn) with entries applied, `.entire/` as in HEAD; its oid."""
     theirs = {path: e for path, e in entries.items() if not path.startswith(_OURS)}
     return edit_tree(objects, head_tree, theirs)

@@ -17,7 +17,7 @@ LINES = st.lists(st.integers(20_000, 50_000), max_size=20).map(
 @given(LINES, st.sampled_from([b"", b"\n", b"\n\n", b"an unfinished line"]))
 def test_the_chunks_joined_are_the_transcript(lines: list[bytes], end: bytes) -> None:
     data = b"\n".join(lines) + end
-    assert chunks.join(chunks.split(data)) == data
+    assert b"\n".join(chunks.split(data)) == data
 
 
 @given(LINES, LINES)
@@ -110,7 +110,7 @@ def test_a_document_is_cut_only_above_its_limit(
 ) -> None:
     assert chunks.split_document(data) == [data]
     monkeypatch.setattr(chunks, "DOCUMENT", 8)
-    assert chunks.join(chunks.split_document(data)) == data
+    assert b"\n".join(chunks.split_document(data)) == data
     assert all(len(p) <= 8 for p in chunks.split_document(b"x\n" * 50))
 
 
