@@ -193,12 +193,12 @@ def _conversation(
     repo: Repo, objects: Objects, args: Namespace, point: Point
 ) -> Conversation | None:
     """The conversation that goes back with the files; of single paths none does."""
-    from gitcp.store.rewind import conversation
+    from gitcp.store.rewind import moment_talk
 
     if args.files_only or args.path:
         return None
     try:
-        return conversation.of_point(repo, objects, point, args.same_id)
+        return moment_talk.at(repo, objects, point, args.same_id)
     except Error as e:
         if args.transcript_only or args.same_id:
             raise

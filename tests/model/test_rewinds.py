@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.cmd import redo, rewind, undo
-from tests.rewind.going import Files, around, files, points
+from tests.rewind.going import Files, around, files
 from tests.rewind.test_crash import in_child
 from tests.support.harness import Agent, World
 
@@ -53,8 +53,9 @@ class Model:
             self._touch(path)
         (self.world.path / "turn").write_text(f"{self.turns}\n")
         self.agent.write("turn", f"{self.turns}\n")
+        tips = self.world.refs("refs/heads/entire").items()
         self.agent.stop()
-        newest = next(p["id"] for p in points(self.world) if p["kind"] == "temporary")
+        ((_, newest),) = self.world.refs("refs/heads/entire").items() - tips
         self.moments[newest] = self.files()
 
     def _touch(self, path: str) -> None:

@@ -116,6 +116,7 @@ def test_the_next_prompt_tells_the_agent_what_changed_when_that_is_asked_for(
     told = json.loads(a.prompt("three").stdout)["hookSpecificOutput"]
     assert told["hookEventName"] == "UserPromptSubmit"
     assert told["additionalContext"].endswith("rely on them:\n- a.py\n- b.py")
+    assert told["additionalContext"].count("rely on them") == 1
     a.stop()
     assert a.prompt("four").stdout == ""
 

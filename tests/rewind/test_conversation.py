@@ -56,16 +56,35 @@ def test_undo_takes_the_cut_conversation_away_and_redo_brings_it_back(
     assert transcripts(a) == cut
 
 
-def test_an_undo_leaves_a_conversation_that_went_on(world: World, a: Agent) -> None:
+def test_an_undo_leaves_a_conversation_that_went_on_and_so_does_redo(
+    world: World, a: Agent
+) -> None:
     three_turns(a)
     done(world, "rewind", "--to", temporary(world)[1])
     (new,) = transcripts(a).keys() - {SID}
     path = a.transcript.with_name(f"{new}.jsonl")
-    path.write_text(path.read_text() + "{}\n")
+    went_on = path.read_text() + "{}\n"
+    path.write_text(went_on)
+    for name, text in (("undo", "3\n"), ("redo", "2\n")):
+        ended = run(world, name)
+        assert ended.returncode == 0
+        assert f"note: '{path}' has gone on since, and stays as it is" in ended.stderr
+        assert (world.read("a.py"), path.read_text()) == (text, went_on)
+
+
+def test_a_conversation_replaced_under_its_own_id_that_went_on_stops_an_undo_unless_kept(
+    world: World, a: Agent
+) -> None:
+    three_turns(a)
+    a.end()
+    world.kill(a)
+    done(world, "rewind", "--same-id", "--to", temporary(world)[1])
+    a.transcript.write_text(went_on := a.transcript.read_text() + "{}\n")
     ended = run(world, "undo")
-    assert ended.returncode == 128
+    assert (ended.returncode, world.read("a.py")) == (128, "2\n")
     assert "changed since by somebody else" in ended.stderr
-    assert world.read("a.py") == "2\n"
+    assert run(world, "undo", "--conflict=keep").returncode == 0
+    assert (world.read("a.py"), a.transcript.read_text()) == ("3\n", went_on)
 
 
 def test_files_only_and_transcript_only_leave_the_other_alone(world: World, a: Agent) -> None:

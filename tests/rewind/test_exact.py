@@ -73,6 +73,24 @@ def test_a_link_that_became_a_directory_is_never_written_through(
     assert os.path.islink(world.path / "d")
 
 
+def test_a_link_that_leads_to_itself_or_to_a_twin_gives_way_to_the_directory_that_was_there(
+    world: World, a: Agent, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "f.txt").write_text("theirs\n")
+    a.turn("one", {"d/f.txt": "one\n", "loop/in": "one\n"})
+    before = files(world.path)
+    a.prompt("two")
+    for name, target in (("d", outside), ("loop", "loop")):
+        subprocess.run(["rm", "-r", name], cwd=world.path, check=True)
+        os.symlink(target, world.path / name)
+    a.write("x", "2\n")
+    a.stop()
+    back_and_forth(world, a, before)
+    assert (outside / "f.txt").read_text() == "theirs\n"
+
+
 def test_names_that_are_not_utf8_or_have_odd_characters_come_back(world: World, a: Agent) -> None:
     names = [b"caf\xe9.txt", b"new\nline", b'quo"te', b"back\\slash", b"-dash", b"*.glob", b" sp "]
     top = os.fsencode(world.path)

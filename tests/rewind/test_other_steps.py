@@ -92,7 +92,7 @@ def test_a_step_that_is_only_half_possible_is_not_begun(
     path = tmp_path / "f"
     path.write_text("somebody else's")
     effects = [
-        {"file": str(path), "old": None, "new": kept.keep(repo, b"ours")},
+        {"file": str(path), "old": kept.keep(repo, b"before"), "new": kept.keep(repo, b"ours")},
         {"ref": "refs/gitcp/test", "old": None, "new": world.head},
     ]
     refs.update(repo, [("refs/gitcp/test", world.head, None)], "test")

@@ -2,38 +2,99 @@
 
 from __future__ import annotations
 
+from gitcp.core.conversation.asked import spoken
 from gitcp.core.transcript import transcript_scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gitcp.core.conversation.asked import Prompt
+
+_CALLS = ("function_call", "custom_tool_call", "local_shell_call")
+_OUTPUTS = ("function_call_output", "custom_tool_call_output")
+_HEADER = 1  # line 0 says whose rollout it is: alone it is no conversation
+
 
 def last(data: bytes) -> str:
     """The number of the line at which a rollout ends, as a text; '' for an empty one."""
-    count = sum(1 for line in data.split(b"\n") if line.strip())
+    count = len(_lines(data))
     return str(count) if count else ""
 
 
+def prompts(data: bytes) -> list[Prompt]:
+    """What the person asked, in order: (the text, its time, the leaf that stands before it)."""
+    asked, turn = [], 0
+    for number, line in enumerate(_lines(data)):
+        if _begins(line):
+            turn = number
+        payload = _payload(line)
+        said = payload.get("type") == "message" and payload.get("role") == "user"
+        if said and (text := spoken(payload.get("content"))):
+            time = (transcript_scan.load(line) or {}).get("timestamp")
+            asked.append((text, str(time or ""), str(turn) if turn > _HEADER else ""))
+    return asked
+
+
+def around_call(data: bytes, call: str) -> tuple[str, str]:
+    """The leaves of exact cuts right before and right after a call; '' where there is none."""
+    lines = _lines(data)
+    named = (n for n, line in enumerate(lines) if _call(line, _CALLS) == call)
+    own = next(named, None)
+    if not call or own is None:
+        return "", ""
+    before = own
+    while before and _is_thought(lines[before - 1]):
+        before -= 1
+    return str(before), str(own + 1)
+
+
 def cut(
-    data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool
+    data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, exact: bool = False
 ) -> tuple[bytes, list[str]]:
     """(the rollout up to line leaf and to the end of its turn, what was left out).
 
     redacted: the bytes were redacted: reasoning whose encrypted content that broke is left
-    out, which the service would refuse for good.  Returns b'' when there is no such line.
+    out, which the service would refuse for good.  exact: nothing of the turn after leaf but the
+    outputs of the calls that are kept.  Returns b'' when there is no such line.
     """
-    lines = [line for line in data.split(b"\n") if line.strip()]
+    lines = _lines(data)
     end = int(leaf or 0)
     if not 0 < end <= len(lines):
         return b"", []
-    while end < len(lines) and not _ends(lines[end - 1]) and not _begins(lines[end]):
+    while not exact and end < len(lines) and not _ends(lines[end - 1]) and not _begins(lines[end]):
         end += 1
-    kept = [line for line in lines[:end] if not (redacted and _is_reasoning(line))]
-    dropped = end - len(kept)
+    part = [*lines[:end], *(_outputs(lines, end) if exact else [])]
+    kept = [line for line in part if not (redacted and _is_reasoning(line))]
+    dropped = len(part) - len(kept)
     notes = [f"{dropped} items of reasoning are left out: redaction broke their encryption"]
     text = b"".join(line + b"\n" for line in kept)
     return text.replace(old_id.encode(), new_id.encode()), notes if dropped else []
+
+
+def _lines(data: bytes) -> list[bytes]:
+    return [line for line in data.split(b"\n") if line.strip()]
+
+
+def _call(line: bytes, kinds: tuple[str, ...]) -> str:
+    """The id of the call that a line of one of these kinds is about."""
+    payload = _payload(line) if b'"call_id"' in line else {}
+    return str(payload.get("call_id") or "") if payload.get("type") in kinds else ""
+
+
+def _outputs(lines: list[bytes], end: int) -> list[bytes]:
+    """The outputs that come after line end of calls before it."""
+    made = {_call(line, _CALLS) for line in lines[:end]} - {""}
+    return [line for line in lines[end:] if _call(line, _OUTPUTS) in made]
+
+
+def _is_thought(line: bytes) -> bool:
+    """Whether a line is what the model thought or said, or the client's word of it."""
+    payload = _payload(line)
+    item = payload.get("item")
+    kind = item.get("type") if isinstance(item, dict) else payload.get("type")
+    assistant = kind == "message" and payload.get("role") == "assistant"
+    return assistant or kind in ("reasoning", "AgentMessage", "Reasoning")
 
 
 def _payload(line: bytes) -> dict[str, Any]:

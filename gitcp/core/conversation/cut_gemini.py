@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 
+from gitcp.core.conversation.asked import spoken
 from gitcp.core.transcript import transcript_scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
+
+    from gitcp.core.conversation.asked import Prompt
 
 
 def last(data: bytes) -> str:
@@ -20,8 +23,25 @@ def last(data: bytes) -> str:
     return ids[-1] if ids else ""
 
 
+def prompts(data: bytes) -> list[Prompt]:
+    """What the person asked, in order: (the text, its time, the leaf that stands before it)."""
+    document = _document(data)
+    before, asked = "", []
+    for part in document["messages"] if document else _lines(data):
+        if part.get("type") == "user" and (text := spoken(part.get("content"))):
+            asked.append((text, str(part.get("timestamp") or ""), before))
+        if asked:  # the client's own context alone is no conversation
+            before = str(part.get("id") or before)
+    return asked
+
+
+def around_call(data: bytes, call: str) -> tuple[str, str]:
+    """Nothing: the client's hooks do not name their calls."""
+    return "", ""
+
+
 def cut(
-    data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool
+    data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, exact: bool = False
 ) -> tuple[bytes, list[str]]:
     """(the conversation up to the message leaf and to the end of its turn, nothing left out).
 

@@ -9,6 +9,7 @@ from gitcp.record import text
 from gitcp.store.git.tree import TREE, Lookup
 from gitcp.store.restore import intent
 from gitcp.store.restore.apply import Apply
+from gitcp.store.restore.present import signs
 from gitcp.store.restore.staging import Staging
 from gitcp.store.snapshot import blobs
 from gitcp.store.undo import effects as side_effects
@@ -40,7 +41,7 @@ def carry_out(
     wanted = {a["path"]: a["now"] for a in prepared.todo if a["now"]}
     try:
         staging.fill(wanted, Lookup(objects, prepared.tree))
-        _hold(prepared)
+        _hold(repo, prepared)
         trees = (prepared.present.tree, prepared.tree)
         written = undo_log.write(repo, objects, step, trees)
         _do(repo, objects, prepared, step, staging, written, progress)
@@ -49,10 +50,10 @@ def carry_out(
     return _differ(repo, objects, prepared)
 
 
-def _hold(prepared: Prepared) -> None:
+def _hold(repo: Repo, prepared: Prepared) -> None:
     """Raise Changed unless what the plan was made for is still there."""
     paths = [a["path"] for a in prepared.todo]
-    if prepared.present.sign(paths) != prepared.signs or not prepared.present.still(paths):
+    if signs(repo, paths) != prepared.signs or not prepared.present.still(paths):
         raise Changed("the worktree has changed since it was looked at")
 
 

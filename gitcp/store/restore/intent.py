@@ -13,12 +13,10 @@ from gitcp.core.rewind.plan import effective
 from gitcp.errors import Changed
 from gitcp.store.git import refs
 from gitcp.store.git.files import read as content
-from gitcp.store.restore import apply
-from gitcp.store.restore.present import signature
-from gitcp.store.restore.staging import Staging
+from gitcp.store.restore import apply, staging
+from gitcp.store.restore.present import signs
 from gitcp.store.session.state import write_file
 from gitcp.store.snapshot import blobs
-from gitcp.store.snapshot.worktree import Worktree
 from gitcp.store.undo import effects, undo_log
 
 TYPE_CHECKING = False
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from gitcp.core.rewind.plan import Action
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.restore.staging import Staging
 
     Intent = dict[str, Any]  # step, commit, staging, actions, effects, head
 
@@ -53,21 +52,27 @@ def recover(repo: Repo, objects: Objects) -> list[str]:
     """Finish the step that a kill left unfinished; what was done, a sentence each.
 
     A step whose safety was not kept yet has touched nothing: it is dropped.  What somebody
-    changed since stays as it is, and is told.  The caller holds the lock.
+    changed since stays as it is, and is told.  Files made aside for a step that had not begun
+    go.  The caller holds the lock.
     """
     left = pending(repo)
-    if left is None:
-        return []
-    staging = Staging(repo, left["staging"])
+    told = _recover(repo, objects, left) if left else []
+    for name in staging.abandoned(repo):
+        staging.Staging(repo, name).remove()
+    return told
+
+
+def _recover(repo: Repo, objects: Objects, left: Intent) -> list[str]:
+    aside = staging.Staging(repo, left["staging"])
     if not _logged(repo, left["commit"]):
-        staging.remove()
+        aside.remove()
         end(repo)
         return [f"an interrupted {left['step']} had changed nothing: it is forgotten"]
     todo, foreign = _open(repo, objects, left)
-    staging.remove()
-    _finish(repo, objects, staging, todo, left)
+    aside.remove()
+    _finish(repo, objects, aside, todo, left)
     effects.put(repo, objects, left["effects"])
-    staging.remove()
+    aside.remove()
     end(repo)
     done = f"an interrupted {left['step']} has been completed ({len(todo)} files were left)"
     return [done, *(f"'{path}' was changed since, and stays as it is" for path in foreign)]
@@ -92,22 +97,19 @@ def _open(repo: Repo, objects: Objects, left: Intent) -> tuple[list[Action], lis
     return todo, foreign
 
 
-def _finish(
-    repo: Repo, objects: Objects, staging: Staging, todo: list[Action], left: Intent
-) -> None:
-    work = Worktree(repo)
+def _finish(repo: Repo, objects: Objects, aside: Staging, todo: list[Action], left: Intent) -> None:
     wanted = {a["path"]: a["now"] for a in todo if a["now"]}
     after = undo_log.look(objects, left["commit"], "after")
-    staging.fill(wanted, after)
-    signs = {a["path"]: signature(work.full(a["path"])) for a in todo}
+    aside.fill(wanted, after)
+    now = signs(repo, [a["path"] for a in todo])
     try:
-        apply.Apply(work.top, staging, todo, signs).run(lambda done, of: None)
+        apply.Apply(os.fsencode(repo.worktree), aside, todo, now).run(lambda done, of: None)
     except Changed:
         again, _ = _open(repo, objects, left)
         if again == todo:
             raise
-        staging.remove()
-        _finish(repo, objects, staging, again, left)
+        aside.remove()
+        _finish(repo, objects, aside, again, left)
 
 
 def _entries(action: Action) -> Action:

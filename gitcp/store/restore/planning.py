@@ -9,7 +9,7 @@ from gitcp.core.rewind import plan
 from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.git.tree import TREE, Lookup, diff_trees, edit_tree
-from gitcp.store.restore.present import Present
+from gitcp.store.restore.present import Present, signs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Prepared:
         self.plan["conflicts"] += plan.names_in_conflict(self.todo, fold)
         if fold:
             self.plan["conflicts"] += _twins(Lookup(objects, self.tree), self.todo)
-        self.signs: dict[str, Signature] = self.present.sign(edits)
+        self.signs: dict[str, Signature] = signs(repo, edits)
 
 
 def refuse(prepared: Prepared) -> None:
@@ -87,22 +87,16 @@ class _Disk:
             return action
         self._above(path)
         if action["was"] is None:
-            try:
-                st = os.lstat(self._work.full(path))
-            except (FileNotFoundError, NotADirectoryError):
-                return action
-            if stat.S_ISDIR(st.st_mode):
+            there = self._work.look(path)
+            if there and stat.S_ISDIR(there.st_mode):
                 self._below(path)
-            elif not self._behind_a_link(path):
+            elif there:
                 return {**action, "verb": plan.KEEP, "reason": self._in_the_way(path)}
         return action
 
     def _in_the_way(self, path: str) -> str:
         why = self._present.left_out.get(path, "ignored by git")
         return f"something stands there ({why})"
-
-    def _behind_a_link(self, path: str) -> bool:
-        return self._work.look(path) is None
 
     def _above(self, path: str) -> None:
         """A directory on the way must be one, or the plan removes what stands there."""

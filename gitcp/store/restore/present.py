@@ -6,6 +6,7 @@ import os
 
 from gitcp.store.git.tree import TREE, Lookup
 from gitcp.store.snapshot import blobs, snapshot
+from gitcp.store.snapshot.worktree import Worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,13 +35,6 @@ class Present:
         self.left_out = {item["path"]: item["reason"] for item in scan.omitted}
         self.look = Lookup(objects, self.tree)
 
-    def sign(self, paths: Iterable[str]) -> dict[str, Signature]:
-        """path -> what tells whether it is touched from now on.
-
-        Raises nothing for a path behind a file or a link: nothing stands there.
-        """
-        return {path: signature(self.worktree.full(path)) for path in paths}
-
     def still(self, paths: Iterable[str]) -> bool:
         """Whether these paths have the content that the scan found; they are read again."""
         wanted = list(paths)
@@ -53,13 +47,23 @@ class Present:
         return None if entry and entry[0] == TREE else entry
 
 
-def signature(full: bytes, folder: int | None = None) -> Signature:
-    """What lstat tells of a file's identity and content; folder: a directory it is below."""
+def signs(repo: Repo, paths: Iterable[str]) -> dict[str, Signature]:
+    """path -> what tells whether it is touched from now on; None for what is not there, or only
+    behind a link."""
+    now = Worktree(repo)
+    return {path: _signature(now.look(path)) for path in paths}
+
+
+def signature(name: bytes, folder: int) -> Signature:
+    """What lstat tells of the identity and content of a file in an open directory."""
     try:
-        st = os.lstat(full, dir_fd=folder) if folder is not None else os.lstat(full)
-    except (FileNotFoundError, NotADirectoryError):
+        return _signature(os.lstat(name, dir_fd=folder))
+    except FileNotFoundError:
         return None
-    return st.st_mode, st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns
+
+
+def _signature(st: os.stat_result | None) -> Signature:
+    return (st.st_mode, st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns) if st else None
 
 
 def _tree(objects: Objects, commit: str | None) -> str | None:

@@ -74,6 +74,14 @@ class Staging:
         shutil.rmtree(self.place, ignore_errors=True)
 
 
+def abandoned(repo: Repo) -> list[str]:
+    """The names of what stands there, which is nobody's while the caller holds the log's lock."""
+    try:
+        return sorted(os.listdir(repo.own("rewind")))
+    except FileNotFoundError:
+        return []
+
+
 def _attributes(paths: Iterable[str]) -> set[str]:
     """Every attributes file that has a say about paths."""
     files = set()

@@ -59,12 +59,21 @@ def of_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> Conve
     if not point["session_id"] or not stored:
         return None
     state = states.peek(repo, point["session_id"]) or {}
-    agent = _agent(state.get("agent_type") or "Claude Code")
+    cutter = CUTS[agent_of(state).NAME]
+    return ready(repo, point, state, (stored, cutter.last(stored), False), same_id)
+
+
+def ready(
+    repo: Repo, point: Point, state: State, place: tuple[bytes, str, bool], same_id: bool
+) -> Conversation | None:
+    """The conversation of a point's session, cut at a place of what is stored of it: (the
+    transcript, the leaf, whether nothing after it belongs to it); None and Error as of_point()."""
+    agent = agent_of(state)
     if same_id:
         _refuse_open(state, agent, point["session_id"])
     new_id = point["session_id"] if same_id else str(uuid.uuid4())
-    data, notes = _cut(stored, state, agent, point["session_id"], new_id)
-    if CUTS[agent.NAME].last(data) == CUTS[agent.NAME].last(_live(state) or b""):
+    data, notes = _cut(place, state, agent, point["session_id"], new_id)
+    if CUTS[agent.NAME].last(data) == CUTS[agent.NAME].last(live(state)):
         return None
     path = _path(repo, state, agent, new_id, same_id)
     if agent.NAME == "claude-code" and not same_id:
@@ -86,9 +95,11 @@ def effect(repo: Repo, path: str, data: bytes) -> dict[str, Any]:
     return {"file": path, "old": kept.keep(repo, content(path)), "new": kept.keep(repo, data)}
 
 
-def _agent(name: str) -> ModuleType:
+def agent_of(state: State) -> ModuleType:
+    """The adapter of a session's client; raise Error where its conversations cannot be cut."""
     from gitcp.agents import adapter
 
+    name = state.get("agent_type") or "Claude Code"
     try:
         client = adapter(name)
     except InputError:
@@ -99,21 +110,21 @@ def _agent(name: str) -> ModuleType:
 
 
 def _cut(
-    stored: bytes, state: State, agent: ModuleType, old_id: str, new_id: str
+    place: tuple[bytes, str, bool], state: State, agent: ModuleType, old_id: str, new_id: str
 ) -> tuple[bytes, list[str]]:
-    cutter = CUTS[agent.NAME]
-    leaf = cutter.last(stored)
-    live = _live(state)
-    for data, redacted in ((live, False), (stored, True)):
-        kept, notes = cutter.cut(data or b"", leaf, old_id, new_id, redacted)
+    stored, leaf, exact = place
+    for data, redacted in ((live(state), False), (stored, True)):
+        kept, notes = CUTS[agent.NAME].cut(data, leaf, old_id, new_id, redacted, exact)
         if kept:
             return kept, notes
     raise Error(f"the transcript of session '{old_id[:8]}' cannot be cut at this point")
 
 
-def _live(state: State) -> bytes | None:
+def live(state: State) -> bytes:
+    """The transcript as the client has it, not redacted; b'' when there is none."""
     path = state.get("transcript_path")
-    return content(path) if isinstance(path, str) and os.path.isabs(path) else None
+    known = isinstance(path, str) and os.path.isabs(path)
+    return (content(str(path)) or b"") if known else b""
 
 
 def _path(repo: Repo, state: State, agent: ModuleType, new_id: str, same_id: bool) -> str:

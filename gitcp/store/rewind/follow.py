@@ -31,15 +31,13 @@ def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
     names = sorted(paths)
     listed = "\n".join(f"- {path}" for path in names[:_LISTED])
     more = f"\n- and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    text = f"The user ran 'gitcp {what}'. These files changed since you last saw them; read them"
-    text += f" again before you rely on them:\n{listed}{more}"
+    told = f"The user ran 'gitcp {what}'. These files changed since you last saw them; read them"
+    text = f"{told} again before you rely on them:\n{listed}{more}"
     notes = []
     for session_id in states.names(repo):
         state = states.peek(repo, session_id)
         if state and state.get("phase") != "ended" and markers.is_home(repo, state):
-            tidings.leave(
-                repo, session_id, f"{text} again before you rely on them:\n{listed}{more}"
-            )
+            tidings.leave(repo, session_id, text)
             notes.append(f"session {session_id[:8]} is told with its next prompt")
     return notes
 

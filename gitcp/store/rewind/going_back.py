@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.core.rewind import plan as plans
 from gitcp.core.rewind import undo_tree
 from gitcp.errors import Busy, Changed, Error, Moved
-from gitcp.store.restore import intent
+from gitcp.store.restore import intent, staging
 from gitcp.store.restore.carry_out import carry_out
 from gitcp.store.restore.planning import Prepared, refuse
 from gitcp.store.rewind import follow, wishes
@@ -43,7 +43,7 @@ _TRIES = 5
 
 def recovered(repo: Repo, objects: Objects) -> list[str]:
     """Finish what a kill left unfinished here; a sentence for each thing that was done."""
-    if intent.pending(repo) is None:
+    if not staging.abandoned(repo):
         return []
     with undo_log.lock(repo):
         sentences = intent.recover(repo, objects)
@@ -138,7 +138,9 @@ def _moved(
     agree: Agree,
     progress: Progress,
 ) -> Outcome:
-    blocked = effects.blocked(repo, objects, wanted["effects"])
+    keep = conflict == wishes.KEEP
+    todo, left, blocked = effects.possible(repo, objects, wanted["effects"], keep)
+    wanted["effects"] = todo
     if blocked:
         lines = [f"'{b['path']}': {b['reason']}" for b in blocked]
         raise Error("nothing is changed, for:\n  " + "\n  ".join(lines))
@@ -148,7 +150,8 @@ def _moved(
         wisher = wishes.between(repo, objects, old, new, conflict, why)
     else:
         wisher = wishes.taking_back(repo, objects, {}, conflict, why)
-    return step(repo, objects, wisher, wanted, agree, progress)
+    outcome = step(repo, objects, wisher, wanted, agree, progress)
+    return {**outcome, "notes": [*outcome["notes"], *left]}
 
 
 def summary(plan: Plan) -> str:

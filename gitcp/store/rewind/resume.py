@@ -67,7 +67,7 @@ def stored(repo: Repo, objects: Objects, name: str) -> tuple[str, list[Stored]]:
         return (commits or [""])[0], list(_of_checkpoints(repo, objects, [key]))
     if kind == "temporary":
         return "", [_temporary(objects, key)]
-    return "", [_of_session(repo, objects, key)]
+    return "", [of_session(repo, objects, key)]
 
 
 def _carrying(repo: Repo, objects: Objects, oid: str) -> tuple[str, list[str]]:
@@ -118,7 +118,7 @@ def _at(objects: Objects, tree: str, session_id: str, agent: str) -> Stored:
     return {"session_id": session_id, "agent": named, "transcript": transcript}
 
 
-def _of_session(repo: Repo, objects: Objects, session_id: str) -> Stored:
+def of_session(repo: Repo, objects: Objects, session_id: str) -> Stored:
     """The newest that is stored of a session: on a stream, or committed."""
     newest: tuple[int, str] | None = None
     for chain in stream_history.chains(repo, shadow_refs.listing(repo, objects)).values():

@@ -29,14 +29,24 @@ def turned(effects: Iterable[Effect]) -> list[Effect]:
     return [{**e, "old": e["new"], "new": e["old"]} for e in reversed(list(effects))]
 
 
-def blocked(repo: Repo, objects: Objects, effects: Iterable[Effect]) -> list[dict[str, str]]:
-    """What is neither as it was before an effect nor as it is to be: {path, reason} each."""
-    changed = []
+def possible(
+    repo: Repo, objects: Objects, effects: Iterable[Effect], keep: bool
+) -> tuple[list[Effect], list[str], list[dict[str, str]]]:
+    """(the effects that can be brought about, a sentence for each that is left alone, what
+    stands against the others: {path, reason} each).
+
+    A file that a step made or took away and that somebody has gone on with since, as a client
+    does with a conversation, is left alone; with keep so is whatever was changed since.
+    """
+    todo, notes, blocked = [], [], []
     for effect in effects:
-        now = _now(repo, objects, effect)
-        if now not in (effect["old"], effect["new"]):
-            changed.append({"path": name(effect), "reason": "changed since by somebody else"})
-    return changed
+        if _now(repo, objects, effect) in (effect["old"], effect["new"]):
+            todo.append(effect)
+        elif keep or ("file" in effect and None in (effect["old"], effect["new"])):
+            notes.append(f"'{name(effect)}' has gone on since, and stays as it is")
+        else:
+            blocked.append({"path": name(effect), "reason": "changed since by somebody else"})
+    return todo, notes, blocked
 
 
 def put(repo: Repo, objects: Objects, effects: Iterable[Effect]) -> None:

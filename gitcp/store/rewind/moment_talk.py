@@ -1,0 +1,55 @@
+"""The conversation as it was at a moment inside a turn: before a prompt, or around one call."""
+
+from __future__ import annotations
+
+from gitcp.core.conversation import asked
+from gitcp.errors import Error
+from gitcp.store.rewind import conversation, resume
+from gitcp.store.rewind.journal_edits import AFTER
+from gitcp.store.session import state as states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.record_types import State
+    from gitcp.core.rewind.point_list import Point
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.rewind.conversation import Conversation
+
+MOMENTS = ("prompt", "tool")
+
+
+def at(repo: Repo, objects: Objects, point: Point, same_id: bool) -> Conversation | None:
+    """The conversation at any point; None for one that has none, or that is no further.
+
+    Raises Error like conversation.of_point(), and where the transcript does not have the moment.
+    """
+    if point["kind"] not in MOMENTS:
+        return conversation.of_point(repo, objects, point, same_id)
+    state = states.peek(repo, point["session_id"]) or {}
+    data = conversation.live(state) or _stored(repo, objects, point["session_id"])
+    place = _place(state, data, point)
+    if place is None:
+        return None  # nothing was said before it
+    return conversation.ready(repo, point, state, (data, *place), same_id)
+
+
+def _place(state: State, data: bytes, point: Point) -> tuple[str, bool] | None:
+    """(the leaf to cut at, whether exactly there); None where the conversation had not begun."""
+    cutter = conversation.CUTS[conversation.agent_of(state).NAME]
+    if point["kind"] == "tool":
+        name = point["id"].removesuffix(AFTER)
+        leaf = cutter.around_call(data, name)[point["id"].endswith(AFTER)]
+        if not leaf:
+            raise Error(f"the transcript does not have the tool use '{name}'")
+        return leaf, True
+    prompt = asked.begun(cutter.prompts(data), point["session_prompt"], point["time"])
+    if prompt is None:
+        raise Error(
+            f"the transcript does not have the prompt of turn '{point['id']}'; --files-only"
+        )
+    return (prompt[2], False) if prompt[2] else None
+
+
+def _stored(repo: Repo, objects: Objects, session_id: str) -> bytes:
+    return resume.of_session(repo, objects, session_id)["transcript"]
