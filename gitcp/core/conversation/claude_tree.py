@@ -119,8 +119,8 @@ def blocks(line: dict[str, Any]) -> list[Any]:
 
 def calls(line: dict[str, Any]) -> list[Any]:
     """The ids of the calls that a line makes."""
-    made = [b for b in blocks(line) if isinstance(b, dict) and b.get("type") == "tool_use"]
-    return [b.get("id") for b in made]
+    uses = [b for b in blocks(line) if isinstance(b, dict) and b.get("type") == "tool_use"]
+    return [b.get("id") for b in uses]
 
 
 def asked_in(line: dict[str, Any]) -> str:

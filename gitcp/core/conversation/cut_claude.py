@@ -96,9 +96,9 @@ def _written(
     """(a line as it is kept, b'' for not at all; how many blocks it lost)."""
     lost = 0
     if redacted and line.get("type") == "assistant":
-        said = blocks(line)
-        left = [b for b in said if not (isinstance(b, dict) and b.get("type") in _THINKING)]
-        lost = len(said) - len(left)
+        whole = blocks(line)
+        left = [b for b in whole if not (isinstance(b, dict) and b.get("type") in _THINKING)]
+        lost = len(whole) - len(left)
         if lost and not left:
             return b"", lost
         if lost:

@@ -29,8 +29,8 @@ def prompts(data: bytes) -> list[Prompt]:
         if _begins(line):
             turn = number
         payload = _payload(line)
-        said = payload.get("type") == "message" and payload.get("role") == "user"
-        if said and (text := spoken(payload.get("content"))):
+        typed = payload.get("type") == "message" and payload.get("role") == "user"
+        if typed and (text := spoken(payload.get("content"))):
             time = (transcript_scan.load(line) or {}).get("timestamp")
             asked.append((text, str(time or ""), str(turn) if turn > _HEADER else ""))
     return asked
@@ -84,8 +84,8 @@ def _call(line: bytes, kinds: tuple[str, ...]) -> str:
 
 def _outputs(lines: list[bytes], end: int) -> list[bytes]:
     """The outputs that come after line end of calls before it."""
-    made = {_call(line, _CALLS) for line in lines[:end]} - {""}
-    return [line for line in lines[end:] if _call(line, _OUTPUTS) in made]
+    calls = {_call(line, _CALLS) for line in lines[:end]} - {""}
+    return [line for line in lines[end:] if _call(line, _OUTPUTS) in calls]
 
 
 def _is_thought(line: bytes) -> bool:

@@ -56,10 +56,10 @@ def recover(repo: Repo, objects: Objects) -> list[str]:
     go.  The caller holds the lock.
     """
     left = pending(repo)
-    told = _recover(repo, objects, left) if left else []
+    sentences = _recover(repo, objects, left) if left else []
     for name in staging.abandoned(repo):
         staging.Staging(repo, name).remove()
-    return told
+    return sentences
 
 
 def _recover(repo: Repo, objects: Objects, left: Intent) -> list[str]:

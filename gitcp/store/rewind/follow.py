@@ -31,8 +31,8 @@ def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
     names = sorted(paths)
     listed = "\n".join(f"- {path}" for path in names[:_LISTED])
     more = f"\n- and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    told = f"The user ran 'gitcp {what}'. These files changed since you last saw them; read them"
-    text = f"{told} again before you rely on them:\n{listed}{more}"
+    begin = f"The user ran 'gitcp {what}'. These files changed since you last saw them; read them"
+    text = f"{begin} again before you rely on them:\n{listed}{more}"
     notes = []
     for session_id in states.names(repo):
         state = states.peek(repo, session_id)
