@@ -51,7 +51,7 @@ def run(argv: Sequence[str]) -> int:
         if "json" in flags:
             from gitcp import record
 
-            record.write(sys.stdout.buffer, view.records(git, options, evidence))
+            record.write(sys.stdout.buffer, view.records(repo, git, options, evidence))
         else:
             for line in view.printed(repo, git, options, evidence):
                 sys.stdout.buffer.write(line)

@@ -50,8 +50,9 @@ def run(argv: Sequence[str]) -> int:
     below = os.path.relpath(os.getcwd(), repo.top) if repo.top else "."
     paths = [os.path.normpath(os.path.join(below, path)) for path in paths]
     with Prefetched(repo) as objects:
-        for commit in history.commits(repo, Evidence(repo, objects), args.words, paths):
-            sums.take(commit)
+        evidence = Evidence(repo, objects)
+        for commit in history.commits(repo, evidence, args.words, paths):
+            sums.take(commit, evidence.blob)
     if args.json:
         from gitcp import record
 

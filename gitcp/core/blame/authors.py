@@ -88,12 +88,6 @@ def _tie(time: str, author: Author, old: tuple[str, Author]) -> bool:
     return time == old[0] and one["who"] == other["who"] == "session" and not same
 
 
-def recorded(record: Record, path: str) -> dict[int, Author]:
-    """The authors of the lines of path in the commit that a record was made for."""
-    entries = _entries(record, path)
-    return _spread(record, entries[0].get("ranges")) if entries else {}
-
-
 def _entries(record: Record, path: str) -> list[dict[str, Any]]:
     entries = (record["lines"] or {}).get(path)
     return [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []

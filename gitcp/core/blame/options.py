@@ -54,6 +54,14 @@ def parse(argv: Sequence[str]) -> Options:
     return options
 
 
+def moves(options: Options) -> bool:
+    """Whether an option lets git find a line where it may read otherwise: moved, copied, or
+    changed by a commit that is passed over."""
+    words = [word for word in options["given"] if word.startswith("-")]
+    short = any(set(word) & {"M", "C"} for word in words if not word.startswith("--"))
+    return short or any(word.startswith("--ig") for word in words)
+
+
 def _long(options: Options, word: str, words: list[str]) -> None:
     name, equals, value = word[2:].partition("=")
     wanted = not name.startswith("no-")

@@ -73,6 +73,16 @@ def parse(output: bytes) -> tuple[list[Entry], bytes]:
     return entries, b"\n".join(lines[at:])
 
 
+def whole(entries: list[Entry]) -> list[Entry]:
+    """Entries of --porcelain, each with the headers that git says of its commit once."""
+    known: dict[str, list[tuple[bytes, bytes]]] = {}
+    for entry in entries:
+        said = known.setdefault(entry["oid"], entry["headers"])
+        if said is not entry["headers"]:
+            entry["headers"] = said
+    return entries
+
+
 def _head(line: bytes) -> tuple[str, int, int, int] | None:
     words = line.split(b" ")
     if len(words) not in (3, 4) or len(words[0]) not in (40, 64) or not HEX.issuperset(words[0]):

@@ -46,8 +46,14 @@ def removed(note: bytes) -> dict[str, str]:
 def buried(message: bytes, note: bytes = b"") -> list[str]:
     """Further ids in the message, on lines of their own or glued to text: for who then asks
     whether they exist."""
+    return named(message, note)[1]
+
+
+def named(message: bytes, note: bytes = b"") -> tuple[list[str], list[str]]:
+    """What is carried(), and what is buried()."""
     known, gone = carried(message, note), removed(note)
-    return [one for one in trailers.anywhere(message) if one not in known and one not in gone]
+    others = trailers.anywhere(message)
+    return list(known), [one for one in others if one not in known and one not in gone]
 
 
 def added(note: bytes, checkpoint_id: str) -> bytes:

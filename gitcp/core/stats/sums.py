@@ -12,20 +12,23 @@ from gitcp.core.transcript import tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypedDict
 
     from gitcp.core.blame.authors import Record
 
     class Commit(TypedDict):
-        """files: path -> (added, removed), (0, 0) for a binary one.  linked: it carries ids."""
+        """files: path -> (added, removed), (0, 0) for a binary one.  oids: of the blobs, by
+        path.  linked: it carries ids."""
 
         oid: str
         day: str
         files: Mapping[str, tuple[int, int]]
+        oids: Mapping[str, str]
         linked: bool
         parts: Sequence[Record]
 
+    Blob = Callable[[str], bytes | None]
     Counts = dict[str, int]
     # path -> (agent, model) or "person" or "unknown" -> lines
     Shares = dict[str, dict[Any, int]]
@@ -43,14 +46,13 @@ class Sums:
         self.sessions: dict[str, dict[str, Any]] = {}
         self.files: dict[str, Counts] = {}
         self.days: dict[str, Counts] = {}
-        self.tokens = tokens.usage()
         self._checkpoints: set[tuple[str, str]] = set()
 
-    def take(self, commit: Commit) -> None:
-        """Count one commit in."""
+    def take(self, commit: Commit, blob: Blob) -> None:
+        """Count one commit in.  blob reads one by its oid, None where it is gone."""
         self.commits += 1
         self.linked += commit["linked"]
-        for path, shares in added(commit).items():
+        for path, shares in added(commit, blob).items():
             row = self.files.setdefault(path, {**_none(), "removed": 0})
             day = self.days.setdefault(commit["day"], {**_none(), "removed": 0})
             row["removed"] += commit["files"][path][1]
@@ -83,9 +85,7 @@ class Sums:
         self._checkpoints.add(key)
         used = metadata.get("token_usage_delta")
         if isinstance(used, dict):
-            spent = tokens.flat(used)  # type: ignore[arg-type]
-            session["tokens"] = tokens.add(session["tokens"], spent)
-            self.tokens = tokens.add(self.tokens, spent)
+            _spend(session["tokens"], used)
 
     def record(self) -> dict[str, Any]:
         """All of it as a record `stats` (gitcp-record(5)), largest first, days in order."""
@@ -100,12 +100,21 @@ class Sums:
             "turns": sum(len(one["turns"]) for one in self.sessions.values()),
             "added": self.added,
             "removed": self.removed,
-            "tokens": self.tokens,
+            "tokens": tokens.add(*(one["tokens"] for one in self.sessions.values())),
             "models": [{"agent": a, "model": m, "added": n} for (a, m), n in models],
             "sessions": [_session_record(name, one) for name, one in sessions],
             "files": [{"path": path, **counts} for path, counts in files],
             "days": [{"day": day, **counts} for day, counts in sorted(self.days.items())],
         }
+
+
+def _spend(total: Counts, used: Mapping[str, Any]) -> None:
+    """Add a usage to total, its subagents' part with it (E§2.5)."""
+    for key in total:
+        total[key] += tokens.count(used.get(key))
+    part = used.get("subagent_tokens")
+    if isinstance(part, dict):
+        _spend(total, part)
 
 
 def _session_record(name: str, one: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,14 +131,16 @@ def _none() -> Counts:
     return dict.fromkeys(WHO, 0)
 
 
-def added(commit: Commit) -> Shares:
-    """path -> whose its added lines are: (agent, model, session), "person" or "unknown"."""
+def added(commit: Commit, blob: Blob) -> Shares:
+    """path -> whose its added lines are: (agent, model, session), "person" or "unknown".
+
+    blob reads one by its oid, None where it is gone."""
     if not commit["linked"]:
         return {path: {"person": count} for path, (count, _) in commit["files"].items()}
     recorded = [part for part in commit["parts"] if part["lines"] is not None]
     shares: Shares = {}
     for path, (count, _) in commit["files"].items():
-        known = _of_path(recorded, path)
+        known = _of_path(recorded, path, commit["oids"].get(path, ""), blob)
         left = count
         row = shares[path] = {}
         for who, lines in known.items():
@@ -139,19 +150,14 @@ def added(commit: Commit) -> Shares:
     return shares
 
 
-def _of_path(parts: Iterable[Record], path: str) -> dict[Any, int]:
-    """Whose lines of path are, sessions' first, a line of two checkpoints once."""
-    lines: dict[int, Any] = {}
-    for part in parts:
-        for line, author in authors.recorded(part, path).items():
-            named = author["who"] != "session"
-            session = (author["agent"], author["model"], part["session_id"])
-            if not named or line not in lines:
-                lines[line] = author["who"] if named else session
-    known: dict[Any, int] = {}
-    for name in sorted(lines.values(), key=lambda name: isinstance(name, str)):
-        known[name] = known.get(name, 0) + 1
-    return known
+def _of_path(parts: Sequence[Record], path: str, oid: str, blob: Blob) -> dict[Any, int]:
+    """How many lines of path are whose, sessions' first."""
+    counts: dict[Any, int] = {}
+    for author in authors.of_blob(parts, path, oid, blob).values():
+        session = (author["agent"], author["model"], author["session_id"])
+        name = session if author["who"] == "session" else author["who"]
+        counts[name] = counts.get(name, 0) + 1
+    return dict(sorted(counts.items(), key=lambda item: isinstance(item[0], str)))
 
 
 def removed(commit: Commit) -> Counts:

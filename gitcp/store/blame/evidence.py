@@ -1,35 +1,51 @@
-"""What the checkpoints behind commits recorded of their lines, read for many commits at once."""
+"""Whose the lines of commits are, by what the checkpoints behind them recorded."""
 
 from __future__ import annotations
 
 from gitcp.core.blame import authors
-from gitcp.core.v1 import summary
-from gitcp.errors import Error
-from gitcp.store.git.tree import read_tree
+from gitcp.store.blame.recorded import Recorded
+from gitcp.store.git import notes
 from gitcp.store.link import find_commits
-from gitcp.store.v1 import committed_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Iterable
 
     from gitcp.core.blame.authors import Author, Record
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.prefetch import Prefetched
+
+    Known = dict[int, Author]  # by 1-based line
 
 
 class Evidence:
     """The authors of lines by commit and path; each checkpoint and blob is read once."""
 
-    def __init__(self, repo: Repo, objects: Objects, worktree: bool = True) -> None:
+    def __init__(self, repo: Repo, objects: Prefetched, worktree: bool = True) -> None:
         """worktree: what is not committed is the worktree's, of which the journal tells."""
         self._repo, self._objects = repo, objects
-        self._records: dict[str, list[Record]] = {}
-        self._linked: dict[str, list[Record] | None] = {}
-        self._lines: dict[tuple[str, str], dict[int, Author] | None] = {}
-        self._blobs: dict[str, bytes | None] = {}
-        self._worktree: dict[str, dict[int, Author]] = {}
         self._journalled = worktree
+        self.recorded = Recorded(repo, objects)
+        self._notes = notes.Reader(objects)
+        self._named: dict[str, list[str]] = {}
+        self._linked: dict[str, list[Record] | None] = {}
+        self._oids: dict[str, str | None] = {}  # of blobs, by `<commit>:<path>`
+        self._known: dict[tuple[str, str], Known | None] = {}
+        self._contents: dict[str, list[bytes]] = {}
+        self._worktree: dict[str, Known] = {}
+
+    def ahead(self, places: Iterable[tuple[str, str]], contents: bool = False) -> None:
+        """Have at hand what author() will need of lines of these (commit, path): a few questions
+        to git, however many they are.  contents: it will be given how the lines read."""
+        wanted = [place for place in dict.fromkeys(places) if place[0].strip("0")]
+        commits = list(dict.fromkeys(commit for commit, _ in wanted))
+        self._objects.fetch(commits)
+        self._objects.fetch(oid for commit in commits if (oid := self._notes.oid(commit)))
+        self.recorded.ahead(one for commit in commits for one in self._ids(commit))
+        specs = [f"{commit}:{path}" for commit, path in wanted if self._records(commit)]
+        self._oids |= self._objects.resolve(specs)
+        if contents:
+            self._objects.fetch(oid for spec in specs if (oid := self._oids.get(spec)))
 
     def author(self, commit: str, path: str, line: int, content: bytes | None = None) -> Author:
         """Who wrote a line (1-based) of path in commit.
@@ -50,15 +66,21 @@ class Evidence:
                 return authors.nobody("unknown")
         return author
 
-    def lines(self, commit: str, path: str) -> dict[int, Author]:
-        """The authors of the lines of path that are recorded for commit, by 1-based line."""
+    def lines(self, commit: str, path: str) -> Known:
+        """The authors of the lines of path that are recorded for commit."""
         return self._of(commit, path) or {}
 
     def linked(self, commit: str) -> bool:
         """Whether a checkpoint of the commit is stored here."""
-        return self._checkpoints(commit) is not None
+        return self._records(commit) is not None
 
-    def _uncommitted(self, path: str) -> dict[int, Author]:
+    def forget(self) -> None:
+        """Let go of what was read: memory stays flat however many commits are asked for."""
+        self.recorded.forget()
+        for kept in (self._named, self._linked, self._oids, self._known, self._contents):
+            kept.clear()
+
+    def _uncommitted(self, path: str) -> Known:
         if path not in self._worktree:
             from gitcp.store.blame import uncommitted
 
@@ -66,74 +88,45 @@ class Evidence:
             self._worktree[path] = known
         return self._worktree[path]
 
-    def forget(self) -> None:
-        """Let go of what was read: memory stays flat however many commits are asked for."""
-        for kept in (self._records, self._linked, self._lines, self._blobs):
-            kept.clear()
-
-    def _of(self, commit: str, path: str) -> dict[int, Author] | None:
+    def _of(self, commit: str, path: str) -> Known | None:
         key = commit, path
-        if key not in self._lines:
-            records = self._checkpoints(commit)
+        if key not in self._known:
+            records = self._records(commit)
             oid = self._oid(commit, path) if records else None
-            known = authors.of_blob(records or (), path, oid, self._blob) if oid else {}
-            self._lines[key] = None if records is None else known
-        return self._lines[key]
+            known = authors.of_blob(records or (), path, oid, self.blob) if oid else {}
+            self._known[key] = None if records is None else known
+        return self._known[key]
 
-    def _checkpoints(self, commit: str) -> list[Record] | None:
+    def _ids(self, commit: str) -> list[str]:
+        if commit not in self._named:
+            texts = find_commits.texts(self._objects, commit, self._notes)
+            self._named[commit] = find_commits.named(*texts, self.recorded.places)
+        return self._named[commit]
+
+    def _records(self, commit: str) -> list[Record] | None:
         if commit not in self._linked:
-            ids = find_commits.of_commit(self._repo, self._objects, commit)
-            stored = [self.stored(checkpoint_id) for checkpoint_id in ids]
-            records = [record for part in stored for record in part]
+            ids = self._ids(commit)
+            records = [record for one in ids for record in self.recorded.of(one)]
             self._linked[commit] = records if ids else None
         return self._linked[commit]
 
-    def stored(self, checkpoint_id: str) -> list[Record]:
-        """What each session of a checkpoint recorded; [] where it is not here or unreadable."""
-        if checkpoint_id not in self._records:
-            try:
-                checkpoint = committed_read.read(self._repo, self._objects, checkpoint_id)
-            except Error:
-                self._records[checkpoint_id] = []  # not here, or not readable: nothing is known
-                return []
-            self._records[checkpoint_id] = [
-                {
-                    "checkpoint_id": checkpoint_id,
-                    "session_id": entry["session_id"],
-                    "metadata": entry["metadata"],
-                    "lines": self._json(entry["tree"]),
-                    "time": str(entry["metadata"].get("created_at") or ""),
-                }
-                for entry in checkpoint["sessions"]
-            ]
-        return self._records[checkpoint_id]
-
-    def _json(self, tree: str) -> dict[str, Any] | None:
-        import json
-
-        entry = read_tree(self._objects, tree).get(summary.LINES)
-        data = self._blob(entry[1]) if entry else None
-        try:
-            value = json.loads(data) if data else None
-        except (ValueError, RecursionError):
-            return None
-        return value if isinstance(value, dict) else None
-
     def _oid(self, commit: str, path: str) -> str | None:
-        there = self._objects.read(f"{commit}:{path}") if "\n" not in path else None
-        if there is None or there[1] != "blob":
-            return None
-        self._blobs[there[0]] = there[2]
-        return there[0]
+        spec = f"{commit}:{path}"
+        if spec not in self._oids:
+            self._oids |= self._objects.resolve([spec])
+        return self._oids.get(spec)
 
-    def _blob(self, oid: str) -> bytes | None:
-        if oid not in self._blobs:
-            there = self._objects.read(oid) if oid.isalnum() else None
-            self._blobs[oid] = there[2] if there and there[1] == "blob" else None
-        return self._blobs[oid]
+    def blob(self, oid: str) -> bytes | None:
+        """The bytes of a blob by its full oid; None where it is not here."""
+        there = self._objects.read(oid) if oid.isalnum() else None
+        return there[2] if there and there[1] == "blob" else None
 
     def _line(self, commit: str, path: str, line: int) -> bytes | None:
         oid = self._oid(commit, path)
-        data = self._blob(oid) if oid else None
-        lines = data.split(b"\n") if data is not None else []
+        if oid is None:
+            return None
+        if oid not in self._contents:
+            data = self.blob(oid)
+            self._contents[oid] = data.split(b"\n") if data is not None else []
+        lines = self._contents[oid]
         return lines[line - 1] if 0 < line <= len(lines) else None

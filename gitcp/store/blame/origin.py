@@ -45,7 +45,8 @@ def origins(
     """A record `origin` for each run of lines of name that came of one edit or commit."""
     path, first, last = place(name)
     words = ["-L", f"{first},{last}", *([revision] if revision else []), "--", path]
-    entries, _ = run.blame(git, arguments.parse(words))
+    entries, _ = run.whole(git, arguments.parse(words))
+    evidence.ahead(run.places(entries), contents=True)
     known = [(entry, _author(evidence, entry)) for entry in entries]
     start = 0
     for n in range(1, len(known) + 1):

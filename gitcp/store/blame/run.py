@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.core.blame import layout, porcelain
+from gitcp.core.blame import options as arguments
 from gitcp.core.git import quoting
 from gitcp.errors import USAGE, Error, GitError, UsageError
 from gitcp.record import raw, text
@@ -22,12 +23,32 @@ if TYPE_CHECKING:
     Date = tuple[bytes, bytes]
 
 
-def blame(git: Git, options: Options, form: str = "line-porcelain") -> tuple[list[Entry], bytes]:
+def blame(git: Git, options: Options, form: str = "porcelain") -> tuple[list[Entry], bytes]:
     """The entries of `git blame --<form>` with the person's arguments, and what follows them.
 
     git runs where the person stands.  Raises Error with git's own words.
     """
     return porcelain.parse(_run(git, f"--{form}", *options["given"]))
+
+
+def whole(git: Git, options: Options) -> tuple[list[Entry], bytes]:
+    """blame(), with all headers in each entry."""
+    entries, rest = blame(git, options)
+    return porcelain.whole(entries), rest
+
+
+def places(entries: Iterable[Entry]) -> list[tuple[str, str]]:
+    """(commit, path there) of entries, each once: what evidence is asked of."""
+    named = dict.fromkeys((entry["oid"], entry["path"]) for entry in entries)
+    return [(oid, text(quoting.unquote(path))) for oid, path in named]
+
+
+def moved(repo: Repo, options: Options) -> bool:
+    """Whether git may show a line whose commit has it otherwise: by options, by a list of
+    commits to pass over, or because it blames what a text conversion makes of the file."""
+    config = repo.config
+    configured = config.get("blame.ignorerevsfile") or config.keys("diff.", ".textconv")
+    return bool(configured) or arguments.moves(options)
 
 
 def edges(git: Git, options: Options, rows: Sequence[Entry]) -> list[tuple[bytes, bytes]]:

@@ -35,15 +35,20 @@ def printed(repo: Repo, git: Git, options: Options, evidence: Evidence) -> Itera
         yield from _table(repo, git, options, evidence)
         return
     entries, rest = run.blame(git, options, form)
-    for line in porcelain.rewritten(entries, lambda entry, n: _names(evidence, options, entry, n)):
+    moved = _ready(repo, options, evidence, entries)
+    for line in porcelain.rewritten(
+        entries, lambda entry, n: _names(evidence, options, entry, n, moved)
+    ):
         yield line + b"\n"
     yield rest
 
 
-def records(git: Git, options: Options, evidence: Evidence) -> Iterator[Record]:
+def records(repo: Repo, git: Git, options: Options, evidence: Evidence) -> Iterator[Record]:
     """A record `line` for each line (gitcp-record(5))."""
-    for entry in run.blame(git, options)[0]:
-        author = _author(evidence, entry, 0)
+    entries, _ = run.whole(git, options)
+    moved = _ready(repo, options, evidence, entries)
+    for entry in entries:
+        author = _author(evidence, entry, 0, moved)
         yield {
             "type": "line",
             "line": entry["final"],
@@ -57,17 +62,18 @@ def records(git: Git, options: Options, evidence: Evidence) -> Iterator[Record]:
 
 
 def _table(repo: Repo, git: Git, options: Options, evidence: Evidence) -> Iterator[bytes]:
-    entries, rest = run.blame(git, options)
+    entries, rest = run.whole(git, options)
     if not entries:
         yield rest
         return
+    moved = _ready(repo, options, evidence, entries)
     config, flags = repo.config, set(options["flags"])
     flags |= {"e"} if config.flag("blame.showemail") and "no-e" not in flags else set()
     flags |= {"b"} if config.flag("blame.blankboundary") else set()
     mode = options["date"] or config.get("blame.date") or "iso"
     displayed, width = run.displayed(repo, entries, mode)
     dates = run.padded(displayed, width)
-    rows = [_row(evidence, options, flags, entry, dates) for entry in entries]
+    rows = [_row(evidence, options, flags, entry, dates, moved) for entry in entries]
     edges = run.edges(git, options, entries) if _asks_git(flags, config) else None
     abbrev = _abbrev(options, [name for name, _ in displayed.values()], len(entries[0]["oid"]))
     path = run.asked(repo, options, entries)
@@ -79,12 +85,24 @@ def _asks_git(flags: set[str], config: Config) -> bool:
     return bool(flags & _HEADS) or any(config.get(key) for key in _MARKS)
 
 
+def _ready(repo: Repo, options: Options, evidence: Evidence, entries: list[Entry]) -> bool:
+    """Have the evidence at hand; whether lines may read otherwise where they came from."""
+    moved = run.moved(repo, options)
+    evidence.ahead(run.places(entries), contents=moved)
+    return moved
+
+
 def _row(
-    evidence: Evidence, options: Options, flags: set[str], entry: Entry, dates: dict[str, bytes]
+    evidence: Evidence,
+    options: Options,
+    flags: set[str],
+    entry: Entry,
+    dates: dict[str, bytes],
+    moved: bool,
 ) -> Row:
     headers = dict(entry["headers"])
     own = headers[b"author"], headers[b"author-mail"]
-    name, mail = _names(evidence, options, entry, 0) or own
+    name, mail = _names(evidence, options, entry, 0, moved) or own
     raw_time = headers[b"author-time"] + b" " + headers[b"author-tz"]
     return {
         "oid": entry["oid"],
@@ -107,15 +125,16 @@ def _abbrev(options: Options, names: list[bytes], size: int) -> int:
 
 
 def _names(
-    evidence: Evidence, options: Options, entry: Entry, offset: int
+    evidence: Evidence, options: Options, entry: Entry, offset: int, moved: bool
 ) -> tuple[bytes, bytes] | None:
-    author = _author(evidence, entry, offset)
+    author = _author(evidence, entry, offset, moved)
     if author["who"] == "session":
         return raw(authors.label(author)), raw(authors.mail(author))
     unmarked = "mark-unknown" in options["flags"] and not evidence.linked(entry["oid"])
     return _UNKNOWN if author["who"] == "unknown" or unmarked else None
 
 
-def _author(evidence: Evidence, entry: Entry, offset: int) -> Author:
+def _author(evidence: Evidence, entry: Entry, offset: int, moved: bool) -> Author:
     path = text(quoting.unquote(entry["path"]))
-    return evidence.author(entry["oid"], path, entry["orig"] + offset, entry["content"])
+    content = entry["content"] if moved else None
+    return evidence.author(entry["oid"], path, entry["orig"] + offset, content)

@@ -54,6 +54,21 @@ class Batch:
             return None
         return head[0].decode() if head else None
 
+    def resolve_all(self, specs: Sequence[str]) -> Iterator[str | None]:
+        """resolve() of as many names as a pipe holds, in their order."""
+        left = list(specs)
+        while left:
+            try:
+                self._write(b"".join(b"info %s\n" % raw(spec) for spec in left))
+                while left:
+                    head = self._answer()
+                    del left[0]
+                    yield head[0].decode() if head else None
+            except Ended:
+                self._restart()
+                del left[0]
+                yield None
+
     def ask(self, spec: str) -> Object | None:
         """The object of a name; None when it is missing or ambiguous."""
         return next(self.ask_all([spec]))

@@ -12,10 +12,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gitcp.core.record_types import Entry
+    from gitcp.core.record_types import Entry, Tree
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
+    ReadTree = Callable[[Objects, str], Tree]
     Edit = Callable[[bytes | None], bytes | None]
 
 REF = "refs/notes/gitcp"
@@ -56,9 +57,34 @@ def change(repo: Repo, objects: Objects, commit: str, edit: Edit) -> None:
 
 def text_on(objects: Objects, commit: str) -> bytes | None:
     """The whole note on a commit (full oid); None without one."""
-    tip = read_commit(objects, REF)
-    _, entry = place(objects, tip["tree"] if tip else None, commit)
-    return objects.need(entry[1], "blob") if entry else None
+    return Reader(objects).text(commit)
+
+
+class Reader:
+    """The notes of one ref, for many commits: each directory of them is read once."""
+
+    def __init__(self, objects: Objects, ref: str = REF) -> None:
+        self._objects, self._ref = objects, ref
+        self._tree: str | None = ""
+        self._trees: dict[str, Tree] = {}
+
+    def oid(self, commit: str) -> str | None:
+        """The blob of the note on a commit (full oid); None without one."""
+        if self._tree == "":
+            tip = read_commit(self._objects, self._ref)
+            self._tree = tip["tree"] if tip else None
+        _, entry = place(self._objects, self._tree, commit, self._read)
+        return entry[1] if entry else None
+
+    def text(self, commit: str) -> bytes | None:
+        """The whole note on a commit (full oid); None without one."""
+        oid = self.oid(commit)
+        return self._objects.need(oid, "blob") if oid else None
+
+    def _read(self, objects: Objects, oid: str) -> Tree:
+        if oid not in self._trees:
+            self._trees[oid] = read_tree(objects, oid)
+        return self._trees[oid]
 
 
 def every(objects: Objects) -> Iterator[tuple[str, list[str]]]:
@@ -76,7 +102,9 @@ def parse(note: bytes) -> list[str]:
     return list(links.carried(b"", note))
 
 
-def place(objects: Objects, tree: str | None, commit: str) -> tuple[str, Entry | None]:
+def place(
+    objects: Objects, tree: str | None, commit: str, read: ReadTree = read_tree
+) -> tuple[str, Entry | None]:
     """(path, entry) of the note on commit in a tree of notes, or where a new one goes.
 
     git reads any mixture of fan-outs; ours is one level, so that a note costs little however
@@ -84,7 +112,7 @@ def place(objects: Objects, tree: str | None, commit: str) -> tuple[str, Entry |
     """
     path, rest, here = "", commit, tree
     while here:
-        entries = read_tree(objects, here)
+        entries = read(objects, here)
         if rest in entries:
             return path + rest, entries[rest]
         below = entries.get(rest[:2])

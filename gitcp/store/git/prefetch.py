@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gitcp.record import raw
 from gitcp.store.git import partial
 from gitcp.store.git.objects import Objects
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 # Names asked for at once: they fit into a pipe, so git is never waited for while it waits.
 _WINDOW = 400
+_PIPE = 1 << 15  # bytes: names are echoed where they are missing
 
 
 class Prefetched(Objects):
@@ -32,6 +34,20 @@ class Prefetched(Objects):
             if self._remote:
                 partial.bring(self._repo, self._remote, part)
             self._got.update(zip(part, self._git().ask_all(part), strict=True))
+
+    def resolve(self, specs: Iterable[str]) -> dict[str, str | None]:
+        """name -> oid, None for one that is missing or has a newline in it."""
+        wanted = [spec for spec in dict.fromkeys(specs) if "\n" not in spec]
+        window: list[str] = []
+        found: dict[str, str | None] = {}
+        size = 0
+        for spec in [*wanted, ""]:
+            if not spec or size + len(raw(spec)) > _PIPE:
+                found.update(zip(window, self._git().resolve_all(window), strict=True))
+                window, size = [], 0
+            window.append(spec)
+            size += len(raw(spec)) + len(b"info \n missing")
+        return found
 
     def forget(self) -> None:
         """Let go of what was fetched: memory stays flat however much is read."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.v1.committed_refs import Places
 
 # Histories that nobody's commits are on.
 _NOT = ("refs/heads/entire/*", "refs/remotes/*/entire/*", "refs/notes/*", "refs/gitcp/*")
@@ -67,19 +68,23 @@ def of_commit(repo: Repo, objects: Objects, commit: str) -> list[str]:
     those of checkpoints that exist and have a line elsewhere in its message."""
     from gitcp.store.v1 import committed_refs
 
-    message, note = _texts(objects, commit)
-    buried = links.buried(message, note)
-    there = [one for one in buried if committed_refs.find(repo, objects, one)]
-    return [*links.carried(message, note), *there]
+    return named(*texts(objects, commit), committed_refs.Places(repo, objects))
+
+
+def named(message: bytes, note: bytes, places: Places) -> list[str]:
+    """of_commit() for who has the commit's message and its note at hand."""
+    ids, buried = links.named(message, note)
+    return [*ids, *filter(places.find, buried)]
 
 
 def linked(objects: Objects, commit: str) -> list[str]:
     """The checkpoint ids that one commit (full oid) is linked to: its last trailer block, then
     its note, without what the note takes away."""
-    return list(links.carried(*_texts(objects, commit)))
+    return list(links.carried(*texts(objects, commit)))
 
 
-def _texts(objects: Objects, commit: str) -> tuple[bytes, bytes]:
+def texts(objects: Objects, commit: str, reader: notes.Reader | None = None) -> tuple[bytes, bytes]:
+    """The message of a commit (full oid), and its note; empty where there is none."""
     answer = objects.read(commit)
     message = answer[2].partition(b"\n\n")[2] if answer and answer[1] == "commit" else b""
-    return message, notes.text_on(objects, commit) or b""
+    return message, (reader or notes.Reader(objects)).text(commit) or b""

@@ -95,7 +95,7 @@ def lines(repo: Repo, evidence: Evidence, records: Sequence[Record]) -> dict[str
     counted = {}
     for commit in history.commits(repo, evidence, names, (), ["--no-walk=unsorted"]):
         shares: dict[str, dict[str, int]] = {}
-        for path, by in sums.added(commit).items():
+        for path, by in sums.added(commit, evidence.blob).items():
             row = shares.setdefault(path, {})
             for who, count in by.items():
                 key = who if isinstance(who, str) else who[2]
@@ -119,9 +119,10 @@ def files(
         say(f"files: {n} of {len(paths)}")
         try:
             words = [newest, "--", path]
-            entries, _ = run.blame(repo.git, options.parse(words))
+            entries, _ = run.whole(repo.git, options.parse(words))
         except Error:
             continue  # a submodule, or a path git cannot blame
+        evidence.ahead(run.places(entries))
         rows = []
         for entry in entries:
             at = text(quoting.unquote(entry["path"]))

@@ -126,10 +126,10 @@ class _Store:
             committed_list.prepare(self._objects, trees.values(), summary.PROMPT)
             for name, tree in trees.items():
                 stored[name] = committed_read.load(self._objects, name, ref, tree)
-        trouble: list[Error] = []
+        places, trouble = committed_refs.Places(self._repo, self._objects), list[Error]()
         for name in (name for name in names if name not in stored):
             for ref in self._refs or ():
-                if gone := committed_refs.tree_in(self._objects, ref, name, trouble):
+                if gone := places.tree_in(ref, name, trouble):
                     trouble.append(Error(f"checkpoint '{name}': missing tree '{gone}'"))
         for error in trouble:
             notice.lack(str(error))

@@ -15,10 +15,14 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.blame.evidence import Evidence
 
+    # The fields of _FORMAT; path -> lines added and removed; path -> oid.
+    Raw = tuple[list[bytes], dict[str, tuple[int, int]], dict[str, str]]
+
 _MARK, _FIELDS = b"\x02", 4  # counts of changed lines begin with a digit or a dash
+_WINDOW = 256  # commits whose checkpoints are read at once
 _FORMAT = "--format=%x02%H%x00%ad%x00%B%x00%N"
-_LOG = f"""log -z --numstat --no-renames --date=short --no-color --no-show-signature --no-notes
---notes={notes.REF}""".split()
+_LOG = f"""log -z --raw --no-abbrev --numstat --no-renames --date=short --no-color
+--no-show-signature --no-notes --notes={notes.REF}""".split()
 
 
 def commits(
@@ -34,34 +38,56 @@ def commits(
     where it was made.  Raises Error in git's words for what is no revision.
     """
     where = [*map(raw, revisions), b"--", *map(raw, paths)]
-    fields: list[bytes] = []
-    files: dict[str, tuple[int, int]] = {}
+    window: list[Raw] = []
+    for one in _raw(repo, where, options):
+        window.append(one)
+        if len(window) == _WINDOW:
+            yield from _with_parts(evidence, window)
+            window = []
+    yield from _with_parts(evidence, window)
+
+
+def _raw(repo: Repo, where: Sequence[bytes], options: Sequence[str]) -> Iterator[Raw]:
+    one: Raw = ([], {}, {})
+    oid = b""
     try:
         for token in repo.git.stream(*_LOG, _FORMAT, *options, "--end-of-options", *where):
-            if fields and len(fields) < _FIELDS:
+            fields, files, oids = one
+            if oid:  # of what was named before, the path
+                oids[text(token)], oid = text(oid), b""
+            elif fields and len(fields) < _FIELDS:
                 fields.append(token)
             elif token.startswith(_MARK):
                 if fields:
-                    yield _commit(evidence, fields, files)
-                fields, files = [token.removeprefix(_MARK)], {}
-            elif token.strip():
-                added, removed, path = token.lstrip(b"\n").split(b"\t", 2)
+                    yield one
+                one = ([token.removeprefix(_MARK)], {}, {})
+            elif (entry := token.lstrip(b"\n")).startswith(b":"):
+                oid = entry.split(b" ")[3]
+            elif entry:
+                added, removed, path = entry.split(b"\t", 2)
                 files[text(path)] = _count(added), _count(removed)
     except GitError as e:
         raise Error(e.complaint.removeprefix("fatal: ").partition("\n")[0]) from None
-    if fields:
-        yield _commit(evidence, fields, files)
+    if one[0]:
+        yield one
 
 
 def _count(number: bytes) -> int:
     return int(number) if number.isdigit() else 0
 
 
-def _commit(evidence: Evidence, fields: list[bytes], files: dict[str, tuple[int, int]]) -> Commit:
-    oid, day, message, note = fields
-    ids = list(links.carried(message, note))
-    named = [*ids, *links.buried(message, note)]
-    parts = [part for name in named for part in evidence.stored(name)]
+def _with_parts(evidence: Evidence, window: Sequence[Raw]) -> Iterator[Commit]:
+    """The commits of a window with what is recorded of them, read all at once."""
+    named = [links.named(message, note) for (_, _, message, note), *_ in window]
+    evidence.recorded.ahead(one for ids, others in named for one in (*ids, *others))
+    for (ids, others), (fields, files, oids) in zip(named, window, strict=True):
+        parts = [part for one in (*ids, *others) for part in evidence.recorded.of(one)]
+        yield {
+            "oid": text(fields[0]),
+            "day": text(fields[1]),
+            "files": files,
+            "oids": oids,
+            "linked": bool(ids or parts),
+            "parts": parts,
+        }
     evidence.forget()
-    linked = bool(ids or parts)
-    return {"oid": text(oid), "day": text(day), "files": files, "linked": linked, "parts": parts}

@@ -9,6 +9,7 @@ from gitcp.store.v1.committed_write import REF
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gitcp.core.record_types import Tree
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -46,33 +47,68 @@ def find(repo: Repo, objects: Objects, checkpoint_id: str) -> tuple[str, str] | 
 
     Raises Error where a ref that may have it cannot be read, and no other has it.
     """
-    trouble: list[Error] = []
-    if tree := tree_in(objects, REF, checkpoint_id, trouble):
-        return REF, tree
-    for ref in everywhere(repo):
-        if tree := tree_in(objects, ref, checkpoint_id, trouble):
-            return ref, tree
-    if trouble:
-        raise trouble[0]
-    return None
+    return Places(repo, objects).find(checkpoint_id)
 
 
-def tree_in(objects: Objects, ref: str, checkpoint_id: str, trouble: list[Error]) -> str | None:
-    """The directory of a checkpoint in one ref; None when it has none, or one that cannot be
-    read: then trouble tells."""
-    shard, rest, entry = checkpoint_id[:2], checkpoint_id[2:], None
-    tip = objects.read(f"{ref}^{{tree}}")
-    if tip is None and objects.read(ref):
-        trouble.append(Error(f"'{ref}': its tree is missing"))
-    try:
-        for name, at in ((shard, f"'{ref}:{shard}'"), (rest, f"checkpoint '{checkpoint_id}'")):
-            tree = entry[1] if entry else tip[0] if tip else None
-            entry = read_tree(objects, tree).get(name) if tree else None
-            if entry and entry[0] != TREE:
-                raise Error(f"{at} is no directory")
-            if entry is None:
-                return None
-    except Error as e:
-        trouble.append(Error(f"checkpoint '{checkpoint_id}': {e}"))
+class Places:
+    """find() for many: the refs are listed once, and each directory is read once.
+
+    It tells what the refs were when it first looked: for one answer, not for one who waits.
+    """
+
+    def __init__(self, repo: Repo, objects: Objects) -> None:
+        self._repo, self._objects = repo, objects
+        self._refs: list[str] | None = None
+        self._tips: dict[str, str | None] = {}
+        self._trees: dict[str, Tree | Error] = {}
+
+    def find(self, checkpoint_id: str) -> tuple[str, str] | None:
+        """As the function of that name."""
+        trouble: list[Error] = []
+        if tree := self.tree_in(REF, checkpoint_id, trouble):
+            return REF, tree
+        if self._refs is None:
+            self._refs = everywhere(self._repo)
+        for ref in self._refs:
+            if tree := self.tree_in(ref, checkpoint_id, trouble):
+                return ref, tree
+        if trouble:
+            raise trouble[0]
         return None
-    return entry[1] if entry else None
+
+    def tree_in(self, ref: str, checkpoint_id: str, trouble: list[Error]) -> str | None:
+        """The directory of a checkpoint in one ref; None when it has none, or one that cannot
+        be read: then trouble tells."""
+        shard, rest = checkpoint_id[:2], checkpoint_id[2:]
+        try:
+            tree, entry = self._tip(ref, trouble), None
+            for name, at in ((shard, f"'{ref}:{shard}'"), (rest, f"checkpoint '{checkpoint_id}'")):
+                entry = self._read(tree).get(name) if tree else None
+                if entry and entry[0] != TREE:
+                    raise Error(f"{at} is no directory")
+                if entry is None:
+                    return None
+                tree = entry[1]
+        except Error as e:
+            trouble.append(Error(f"checkpoint '{checkpoint_id}': {e}"))
+            return None
+        return tree
+
+    def _tip(self, ref: str, trouble: list[Error]) -> str | None:
+        if ref not in self._tips:
+            tip = self._objects.read(f"{ref}^{{tree}}")
+            self._tips[ref] = tip[0] if tip else None
+        if self._tips[ref] is None and self._objects.read(ref):
+            trouble.append(Error(f"'{ref}': its tree is missing"))
+        return self._tips[ref]
+
+    def _read(self, oid: str) -> Tree:
+        if oid not in self._trees:
+            try:
+                self._trees[oid] = read_tree(self._objects, oid)
+            except Error as e:
+                self._trees[oid] = e
+        tree = self._trees[oid]
+        if isinstance(tree, Error):
+            raise tree
+        return tree

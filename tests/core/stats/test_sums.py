@@ -29,6 +29,7 @@ def commit(*parts: Record, linked: bool = True, **files: tuple[int, int]) -> Com
         "oid": "0",
         "day": "2026-01-02",
         "files": files or {"f": (10, 4)},
+        "oids": dict.fromkeys(files or "f", "0"),
         "linked": linked,
         "parts": parts,
     }
@@ -37,7 +38,7 @@ def commit(*parts: Record, linked: bool = True, **files: tuple[int, int]) -> Com
 def summed(*commits: Commit) -> dict[str, Any]:
     made = sums.Sums()
     for one in commits:
-        made.take(one)
+        made.take(one, lambda _: None)
     return made.record()
 
 

@@ -1,0 +1,90 @@
+"""A history of linked commits, each with its checkpoint, generated once by `git fast-import`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.repos import CACHE, git
+
+V1 = "refs/heads/entire/checkpoints/v1"
+START, STEP = 1_700_000_000, 600  # seconds: of the first commit, from one to the next
+FILES, LINES, SESSION = 400, 12, 20  # files; lines a commit changes; commits a session made
+
+
+def linked(commits: int, files: int = FILES) -> Path:
+    """A bare repository in which so many commits, all linked, change a dozen lines each."""
+    path = CACHE / f"linked-{commits}-{files}"
+    if not (path / "made").exists():
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(parents=True)
+        git(path, "init", "-q", "--bare", "-b", "main", "--template=", ".")
+        feed = b"".join(_stream(commits, files))
+        subprocess.run(["git", "fast-import", "--quiet"], cwd=path, input=feed, check=True)
+        (path / "made").touch()
+    return path
+
+
+def _stream(commits: int, files: int) -> Iterator[bytes]:
+    chance = random.Random(1)
+    contents: dict[str, list[str]] = {}
+    for n in range(commits):
+        path = f"dir{n % files // 20:02}/file{n % files:03}.py"
+        lines = contents.setdefault(path, [])
+        at = chance.randint(0, len(lines))
+        mine = [f"line {n} {k} {chance.random()}" for k in range(LINES)]
+        lines[at : at + (LINES // 3 if len(lines) > 200 else 2)] = mine
+        data = "".join(f"{line}\n" for line in lines).encode()
+        checkpoint = hashlib.sha256(b"%d" % n).hexdigest()[:12]
+        message = f"Change {n}\n\nEntire-Checkpoint: {checkpoint}\n"
+        yield _commit("refs/heads/main", n, message) + _file(path, data)
+        yield _commit(V1, n, f"Checkpoint: {checkpoint}\n")
+        at_checkpoint = f"{checkpoint[:2]}/{checkpoint[2:]}"
+        for name, value in _checkpoint(n, checkpoint, path, data, at + 1).items():
+            text = value if isinstance(value, str) else json.dumps(value, indent=2)
+            yield _file(f"{at_checkpoint}/{name}", text.encode())
+
+
+def _commit(ref: str, n: int, message: str) -> bytes:
+    text, when = message.encode(), START + n * STEP
+    head = f"commit {ref}\ncommitter A U Thor <a@example.com> {when} +0000\ndata {len(text)}\n"
+    return head.encode() + text
+
+
+def _file(path: str, data: bytes) -> bytes:
+    return f"M 100644 inline {path}\ndata {len(data)}\n".encode() + data + b"\n"
+
+
+def _checkpoint(n: int, checkpoint: str, path: str, data: bytes, first: int) -> dict[str, object]:
+    """The files of a checkpoint, below its directory."""
+    session, turn = f"session-{n // SESSION:05}", f"session-{n // SESSION:05}-p{n % SESSION}"
+    oid = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+    tool = f"toolu_{n}"
+    metadata = {
+        "checkpoint_id": checkpoint,
+        "session_id": session,
+        "strategy": "manual-commit",
+        "created_at": "2023-11-14T22:13:20Z",
+        "files_touched": [path],
+        "agent": "Claude Code",
+        "model": "claude-opus-4",
+        "turns": {turn: {"number": n % SESSION + 1, "prompt": f"Please do change {n}"}},
+        "tools": {tool: {"model": "claude-opus-4", "agent": ""}},
+        "token_usage_delta": {"input_tokens": 5, "output_tokens": 70, "api_call_count": 2},
+        "initial_attribution": {"agent_lines": LINES, "lines_removed": {"agent": 0, "person": 0}},
+    }
+    base = f"/{checkpoint[:2]}/{checkpoint[2:]}"
+    root = {"checkpoint_id": checkpoint, "sessions": [{"metadata": f"{base}/0/metadata.json"}]}
+    ranges = [[first, first + LINES - 1, turn, tool]]
+    return {
+        "metadata.json": root,
+        "0/metadata.json": metadata,
+        "0/lines.json": {path: [{"oid": oid, "ranges": ranges}]},
+        "0/full.jsonl": json.dumps({"type": "user", "message": {"content": f"change {n}"}}) + "\n",
+        "0/prompt.txt": f"Please do change {n}",
+    }
