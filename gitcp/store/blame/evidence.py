@@ -34,14 +34,14 @@ class Evidence:
         self._contents: dict[str, list[bytes]] = {}
         self._worktree: dict[str, Known] = {}
 
-    def ahead(self, places: Iterable[tuple[str, str]], contents: bool = False) -> None:
+    def prefetch(self, places: Iterable[tuple[str, str]], contents: bool = False) -> None:
         """Have at hand what author() will need of lines of these (commit, path): a few questions
         to git, however many they are.  contents: it will be given how the lines read."""
         wanted = [place for place in dict.fromkeys(places) if place[0].strip("0")]
         commits = list(dict.fromkeys(commit for commit, _ in wanted))
         self._objects.fetch(commits)
         self._objects.fetch(oid for commit in commits if (oid := self._notes.oid(commit)))
-        self.recorded.ahead(one for commit in commits for one in self._ids(commit))
+        self.recorded.prefetch(one for commit in commits for one in self._ids(commit))
         specs = [f"{commit}:{path}" for commit, path in wanted if self._records(commit)]
         self._oids |= self._objects.resolve(specs)
         if contents:

@@ -46,7 +46,7 @@ def origins(
     path, first, last = place(name)
     words = ["-L", f"{first},{last}", *([revision] if revision else []), "--", path]
     entries, _ = run.whole(git, arguments.parse(words))
-    evidence.ahead(run.places(entries), contents=True)
+    evidence.prefetch(run.places(entries), contents=True)
     known = [(entry, _author(evidence, entry)) for entry in entries]
     start = 0
     for n in range(1, len(known) + 1):

@@ -28,7 +28,7 @@ class Recorded:
         self.places = committed_refs.Places(repo, objects)
         self._known: dict[str, list[Record]] = {}
 
-    def ahead(self, ids: Iterable[str]) -> None:
+    def prefetch(self, ids: Iterable[str]) -> None:
         """Read these now, by a few questions to git however many they are."""
         places = {}
         for checkpoint_id in dict.fromkeys(ids):

@@ -122,7 +122,7 @@ def files(
             entries, _ = run.whole(repo.git, options.parse(words))
         except Error:
             continue  # a submodule, or a path git cannot blame
-        evidence.ahead(run.places(entries))
+        evidence.prefetch(run.places(entries))
         rows = []
         for entry in entries:
             at = text(quoting.unquote(entry["path"]))

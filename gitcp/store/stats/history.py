@@ -79,7 +79,7 @@ def _count(number: bytes) -> int:
 def _with_parts(evidence: Evidence, window: Sequence[Raw]) -> Iterator[Commit]:
     """The commits of a window with what is recorded of them, read all at once."""
     named = [links.named(message, note) for (_, _, message, note), *_ in window]
-    evidence.recorded.ahead(one for ids, others in named for one in (*ids, *others))
+    evidence.recorded.prefetch(one for ids, others in named for one in (*ids, *others))
     for (ids, others), (fields, files, oids) in zip(named, window, strict=True):
         parts = [part for one in (*ids, *others) for part in evidence.recorded.of(one)]
         yield {
