@@ -77,9 +77,7 @@ def whole(entries: list[Entry]) -> list[Entry]:
     """Entries of --porcelain, each with the headers that git says of its commit once."""
     known: dict[str, list[tuple[bytes, bytes]]] = {}
     for entry in entries:
-        said = known.setdefault(entry["oid"], entry["headers"])
-        if said is not entry["headers"]:
-            entry["headers"] = said
+        entry["headers"] = known.setdefault(entry["oid"], entry["headers"])
     return entries
 
 

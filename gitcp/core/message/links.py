@@ -52,8 +52,8 @@ def buried(message: bytes, note: bytes = b"") -> list[str]:
 def named(message: bytes, note: bytes = b"") -> tuple[list[str], list[str]]:
     """What is carried(), and what is buried()."""
     known, gone = carried(message, note), removed(note)
-    others = trailers.anywhere(message)
-    return list(known), [one for one in others if one not in known and one not in gone]
+    anywhere = trailers.anywhere(message)
+    return list(known), [one for one in anywhere if one not in known and one not in gone]
 
 
 def added(note: bytes, checkpoint_id: str) -> bytes:

@@ -39,15 +39,15 @@ class Prefetched(Objects):
         """name -> oid, None for one that is missing or has a newline in it."""
         wanted = [spec for spec in dict.fromkeys(specs) if "\n" not in spec]
         window: list[str] = []
-        found: dict[str, str | None] = {}
+        oids: dict[str, str | None] = {}
         size = 0
         for spec in [*wanted, ""]:
             if not spec or size + len(raw(spec)) > _PIPE:
-                found.update(zip(window, self._git().resolve_all(window), strict=True))
+                oids.update(zip(window, self._git().resolve_all(window), strict=True))
                 window, size = [], 0
             window.append(spec)
             size += len(raw(spec)) + len(b"info \n missing")
-        return found
+        return oids
 
     def forget(self) -> None:
         """Let go of what was fetched: memory stays flat however much is read."""

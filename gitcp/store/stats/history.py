@@ -79,9 +79,9 @@ def _count(number: bytes) -> int:
 def _with_parts(evidence: Evidence, window: Sequence[Raw]) -> Iterator[Commit]:
     """The commits of a window with what is recorded of them, read all at once."""
     named = [links.named(message, note) for (_, _, message, note), *_ in window]
-    evidence.recorded.prefetch(one for ids, others in named for one in (*ids, *others))
-    for (ids, others), (fields, files, oids) in zip(named, window, strict=True):
-        parts = [part for one in (*ids, *others) for part in evidence.recorded.of(one)]
+    evidence.recorded.prefetch(one for ids, buried in named for one in (*ids, *buried))
+    for (ids, buried), (fields, files, oids) in zip(named, window, strict=True):
+        parts = [part for one in (*ids, *buried) for part in evidence.recorded.of(one)]
         yield {
             "oid": text(fields[0]),
             "day": text(fields[1]),
