@@ -124,7 +124,8 @@ class Lines:
 
     def again(self) -> None:
         """Undo the last commit and make it again."""
-        if self.depth() > 3:
+        merged = len(self.run("log", "-1", "--format=%P").split()) > 1
+        if self.depth() > 3 and not merged:
             self.run("reset", "-q", "--soft", "HEAD~1")
             self.run("commit", "-q", "-m", f"again {self.count}")
 
@@ -157,6 +158,8 @@ class Lines:
         name = self.chance.choice(FILES)
         path = self.world.path / name
         if path.exists():
+            for line in path.open():  # git blames the formatter, which nobody need have recorded
+                self.may(line, PERSON, UNKNOWN)
             rows = [f"{'  ' * (n % 3)}{line.strip()}\n" for n, line in enumerate(path.open())]
             if self.chance.random() < 0.5:
                 self.world.write(name, "".join(rows))
