@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.journal.lines import shares, text
+from tests.journal.lines import ranges, shares, text
 from tests.support.clients.calls import edit, run
 from tests.support.harness import Agent, World
 from tests.support.linking import ids, own, sessions, sound, touched
@@ -32,6 +32,22 @@ def test_what_the_agent_stashed_links_when_the_person_pops_it(
     assert shares(world) == {a.sid: 2}
     assert "done" in sessions(world, one)[a.sid]["transcript"]
     sound(world)
+
+
+def test_what_a_stash_gives_back_beside_new_work_keeps_its_authors(world: World) -> None:
+    a = world.agent("session-a", tools=True)
+    a.turn("three lines", {"f": text(1, 2, 3)})
+    world.git("stash", "-u", "-q")
+    world.write("other", "meanwhile\n")
+    world.git("add", "other")
+    world.git("commit", "-qm", "meanwhile")
+    world.git("stash", "pop", "-q")
+    world.write("f", text(0, 1, 2, 3))
+    a.turn("one more", {"g": text(9)})
+    world.commit()
+    turn = ranges(world, "f")[1][2]
+    assert [[r[0], r[1], r[2]] for r in ranges(world, "f")] == [[1, 1, "person"], [2, 4, turn]]
+    assert turn not in ("person", "unknown")
 
 
 # 8. A checkpoint that is extended.

@@ -189,6 +189,7 @@ class Lines:
         oids = self.run("rev-list", "--reverse", "HEAD..side").split()
         self.run("cherry-pick", *oids)
         self.settled("cherry-pick")
+        self.elsewhere()
 
     def merge(self) -> None:
         self.branched()
@@ -201,6 +202,7 @@ class Lines:
         if self.resolve():
             self.run("add", "-A")
         self.run("commit", "-q", "--no-edit")
+        self.elsewhere()
 
     def rebase(self) -> None:
         self.clean()
@@ -209,6 +211,7 @@ class Lines:
             edit = f"{sys.executable} {self.editor} {self.chance.random()}"
             self.run("rebase", "-q", "-i", f"HEAD~{back}", GIT_SEQUENCE_EDITOR=edit)
             self.settled("rebase")
+            self.elsewhere()
 
     # what they have in common
 
@@ -274,6 +277,13 @@ class Lines:
             else:
                 path.write_text(text)
         return bool(names)
+
+    def elsewhere(self) -> None:
+        """What was replayed onto another name of its file is recorded of the first one alone."""
+        for name in set(self.names()).difference(FILES):
+            if (self.world.path / name).exists():
+                for line in self.world.read(name).splitlines():
+                    self.may(line, UNKNOWN)
 
     def may(self, line: str, *names: str) -> None:
         self.also.setdefault(line.strip(), set()).update(names)

@@ -12,11 +12,13 @@ from gitcp.core.credit.entries import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from gitcp.core.record_types import Author
 
-__all__ = ["PERSON", "UNKNOWN", "Replay", "Version", "split", "whole", "without_space"]
+    Regains = Callable[[bytes], bool]
+
+__all__ = ["PERSON", "UNKNOWN", "Replay", "Version", "every", "split", "whole", "without_space"]
 
 
 class Version:
@@ -30,6 +32,11 @@ class Version:
 
 LARGEST = 2 << 20  # bytes up to which a text has lines
 _SNIFFED = 8000  # where git looks for a NUL to call content binary
+
+
+def every(line: bytes) -> bool:
+    """Each line, whatever it says."""
+    return True
 
 
 def whole(data: bytes) -> bool:
@@ -63,9 +70,9 @@ class Replay:
         self._texts: dict[bytes, int] = dict(zip(first.lines, self.numbers, strict=True))
         self.first = first
 
-    def step(self, now: Version, who: Author, regains: bool = False) -> None:
-        """The path has another content, by who; regains: it came from elsewhere in the
-        repository, so that lines known from before get their authors back."""
+    def step(self, now: Version, who: Author, regains: Regains | None = None) -> None:
+        """The path has another content, by who; regains: which of the lines that are known from
+        before get their authors back, all where it came from elsewhere in the repository."""
         before = self.numbers
         self.numbers = self._numbered(now, who, regains)
         self.lines = now.lines
@@ -75,13 +82,13 @@ class Replay:
         for number in self.numbers:
             self.takers.pop(number, None)
 
-    def _numbered(self, now: Version, who: Author, regains: bool) -> list[int]:
+    def _numbered(self, now: Version, who: Author, regains: Regains | None) -> list[int]:
         if now.oid in self._seen:
             return self._seen[now.oid]
         paired = line_diff.pairs(_keys(self.lines), _keys(now.lines))
         known = {j: self.numbers[i] for i, j in paired}
         if regains:
-            self._regain(now.lines, known)
+            self._regain(now.lines, known, regains)
         for j, line in enumerate(now.lines):
             if j not in known:
                 known[j] = self._count
@@ -90,11 +97,11 @@ class Replay:
             self._texts[line] = known[j]
         return [known[j] for j in range(len(now.lines))]
 
-    def _regain(self, now: Sequence[bytes], known: dict[int, int]) -> None:
+    def _regain(self, now: Sequence[bytes], known: dict[int, int], regains: Regains) -> None:
         used = set(known.values())
         for j, line in enumerate(now):
             number = self._texts.get(line)
-            if j not in known and number is not None and number not in used:
+            if j not in known and number is not None and number not in used and regains(line):
                 known[j] = number
                 used.add(number)
 
@@ -103,7 +110,7 @@ class Replay:
         (staged by hunks); what is in none of them is rest's."""
         if version.oid in self._seen:
             return self._seen[version.oid]
-        return self._numbered(version, rest, regains=True)
+        return self._numbered(version, rest, every)
 
     def author(self, number: int) -> Author:
         """Who wrote a line; UNKNOWN for one that was there before the first step."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from gitcp.core.credit import attribution, entries, replay
 from gitcp.core.credit.replay import UNKNOWN, Version
+from gitcp.core.decide import line_evidence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gitcp.core.credit.attribution import PathCredit
-    from gitcp.core.credit.replay import Replay
+    from gitcp.core.credit.replay import Regains, Replay
     from gitcp.core.record_types import Author, JournalLine
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_changes import Changes
@@ -78,15 +79,26 @@ def replayed(contents: Contents, parent: Version, chain: Sequence[JournalLine]) 
     for line in chain:
         before, after = contents.of(line["before"]), contents.of(line["after"])
         if before is not None and before.oid != at and "follows" not in line:
-            lines.step(before, UNKNOWN, regains=True)  # HEAD moved under it
+            lines.step(before, UNKNOWN, replay.every)  # HEAD moved under it
             at = before.oid
         if after is None:
             broken = True
             continue
-        restored = line["how"] == "restored"
-        lines.step(after, UNKNOWN if broken else entries.author(line), regains=restored)
+        lines.step(after, UNKNOWN if broken else entries.author(line), _regains(line["how"]))
         at, broken = after.oid, False
     return lines
+
+
+def _regains(how: str) -> Regains | None:
+    """What comes back with a step: what a stash gave back in one look with the person's own work
+    is told by lines that say something."""
+    if how == "restored":
+        return replay.every
+    return _telling if how == "between" else None
+
+
+def _telling(line: bytes) -> bool:
+    return bool(line_evidence.significant({line}))
 
 
 def _of_records(

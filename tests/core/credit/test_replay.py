@@ -19,7 +19,7 @@ A: Author = ("session-a", "turn-1", "tool-1")
 B: Author = ("session-b", "turn-2", "tool-2")
 
 
-def replayed(first: Version, steps: Iterable[tuple[Version, Author, bool]]) -> replay.Replay:
+def replayed(first: Version, steps: Iterable[tuple[Version, Author]]) -> replay.Replay:
     lines = replay.Replay(first)
     for step in steps:
         lines.step(*step)
@@ -33,7 +33,7 @@ def version(text: str) -> Version:
 
 def authors(first: str, *steps: tuple[str, Author], at: str | None = None) -> str:
     """The author of each line at the end: a, b, p(erson), u(nknown), - for one of before."""
-    lines = replayed(version(first), [(version(text), who, False) for text, who in steps])
+    lines = replayed(version(first), [(version(text), who) for text, who in steps])
     now = lines.numbers if at is None else lines.at(version(at), PERSON)
     names = {A: "a", B: "b", PERSON: "p", UNKNOWN: "u"}
     return "".join(names[lines.authors[n]] if n in lines.authors else "-" for n in now)
@@ -46,8 +46,8 @@ def test_each_line_keeps_the_author_who_wrote_it() -> None:
 def test_a_change_of_white_space_keeps_the_author() -> None:
     first = Version("1", [b"old"])
     steps = [
-        (Version("2", [b"old", b"if x:", b"return 1"]), A, False),
-        (Version("3", [b"  old", b"if  x:\r", b"\treturn 1"]), PERSON, False),
+        (Version("2", [b"old", b"if x:", b"return 1"]), A),
+        (Version("3", [b"  old", b"if  x:\r", b"\treturn 1"]), PERSON),
     ]
     lines = replayed(first, steps)
     assert [lines.authors.get(n) for n in lines.numbers] == [None, A, A]
@@ -58,8 +58,8 @@ def test_what_was_there_before_brings_its_authors_back() -> None:
 
 
 def test_what_returns_in_part_regains_its_authors_where_it_was_restored() -> None:
-    lines = replayed(version("x"), [(version("xab"), A, False), (version("x"), B, False)])
-    lines.step(version("xcb"), UNKNOWN, regains=True)
+    lines = replayed(version("x"), [(version("xab"), A), (version("x"), B)])
+    lines.step(version("xcb"), UNKNOWN, regains=replay.every)
     assert [lines.author(n) for n in lines.numbers] == [UNKNOWN, UNKNOWN, A]
     assert not set(lines.numbers) & set(lines.takers)
 
@@ -74,7 +74,7 @@ def test_what_only_the_index_has_is_the_callers_to_say() -> None:
 
 def test_who_took_a_line_is_who_did_it_last() -> None:
     steps = [("xy", A), ("xyz", B), ("x", A)]
-    lines = replayed(version("xyz"), [(version(t), who, False) for t, who in steps])
+    lines = replayed(version("xyz"), [(version(t), who) for t, who in steps])
     assert lines.takers == {1: A, 2: A}
 
 
