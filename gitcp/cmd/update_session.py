@@ -147,6 +147,8 @@ def _session_end(ctx: Context, event: Record) -> list[Record]:
             # Interrupted, then left: who commits now shall find the work.  Killed in here,
             # the session stays active, and its next event or a commit settles it.
             catch_up.checkpoint(ctx.repo, ctx.objects, state, event, ctx.head)
+        else:
+            catch_up.moved(ctx.repo, ctx.objects, state, ctx.head)
         events.end(ctx.repo, state, event)
         ctx.keep(state)
     return []

@@ -186,6 +186,7 @@ class State(TypedDict, total=False):
     pending_finalize: dict[str, Any]
     token_usage: Usage
     tokens_at_condensation: Usage
+    tokens_before: Usage
     agent_process: Process | None
     multisession_warned: dict[str, Any]
     resumed: bool  # until its next prompt

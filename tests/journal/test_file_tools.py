@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -79,3 +80,29 @@ def test_a_file_tool_is_over_with_its_end(world: World, a: Agent) -> None:
     world.write("new.txt", text(1, 2, 3, 4))
     world.commit("new.txt")
     assert shares(world) == {a.sid: 3, "person": 1}
+
+
+def test_what_is_written_while_a_worktree_is_read_is_not_undone_by_that_look(
+    world: World, a: Agent, b: Agent
+) -> None:
+    wait = "touch .git/reading; until [ -e .git/go ]; do sleep 0.02; done; cat"
+    world.git("config", "filter.slow.clean", wait)
+    world.write(".git/info/attributes", "*.slow filter=slow\n")
+    b.prompt("another session")
+    a.prompt("write it")
+    world.write("b.slow", "read last, and slowly\n")
+    with ThreadPoolExecutor() as pool:
+        stop = pool.submit(b.stop)
+        try:
+            while not (world.path / ".git/reading").exists():
+                assert not stop.done()
+            edit(a, "new.txt", text(1, 2, 3))
+        finally:
+            world.write(".git/go", "")
+        stop.result()
+    a.stop()
+    journal = entries.edits(entries.load((world.path / ".git/gitcp/journal").read_bytes()))
+    own = [entries.author(edit)[0] for edit in journal if edit["path"] == "new.txt"]
+    assert own == [a.sid], "nobody deleted it"
+    world.commit("new.txt")
+    assert shares(world) == {a.sid: 3}

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -117,7 +118,10 @@ class Agent:
     def say(self, line: Json) -> None:
         """Append a line to the transcript."""
         self.transcript.parent.mkdir(parents=True, exist_ok=True)
+        now = time.time()
+        second = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
         head = {"uuid": str(uuid.uuid4()), "sessionId": self.sid, "cwd": str(self.cwd)}
+        head["timestamp"] = f"{second}.{int(now % 1 * 1000):03d}Z"
         with self.transcript.open("a") as f:
             f.write(json.dumps({**head, **line}) + "\n")
 

@@ -151,7 +151,7 @@ STATE = {
     "agent_process?": _PROCESS,
     "tasks?": dict,
     "token_usage?": dict,
-    "tokens_at_condensation?": dict,
+    **dict.fromkeys(("tokens_at_condensation?", "tokens_before?"), dict),
     "multisession_warned?": dict,
 }
 MARKER = {

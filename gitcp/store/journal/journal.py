@@ -57,6 +57,15 @@ def expanded(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
     return edits
 
 
+def mark(repo: Repo) -> tuple[int, int]:
+    """Where this worktree's journal ends now: its file and its size; Journal.since() takes it."""
+    try:
+        st = os.stat(repo.own(NAME))
+    except FileNotFoundError:
+        return 0, 0
+    return st.st_ino, st.st_size
+
+
 def clock(repo: Repo) -> int:
     """Now in ns, by the clock that stamps the files of the worktree."""
     path = repo.own("clock")
@@ -116,6 +125,18 @@ class Journal:
             torn = size and os.pread(fd, 1, size - 1) != b"\n"
             f.write(b"\n" * bool(torn) + b"".join(map(entries.dump, lines)))
         self.lines += expanded(self.repo, lines)
+
+    def since(self, begun: tuple[int, int], at: int) -> list[JournalLine]:
+        """The edits since mark() gave begun, at being the time of it: of a journal that was
+        cut meanwhile, those of later times."""
+        file, size = mark(self.repo)
+        if (file, size) == begun:
+            return []
+        if file != begun[0]:
+            return [line for line in entries.edits(self.lines) if line["at"] >= at]
+        with open(self.repo.own(NAME), "rb") as f:
+            f.seek(begun[1])
+            return entries.edits(expanded(self.repo, entries.load(f.read())))
 
     def cut(self) -> None:
         """Cut the journal back to what is unsettled, where it has become long."""

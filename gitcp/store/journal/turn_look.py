@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.credit import entries
 from gitcp.store.journal import calls, edits_ref, look
-from gitcp.store.journal.journal import Journal, clock
+from gitcp.store.journal.journal import Journal, clock, mark
 from gitcp.store.journal.whole_look import children
 from gitcp.store.session import markers
 
@@ -21,7 +21,7 @@ class Look:
     """A look at the whole worktree: it begins where it is made."""
 
     def __init__(self, repo: Repo) -> None:
-        self._repo, self.at = repo, clock(repo)
+        self._repo, self._begun, self.at = repo, mark(repo), clock(repo)
         self._cost = -children()
 
     def scanned(self) -> None:
@@ -37,12 +37,16 @@ class Look:
     ) -> list[JournalLine]:
         """Take in what differed from the commit head; return the journal's lines.
 
+        Nobody waits while a worktree is read: of a path that the journal was told of meanwhile,
+        that is what is known.
         acting: the session whose turn it is, though its marker may say that it is over.
         """
         with Journal(self._repo) as journal:
             if acting:
                 journal.acting = {**markers.marker(acting), "phase": "active"}
-            look.whole(objects, journal, head, dirty, self.at, self._cost)
+            newer = journal.since(self._begun, self.at)
+            meanwhile = {line["path"]: entries.entry(line["after"]) for line in newer}
+            look.whole(objects, journal, head, {**dirty, **meanwhile}, self.at, self._cost)
             return journal.lines
 
 

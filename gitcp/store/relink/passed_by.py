@@ -10,7 +10,7 @@ from gitcp import trace
 from gitcp.errors import Error
 from gitcp.store.git import notes, reflog
 from gitcp.store.git.commit import read_commit
-from gitcp.store.link import commit_changes, commit_verdict, find_commits
+from gitcp.store.link import commit_changes, commit_verdict, finalize, find_commits
 from gitcp.store.relink import dismissed, judged, taken_back
 from gitcp.store.session import catch_up, markers, process
 
@@ -69,6 +69,7 @@ def _one(ctx: Context, session_id: str, head: str) -> None:
     try:
         if state and state.get("base_commit") != head:
             catch_up.moved(ctx.repo, ctx.objects, state, head)
+            finalize.finalize(ctx.repo, ctx.objects, state)
             ctx.keep(state)
     except Error as e:
         trace.note("settle", f"'{session_id}': {e}")

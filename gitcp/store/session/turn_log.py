@@ -7,6 +7,8 @@ clock that stamps its files; turn, transcript and offset, where the transcript t
 from __future__ import annotations
 
 import os
+import time
+from itertools import islice
 
 from gitcp.core import json
 from gitcp.core.upkeep import shapes
@@ -29,20 +31,34 @@ def begin(
 ) -> None:
     """Write the baseline of a turn, or of the rest of one after its Stop."""
     _remove(repo, f"{state['session_id']}.middle")
-    transcript = state.get("transcript_path")
     try:
-        offset = os.stat(transcript).st_size if transcript else 0
+        offset = os.stat(state.get("transcript_path") or "").st_size
     except (OSError, ValueError):
         offset = 0
-    baseline = {
-        "head": head,
-        "time_ns": time_ns,
-        "at": at,
-        "turn": state.get("turn_id", ""),
-        "transcript": transcript,
-        "offset": offset,
-        "dirty": dirty,
-    }
+    _write(repo, state, {"head": head, "time_ns": time_ns, "at": at, "dirty": dirty}, offset)
+
+
+def take_over(repo: Repo, state: State) -> None:
+    """Let a turn that the original program saw begin have a baseline: nothing is known of what
+    was dirty then, and of its transcript all counts that was not condensed."""
+    from gitcp.core.transcript.tool_ends import nanoseconds
+    from gitcp.store.session import markers
+
+    begun = nanoseconds(str(state.get("last_interaction_time"))) or time.time_ns()
+    start, offset = state.get("checkpoint_transcript_start", 0), 0
+    try:
+        with open(state.get("transcript_path") or "", "rb") as f:
+            offset = sum(map(len, islice(f, start)))
+    except (OSError, ValueError):
+        pass
+    known = {"head": state["base_commit"], "time_ns": begun, "at": begun, "dirty": {}}
+    if markers.is_home(repo, state):
+        _write(repo, state, known, offset)
+
+
+def _write(repo: Repo, state: State, known: Baseline, offset: int) -> None:
+    transcript, turn = state.get("transcript_path"), state.get("turn_id", "")
+    baseline = {**known, "turn": turn, "transcript": transcript, "offset": offset}
     states.write_file(repo, repo.own("turn", state["session_id"]), json.dumps(baseline).encode())
 
 

@@ -9,7 +9,7 @@ from gitcp.core.git import ids
 from gitcp.core.setup import entire_settings
 from gitcp.errors import Error
 from gitcp.store.git import files, refs
-from gitcp.store.session import markers
+from gitcp.store.session import markers, turn_log
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs
 
@@ -124,12 +124,38 @@ def adopt(repo: Repo, objects: Objects) -> list[str]:
             continue
         with states.held(repo, [name]):
             state = states.load(repo, name)
+            foreign = state is not None and not state["streams"] and "turns" not in state
+            if state and foreign and state.get("phase") == "active":
+                turn_log.take_over(repo, state)
+                state["tool_events"] = True  # what nothing tells of is not taken for the turn's
             if state and not state["streams"] and _give_stream(objects, state):
+                _note_condensed(repo, objects, state)
                 markers.save(repo, state)
                 taken.append(name)
             elif state and markers.unsettled(state):
-                markers.write(repo, state)
+                markers.save(repo, state) if foreign else markers.write(repo, state)
     return taken
+
+
+def _note_condensed(repo: Repo, objects: Objects, state: State) -> None:
+    """Note what the store has of a session that was carried forward: its state names no line
+    of the transcript up to which that was told."""
+    if state.get("checkpoint_transcript_start") or "tokens_at_condensation" in state:
+        return
+    from gitcp.agents import adapter
+    from gitcp.store.v1 import committed_list, committed_read
+
+    name, longest = state["session_id"], b""
+    for checkpoint in committed_list.listing(repo):
+        if any(entry["session_id"] == name for entry in checkpoint["sessions"]):
+            transcript = committed_read.session(objects, checkpoint, name)["transcript"]
+            longest = max(longest, transcript, key=len)
+    try:
+        usage = adapter(state.get("agent_type", "")).scan(longest)["usage"] if longest else None
+    except Error:
+        return
+    if usage:
+        state["tokens_at_condensation"] = usage
 
 
 def _give_stream(objects: Objects, state: State) -> bool:

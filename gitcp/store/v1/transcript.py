@@ -13,6 +13,7 @@ from gitcp.store.v1.transcript_read import Reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from gitcp.repo import Repo
@@ -43,6 +44,11 @@ class Stored:
     def read(self) -> bytes:
         """The whole redacted transcript."""
         return self._copy.read() + self._rest
+
+    def lines(self) -> Iterator[bytes]:
+        """The redacted lines in their order; of one document, what it is made of."""
+        for piece, _ in stretches.lines(self._copy.read, 0, self._copy.size):
+            yield from piece.splitlines(keepends=True)
 
     @property
     def content_hash(self) -> str:
