@@ -37,7 +37,7 @@ class Changed(Busy):
 
 
 class GitError(Error):
-    """git exited with a status its caller did not declare acceptable; said: its own words."""
+    """git exited with a status its caller did not declare acceptable; complaint: its own words."""
 
     def __init__(self, argv: tuple[str, ...], status: int, stderr: bytes) -> None:
         self.argv, self.git_status = argv, status

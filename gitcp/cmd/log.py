@@ -22,6 +22,7 @@ def parser() -> cli.Parser:
     p = cli.Parser("gitcp-log", TOOLS["log"])
     p.add_argument("-n", metavar="<number>", type=int, help="at most that many commits")
     p.add_argument("--all", action="store_true", help="commits of all branches and tags")
+    p.add_argument("--graph", action="store_true", help="draw git's graph, and sessions as lanes")
     p.add_argument("--json", action="store_true", help="write records, one to a line")
     what = "as in git-log(1) (default: HEAD); after -- only commits that change these paths"
     p.add_argument("revision", nargs="*", metavar="<revision>", help=what)
@@ -50,11 +51,19 @@ def run(argv: Sequence[str]) -> int:
     repo = Repo.find()
     revisions, named = _sorted_out(repo, args.revision, bool(after))
     paths = [os.path.abspath(path) for path in [*named, *after[1:]]]
+    if args.graph:
+        options.append("--topo-order")  # as git orders what it draws
     commits = commit_list.listing(repo, revisions, options, paths)
     if args.json:
         from gitcp import record
 
         record.write(sys.stdout.buffer, commits)
+    elif args.graph:
+        from gitcp.core.render import lane_lines
+        from gitcp.store.show import lanes
+
+        drawn = lanes.drawn(repo, revisions, options, paths)
+        show.page(lane_lines.graph(list(commits), drawn))
     else:
         show.page(log_lines.log(commits))
     return OK
@@ -68,7 +77,7 @@ def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _sorted_out(repo: Repo, names: list[str], revisions_only: bool) -> tuple[list[str], list[str]]:
-    """Revisions and paths among names, as git tells them apart; told: all are revisions."""
+    """Revisions and paths among names, as git tells them apart; revisions_only: all are."""
     for at, name in enumerate(() if revisions_only else names):
         if os.path.lexists(name):
             status, _ = repo.git.run("rev-parse", "--quiet", "--verify", name, ok=(0, 1, 128))

@@ -8,20 +8,24 @@ import time
 
 from gitcp.commands import TOOLS
 from gitcp.console import cli
-from gitcp.errors import OK
+from gitcp.errors import OK, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from gitcp.core.record_types import Record, State
+    from gitcp.core.render.spans import Line
     from gitcp.repo import Repo
 
 _RECENT = 10  # settled sessions that are shown
+_EVERY = 2  # seconds between two looks of --watch
+_CLEAR = "\033[H\033[J"
 
 
 def parser() -> cli.Parser:
     p = cli.Parser("gitcp-status", TOOLS["status"])
+    p.add_argument("--watch", action="store_true", help="show it again whenever it changes")
     p.add_argument("--json", action="store_true", help="write records, one to a line")
     return p
 
@@ -33,28 +37,67 @@ def main() -> int:
 def run(argv: Sequence[str]) -> int:
     """Show what is going on here; nothing is changed."""
     from gitcp.cmd import show
-    from gitcp.core.render import status_lines
     from gitcp.repo import Repo
     from gitcp.store.setup import configured
 
     args = parser().parse_args(argv)
+    if args.watch and args.json:
+        raise UsageError("'--watch' is for eyes: it writes no records")
     repo = Repo.find()
     configured.write(repo)
-    about, sessions, streams = gathered(repo)
+    if args.watch:
+        return _watch(repo)
+    records = gathered(repo)
     if args.json:
         from gitcp import record
 
+        about, sessions, streams = records
         record.write(sys.stdout.buffer, [about, *sessions, *streams])
-        return OK
+    else:
+        show.page(_lines(*records), paged=False)
+    return OK
+
+
+def _lines(about: Record, sessions: list[Record], streams: list[Record]) -> Iterator[Line]:
+    from gitcp.core.render import status_lines
+
+    return status_lines.status(about, sessions, streams, _age)
+
+
+def _age(then: float) -> str:
     from gitcp.console.term import ago
 
-    now = time.time()
+    return ago(time.time() - then) if then else "never"
 
-    def age(then: float) -> str:
-        return ago(now - then) if then else "never"
 
-    show.page(status_lines.status(about, sessions, streams, age), paged=False)
-    return OK
+def _watch(repo: Repo) -> int:
+    """Show status with its lanes until somebody ends it: at a terminal in place, cut to what it
+    can hold; else below one another."""
+    from shutil import get_terminal_size
+
+    from gitcp.cmd import show
+    from gitcp.core.render import lane_lines
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.show import lanes
+
+    last: object = None
+    terminal = sys.stdout.isatty()
+    while True:
+        about, sessions, streams = gathered(repo)
+        with Objects(repo) as objects:
+            at_work = lanes.at_work(repo, objects, [one["session_id"] for one in sessions])
+        first, *rest = _lines(about, sessions, streams)
+        frame = [first, *lane_lines.now(at_work, time.time(), _age), *rest]
+        if terminal:
+            width, height = get_terminal_size()
+            frame = [lane_lines.fit(line, width) for line in frame[: height - 1]]
+        now = frame if terminal else (about, sessions, streams, at_work)  # ages alone are no news
+        if now != last:
+            print(_CLEAR if terminal else "\n" if last else "", end="", flush=True)
+            show.page(frame, paged=False)
+            sys.stdout.flush()
+            last = now
+        time.sleep(_EVERY)
 
 
 def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:

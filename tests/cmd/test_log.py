@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,38 @@ def test_the_commits_are_those_of_git_log(story: Story) -> None:
     assert [r["oid"] for r in logged()] == git("log", "--format=%H").splitlines()
     assert [r["oid"] for r in logged("HEAD~1", "^HEAD~2")] == [story.linked]
     assert [r["oid"] for r in logged("-n", "1")] == [story.plain]
+
+
+def test_the_graph_has_a_lane_a_session_its_prompts_and_lines_by_author(story: Story) -> None:
+    plain, linked = story.plain[:7], story.linked[:7]
+    lines = run("log", "--graph").stdout.splitlines()
+    assert lines[:3] == [
+        f"  * {plain} commit own.txt",
+        f"+ * {linked} commit hello.txt  ####################  8f76b0e8 2",
+        "o | 8f76b0e8  Please add hello",
+    ]
+    assert [line[:4] for line in lines[3:]] == ["  * "] * 2
+    assert run("log", "--graph", "-n", "1").stdout == f"* {plain} commit own.txt\n"
+
+
+def test_the_graph_is_the_one_that_git_draws(repo: Path) -> None:
+    for n, words in enumerate(("switch -c side HEAD~1", "commit --allow-empty -m on-the-side")):
+        git(*words.split(), *(["-q"] if n else []))
+    git("switch", "-q", "main")
+    git("merge", "-q", "--no-ff", "-m", "both", "side")
+    drawn = run("log", "--graph").stdout
+    assert drawn == git("log", "--graph", "--format=%h %s", "--abbrev=7") + "\n"
+
+
+def test_colours_follow_gits_settings_and_a_pipe_is_plain(story: Story) -> None:
+    git("config", "color.ui", "always")
+    try:
+        coloured = run("log", "--graph").stdout
+    finally:
+        git("config", "--unset", "color.ui")
+    plain = run("log", "--graph").stdout
+    assert "\x1b[32m+ \x1b[0m" in coloured and "\x1b" not in plain
+    assert re.sub(r"\x1b\[\d+m", "", coloured) == plain
 
 
 def test_all_means_the_persons_branches_and_not_ours(story: Story) -> None:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.checkpoints import git
+from tests.support.paths import BIN
 from tests.support.story import ALPHA, BETA, GAMMA, Story, run
 
 
@@ -37,6 +45,52 @@ def test_status_shows_live_and_archived_streams(story: Story) -> None:
     streams = run("status").stdout.partition("Streams:\n")[2]
     assert f"  live      {story.world.branch()}  2 checkpoints, 2 files" in streams
     assert "  archived  refs/gitcp/archive/" in streams and "(another worktree)" in streams
+
+
+@pytest.fixture
+def watching(story: Story) -> Iterator[subprocess.Popen[str]]:
+    argv = [sys.executable, str(BIN / "gitcp-status"), "--watch"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+        process.kill()
+
+
+def test_watched_in_a_pipe_a_session_has_its_lane_and_its_lines(
+    watching: subprocess.Popen[str],
+) -> None:
+    assert watching.stdout
+    lines = iter(watching.stdout.readline, "")
+    assert next(lines).startswith("enabled, manual-commit")
+    assert next(line for line in lines if line.startswith("Lanes:"))
+    lane = next(lines)
+    name, time, bar, *words = lane.split()
+    assert name == ALPHA[:8] and set(time) <= set(".=#") and "=" in time
+    assert set(bar) == {"#"} and words[:2] == [ALPHA[:8], "2"]
+    assert any(line == "Sessions:\n" for line in lines)
+    watching.send_signal(signal.SIGINT)
+    assert watching.wait() == 130
+
+
+def test_watched_at_a_terminal_it_is_drawn_in_place_and_fits(story: Story) -> None:
+    pid, master = pty.fork()
+    if not pid:
+        os.environ.update(TERM="xterm", COLUMNS="30", LINES="10")
+        os.execv(sys.executable, [sys.executable, str(BIN / "gitcp-status"), "--watch"])
+    seen = b""
+    while seen.count(b"\n") < 9:
+        seen += os.read(master, 65536)
+    os.kill(pid, signal.SIGINT)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130
+    os.close(master)
+    clear, frame = seen.decode().split("\x1b[H\x1b[J")[:2]
+    rows = re.sub(r"\x1b\[\d+m", "", frame).split("\r\n")
+    assert clear == "" and len(rows) == 10 and max(map(len, rows)) == 30
+    assert "\x1b[32menabled" in frame and "Lanes:" in frame
+
+
+def test_records_are_not_watched(story: Story) -> None:
+    done = run("status", "--watch", "--json")
+    assert (done.returncode, done.stdout) == (129, "")
 
 
 def test_status_says_nothing_of_pushing_where_there_is_no_remote(story: Story) -> None:

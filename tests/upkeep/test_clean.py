@@ -140,12 +140,14 @@ def archives(found: list[Finding]) -> list[Finding]:
 
 def test_an_archive_that_expires_settles_what_was_in_it_alone(place: Place) -> None:
     archive, place.later = place.archive, 31
+    before = json.loads(place.state("s-away").read_text())["revision"]
     found = archives(place.find())
     assert [(one["subject"], one["alone"]) for one in found] == [(archive, {"s-away": ["b.txt"]})]
     assert "settles b.txt of 's-away'" in found[0]["reason"]
     assert "expired-archive" in place.clean()
     assert refs.read(place.repo, archive) is None
-    assert json.loads(place.state("s-away").read_text())["streams"] == []
+    state = json.loads(place.state("s-away").read_text())
+    assert state["streams"] == [] and state["revision"] == before + 1  # no copy is newer
     assert not (place.git_dir / "gitcp/open/s-away").exists()
     assert list(check_store.check(place.repo)) == []
 

@@ -60,7 +60,7 @@ def decide(
 ) -> Verdict:
     """The verdict at a turn's start, before the agent writes (behaviour.md §4, first row).
 
-    mode: 'overlap' or 'suffix'.  others: the unsettled streams of this worktree but current.
+    mode: 'overlap' or 'suffix'.  alternatives: the unsettled streams of this worktree but current.
     survives(view): step 3 of 001, whether lines the agent added are still there; asked only
     in suffix mode and only where files overlap.
     """

@@ -53,6 +53,18 @@ def short(text: str, size: int) -> str:
     return kept.rstrip() + "…"
 
 
+def clipped(text: str, cells: int) -> tuple[str, int]:
+    """(the beginning of text that takes at most so many cells of a terminal, how many)."""
+    if text.isascii():
+        return text[:cells], min(len(text), cells)
+    kept, taken = "", 0
+    for sign, wide in _signs(text):
+        if taken + wide > cells:
+            break
+        kept, taken = kept + sign, taken + wide
+    return kept, taken
+
+
 def _signs(line: str) -> Iterator[tuple[str, int]]:
     """Each sign of a line with the cells it takes: wide characters and emoji two."""
     from unicodedata import combining, east_asian_width

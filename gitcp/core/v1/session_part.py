@@ -20,7 +20,7 @@ _INTERRUPTED = "[Request interrupted"
 def session(metadata: Record, prompts: Sequence[str]) -> Record:
     """A session's part: session_id, agent, asked, files and what its metadata tells besides.
 
-    said: its prompts up to then (prompt.txt).  asked: those that made the commit's files; where
+    prompts: its own up to then (prompt.txt).  asked: those that made the commit's files; where
     nothing tells (data of the original program), the last one.  files: path -> {turn_id, prompt}.
     """
     given = {path: mapping(f) for path, f in mapping(metadata.get("files")).items()}

@@ -52,7 +52,7 @@ def credits(
 ) -> dict[str, PathCredit]:
     """Each path of a commit with the authors of its lines.
 
-    changes: against the first parent.  others: what further parents have, path -> entry.
+    changes: against the first parent.  other_parents: what they have, path -> entry.
     recorded: what sessions have recorded of paths that no edit of the journal tells of.
     """
     contents, edits = Contents(objects), entries.edits(lines)

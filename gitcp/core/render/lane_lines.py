@@ -1,0 +1,161 @@
+"""Sessions as lanes in a terminal: down the page beside git's graph, and along a line of time.
+
+Down the page a lane has `+` at a commit that holds work of the session, `o` at a prompt of it and
+`|` between; along the time `=` is a turn and `#` a tool call in it.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.page import timeline
+from gitcp.core.render.spans import clipped, mapping, short, shortened
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gitcp.core.record_types import Record
+    from gitcp.core.render.spans import Ago, Line
+
+    Drawn = tuple[str, list[str]]  # what git draws before a commit, and on lines below it
+    Share = tuple[str, str, str, int]  # whose, colour, sign in a bar, lines
+
+_COLOURS = ("green", "magenta", "cyan", "blue", "yellow", "red")
+_BAR, _TIME = 20, 40  # cells of a bar, and of a line of time
+_PROMPT = 60
+
+
+def graph(commits: Sequence[Record], drawn: Mapping[str, Drawn]) -> Iterator[Line]:
+    """The lines of `gitcp log --graph`: commits as listing() gives them, newest first; each with
+    the lines it has by author, and below it the prompts behind it."""
+    parts = [_parts(commit) for commit in commits]
+    lanes = Lanes([list(part) for part in parts])
+    for n, (commit, sessions) in enumerate(zip(commits, parts, strict=True)):
+        before, below = drawn.get(commit["oid"], ("* ", []))
+        yield [
+            *lanes.cells(n, dict.fromkeys(sessions, "+")),
+            (before, ""),
+            (commit["oid"][:7], "yellow"),
+            (f" {short(commit['message'], _PROMPT)}", "bold" if sessions else ""),
+            *_bar(_shares(sessions, lanes)),
+        ]
+        for row in below:
+            yield [*lanes.cells(n, {}), (row, "")]
+        # git goes on as it drew before; a commit without parents has nothing below it.
+        go_on = before.replace("*", "|" if commit["parents"] else " ") if not below else below[-1]
+        for session_id, part in sessions.items():
+            for prompt in reversed(part["asked"]):
+                yield [
+                    *lanes.cells(n, {session_id: "o"}),
+                    (go_on, ""),
+                    (lanes.names[session_id], lanes.colour(session_id)),
+                    (f"  {short(prompt, _PROMPT)}", ""),
+                ]
+
+
+class Lanes:
+    """Which session is in which column: from its newest row to its oldest, then it is free."""
+
+    def __init__(self, rows: Sequence[Sequence[str]]) -> None:
+        """rows: the sessions of each row, from above."""
+        self._last = {one: n for n, row in enumerate(rows) for one in row}
+        self._first: dict[str, int] = {}
+        self._lane: dict[str, int] = {}
+        self.names = shortened(list(self._last))
+        for n, row in enumerate(rows):
+            for one in row:
+                if one not in self._lane:
+                    held = {self._lane[s] for s in self._lane if self._last[s] >= n}
+                    self._lane[one] = min(set(range(len(held) + 1)) - held)
+                    self._first[one] = n
+
+    def colour(self, session_id: str) -> str:
+        return _COLOURS[list(self._lane).index(session_id) % len(_COLOURS)]
+
+    def cells(self, n: int, signs: Mapping[str, str]) -> Line:
+        """What stands in row n before all else; signs: session -> its sign, the others go on."""
+        width = max(self._lane.values(), default=-1) + 1
+        cells = [("  ", "")] * width
+        for one, lane in self._lane.items():
+            if self._first[one] <= n <= self._last[one]:
+                cells[lane] = (f"{signs.get(one, '|')} ", self.colour(one))
+        return cells
+
+
+def now(sessions: Sequence[Record], end: float, ago: Ago) -> Iterator[Line]:
+    """Open sessions on one line of time that ends now: {session_id, turns: [(start, end)], calls:
+    [time], lines: initial_attribution's lines_added} each, times in seconds since 1970."""
+    times = [t for one in sessions for turn in one["turns"] for t in turn]
+    if not times:
+        return
+    lanes = Lanes([[one["session_id"] for one in sessions]])
+    scale = timeline.Scale([*times, end])
+
+    def cell(time: float) -> int:
+        return int(scale(min(time, end)) * (_TIME - 1) // timeline.WIDTH)
+
+    yield []
+    yield [("Lanes:", "bold"), (f"  from {ago(min(times))} to now, lines no commit has yet", "dim")]
+    for one in sessions:
+        name, row = one["session_id"], ["."] * _TIME
+        for start, stop in one["turns"]:
+            row[cell(start) : cell(stop) + 1] = "=" * (cell(stop) + 1 - cell(start))
+        for time in one["calls"]:
+            row[cell(time)] = "#"
+        shares = _shares({name: {"initial_attribution": {"lines_added": one["lines"]}}}, lanes)
+        yield [
+            (f"  {lanes.names[name]}  ", "yellow"),
+            ("".join(row), lanes.colour(name)),
+            *_bar(shares),
+        ]
+
+
+def fit(line: Line, width: int) -> Line:
+    """A line in at most so many cells of a terminal."""
+    fitted, left = [], width
+    for text, colour in line:
+        part, cells = clipped(text, left)
+        fitted.append((part, colour))
+        left -= cells
+        if part != text:
+            break
+    return fitted
+
+
+def _parts(commit: Record) -> dict[str, Record]:
+    """session -> its part in a commit; data may have it twice, the later one is fuller."""
+    return {
+        part["session_id"]: part
+        for checkpoint in commit["checkpoints"]
+        for part in checkpoint.get("contents", ())
+    }
+
+
+def _shares(sessions: Mapping[str, Record], lanes: Lanes) -> list[Share]:
+    """Whose the lines are that a commit adds: its sessions', the person's, nobody's."""
+    rows = {
+        one: mapping(mapping(part.get("initial_attribution")).get("lines_added"))
+        for one, part in sessions.items()
+    }
+    shares = [(lanes.names[s], lanes.colour(s), "#", row.get("agent")) for s, row in rows.items()]
+    for row in list(rows.values())[:1]:
+        shares += [
+            ("person", "", "=", row.get("person")),
+            ("unknown", "dim", "-", row.get("unknown")),
+        ]
+    return [
+        (who, colour, sign, n) for who, colour, sign, n in shares if isinstance(n, int) and n > 0
+    ]
+
+
+def _bar(shares: Sequence[Share]) -> Iterator[tuple[str, str]]:
+    if not shares:
+        return
+    yield "  ", ""
+    sums = {str(n): share[3] for n, share in enumerate(shares)}
+    edge = 0
+    for key, start, size in timeline.shares(sums, _BAR):
+        _, colour, sign, _ = shares[int(key)]
+        stop = round(start + size)
+        yield sign * (stop - edge), colour
+        edge = stop
+    yield "  " + ", ".join(f"{who} {count}" for who, _, _, count in shares), "dim"

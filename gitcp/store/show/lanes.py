@@ -1,0 +1,93 @@
+"""What lanes in a terminal are made of: git's own graph, and what the journal tells of turns."""
+
+from __future__ import annotations
+
+from gitcp.core.credit import attribution, entries
+from gitcp.errors import Error, GitError
+from gitcp.record import raw, text
+from gitcp.store.git import refs
+from gitcp.store.git.tree import Lookup
+from gitcp.store.journal import commit_credit, journal
+from gitcp.store.session.turn_work import base_tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.core.record_types import JournalLine, Record
+    from gitcp.core.render.lane_lines import Drawn
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.link.commit_changes import Changes
+
+_GRAPH = "log --graph --no-color --no-show-signature --no-notes --format=%x01%H"
+_ABSENT = ("000000", None)
+
+
+def drawn(
+    repo: Repo, revisions: Sequence[str], options: Sequence[str], paths: Sequence[str]
+) -> dict[str, Drawn]:
+    """oid -> what git's graph draws before a commit and below it, newest first."""
+    chosen: list[str | bytes] = [*options, "--end-of-options", *revisions, "--", *map(raw, paths)]
+    graph: dict[str, Drawn] = {}
+    below: list[str] = []
+    try:
+        for line in repo.git.lines(*_GRAPH.split(), *chosen, sep=b"\n"):
+            before, mark, oid = text(line).partition("\1")
+            if mark:
+                below = []
+                graph[oid] = (before, below)
+            else:
+                below.append(before)
+    except GitError as e:
+        raise Error(e.complaint.removeprefix("fatal: ").partition("\n")[0]) from None
+    return graph
+
+
+def at_work(repo: Repo, objects: Objects, session_ids: Sequence[str]) -> list[Record]:
+    """Each of the sessions that has work no commit has: {session_id, turns, calls, lines}, times
+    in seconds since 1970, lines by author; last the person, whose calls are edits."""
+    lines = journal.read(repo)
+    edits = entries.unsettled(lines)
+    credits = commit_credit.credits(objects, lines, _changes(repo, objects, edits)).values()
+    authors = [entries.author(edit) for edit in edits]
+    working = {author[:2] for author in authors}
+    lanes = []
+    for one in session_ids:
+        calls = [c for c in entries.calls(lines) if (one, c["turn"]) in working]
+        own = [c for c in calls if c["session"] == one]
+        edited = [(who[1], e) for who, e in zip(authors, edits, strict=True) if who[0] == one]
+        if turns := _spans([*((c["turn"], c) for c in own), *edited]):
+            agent = attribution.attribution(one, credits)["lines_added"]["agent"]
+            times = [call["at"] / 1e9 for call in own]
+            lanes.append(_lane(one, turns, times, {"agent": agent}))
+    people = attribution.attribution("", credits)["lines_added"]
+    if lanes and (people["person"] or people["unknown"]):
+        times = [e["at"] / 1e9 for who, e in zip(authors, edits, strict=True) if not who[0]]
+        lanes.append(_lane("person", [], times, {**people, "agent": 0}))
+    return lanes
+
+
+def _lane(name: str, turns: object, calls: object, lines: dict[str, int]) -> Record:
+    return {"session_id": name, "turns": turns, "calls": calls, "lines": lines}
+
+
+def _changes(repo: Repo, objects: Objects, edits: Sequence[JournalLine]) -> Changes:
+    """What the edits have made of HEAD's files."""
+    head = Lookup(objects, base_tree(objects, refs.head(repo)))
+    newest = {edit["path"]: entries.entry(edit["after"]) for edit in edits}
+    return {
+        path: (*(head(path) or _ABSENT), *(entry or _ABSENT))
+        for path, entry in newest.items()
+        if head(path) != entry
+    }
+
+
+def _spans(happened: Sequence[tuple[str, JournalLine]]) -> list[tuple[float, float]]:
+    """(start, end) of each turn, by what happened in it."""
+    spans: dict[str, tuple[float, float]] = {}
+    for turn, line in happened:
+        start, end = line["at"] / 1e9, (line.get("end") or line["at"]) / 1e9
+        known = spans.get(turn, (start, end))
+        spans[turn] = (min(known[0], start), max(known[1], end))
+    return sorted(spans.values())
