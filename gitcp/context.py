@@ -194,13 +194,16 @@ def is_off(repo: Repo) -> bool:
     return repo.top is None or os.path.exists(repo.shared("off"))
 
 
+_CALLS = ("tool-start", "tool-end", "subagent-start", "subagent-end")
+
+
 def unheard(event: Record) -> Repo | None:
     """The repository of a tool call whose session no state names, entered; None elsewhere.
 
     It is the client's project, not where a `cd` led, and one in which gitcp is enabled.
     """
     place = _project() or event.get("cwd")
-    if event["event"] not in ("tool-start", "tool-end") or event.get("agent_id"):
+    if event["event"] not in _CALLS or "tool" not in event or event.get("agent_id"):
         return None
     if not place or not os.path.isdir(place):
         return None

@@ -42,6 +42,15 @@ def test_a_session_that_began_before_us_is_recorded_from_its_first_tool_call(wor
     assert len(world.commit()) == 1
 
 
+def test_a_call_that_starts_a_subagent_begins_it_too(world: World) -> None:
+    task = {"tool_name": "Agent", "tool_input": {"prompt": "do it"}, "tool_use_id": "t0"}
+    event(world, "PreToolUse", world.path, **task)
+    world.write("late.txt", "late\n")
+    event(world, "PostToolUse", world.path, **task, tool_response={"agentId": "a1"})
+    event(world, "Stop", world.path)
+    assert world.state("late")["worktree_path"] == str(world.path)
+
+
 def test_a_tool_call_elsewhere_begins_nothing_there(
     world: World, tmp_path: Path, template: Path
 ) -> None:

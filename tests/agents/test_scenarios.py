@@ -123,13 +123,8 @@ def reaching(name: str) -> list[tuple[int, str]]:
 
 def left_out() -> list[tuple[str, int, str]]:
     """Which event to leave out of which recording: with LONG=1 each of all, else a few."""
-    # The process that stands for an agent here outlives an interrupted call: no "sig…".
     if os.environ.get("LONG"):
-        names = [
-            f"{agent}/{scenario}"
-            for agent, scenario in SCENARIOS
-            if scenario[:3] not in ("pas", "sig", "tui")
-        ]
+        names = ["/".join(scenario) for scenario in SCENARIOS]
         return [(name, *event) for name in names for event in reaching(name)]
     few = {
         "claude-code/parallel": "turn-end",

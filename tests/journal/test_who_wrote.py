@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.journal.lines import ranges, shares, text
+from tests.support.clients import matchers
 from tests.support.clients.calls import begin, edit, end, result, run
 from tests.support.harness import Agent, World
 from tests.support.linking import ids, sessions, sound, touched
@@ -52,6 +53,47 @@ def test_after_a_shell_call_that_never_ended_the_persons_work_is_the_persons(
         world.commit("built.txt")
         assert shares(world) == {a.sid: 1}
     sound(world)
+
+
+def test_a_shell_call_that_stop_closes_is_over_with_it(world: World, a: Agent) -> None:
+    world.env["CLAUDE_CODE_SESSION_ID"] = a.sid  # as its client gives it to every hook
+    a.prompt("run it")
+    begin(a, "Bash", command="./build >built.txt")
+    world.write("built.txt", "what the command itself wrote\n")
+    a.stop()
+    del world.env["CLAUDE_CODE_SESSION_ID"]
+    world.write("mine.txt", "written by hand afterwards\n")
+    assert world.commit("mine.txt") == []
+    assert len(world.commit("built.txt")) == 1
+    sound(world)
+
+
+def test_a_shell_call_whose_start_was_not_heard_has_what_it_wrote(world: World, a: Agent) -> None:
+    world.write("before.txt", "there before the turn began\n")
+    a.prompt("run it")
+    run(a, "echo the first one >first.txt")
+    world.write("second.txt", "what the command itself wrote\n")
+    call = {"tool_input": {"command": "make"}, "tool_use_id": "toolu_lost", "tool": "Bash"}
+    end(a, call)
+    world.write("mine.txt", "written by hand afterwards\n")
+    a.stop()
+    assert a.state["files_touched"] == ["first.txt", "second.txt"]
+    assert world.commit("mine.txt", "before.txt") == []
+    sound(world)
+
+
+def test_what_a_call_wrote_is_its_own_though_its_hook_comes_late(
+    world: World, a: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hooks = matchers.commands
+    a.prompt("run it")
+    call = begin(a, "Bash", command="make")
+    world.write("made.txt", "what the command itself wrote\n")
+    busy = lambda *given: [f"sleep 0.2; {command}" for command in hooks(*given)]  # noqa: E731
+    monkeypatch.setattr(matchers, "commands", busy)
+    end(a, call, duration_ms=5)
+    a.stop()
+    assert len(world.commit("made.txt")) == 1
 
 
 # 2. Deletions.

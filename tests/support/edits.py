@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from tests.support.clients.process import Client
 
 _AGENTS = ("CLAUDE", "CODEX", "GEMINI", "COPILOT", "OPENCODE", "QWEN")
 # A recorded `sleep` is where a person interrupted it, or nothing worth waiting for.
@@ -14,9 +15,14 @@ _NAP = {False: "sleep() { :; }; ", True: "sleep() { exit 130; }; "}
 
 
 def apply(
-    tool_input: Mapping[str, Any], cwd: Path, env: Mapping[str, str], interrupted: bool = False
+    tool_input: Mapping[str, Any],
+    cwd: Path,
+    env: Mapping[str, str],
+    client: Client,
+    interrupted: bool = False,
 ) -> None:
-    """Do what the tool call did: write, replace, patch, or run the command in a shell of its own.
+    """Do what the tool call did: write, replace, patch, or run the command in a shell of its own,
+    without a terminal.
 
     interrupted: a command stops at its first `sleep`; a tool that only reads does nothing.
     """
@@ -24,16 +30,7 @@ def apply(
         command = str(tool_input["command"])
         if command.startswith("*** Begin Patch"):
             return patch(command, cwd)
-        argv = ["bash", "-c", _NAP[interrupted] + command]
-        subprocess.run(
-            argv,
-            cwd=cwd,
-            env=dict(env),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            start_new_session=True,  # as an agent's shell: no terminal
-            timeout=60,
-        )
+        client.run(["bash", "-c", _NAP[interrupted] + command], cwd, env)
     elif "content" in tool_input:
         path = Path(tool_input["file_path"])
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,9 +62,9 @@ def patch(text: str, cwd: Path) -> None:
                 path.write_text(path.read_text().replace(old, new, 1))
 
 
-def environment(recorded: Mapping[str, str], home: Path) -> dict[str, str]:
-    """Ours with the names the agent sets; its process is us, who stand for it."""
+def environment(recorded: Mapping[str, str], home: Path, client: Client) -> dict[str, str]:
+    """Ours with the names the agent sets."""
     names = {k: v for k, v in recorded.items() if k.startswith(_AGENTS)}
     if "CLAUDE_PID" in names:
-        names["CLAUDE_PID"] = str(os.getpid())
+        names["CLAUDE_PID"] = str(client.pid)
     return {**os.environ, **names, "HOME": str(home)}

@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 
 from tests.support import edits
 from tests.support.clients import database, spelling
+from tests.support.clients.process import Client
 from tests.support.paths import TOP
 
 RECORDINGS = TOP / "tests" / "data" / "recordings"
@@ -68,22 +70,29 @@ class Replay:
         for path, text in self.meta.get("files", {}).items():
             _write(path, [text])
         calls = []
-        for number, (what, event) in enumerate(plan(self.events())):
-            env = edits.environment(event["env"], self.home)
-            if what == "call":
-                self._flush(event, transcripts)
-                if number == without:
+        began: dict[str, float] = {}
+        with Client() as client:
+            for number, (what, event) in enumerate(plan(self.events())):
+                env = edits.environment(event["env"], self.home, client)
+                if what != "call":
+                    began[_key(event)] = time.monotonic()
+                    self._work(client, event, env, interrupted=what == "cut")
                     continue
-                calls.append(self._call(event, env))
-                if after:
-                    after(calls[-1])
-            else:
-                if self.agent == "gemini-cli":
-                    env |= NO_HOOKS
-                cwd = Path(event["payload"].get("cwd") or self.repo)
-                given = spelling.given(event["payload"])
-                edits.apply(given, cwd, env, interrupted=what == "cut")
+                if "duration_ms" in event["payload"] and _key(event) in began:
+                    took = (time.monotonic() - began[_key(event)]) * 1000
+                    event["payload"]["duration_ms"] = int(took) + 1
+                self._flush(event, transcripts)
+                if number != without:
+                    calls.append(self._call(client, event, env))
+                    if after:
+                        after(calls[-1])
         return calls
+
+    def _work(self, client: Client, event: Json, env: Json, interrupted: bool) -> None:
+        if self.agent == "gemini-cli":
+            env |= NO_HOOKS
+        cwd = Path(event["payload"].get("cwd") or self.repo)
+        edits.apply(spelling.given(event["payload"]), cwd, env, client, interrupted)
 
     def events(self) -> list[Json]:
         text = (self._folder / "events.jsonl").read_text()
@@ -123,21 +132,13 @@ class Replay:
         if rows.exists():
             database.fill(self._here(rows.read_text()), self.home, event["t"])
 
-    def _call(self, event: Json, env: Mapping[str, str]) -> Call:
+    def _call(self, client: Client, event: Json, env: Mapping[str, str]) -> Call:
         payload, name = event["payload"], event["event"]
         done = Call(name, payload, 0, "", "")
         for argv in self._commands(name, spelling.tool(payload)):
-            ran = subprocess.run(
-                argv,
-                input=json.dumps(payload),
-                cwd=event["cwd"],
-                env=dict(env),
-                capture_output=True,
-                text=True,
-                start_new_session=True,
-            )
-            assert ran.returncode == 0, f"{name}: {ran.returncode}: {ran.stderr}"
-            done.stdout, done.stderr = done.stdout + ran.stdout, done.stderr + ran.stderr
+            status, stdout, stderr = client.run(argv, event["cwd"], env, json.dumps(payload))
+            assert status == 0, f"{name}: {status}: {stderr}"
+            done.stdout, done.stderr = done.stdout + stdout, done.stderr + stderr
         return done
 
     def _commands(self, event: str, tool: str | None) -> list[list[str]]:

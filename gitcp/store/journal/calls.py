@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
-_SLACK = 10_000_000  # ns: a client's duration leaves out what it takes to call us
+_SLACK = 20_000_000  # ns: between a call's end and the start of our process
 _WINDOWS = ("shell", "mcp", "other")
 
 
@@ -40,7 +40,7 @@ def tool(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> N
         elif call["kind"] != "write" and starts:
             _open(objects, journal, state, event, named, at)
         elif call["kind"] != "write":
-            _close(objects, journal, state, call, named, at)
+            _close(objects, journal, state, event, named, at)
 
 
 def _open(
@@ -64,14 +64,21 @@ def _open(
 
 
 def _close(
-    objects: Objects, journal: Journal, state: State, call: JournalLine, named: list[str], at: int
+    objects: Objects,
+    journal: Journal,
+    state: State,
+    event: dict[str, Any],
+    named: list[str],
+    at: int,
 ) -> None:
     from gitcp.core.credit import evidence
     from gitcp.store.journal import whole_look
 
+    call = event["tool"]
+    _reopen(journal, state, call)
     closing: JournalLine = {"close": call.get("id", ""), "session": state["session_id"], "at": at}
     if call.get("duration_ms") is not None:
-        closing["since"] = at - int(call["duration_ms"]) * 1_000_000 - _SLACK
+        closing["since"] = at - _called(event) - int(call["duration_ms"]) * 1_000_000 - _SLACK
     output = [w for w in evidence.words(call.get("output") or "") if "/" in w or "." in w]
     if named or output:
         closing["names"] = [*named, *output]
@@ -80,6 +87,27 @@ def _close(
         closing["task"] = call.get("background_id", "")
     journal.append([closing])
     whole_look.affordable(objects, journal, at)
+
+
+def _reopen(journal: Journal, state: State, call: JournalLine) -> None:
+    """The opening of a call whose start did not reach us: after its session's last event."""
+    session_id, call_id = state["session_id"], call.get("id", "")
+    own = [line for line in journal.lines if line.get("session") == session_id]
+    base = turn_log.baseline(journal.repo, session_id)
+    if base is None or any(line.get("open") == call_id for line in own):
+        return
+    from gitcp.core.credit import evidence
+
+    after = max(int(base.get("at") or base["time_ns"]), *(int(line["at"]) for line in own), 0)
+    words = evidence.words(call.get("command") or "")
+    journal.append([{**entries.opening(state, call, "shell", after), "names": words}])
+
+
+def _called(event: dict[str, Any]) -> int:
+    """How long ago a client began to tell us of a call's end, in ns: by then it was over."""
+    from gitcp.agents import NAMES
+
+    return process.age() if event.get("agent") in NAMES else 0  # others keep one process
 
 
 def _left(call: JournalLine, state: State, journal: Journal) -> bool:

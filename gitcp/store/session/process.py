@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Process
 
 
+_HOOKS = (b"/gitcp/entry.py", b"gitcp-hook")
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "env"})
 
 
@@ -52,6 +53,18 @@ def alive(process: Process | None) -> bool:
     return not start or start == process.get("start")
 
 
+def age() -> int:
+    """How long this process has been there, in ns, to a hundredth of a second, the shell that
+    became it included; 0 where that cannot be seen."""
+    ticks = _stat(os.getpid())[2]
+    if not ticks:
+        return 0
+    from time import CLOCK_BOOTTIME, clock_gettime_ns
+
+    began = int(ticks) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+    return max(0, clock_gettime_ns(CLOCK_BOOTTIME) - began)
+
+
 def ancestors() -> list[int]:
     """The pids above this process, nearest first; only the parent where there is no /proc."""
     pids, pid = [], os.getppid()
@@ -62,8 +75,11 @@ def ancestors() -> list[int]:
 
 
 def working(top: str, session_id: str) -> bool:
-    """Whether a process in the directory top, or below it, has the session in its environment,
-    ourselves, what runs us and other hooks left out; no where processes cannot be seen."""
+    """Whether a process in the directory top, or below it, has the session in its environment;
+    no where processes cannot be seen.
+
+    Ourselves, what runs us, other hooks and the git that a hook runs are left out.
+    """
     ours, mark = {os.getpid(), *ancestors()}, f"={session_id}\0".encode()
     try:
         pids = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
@@ -79,10 +95,18 @@ def _works(pid: int, top: str, mark: bytes) -> bool:
             return False
         with open(f"/proc/{pid}/environ", "rb") as f:
             named = mark in f.read() + b"\0"
-        with open(f"/proc/{pid}/cmdline", "rb") as f:
-            return named and b"gitcp" not in f.read()
+        return named and not _is_hook(pid) and not _is_hook(_stat(pid)[0])
     except OSError:
         return False
+
+
+def _is_hook(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            command = f.read()
+    except OSError:
+        return False
+    return any(name in command for name in _HOOKS)
 
 
 def git_arguments(command: str = "commit") -> list[str] | None:
