@@ -18,6 +18,9 @@ KINDS = {
     "settled-state": "Session states",
     "transcript-cache": "Transcript caches",
     "turn-file": "Turn files",
+    "expired-undo": "Undo logs",
+    "expired-steps": "Steps of undo logs",
+    "kept-file": "Contents kept for undo",
     "leftover": "Scratch files",
 }
 DAY = 86400

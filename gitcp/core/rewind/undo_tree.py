@@ -24,6 +24,11 @@ def position(log: Sequence[Step]) -> str:
     return str(log[-1].get("position", "")) if log else ""
 
 
+def before(step: Step) -> str:
+    """What the worktree before a step is called as a point to go back to."""
+    return f"before {step['kind']}: {step['reason']}"
+
+
 def nodes(log: Iterable[Step]) -> dict[str, Step]:
     """id -> step, of all that are no undo or redo themselves."""
     return {step["id"]: step for step in log if step["kind"] not in _MOVES}

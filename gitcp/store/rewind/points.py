@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 
-from gitcp.core.rewind import point_list
+from gitcp.core.rewind import point_list, undo_tree
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.record import text
@@ -13,12 +13,18 @@ from gitcp.store.git import refs
 from gitcp.store.git.tree import Lookup, read_tree
 from gitcp.store.rewind import history, journal_edits
 from gitcp.store.session import session_read
-from gitcp.store.stream import carry_forward, shadow_refs, stream_history, stream_list
+from gitcp.store.stream import (
+    carry_forward,
+    expired,
+    shadow_refs,
+    stream_history,
+    stream_list,
+)
 from gitcp.store.undo import undo_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from gitcp.core.record_types import Record, Tip
     from gitcp.core.rewind.point_list import Point
@@ -39,6 +45,7 @@ def listing(
     points = [*_temporary(repo, objects, everywhere), *_kept(repo, objects)]
     points += journal_edits.moments(repo, _prompts(repo), _date)
     points += _committed(repo, depth)
+    points += _expired(repo, {point["id"] for point in points}, everywhere)
     return point_list.folded(point_list.newest_first(points))
 
 
@@ -118,7 +125,7 @@ def _kept(repo: Repo, objects: Objects) -> Iterator[Point]:
                 **point_list.EMPTY,
                 "id": step["commit"],
                 "kind": "safety",
-                "message": f"before {step['kind']}: {step['reason']}",
+                "message": undo_tree.before(step),
                 "time": step["time"],
                 "date": _date(step["time"]),
                 "ref": undo_log.ref(repo),
@@ -150,6 +157,18 @@ def _committed(repo: Repo, depth: int) -> Iterator[Point]:
                     "base_commit": commit["oid"],
                     "tree": commit["tree"],
                 }
+
+
+def _expired(repo: Repo, known: Collection[str], everywhere: bool) -> Iterator[Point]:
+    """What cleaning took away, so that nobody looks for it."""
+    head = refs.head(repo) or shadow_refs.zeros(repo)
+    for one in expired.listed(repo):
+        here = one["worktree"] in ("", repo.worktree_hash) and one["id"] not in known
+        base = one["base_commit"]
+        if here and (everywhere or not base or base == head):
+            keys = ("id", "kind", "message", "time", "session_id", "base_commit")
+            known_of_it = {key: one[key] for key in keys}
+            yield {**point_list.EMPTY, **known_of_it, "date": _date(one["time"]), "gone": True}  # type: ignore[typeddict-item]
 
 
 def _prompts(repo: Repo) -> dict[str, str]:

@@ -24,7 +24,9 @@ def keep(repo: Repo, data: bytes | None) -> str | None:
         return None
     name = digest(data)
     path = repo.shared("kept", name)
-    if not os.path.exists(path):
+    if os.path.exists(path):
+        os.utime(path)  # it is needed anew: clean leaves it alone
+    else:
         write_file(repo, path, data, durable=True)
     return name
 

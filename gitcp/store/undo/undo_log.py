@@ -40,12 +40,15 @@ def ref(repo: Repo) -> str:
     return PREFIX + repo.worktree_hash
 
 
-def read(repo: Repo) -> list[Step]:
+def read(repo: Repo, name: str = "") -> list[Step]:
     """Every step, oldest first, each with `commit`, `time`, and the trees `before` and `after`
-    as `<commit>:before` (absent where the step changed no file of the worktree)."""
-    if refs.read(repo, ref(repo)) is None:
+    as `<commit>:before` (absent where the step changed no file of the worktree).
+
+    name: the log's full name, default this worktree's.
+    """
+    if refs.read(repo, name or ref(repo)) is None:
         return []
-    fields = repo.git.lines(*_LOG.split(), _FORMAT, ref(repo), "--")
+    fields = repo.git.lines(*_LOG.split(), _FORMAT, name or ref(repo), "--")
     steps = []
     for at in range(0, len(fields) - 2, 3):
         oid, when, message = (text(field) for field in fields[at : at + 3])
@@ -103,12 +106,12 @@ def write(
     kept = {f"blob-{oid}": ("100644", oid) for oid in blobs}
     root = write_tree(objects, {**held, **kept})
     old_tips = [e["old"] for e in step["effects"] if "ref" in e and e["old"]]
-    first = tip or (_root(repo, objects) if old_tips else None)
+    first = tip or (empty_root(repo, objects) if old_tips else None)
     parents = [first, *old_tips] if first else []
     return write_commit(objects, repo, root, parents, message), tip
 
 
-def _root(repo: Repo, objects: Objects) -> str:
+def empty_root(repo: Repo, objects: Objects) -> str:
     """A commit to be the first parent of a step that no other stands before."""
     return write_commit(objects, repo, write_tree(objects, {}), [], "gitcp: undo log")
 
@@ -126,10 +129,10 @@ def withdraw(repo: Repo, written: tuple[str, str | None]) -> None:
 
 
 class lock(exclusive):
-    """Only one process at a time goes back in a worktree."""
+    """Only one process at a time goes back in a worktree, by its hash; default this one."""
 
-    def __init__(self, repo: Repo) -> None:
-        super().__init__(repo, f"rewind-{repo.worktree_hash}")
+    def __init__(self, repo: Repo, worktree: str = "") -> None:
+        super().__init__(repo, f"rewind-{worktree or repo.worktree_hash}")
 
 
 def tree(objects: Objects, commit: str, part: str) -> str | None:

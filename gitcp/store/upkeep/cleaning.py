@@ -9,10 +9,13 @@ import os
 
 from gitcp.errors import Moved
 from gitcp.store.git import refs
+from gitcp.store.git.objects import Objects
 from gitcp.store.repair import repairs
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
-from gitcp.store.upkeep import check_files, orphans
+from gitcp.store.stream import expired
+from gitcp.store.undo import expiry, undo_log
+from gitcp.store.upkeep import check_files, orphans, undo_logs
 from gitcp.store.upkeep.survey import listed
 
 TYPE_CHECKING = False
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gitcp.core.decide.orphan_rules import Ages
-    from gitcp.core.record_types import Finding, State
+    from gitcp.core.record_types import Finding, Record, State, Tip
     from gitcp.repo import Repo
 
 _FILES = ("transcript-cache", "turn-file", "leftover")
@@ -41,11 +44,22 @@ def clean(repo: Repo, ages: Ages, findings: Iterable[Finding]) -> list[Finding]:
     for one in doomed:
         if one["kind"] in _FILES and _file(repo, one, there):
             done.append(one)
-    return done
+    return done + [one for one in doomed if _of_undo(repo, one)]
+
+
+def _of_undo(repo: Repo, one: Finding) -> bool:
+    """Cut an undo log, or remove what none needs; whether that was done."""
+    if one["kind"] == undo_logs.KEPT:
+        return undo_logs.remove(one["subject"])
+    if one["kind"] != undo_logs.STEPS:
+        return False
+    with Objects(repo) as objects:
+        return undo_logs.shorten(repo, objects, one)
 
 
 def _refs(repo: Repo, doomed: list[Finding]) -> list[Finding]:
     doomed = [one for one in doomed if _let_go(repo, one)]
+    points = _points(repo, doomed)
     while doomed:
         try:
             edits = [(one["ref"], None, one["oid"]) for one in doomed]
@@ -56,8 +70,24 @@ def _refs(repo: Repo, doomed: list[Finding]) -> list[Finding]:
                 raise
             doomed = left
         else:
+            expired.note(repo, [point for one in doomed for point in points.get(one["ref"], ())])
             return doomed
     return []
+
+
+def _points(repo: Repo, doomed: Iterable[Finding]) -> dict[str, list[Record]]:
+    """ref -> the points that go with it."""
+    streams = [_tip(one) for one in doomed if "stream" in one]
+    points = expired.of_streams(repo, streams) if streams else {}
+    for ref in [one["ref"] for one in doomed if one["kind"] == undo_logs.LOG]:
+        with Objects(repo) as objects:
+            points[ref] = expiry.points(objects, ref, undo_log.read(repo, ref))
+    return points
+
+
+def _tip(one: Finding) -> Tip:
+    known: Tip = {"ref": one["ref"], "oid": one["oid"], "stream": one["stream"]}  # type: ignore[typeddict-item]
+    return {**known, "time": one["time"], "base": "", "tree": "", "session_id": ""}
 
 
 def _let_go(repo: Repo, finding: Finding) -> bool:

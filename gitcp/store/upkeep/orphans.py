@@ -10,7 +10,7 @@ from gitcp.core.decide.orphan_rules import days, orphan
 from gitcp.store.git.commit import read_commit
 from gitcp.store.session import session_read
 from gitcp.store.session.process import alive
-from gitcp.store.upkeep import check_files, orphan_streams
+from gitcp.store.upkeep import check_files, orphan_streams, undo_logs
 from gitcp.store.upkeep.survey import listed, older
 
 TYPE_CHECKING = False
@@ -51,6 +51,7 @@ def find(survey: Survey, ages: orphan_rules.Ages) -> Iterator[Finding]:
         revision = state.get("revision", 0)
         yield orphan("settled-state", name, reason, time=int(last), revision=revision)
     yield from _files(survey, known - set(gone), set(gone))
+    yield from undo_logs.find(survey, ages)
 
 
 def _time_of(survey: Survey, oid: str) -> float:

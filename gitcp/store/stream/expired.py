@@ -1,0 +1,59 @@
+"""What expired: of a point whose content is gone, a list can still say when it was, and whose.
+
+<common>/gitcp/expired, a JSON object a line, the newest last; of more than MOST the oldest go.
+"""
+
+from __future__ import annotations
+
+import json
+
+from gitcp.core.transcript import transcript_scan
+from gitcp.store.git.files import read as content
+from gitcp.store.session.state import write_file
+from gitcp.store.stream import stream_history, stream_list
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gitcp.core.record_types import Record, Tip
+    from gitcp.repo import Repo
+
+MOST = 1000
+
+
+def of_streams(repo: Repo, tips: Iterable[Tip]) -> dict[str, list[Record]]:
+    """ref -> the checkpoints of a stream as what will have expired, oldest first.
+
+    Each has id, kind, time, message, session_id, base_commit, worktree (its hash).
+    """
+    return {
+        ref: [_record(checkpoint, stream_list.place(ref)[1]) for checkpoint in reversed(chain)]
+        for ref, chain in stream_history.chains(repo, tips).items()
+    }
+
+
+def _record(checkpoint: Record, worktree: str) -> Record:
+    keys = ("time", "message", "session_id", "base_commit")
+    of_it = {key: checkpoint[key] for key in keys}
+    return {"id": checkpoint["oid"], "kind": "archived", **of_it, "worktree": worktree}
+
+
+def note(repo: Repo, gone: Iterable[Record]) -> None:
+    """Remember these; what is remembered already is so once."""
+    known = {one["id"]: one for one in listed(repo)}
+    known |= {one["id"]: one for one in gone}
+    lines = (json.dumps(one, separators=(",", ":")) for one in list(known.values())[-MOST:])
+    if known:
+        write_file(repo, _path(repo), "".join(f"{line}\n" for line in lines).encode())
+
+
+def listed(repo: Repo) -> list[Record]:
+    """All that is remembered, in the order in which it expired."""
+    data = content(_path(repo)) or b""
+    loaded = (transcript_scan.load(line) for line in data.split(b"\n") if line)
+    return [one for one in loaded if one and isinstance(one.get("id"), str)]
+
+
+def _path(repo: Repo) -> str:
+    return repo.shared("expired")
