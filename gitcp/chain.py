@@ -61,18 +61,40 @@ def parse(text: str) -> Stages:
     return stages
 
 
-def connect(stages: Iterable[Sequence[str]], records: Iterable[Record]) -> Iterable[Record]:
-    """Chain the stages in this process; a stage `!cmd args` is a process of its own."""
+def connect(
+    stages: Iterable[Sequence[str]], records: Iterable[Record], top: str | None
+) -> Iterable[Record]:
+    """Chain the stages in this process; a stage `!cmd args` is a process of its own, in the
+    directory top."""
     for name, *argv in stages:
         if name.startswith("!"):
             from gitcp.console import shell
 
-            records = shell.filter([name[1:], *argv], _handed_over(records))
+            records = shell.filter([name[1:], *argv], _handed_over(records), top)
         else:
             # as import_module() does, whose package costs a hook half a millisecond
             stage = __import__(commands.module(name), fromlist=["bind"])
             records = stage.bind(argv)(records)
     return records
+
+
+def heard(
+    event: str, records: Iterable[Record], messages: dict[str, list[str]]
+) -> tuple[str | None, list[str]]:
+    """What came out of a pipeline: (its refusal, where that is a gate's to make; what is wrong
+    with its records).  What it has to say is added to messages, by whom it is for."""
+    refusal, faults = None, []
+    for record in records:
+        kind, message = record.get("type"), record.get("message")
+        if kind == "refuse" and event in pipelines.GATES:
+            refusal = message if isinstance(message, str) else "refused"
+        elif kind == "say":
+            texts = messages.get(record.get("to", "person"))
+            if texts is None or not isinstance(message, str):
+                faults.append("a record of type 'say' that says nothing, or to nobody")
+            else:
+                texts.append(message)
+    return refusal, faults
 
 
 def _handed_over(records: Iterable[Record]) -> Iterable[Record]:
@@ -91,7 +113,7 @@ def keep_promise(repo: Repo, first: Record) -> None:
 
     with context.of(repo) as ctx:
         if promised.pending(ctx):
-            list(connect(pipelines.DEFAULT["post-commit"], [first]))
+            list(connect(pipelines.DEFAULT["post-commit"], [first], repo.top))
 
 
 def listed(repo: Repo) -> list[str]:
@@ -104,11 +126,27 @@ def listed(repo: Repo) -> list[str]:
 
 
 def table(repo: Repo) -> Iterator[str]:
-    """A line for each pipeline in force: its event, where it comes from, its stages."""
+    """A line for each pipeline in force: its event, where it comes from, its stages, and why
+    one cannot run."""
     for event in listed(repo):
         values = repo.config.all(f"gitcp.{event}.pipeline")
         for pipeline in in_force(repo, event):
             source = "configured" if isinstance(pipeline, str) else "built in"
-            yield f"{event:20} {source:11} {words(pipeline)}"
+            yield f"{event:20} {source:11} {words(pipeline)}{_unable(repo, pipeline)}"
         if values and not any(values):
             yield f"{event:20} {'configured':11} (nothing)"
+
+
+def _unable(repo: Repo, pipeline: Pipeline) -> str:
+    """Why a configured pipeline cannot run; '' for nothing that could be seen."""
+    if not isinstance(pipeline, str):
+        return ""
+    from gitcp.console import shell
+
+    try:
+        for name, *_ in parse(pipeline):
+            if name.startswith("!"):
+                shell.located(name[1:], repo.top)
+    except Error as e:
+        return f"  (cannot run: {e})"
+    return ""

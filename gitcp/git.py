@@ -28,6 +28,14 @@ def may_fetch() -> None:
     _AT_HOME.clear()
 
 
+def persons(env: Mapping[str, str]) -> dict[str, str]:
+    """env as the person's own programs are to find it (filters, hooks, pagers): without what
+    keeps our git quiet, and with what they have set of that themselves."""
+    ours = {**QUIET, **_AT_HOME}
+    kept = {name: value for name, value in env.items() if name not in ours}
+    return kept | {name: os.environ[name] for name in ours if name in os.environ}
+
+
 def fetches() -> bool:
     """Whether may_fetch() was called."""
     return not _AT_HOME
@@ -53,12 +61,15 @@ class Git:
         feed: bool = False,
         env: Mapping[str, str] | None = None,
         apart: bool = False,
+        filters: bool = False,
     ) -> Running:
         """Start git and return at once, to do other work meanwhile; feed: it reads stdin.
 
         apart: in a session of its own, where no terminal asks anything and all of it can end.
+        filters: it runs the person's, in their environment.
         """
-        where, own = ("-C", self._cwd) if self._cwd else (), {**self.env, **(env or {})}
+        inherited = persons(self.env) if filters else self.env
+        where, own = ("-C", self._cwd) if self._cwd else (), {**inherited, **(env or {})}
         return Running(("git", *where, *args), own, feed, apart)
 
     def run(
@@ -67,9 +78,11 @@ class Git:
         stdin: bytes = b"",
         ok: Iterable[int] = (0,),
         env: Mapping[str, str] | None = None,
+        filters: bool = False,
     ) -> tuple[int, bytes]:
         """Run git; return (status, stdout); raise GitError unless status is in ok."""
-        return self.start(*args, feed=bool(stdin), env=env).finish(stdin, ok)
+        running = self.start(*args, feed=bool(stdin), env=env, filters=filters)
+        return running.finish(stdin, ok)
 
     def out(self, *args: str | bytes, stdin: bytes = b"") -> bytes:
         """The single line git printed, without its newline."""

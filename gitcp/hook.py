@@ -14,13 +14,13 @@ import os
 import sys
 
 from gitcp import pipelines, trace
-from gitcp.chain import connect, in_force, keep_promise, parse, table, words
+from gitcp.chain import connect, heard, in_force, keep_promise, parse, table, words
 from gitcp.errors import OK, USAGE, Error, InputError, UsageError
 from gitcp.process import deadline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from types import ModuleType
 
     from gitcp.console.cli import Parser
@@ -141,7 +141,8 @@ def payload(data: bytes) -> Record:
 
 
 def run(repo: Repo, event: str, first: Record) -> int:
-    """Run every pipeline of event in order; obey what comes out of a gate."""
+    """Run every pipeline of event in order; obey what comes out of a gate, and say all that the
+    others have to say as one answer."""
     from gitcp import context
 
     deadline.configured(repo.config.size)
@@ -150,33 +151,25 @@ def run(repo: Repo, event: str, first: Record) -> int:
         from gitcp.store.auto.settling import left_over as settle
 
         settle(context.of(repo))
+    messages: dict[str, list[str]] = {"person": [], "agent": []}
     for pipeline in [p for p in in_force(repo, event) if isinstance(p, str) or not resting]:
         try:
             stages = parse(pipeline) if isinstance(pipeline, str) else pipeline
             with context.of(repo):
-                records = list(connect(stages, [first]))
+                records = list(connect(stages, [first], repo.top))
         except Error as e:
             _warn(f"{event}: '{words(pipeline)}': {e}")
             continue
-        if status := obey(event, records, first):
-            return status
+        refusal, faults = heard(event, records, messages)
+        for fault in faults:
+            _warn(f"{event}: '{words(pipeline)}': {fault}")
+        if refusal is not None:
+            return _refuse(first, refusal)
+    if any(messages.values()):
+        _say(first, *("\n\n".join(texts) for texts in messages.values()))
     if event == "post-commit" and not resting:
         keep_promise(repo, first)
     return OK
-
-
-def obey(event: str, records: Iterable[Record], first: Record) -> int:
-    """Say what the pipeline has to say; in a gate, refuse when it says so."""
-    status = OK
-    messages: dict[str, list[str]] = {"person": [], "agent": []}
-    for record in records:
-        if record.get("type") == "say":
-            messages[record.get("to", "person")].append(record["message"])
-        elif record.get("type") == "refuse" and event in pipelines.GATES:
-            status = _refuse(first, record["message"])
-    if any(messages.values()) and not status:
-        _say(first, *("\n\n".join(texts) for texts in messages.values()))
-    return status
 
 
 def _say(first: Record, message: str, context: str = "") -> None:

@@ -87,7 +87,8 @@ class exclusive:
         try:
             self._waited.acquire()
         except filelock.Timeout:
-            _given_up.add(self._path)
+            if self._timeout:  # who only looked whether it is free has given nothing up
+                _given_up.add(self._path)
             raise Busy(f"'{self._name}' is locked by another process") from None
 
 

@@ -52,6 +52,7 @@ def _events(records: Iterable[Record]) -> Iterator[Record]:
 
 def _rewritten(event: Record) -> Iterator[Record]:
     from gitcp import context
+    from gitcp.store.link import finalize
     from gitcp.store.relink import rewritten
     from gitcp.store.session import markers
 
@@ -62,6 +63,11 @@ def _rewritten(event: Record) -> Iterator[Record]:
             state = ctx.state(marker["session_id"], rebuild=False)
             if state:
                 rewritten.work(ctx.repo, ctx.objects, state, fresh)
+                ctx.keep(state)
+        for session_id in rewritten.amended_sessions(ctx.repo, ctx.objects, *about):
+            state = ctx.state(session_id, rebuild=False)
+            if state and state.get("pending_finalize"):
+                finalize.finalize(ctx.repo, ctx.objects, state)
                 ctx.keep(state)
     yield from ({"type": "match", **link} for link in noted)
 

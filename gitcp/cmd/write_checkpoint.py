@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gitcp.core.record_types import Record
+    from gitcp.core.record_types import Record, State
     from gitcp.repo import Repo
 
 
@@ -44,13 +44,17 @@ def _write(event: Record) -> Iterator[Record]:
             return
         if event["event"] != "compact":
             events.keep_verdict(state)
+        known = set(state.get("over_limit", ()))
         if event["event"] in ("turn-end", "subagent-end") and _commits(ctx.repo):
             from gitcp.store.auto import save
 
             yield from save.save(ctx, event)
+            state = ctx.state(event["session_id"], rebuild=False) or state
+            yield from _over_limit(state, known)
             return
         oid = catch_up.checkpoint(ctx.repo, ctx.objects, state, event, ctx.head)
         ctx.keep(state)
+    yield from _over_limit(state, known)
     if oid:
         yield {
             "type": "checkpoint",
@@ -58,6 +62,15 @@ def _write(event: Record) -> Iterator[Record]:
             "ref": state["shadow_ref"],
             "session_id": state["session_id"],
         }
+
+
+def _over_limit(state: State, known: set[str]) -> Iterator[Record]:
+    """What to say of files that are too large and were not there at the last turn's end."""
+    new = {p: why for p, why in state.get("over_limit", {}).items() if p not in known}
+    if new:
+        from gitcp.core.decide import omission
+
+        yield {"type": "say", "message": omission.message(new)}
 
 
 def _commits(repo: Repo) -> bool:

@@ -6,7 +6,7 @@ import os
 import sys
 
 from gitcp.errors import Error, InputError
-from gitcp.git import QUIET
+from gitcp.git import persons
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,19 +20,21 @@ _NEVER = ("false", "no", "off")
 _BOOLEANS = ("", "true", "yes", "on", *_NEVER)
 
 
-def filter(words: Sequence[str], data: Iterable[Record]) -> Iterator[Record]:
+def filter(
+    words: Sequence[str], data: Iterable[Record], top: str | None = None
+) -> Iterator[Record]:
     """The stage `!words`: records as NDJSON to its stdin, its stdout read as records.
 
-    data is read to its end first, so that no stage before it holds a lock while it runs.
-    Its stderr is ours.  Raises Error naming it when it is not there or its status is not
-    0, InputError when what it writes is no record.
+    It runs in the directory top, by default the current one.  data is read to its end first, so
+    that no stage before it holds a lock while it runs.  Its stderr is ours.  Raises Error naming
+    it when it is not there or its status is not 0, InputError when what it writes is no record.
     """
     from io import BytesIO
 
     from gitcp import record
 
     stdin = b"".join(record.dump(r) + b"\n" for r in data)
-    process = _start(words, -1, -1)
+    process = _start([located(words[0], top), *words[1:]], -1, -1, cwd=top)
     out, _ = process.communicate(stdin)
     if process.returncode:
         raise Error(f"'!{' '.join(words)}': exit status {process.returncode}")
@@ -40,6 +42,17 @@ def filter(words: Sequence[str], data: Iterable[Record]) -> Iterator[Record]:
         yield from record.read(BytesIO(out))
     except InputError as e:
         raise InputError(f"'!{' '.join(words)}': {e}") from None
+
+
+def located(name: str, top: str | None) -> str:
+    """Where the program of a stage is: on PATH, or, with a slash, from the directory top.
+    Raises Error when it is not there, or is none."""
+    from shutil import which
+
+    path = which(os.path.join(top, name) if top and "/" in name else name)
+    if path is None:
+        raise Error(f"no such program: '{name}'")
+    return path
 
 
 def page(text: Iterable[str], core: str = "", own: str = "") -> None:
@@ -102,19 +115,23 @@ def git(repo_git: Git, words: Sequence[str]) -> int:
     """
     import subprocess
 
-    env = {k: v for k, v in repo_git.env.items() if k not in QUIET or k in os.environ}
     sys.stdout.flush()
+    env = persons(repo_git.env)
     return subprocess.run(["git", *words], env=env, check=False).returncode
 
 
 def _start(
-    words: Sequence[str], stdin: int, stdout: int | None, more: Mapping[str, str] | None = None
+    words: Sequence[str],
+    stdin: int,
+    stdout: int | None,
+    more: Mapping[str, str] | None = None,
+    cwd: str | None = None,
 ) -> Any:
     from plumbum import CommandNotFound, local  # 84 ms
 
     env = {**os.environ, **(more or {})}  # plumbum's own copy is as old as its import
     try:
         command = local[words[0]][list(words[1:])]
-        return command.popen(stdin=stdin, stdout=stdout, stderr=None, env=env)
+        return command.popen(stdin=stdin, stdout=stdout, stderr=None, env=env, cwd=cwd)
     except (CommandNotFound, OSError):
         raise Error(f"no such program: '{words[0]}'") from None

@@ -101,16 +101,20 @@ class Running:
     def end(self) -> None:
         """End it without waiting for what it may still say: with all below it, if apart."""
         send = os.killpg if self._apart else os.kill
+        reaped = 0
         for sign, patience in ((SIGTERM, 0.3), (SIGKILL, 60.0)):
+            until = time.monotonic() + patience
             try:
                 send(self.pid, sign)
+                while time.monotonic() < until:
+                    reaped = reaped or os.waitpid(self.pid, os.WNOHANG)[0]
+                    if reaped and not self._apart:
+                        return
+                    if reaped:
+                        send(self.pid, 0)  # raises when nobody of the group is left
+                    time.sleep(0.005)
             except ProcessLookupError:
                 return
-            until = time.monotonic() + patience
-            while time.monotonic() < until:
-                if os.waitpid(self.pid, os.WNOHANG)[0]:
-                    return
-                time.sleep(0.005)
 
     def _communicate(self, stdin: bytes, limit: float | None) -> tuple[bytes, bytes]:
         # Reading and writing are interleaved: writing everything first deadlocks as

@@ -10,6 +10,13 @@ import pytest
 from tests.auto.hooks_and_checks import hook, sound
 from tests.support.harness import Agent, World
 
+# What keeps our own git quiet.
+OURS = {
+    f"GIT_{name}"
+    for name in "LITERAL_PATHSPECS NO_REPLACE_OBJECTS NO_LAZY_FETCH OPTIONAL_LOCKS"
+    " TERMINAL_PROMPT".split()
+}
+
 
 @pytest.fixture
 def auto(world: World) -> World:
@@ -49,8 +56,23 @@ def test_hooks_see_the_environment_of_the_client_and_nothing_of_ours(auto: World
     for name in ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"):
         seen = dict(line.split(" ", 1)[1].split("=", 1) for line in lines if line.startswith(name))
         assert (seen["LC_ALL"], seen["THEIRS"], seen["GIT_EDITOR"]) == ("C.UTF-8", "yes", ":")
-        ours = "LITERAL_PATHSPECS NO_REPLACE_OBJECTS NO_LAZY_FETCH OPTIONAL_LOCKS TERMINAL_PROMPT"
-        assert {f"GIT_{word}" for word in ours.split()} & seen.keys() == set()
+        assert OURS & seen.keys() == set()
+
+
+@pytest.mark.parametrize("strategy", ["auto-commit", "manual-commit"])
+def test_filters_see_the_persons_environment(auto: World, a: Agent, strategy: str) -> None:
+    """A clean filter that sorts as the person's language does stores the same bytes as git add."""
+    auto.git("config", "gitcp.strategy", strategy)
+    seen = auto.home / "seen"
+    auto.git("config", "filter.theirs.clean", f"sh -c 'env >>{seen}; sed s/^/$LC_ALL:/'")
+    auto.write(".gitattributes", "*.dat filter=theirs\n")
+    auto.commit(".gitattributes")
+    auto.env |= {"LC_ALL": "C.UTF-8"}
+    a.turn("add a", {"a.dat": "x\n"})
+    tip = "HEAD" if strategy == "auto-commit" else auto.branch()
+    assert auto.show(tip, "a.dat") == "C.UTF-8:x\n"
+    lines = seen.read_text().splitlines()
+    assert OURS & {line.partition("=")[0] for line in lines} == set()
 
 
 @pytest.mark.parametrize("event", ["commit-msg", "prepare-commit-msg", "post-commit"])
@@ -252,3 +274,27 @@ def test_a_linked_worktree_commits_on_its_own_branch(auto: World, tmp_path: Path
     assert auto.git("log", "-1", "--format=%s", "side") == "Add a"
     assert auto.head == before
     assert auto.git("status", "--porcelain", cwd=other) == ""
+
+
+@pytest.mark.parametrize("name", ["pre-commit", "commit-msg", "post-commit"])
+def test_a_hook_that_outlasts_the_deadline_is_ended_and_nothing_of_it_is_left(
+    auto: World, a: Agent, name: str
+) -> None:
+    auto.git("config", "gitcp.hook-timeout", "4")
+    auto.git("config", "gitcp.git-timeout", "2")
+    auto.write("README.md", "staged\n")
+    auto.git("add", "README.md")
+    pid, before = auto.home / "pid", auto.head
+    hook(auto, name, f"echo $$ >{pid}; sleep 60")
+    a.prompt("add a")
+    a.write("a.txt", "a\n")
+    message = a.stop().said
+    if name == "post-commit":
+        assert (message, auto.git("rev-parse", "HEAD~1")) == ("", before)
+    else:
+        assert f"not committed, the {name} hook takes too long" in message
+        assert auto.head == before
+    assert auto.git("show", ":README.md") == "staged"
+    assert not Path("/proc", pid.read_text().strip()).exists()
+    sound(auto)
+    assert auto.agent("session-b").prompt("look").status == 0

@@ -117,6 +117,22 @@ def test_a_formatter_that_adds_nothing_leaves_its_change_in_the_worktree(
     assert status(auto) == [" M a.txt"]
 
 
+@pytest.mark.parametrize("status", [0, 1])
+def test_what_a_formatter_left_in_a_file_of_the_session_is_in_nobodys_way(
+    auto: World, status: int
+) -> None:
+    """As black does: it formats, adds nothing, and may refuse for having done so."""
+    once = f"[ -e $HOME/once ] || {{ echo '# formatted' >>a.py; touch $HOME/once; exit {status}; }}"
+    hook(auto, "pre-commit", once)
+    a = auto.agent("session-a", tools=True)
+    a.prompt("add a")
+    a.write("a.py", "a = 1\n")
+    assert bool(a.stop().said) is bool(status)
+    a.turn("more", {"a.py": auto.read("a.py") + "b = 1\n"})
+    assert auto.show("HEAD", "a.py") == "a = 1\n# formatted\nb = 1\n"
+    assert auto.git("status", "--porcelain") == ""
+
+
 def test_a_hook_that_adds_everything_does_not_bring_the_persons_work_in(
     auto: World, a: Agent
 ) -> None:

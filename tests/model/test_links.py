@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -22,7 +23,7 @@ _TODO = """#!/bin/sh
 grep -v '^#' "$1" | grep . >"$1.old"
 case $VERB in
 swap) sed -n '1!G;h;$p' "$1.old" >"$1" ;;
-*) sed "\\$ s/^pick/$VERB/" "$1.old" >"$1" ;;
+*) sed "$AT s/^pick/$VERB/" "$1.old" >"$1" ;;
 esac
 """
 
@@ -32,7 +33,10 @@ class Walk:
 
     def __init__(self, world: World, seed: int) -> None:
         self.world, self.random = world, random.Random(seed)
+        self.aside = world.home / "aside"  # a linked worktree, with a session of its own
+        world.git("worktree", "add", "-q", "-b", "aside", str(self.aside))
         self.agents = [world.agent("session-a"), world.agent("session-b")]
+        self.other = world.agent("session-c", cwd=self.aside)
         self.lines = self.commits = 0
         self.base = world.head
         todo = world.home / "todo"
@@ -45,8 +49,8 @@ class Walk:
         self.lines += 1
         return f"line number {self.lines} is written by {who}\n"
 
-    def git(self, *args: str, ok: bool = True) -> str:
-        return self.world.git(*args, ok=ok, warns=".*")
+    def git(self, *args: str, ok: bool = True, cwd: Path | None = None) -> str:
+        return self.world.git(*args, ok=ok, cwd=cwd, warns=".*")
 
     def clean(self) -> bool:
         return not self.git("status", "--porcelain")
@@ -56,10 +60,10 @@ class Walk:
 
     # what an agent does
 
-    def turn(self) -> None:
-        agent: Agent = self.random.choice(self.agents)
+    def turn(self, agent: Agent | None = None) -> None:
+        agent = agent or self.random.choice(self.agents)
         name = f"{agent.sid}-{self.random.randrange(3)}.txt"
-        path = self.world.path / name
+        path = agent.cwd / name
         before = path.read_text() if path.exists() else ""
         agent.turn(f"write {name}", {name: before + self.line(agent.sid) + self.line(agent.sid)})
 
@@ -73,7 +77,7 @@ class Walk:
         if some and names:
             names = [self.random.choice(names)]
         if names:
-            self.git("add", "-A", "--", *names)
+            self.git("add", "-A", "--", *names, ok=False)  # one may be staged and gone already
             self.commits += 1
             self.git(*args, "commit", "-q", "-m", f"commit {self.commits}", ok=False)
 
@@ -84,12 +88,34 @@ class Walk:
     def commit_unhooked(self) -> None:
         self.commit(*BARE)
 
+    def killed(self, act: Callable[[], None]) -> None:
+        """What is done, with none of the hooks that come after a commit."""
+        hooks = [self.world.path / ".git/hooks" / name for name in ("post-commit", "post-rewrite")]
+        texts = [hook.read_text() for hook in hooks]
+        for hook in hooks:
+            hook.write_text("#!/bin/sh\nexit 0\n")
+        act()
+        for hook, text in zip(hooks, texts, strict=True):
+            hook.write_text(text)
+
     def commit_killed(self) -> None:
-        hook = self.world.path / ".git" / "hooks" / "post-commit"
-        text = hook.read_text()
-        hook.write_text("#!/bin/sh\nexit 0\n")
-        self.commit()
-        hook.write_text(text)
+        self.killed(self.commit)
+
+    def amend_killed(self) -> None:
+        self.killed(self.amend)
+
+    def commit_aside(self) -> None:
+        """A turn and a commit in the other worktree, seen by our hooks or not."""
+        self.turn(self.other)
+        self.git("add", "-A", cwd=self.aside)
+        how = self.random.choice([(), BARE])
+        self.git(*how, "commit", "-q", "-m", f"aside {self.lines}", cwd=self.aside)
+        self.world.agent(f"onlooker-{self.lines}", cwd=self.aside).start()
+
+    def pick_aside(self) -> None:
+        if self.clean() and self.git("rev-list", "-1", f"{self.base}..aside"):
+            self.git("cherry-pick", "aside", ok=False)
+            self.git("cherry-pick", "--abort", ok=False)
 
     def amend(self) -> None:
         if self.depth():
@@ -120,11 +146,23 @@ class Walk:
             self.git("cherry-pick", "--abort", ok=False)
             self.git("switch", "-q", "main")
 
+    def revert(self) -> None:
+        if self.depth() and self.clean() and "Revert" not in self.git("log", "-1", "--format=%B"):
+            self.git("revert", "--no-edit", "HEAD", ok=False)
+            self.git("revert", "--abort", ok=False)
+
     def rebase(self) -> None:
         if self.depth() > 1 and self.clean():
-            self.world.env["VERB"] = self.random.choice("reword squash fixup swap edit".split())
+            verb = self.random.choice("reword squash fixup swap edit split drop".split())
+            late = verb in ("squash", "fixup")  # the first one has nothing to go into
+            at = self.random.choice(["$"] if late else ["1", "$"])
+            self.world.env |= {"VERB": verb.replace("split", "edit"), "AT": at}
             self.git("rebase", "-q", "-i", "HEAD~2", ok=False)
             if (self.world.path / ".git" / "rebase-merge").exists():
+                if verb == "split":
+                    self.git("reset", "-q", "HEAD^")
+                    self.commit(some=True)
+                    self.commit()
                 self.git("rebase", "--continue", ok=False)
             self.git("rebase", "--abort", ok=False)
 
@@ -132,7 +170,8 @@ class Walk:
         weights: list[tuple[int, Callable[[], None]]] = [
             (6, self.turn), (2, self.own), (4, self.commit), (3, self.commit_one),
             (1, self.commit_unhooked), (1, self.commit_killed), (2, self.amend), (2, self.reset),
-            (1, self.stash), (2, self.pop), (1, self.pick), (2, self.rebase),
+            (1, self.stash), (2, self.pop), (1, self.pick), (2, self.rebase), (1, self.revert),
+            (1, self.amend_killed), (1, self.commit_aside), (1, self.pick_aside),
         ]  # fmt: skip
         [(_, what)] = self.random.choices(weights, [weight for weight, _ in weights])
         self.log.append(what.__name__)
@@ -156,11 +195,24 @@ class Walk:
         where = f"{oid} after {self.log}"
         assert set(ids) <= kept, f"dangling {set(ids) - kept} in {where}"
         added = [line for line in patch.splitlines() if line.startswith("+line number")]
-        holds = {line.rpartition(" ")[2] for line in added} & {a.sid for a in self.agents}
+        holds = {line.rpartition(" ")[2] for line in added} & {
+            a.sid for a in [*self.agents, self.other]
+        }
         linked = {sid for one in ids for sid in self.world.committed(one)}
         assert holds <= linked, f"lost {holds - linked} in {where}"
         gone = {line.rpartition(" ")[2] for line in patch.splitlines() if line.startswith("-line")}
-        assert linked <= holds | gone, f"wrong {linked - holds} in {where}"
+        for one in ids:
+            of = self.world.committed(one).keys()
+            assert of & (holds | gone), f"wrong {one} of {of} in {where}"
+            # A commit that has a part of another one's has its checkpoint, whoever else is in it.
+            if wrong := of - holds - gone:
+                assert wrong <= self.ever(one), f"wrong {wrong} in {where}"
+
+    def ever(self, checkpoint: str) -> set[str]:
+        """Whose lines are in any commit with this id, be it gone by now."""
+        args = ("--reflog", "--branches", "--notes=gitcp", "--format=", "-p", "--first-parent")
+        patch = self.git("log", *args, f"--grep={KEY}: {checkpoint}")
+        return {line.rpartition(" ")[2] for line in patch.splitlines() if line[1:5] == "line"}
 
 
 @pytest.mark.parametrize("mode", ["overlap", "suffix"])

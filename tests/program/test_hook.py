@@ -98,6 +98,63 @@ def test_a_foreign_stage_gets_and_gives_records(repo: Path) -> None:
     assert (seen["type"], seen["event"]) == ("event", "post-commit")
 
 
+def test_a_foreign_stage_runs_at_the_top_of_the_worktree(repo: Path) -> None:
+    (repo / "check").write_text("#!/bin/sh\npwd >where\ncat\n")
+    (repo / "check").chmod(0o755)
+    configure(repo, "session-start", "!./check")
+    (repo / "deep" / "er").mkdir(parents=True)
+    at = str(repo / "deep" / "er")
+    call = payload(cwd=at, hook_event_name="SessionStart", source="startup")
+    assert hook("claude-code", "SessionStart", stdin=call).stderr == b""
+    assert (repo / "where").read_text() == f"{repo}\n"
+
+
+def say(repo: Path, event: str, *records: dict[str, str]) -> None:
+    """A pipeline of the event that says each record."""
+    lines = " ".join(f"'{json.dumps(record)}'" for record in records)
+    configure(repo, event, f"!printf '%s\\n' {lines}")
+
+
+def test_all_that_pipelines_say_is_one_answer_to_the_client(repo: Path) -> None:
+    say(repo, "session-start", {"type": "say", "message": "one"}, {"type": "say", "message": "two"})
+    say(repo, "session-start", {"type": "say", "message": "three"})
+    call = payload(hook_event_name="SessionStart", source="startup")
+    [line] = hook("claude-code", "SessionStart", stdin=call).stdout.splitlines()
+    assert json.loads(line) == {"systemMessage": "one\n\ntwo\n\nthree"}
+
+
+@pytest.mark.parametrize("bad", [{"type": "say"}, {"type": "say", "message": "x", "to": "us"}])
+def test_a_say_without_a_message_is_an_error_of_its_pipeline_alone(
+    repo: Path, bad: dict[str, str]
+) -> None:
+    say(repo, "post-commit", bad, {"type": "say", "message": "heard"})
+    configure(repo, "post-commit", "!tee seen.ndjson")
+    done = hook("post-commit")
+    assert (done.returncode, (repo / "seen.ndjson").exists()) == (0, True)
+    [warning, heard] = done.stderr.decode().splitlines()
+    assert warning.startswith("warning: post-commit: '!printf ")
+    assert warning.endswith("a record of type 'say' that says nothing, or to nobody")
+    assert heard == "heard"
+
+
+def test_a_refusal_without_a_message_refuses(repo: Path) -> None:
+    say(repo, "commit-msg", {"type": "refuse"})
+    done = hook("commit-msg", str(repo / "README.md"))
+    assert (done.returncode, done.stderr) == (3, b"refused\n")
+
+
+def test_list_marks_what_cannot_run(repo: Path) -> None:
+    configure(repo, "turn-end", "list-refs | !no-such-program x", "rm -rf /", "!./none", "!cat")
+    lines = hook("--list").stdout.decode().splitlines()
+    marked = [line.partition("configured  ")[2] for line in lines if line.startswith("turn-end")]
+    assert marked == [
+        "list-refs | !no-such-program x  (cannot run: no such program: 'no-such-program')",
+        "rm -rf /  (cannot run: no such stage: 'rm -rf /')",
+        "!./none  (cannot run: no such program: './none')",
+        "!cat",
+    ]
+
+
 def test_a_watcher_that_fails_warns_and_exits_0(repo: Path) -> None:
     configure(repo, "post-commit", "expire-refs --keep=all")
     done = hook("post-commit")

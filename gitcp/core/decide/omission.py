@@ -4,10 +4,12 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 FILE_SIZE = 10 << 20  # gitcp.max-file-size
 TOTAL_SIZE = 500 << 20  # gitcp.max-untracked-size
+LIMITS = {"too-large": "gitcp.max-file-size", "over-budget": "gitcp.max-untracked-size"}
+_NAMED = 3  # paths in a message
 
 
 def excess(
@@ -27,3 +29,17 @@ def excess(
             yield path, "over-budget"
         else:
             used += size
+
+
+def over(omitted: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Of what a snapshot left out ({path, reason}) that which a limit kept out: path -> the
+    setting that tells it."""
+    return {i["path"]: LIMITS[i["reason"]] for i in omitted if i["reason"] in LIMITS}
+
+
+def message(over: Mapping[str, str]) -> str:
+    """What a person is told of paths that are over a limit, by its setting."""
+    paths = [f"'{path}'" for path in sorted(over)]
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    settings = ", ".join(sorted(set(over.values())))
+    return f"gitcp: not kept, being over the limit: {', '.join(paths[:_NAMED])}{more} ({settings})"

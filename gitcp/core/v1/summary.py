@@ -70,12 +70,13 @@ def modern(given: Metadata) -> Metadata:
 def merged(old: Metadata | None, new: Metadata) -> Metadata:
     """A session's metadata written again: new wins, what only old says stays.
 
-    created_at is when it was first written; files_touched and files are united, for a commit
-    that was amended holds both; null in new removes a key.
+    created_at and strategy are those it was first written with; files_touched and files are
+    united, for a commit that was amended holds both; null in new removes a key.
     """
     metadata = {**(old or {}), **new}
-    if old and old.get("created_at"):
-        metadata["created_at"] = old["created_at"]
+    for key in ("created_at", "strategy"):
+        if old and old.get(key):
+            metadata[key] = old[key]
     if old and isinstance(old.get("files"), dict) and isinstance(new.get("files"), dict):
         metadata["files"] = {**old["files"], **new["files"]}
     for key in ("turns", "tools"):

@@ -12,7 +12,7 @@ import re
 from gitcp.errors import GitError, Moved
 from gitcp.process.running import Running
 from gitcp.record import raw, text
-from gitcp.store.auto import index_files, intent, lost, person_hooks, refusal
+from gitcp.store.auto import hook_edits, index_files, intent, lost, person_hooks, refusal
 from gitcp.store.auto.refusal import Refused
 from gitcp.store.git.commit import need_commit
 from gitcp.store.git.tree import Lookup, diff_trees
@@ -52,6 +52,7 @@ def make(
             message = _judged(repo, index.path, message)
         finally:
             lost.put_back(repo, objects, about)
+            hook_edits.note(repo, objects, about)
     tree = index_files.tree_of(index)
     entries = {path: now for path, _, now in diff_trees(objects, about["tree"], tree)}
     if not entries:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Entries = Mapping[str, Entry | None]
 
 # The person's hooks hear of a commit, not of the index files it is made with.
-_WAYS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
+_WAYS = ("-c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.useReplaceRefs=false").split()
 _PATIENCE = 3.0  # seconds for another git to let go of the index
 PRIVATE, NEXT = "index", "next-index"  # below <git-dir>/gitcp/auto
 
@@ -34,7 +34,7 @@ class Git:
     def run(self, *args: str, stdin: bytes = b"", ok: tuple[int, ...] = (0,)) -> bytes:
         """What git prints of it; raises GitError."""
         env = {"GIT_INDEX_FILE": self.path}
-        return self.repo.git.run(*_WAYS, *args, stdin=stdin, ok=ok, env=env)[1]
+        return self.repo.git.run(*_WAYS, *args, stdin=stdin, ok=ok, env=env, filters=True)[1]
 
     def put(self, entries: Entries) -> None:
         """Set the entries; None takes a path out."""

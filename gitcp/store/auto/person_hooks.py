@@ -36,7 +36,7 @@ def environment(repo: Repo, index: str | None = None) -> dict[str, str]:
 def run(repo: Repo, name: str, *args: str, index: str | None = None) -> None:
     """Run a hook as `git commit` does, if there is one; raise Refused when it says no."""
     words = ("git", "-C", repo.worktree, "hook", "run", "--ignore-missing", name, "--", *args)
-    hook = Heard(words, environment(repo, index), False)
+    hook = Heard(words, environment(repo, index), False, apart=True)
     try:
         status, _ = hook.finish(ok=range(256))
     except Late:

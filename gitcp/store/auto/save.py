@@ -55,12 +55,18 @@ def save(ctx: Context, event: dict[str, Any]) -> list[Record]:
     if oid is None:
         return []
     ctx.leave()  # nobody is to wait for a session while hooks of the person run
+    turn = lock(ctx)
     try:
-        with lock(ctx):
-            settling.settle(ctx)
-            return _commit(ctx, event["session_id"], oid)
+        turn.__enter__()
+    except Busy:
+        return [_kept("another session's commit is not done")]
+    try:
+        settling.settle(ctx)
+        return _commit(ctx, event["session_id"], oid)
     except (Busy, Refused) as e:
         return [_kept(str(e))]
+    finally:
+        turn.__exit__()
 
 
 def _kept(why: str) -> Record:

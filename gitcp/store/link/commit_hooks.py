@@ -111,7 +111,10 @@ def _replayed(repo: Repo, objects: Objects, head: str) -> Prepared:
     replayed = read_commit(objects, "CHERRY_PICK_HEAD")
     if replayed:
         verdict["picked"] = replayed["oid"]
-        verdict["ids"] = inherited_ids.picked(repo, objects, _staged(repo, head))
+        # The notes of what a rebase replays follow at its end, by post-rewrite.
+        rebases = os.path.exists(os.path.join(repo.git_dir, "rebase-merge"))
+        picked = None if rebases else replayed
+        verdict["ids"] = inherited_ids.picked(repo, objects, _staged(repo, head), picked)
     commit_verdict.save(repo, verdict)
     return {"ids": list(verdict["ids"]), "drop": [], "gather": True, "sessions": {}}
 

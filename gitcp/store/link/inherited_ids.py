@@ -38,10 +38,15 @@ def squashed(repo: Repo) -> list[str]:
     return _ids_in(repo, "SQUASH_MSG")
 
 
-def picked(repo: Repo, objects: Objects, changes: Changes) -> list[str]:
+def picked(
+    repo: Repo, objects: Objects, changes: Changes, commit: Commit | None = None
+) -> list[str]:
     """The ids of what `cherry-pick -n` brought, or one that stopped, for a message that does
-    not show them: those of which these changes have something."""
-    return evident(repo, objects, _ids_in(repo, "MERGE_MSG"), changes)
+    not show them: those of which these changes have something.  commit: what is picked, where
+    git tells it; it may have ids in a note."""
+    noted = find_commits.linked(objects, commit["oid"]) if commit else []
+    ids = dict.fromkeys([*_ids_in(repo, "MERGE_MSG"), *noted])
+    return evident(repo, objects, ids, changes)
 
 
 def evident(repo: Repo, objects: Objects, ids: Iterable[str], changes: Changes) -> list[str]:

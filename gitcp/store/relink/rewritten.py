@@ -12,6 +12,7 @@ from gitcp.store.git.commit import need_commit, read_commit
 from gitcp.store.git.tree import Lookup
 from gitcp.store.link import commit_changes, commit_hooks, commit_verdict, find_commits
 from gitcp.store.relink import dismissed, taken_back, unhooked_commits
+from gitcp.store.v1 import committed_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +58,16 @@ def follow(
         done += _split(repo, objects, olds, [oid for oid in finals if oid in fresh])
     replayed = [oid for oid in finals if oid in olds or oid in fresh]
     return done, {oid: olds.get(oid, []) for oid in replayed}
+
+
+def amended_sessions(repo: Repo, objects: Objects, command: str, lines: Sequence[str]) -> list[str]:
+    """The sessions of the checkpoints of a commit that was amended, by post-rewrite: what their
+    transcripts have by now comes with it."""
+    if command != "amend" or commit_hooks.rewriting(repo):
+        return []
+    news = [line.split(" ")[1] for line in lines if " " in line]
+    ids = {one for new in news for one in find_commits.linked(objects, new)}
+    return sorted({s for one in ids for s in committed_read.session_ids(repo, objects, one) if s})
 
 
 def _amended(repo: Repo, objects: Objects, old: str, new: str) -> set[str]:

@@ -107,7 +107,8 @@ def _reset(repo: Repo, objects: Objects, head: str) -> list[Commit]:
                 return []
     except OSError:
         pass
-    look(repo)
+    if orig != head:  # nothing is taken back yet, but it may be, and ORIG_HEAD say the same
+        look(repo)
     # A stash, too, ends in a reset: the reflog tells of those before it.
     resets = [old for old, _, why in reflog.head(repo)[-_RECENT:] if why.startswith(b"reset:")]
     tips = [oid for oid in dict.fromkeys([*resets, orig]) if read_commit(objects, oid)]

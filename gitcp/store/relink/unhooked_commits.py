@@ -9,6 +9,7 @@ from __future__ import annotations
 from gitcp import trace
 from gitcp.store.git import notes, reflog
 from gitcp.store.git.commit import read_commit
+from gitcp.store.journal import restored
 from gitcp.store.link import (
     commit_changes,
     commit_match,
@@ -61,8 +62,10 @@ def one(
     session_id = state["session_id"]
     parent, changes = commit_changes.of_commit(objects, commit)
     ids = find_commits.linked(objects, commit["oid"])
-    mine = [name for name in ids if session_id in committed_read.session_ids(repo, objects, name)]
-    if mine and not olds:
+    stored = {name: committed_read.session_ids(repo, objects, name) for name in ids}
+    mine = [name for name in ids if session_id in stored[name]]
+    promised = [name for name in ids if not stored[name]]
+    if mine and not promised and not olds:
         # Condensed, and killed before the state was saved.
         condense.settle(repo, objects, state, commit, changes, parent)
         line_credit.settle(repo, objects, commit)
@@ -81,7 +84,7 @@ def one(
     if session_id not in matched:
         return
     trace.note("match", f"'{commit['oid']}' was made without our hooks: {matched}")
-    checkpoint_id = (mine or ids or [place.fresh_id()])[-1]
+    checkpoint_id = (promised or mine or ids or [place.fresh_id()])[-1]
     linked = matched[session_id]
     if not phase.condenses(state, linked["paths"]):
         return
@@ -100,13 +103,14 @@ def _decided(repo: Repo, parent: str, ids: Sequence[str], session_id: str) -> di
 
 
 def between(repo: Repo, old: str, new: str) -> list[str]:
-    """The commits on new's first-parent line that old has not, newest first; [] when old is
-    no ancestor of that line: a rewrite, a reset, another branch."""
+    """The commits on new's first-parent line that old has not, newest first; [] when neither old
+    is an ancestor of that line nor commits and amends alone lead there: a rewrite, a reset, another
+    branch."""
     args = ("rev-list", "--first-parent", f"--max-count={_MOST}", new)
     if not old.strip("0"):
         return [oid.decode() for oid in repo.git.lines(*args, sep=b"\n")]
     status, _ = repo.git.run("merge-base", "--is-ancestor", old, new, ok=(0, 1, 128))
-    if status:
+    if status and restored.committed_since(repo, old) != new:
         return []
     return [oid.decode() for oid in repo.git.lines(*args, f"^{old}", sep=b"\n")]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _WAYS = (
     "-c core.hooksPath=/dev/null -c core.splitIndex=false -c core.fsmonitor=false"
-    " -c core.sparseCheckout=false -c core.bare=false"
+    " -c core.sparseCheckout=false -c core.bare=false -c core.useReplaceRefs=false"
 ).split()
 ATTRIBUTES = ".gitattributes"
 
@@ -54,7 +54,7 @@ class Staging:
         try:
             git.run(*_WAYS, "update-index", "-z", "--index-info", stdin=order)
             names = b"".join(raw(path) + b"\0" for path in wanted)
-            git.run(*_WAYS, "checkout-index", "-f", "-z", "--stdin", stdin=names)
+            git.run(*_WAYS, "checkout-index", "-f", "-z", "--stdin", stdin=names, filters=True)
         except GitError as e:
             raise Error(f"cannot prepare the files: {e.complaint.splitlines()[0]}") from None
         for path in wanted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from gitcp.core.decide import stream_rules
+from gitcp.core.decide import omission, stream_rules
 from gitcp.core.message import prompts
 from gitcp.errors import Error, InputError, Moved
 from gitcp.store.git.tree import Lookup, diff_trees
@@ -72,6 +72,9 @@ class Turn:
     def end(self, repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> None:
         """The turn is over: what is dirty now is what a later one, or its rest, begins with."""
         checkpoint.clear_verdict(state)
+        state["over_limit"] = omission.over(self.scan.omitted)
+        if not state["over_limit"]:
+            del state["over_limit"]
         at = self.look.at
         turn_log.begin(repo, state, self.head, self.entries, self.began, at)
         tasks = [str(task.get("id", "")) for task in event.get("background_tasks", ())]

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from gitcp.store.snapshot.worktree import Worktree
 
 # A large file is to become a loose object: a pack could not be moved file by file.
-_WAYS = (
-    "-c core.bigFileThreshold=1024g -c core.safecrlf=false"
-    " -c core.hooksPath=/dev/null -c core.splitIndex=false -c core.fsmonitor=false"
-).split()
+_WAYS = "-c core.bigFileThreshold=1024g -c core.safecrlf=false".split()
+# Filters see settings given so, too: no more of them than the command needs.
+_OWN_INDEX = (
+    *_WAYS,
+    *"-c core.hooksPath=/dev/null -c core.splitIndex=false -c core.fsmonitor=false".split(),
+)
 
 
 @contextmanager
@@ -62,7 +64,7 @@ def hash_files(
         ask = b"".join(quote(raw(path)) + b"\n" for path in there)
         try:
             with quarantine(work.repo, objects, write) as env:
-                _, out = work.repo.git.run(*args, stdin=ask, env=env)
+                _, out = work.repo.git.run(*args, stdin=ask, env=env, filters=True)
         except GitError:
             if all(_regular(work, path) for path in there):
                 raise
@@ -87,10 +89,10 @@ def add_files(
     wanted = set(paths)
     with quarantine(repo, objects, write) as env:
         env["GIT_INDEX_FILE"] = os.path.join(env["GIT_OBJECT_DIRECTORY"], "index")
-        repo.git.run(*_WAYS, "update-index", "-z", "--index-info", stdin=b"".join(lines), env=env)
+        cache = (*_OWN_INDEX, "update-index", "-z")
+        repo.git.run(*cache, "--index-info", stdin=b"".join(lines), env=env)
         names = b"".join(raw(path) + b"\0" for path in paths)
-        add = (*_WAYS, "update-index", "--add", "--remove", "-z", "--stdin")
-        repo.git.run(*add, stdin=names, env=env)
+        repo.git.run(*cache, "--add", "--remove", "--stdin", stdin=names, env=env, filters=True)
         _, out = repo.git.run("ls-files", "-s", "-z", env=env)
     oids = {}
     for line in out.split(b"\0")[:-1]:
