@@ -41,10 +41,15 @@ def main() -> int:
     """Run gitcp-hook from where this file lies."""
     gc.set_threshold(_FEW)
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    from gitcp.start import bundle
+
+    bundle.use()
     sys.meta_path.append(Elsewhere)
     from gitcp import hook
 
-    return hook.main()
+    status = hook.main()
+    bundle.complete()
+    return status
 
 
 def leave(status: int) -> None:

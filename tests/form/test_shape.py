@@ -27,7 +27,7 @@ from tests.form.source import (
 from tests.support.paths import TOP
 
 LAYERS = (
-    "errors commands pipelines version",
+    "errors commands pipelines version start",
     "core",
     "trace",
     "process",

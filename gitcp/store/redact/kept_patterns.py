@@ -1,18 +1,16 @@
-"""The compiled patterns of redaction, kept in one file beside their module's own bytecode.
+"""The compiled patterns of redaction, kept in a file beside our bytecode.
 
-Only who may change the code may write there.  The file is for one build of Python and one table
-of rules, and checked like bytecode: one that does not fit is made again, whole.
+It is for one build of Python and one table of rules: one that does not fit is made again, whole.
 """
 
 from __future__ import annotations
 
 import marshal
 import os
-import stat
-import sys
 from zlib import crc32
 
 from gitcp.core.redact import patterns
+from gitcp.start import beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,29 +25,20 @@ def load() -> None:
 
 
 def save() -> None:
-    """Keep every pattern where one had to be compiled; where we may not write, do without."""
-    if not patterns.COMPILED or sys.dont_write_bytecode:
+    """Keep every pattern, where one had to be compiled."""
+    if not patterns.COMPILED:
         return
     from gitcp.core.redact import rules
 
     for rule in rules.rules():
         patterns.compiled(rule["pattern"].encode())
     patterns.COMPILED.clear()
-    data, new = marshal.dumps(patterns.READY), f"{place()}.{os.getpid()}"
-    try:
-        fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-        with open(fd, "wb", buffering=0) as f:
-            f.write(_mark(data) + data)
-        os.rename(new, place())
-    except OSError:
-        pass
+    beside.write(place(), lambda: _mark(data := marshal.dumps(patterns.READY)) + data)
 
 
 def place() -> str:
     """Where they are kept, by this kind of Python."""
-    spec = patterns.__spec__
-    folder = os.path.dirname(spec.cached or "" if spec else "")
-    return os.path.join(folder, f"patterns.{sys.implementation.cache_tag}")
+    return beside.path("patterns")
 
 
 def _mark(data: bytes) -> bytes:
@@ -57,26 +46,17 @@ def _mark(data: bytes) -> bytes:
     import _sre  # type: ignore[import-not-found]
 
     table = os.stat(os.path.join(os.path.dirname(patterns.__file__), "secrets.json"))
-    python = (sys.hexversion, _sre.MAGIC, _sre.CODESIZE, sys.byteorder)
-    parts = ("gitcp", *python, table.st_size, table.st_mtime_ns, crc32(data))
-    return " ".join(map(str, parts)).encode() + b"\n"
+    parts = (_sre.MAGIC, _sre.CODESIZE, table.st_size, table.st_mtime_ns, crc32(data))
+    return beside.MARK + b"%d %d %d %d %d\n" % parts
 
 
 def _read(path: str) -> dict[bytes, Code]:
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(fd, "rb", buffering=0) as f:
-            mark, _, data = (f.read(_LARGEST) if _trusted(fd) else b"").partition(b"\n")
+        with open(beside.opened(path), "rb", buffering=0) as f:
+            mark, _, data = f.read(_LARGEST).partition(b"\n")
         if mark + b"\n" != _mark(data):
             return {}
     except OSError:
         return {}
     kept = marshal.loads(data)
     return kept if isinstance(kept, dict) else {}
-
-
-def _trusted(fd: int) -> bool:
-    """Whether nobody writes the file who does not write the code too."""
-    st, code = os.fstat(fd), os.stat(patterns.__file__)
-    alone = not st.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return alone and stat.S_ISREG(st.st_mode) and st.st_uid in (0, code.st_uid)

@@ -1,0 +1,133 @@
+"""The one file of bytecode that hooks import from: what runs is what the sources say."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import TOP
+
+# Runs a hook as entry.py does, then says from where its modules came.
+CODE = """
+import os, sys
+sys.path.insert(0, os.getcwd())
+sys.argv = ["gitcp-hook", "codex", "Nothing"]
+from gitcp import entry
+status = entry.main()
+from gitcp.start.bundle import Bundle
+ours = [m.__spec__ for n, m in sys.modules.items() if n.startswith("gitcp.") and m.__spec__]
+print(status, *sorted(s.name for s in ours if isinstance(s.loader, Bundle)))
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a copy of the package that has run a hook once."""
+    folder = tmp_path_factory.mktemp("installed")
+    nothing = shutil.ignore_patterns("hooks.c*")
+    shutil.copytree(TOP / "gitcp", folder / "gitcp", ignore=nothing)
+    hook(folder)
+    return folder
+
+
+@pytest.fixture
+def lib(installed: Path, tmp_path: Path) -> Path:
+    """A copy of its own for a test that spoils it."""
+    return Path(shutil.copytree(installed, tmp_path / "lib"))
+
+
+def hook(lib: Path) -> list[str]:
+    """Run a hook that means nothing; the modules that came out of the file."""
+    argv = [sys.executable, "-I", "-S", "-c", CODE]
+    done = subprocess.run(
+        argv, cwd=lib, check=True, input=b'{"session_id":"a","cwd":"/"}', stdout=subprocess.PIPE
+    )
+    status, *names = done.stdout.decode().split()
+    assert status == "0"
+    return names
+
+
+def bundle(lib: Path) -> Path:
+    (path,) = (lib / "gitcp" / "start" / "__pycache__").glob("hooks.*")
+    return path
+
+
+def test_a_hook_imports_from_the_file_that_the_first_one_made(installed: Path) -> None:
+    names = hook(installed)
+    assert {"gitcp.hook", "gitcp.agents.codex", "gitcp.core.json", "gitcp.core"} <= {*names}
+
+
+def test_the_file_is_not_written_again_while_nothing_changes(installed: Path) -> None:
+    before = bundle(installed).stat()
+    hook(installed)
+    assert bundle(installed).stat() == before
+
+
+def test_a_module_that_has_changed_runs_as_it_is_now_and_is_taken_in_again(lib: Path) -> None:
+    source = lib / "gitcp" / "agents" / "codex.py"
+    source.write_text(source.read_text() + "\nimport os\nos.write(1, b'0 changed ')\n")
+    assert hook(lib)[0] == "changed"
+    names = hook(lib)
+    assert names[0] == "changed"
+    assert "gitcp.agents.codex" in names
+
+
+def test_a_module_that_is_gone_is_gone(lib: Path) -> None:
+    (lib / "gitcp" / "agents" / "codex.py").unlink()
+    assert "gitcp.agents.codex" not in hook(lib)
+
+
+def _cut_short(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-40_000])
+
+
+def _without_its_index(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:900])
+
+
+def _empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _of_another_python(path: Path) -> None:
+    mark, _, rest = path.read_bytes().partition(b"\n")
+    path.write_bytes(mark.replace(f"{sys.hexversion:x}".encode(), b"30900f0") + b"\n" + rest)
+
+
+def _writable_for_others(path: Path) -> None:
+    path.chmod(0o666)
+
+
+def _a_link(path: Path) -> None:
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to("elsewhere")
+
+
+SPOILT = (_cut_short, _without_its_index, _empty, _of_another_python, _writable_for_others, _a_link)
+
+
+@pytest.mark.parametrize("spoil", SPOILT)
+def test_what_cannot_be_relied_on_is_made_again(lib: Path, spoil: Callable[[Path], None]) -> None:
+    whole = hook(lib)
+    spoil(bundle(lib))
+    assert len(hook(lib)) < len(whole)
+    assert hook(lib) == whole
+
+
+def test_where_nothing_can_be_written_hooks_run_from_their_own_files(lib: Path) -> None:
+    folder = lib / "gitcp" / "start" / "__pycache__"
+    shutil.rmtree(folder)
+    folder.touch()  # root, too, is refused a file below it
+    assert hook(lib) == hook(lib) == []
+
+
+def test_a_file_left_half_written_by_a_kill_is_never_read(lib: Path) -> None:
+    whole = hook(lib)
+    half = bundle(lib).with_name(f"{bundle(lib).name}.12345")
+    half.write_bytes(bundle(lib).read_bytes()[:1000])
+    assert hook(lib) == whole
