@@ -32,13 +32,15 @@ def _whose(ctx: Context, event: Record) -> Iterator[str]:
     yield event["session_id"]
     if event["event"] not in _STARTS or event.get("refused"):
         return
-    from gitcp.store.link import finalize
-    from gitcp.store.relink import passed_by
+    from gitcp.store.relink import judged
+    from gitcp.store.session import markers
 
-    for session_id in finalize.abandoned(ctx.repo, event["session_id"]):
+    for session_id in markers.abandoned(ctx.repo, event["session_id"]):
         ctx.leave()  # the locks of sessions are not taken in just any order
         yield session_id
-    if passed_by.any_commit(ctx.repo, ctx.head):
+    if judged.any_commit(ctx.repo, ctx.head):
+        from gitcp.store.relink import passed_by
+
         ctx.leave()
         passed_by.settle(ctx, event["session_id"])
 

@@ -41,10 +41,10 @@ def _decide(event: Record) -> Iterator[Record]:
 
 def _stashed(ctx: Context, verdict: Verdict) -> str:
     """What to say of the stream that the turn leaves, in overlap mode or suffix mode."""
-    from gitcp.store.stream import shadow_refs, stash_notice
-
     if verdict["verdict"] not in ("reset", "new"):
         return ""
+    from gitcp.store.stream import shadow_refs, stash_notice
+
     try:
         tip = shadow_refs.read(ctx.objects, verdict["ref"])
     except Error:

@@ -25,6 +25,7 @@ _WAYS = (
     "-c core.hooksPath=/dev/null -c core.fsync=reference"
     " -c core.filesRefLockTimeout=2000 -c core.packedRefsTimeout=5000"
 )
+_SHARED = ("refs/heads/", "refs/gitcp/", "refs/notes/")  # no worktree has its own
 _TRIES = 20
 _MOVED = r"cannot lock ref '(.*?)': (?:is at (\w+) but expected (\w+))?"
 _PRUNED = 3  # tries after a prune took what the ref is to name
@@ -101,7 +102,14 @@ def _explain(repo: Repo, e: GitError, edits: Sequence[Edit]) -> Error:
 
 
 def read(repo: Repo, ref: str) -> str | None:
-    """The oid of a full ref name, None when there is no such ref."""
+    """The oid of a full ref name, None when there is no such ref; read from the files where they
+    tell it plainly."""
+    if ref.startswith(_SHARED) and repo.config.get("extensions.refstorage", "files") == "files":
+        content = _stored(repo, raw(ref))
+        if _is_oid(repo, content):
+            return content.decode()
+        if not content and not os.path.lexists(os.path.join(repo.common, ref)):
+            return None
     status, out = repo.git.run("rev-parse", "-q", "--verify", ref, ok=(0, 1, 128))
     return out.decode().strip() if status == 0 else None
 
@@ -111,16 +119,25 @@ def head(repo: Repo) -> str | None:
     trace.note("head", "asked")
     content = _content(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
     if content.startswith(b"ref: refs/heads/") and not content.endswith(b"/.invalid"):
-        common, name = os.fsencode(repo.common), content[5:]
-        content = _content(os.path.join(common, name))
-        if not content:
-            before, entry, _ = _content(os.path.join(common, b"packed-refs")).partition(
-                b" " + name + b"\n"
-            )
-            content = before.rpartition(b"\n")[2] if entry else b""
-    if len(content) == len(repo.empty_tree) and not content.strip(b"0123456789abcdef"):
+        content = _stored(repo, content[5:])
+    if _is_oid(repo, content):
         return content.decode()
     return read(repo, "HEAD")  # unborn, or another ref storage
+
+
+def _stored(repo: Repo, name: bytes) -> bytes:
+    """What the file of a ref holds, else what packed-refs says of it; b"" for neither."""
+    common = os.fsencode(repo.common)
+    content = _content(os.path.join(common, name))
+    if not content:
+        packed = _content(os.path.join(common, b"packed-refs"))
+        before, entry, _ = packed.partition(b" " + name + b"\n")
+        content = before.rpartition(b"\n")[2] if entry else b""
+    return content
+
+
+def _is_oid(repo: Repo, content: bytes) -> bool:
+    return len(content) == len(repo.empty_tree) and not content.strip(b"0123456789abcdef")
 
 
 def _content(path: bytes) -> bytes:

@@ -1,25 +1,24 @@
 """A look at the worktree: what differs from what was last known becomes edits of the journal.
 
 whole() takes a scan that was made; paths() reads the named paths only.  Whose each edit is, is
-decided here and now, by the evidence there is.
+decided here and now, by the evidence there is: what that takes is imported where there is any.
 """
 
 from __future__ import annotations
 
 import os
 
-from gitcp.core.credit import entries, evidence, moves, replay
+from gitcp.core.credit import entries
 from gitcp.record import raw
 from gitcp.store.git.tree import Lookup, diff_trees, edit_tree
 from gitcp.store.journal import known as knowns
-from gitcp.store.journal import restored, windows
 from gitcp.store.journal.known import Known
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from gitcp.core.credit.evidence import Verdict, Window
+    from gitcp.core.credit.evidence import Change, Verdict, Window
     from gitcp.core.record_types import JournalLine, Version
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
@@ -56,6 +55,8 @@ def whole(
 
 def _committed(repo: Repo, objects: Objects, old: str) -> set[str]:
     """The paths that commits made here since the last look have changed."""
+    from gitcp.store.journal import restored
+
     new = restored.committed_since(repo, old) if old != "HEAD" else None
     trees = [knowns.tree_of(objects, commit) for commit in (old, new)] if new else [None, None]
     return {path for path, _, _ in diff_trees(objects, trees[0], trees[1])}
@@ -114,6 +115,9 @@ def _record(
     """Write down each change, with whose it is."""
     if not changed:
         return
+    from gitcp.core.credit import evidence, replay
+    from gitcp.store.journal import restored, windows
+
     repo = journal.repo
     able = windows.at(journal)
     elsewhere = restored.Elsewhere(repo, objects, before.head)
@@ -136,6 +140,8 @@ def _record(
 
 
 def _besides(verdict: Verdict, follows: str | None) -> JournalLine:
+    from gitcp.core.credit import evidence
+
     more: JournalLine = {}
     if verdict["shared"]:
         more["shared"] = True
@@ -149,9 +155,7 @@ def _besides(verdict: Verdict, follows: str | None) -> JournalLine:
     return more
 
 
-def _change(
-    repo: Repo, before: Known, path: str, was: Version, now: Version, back: bool
-) -> evidence.Change:
+def _change(repo: Repo, before: Known, path: str, was: Version, now: Version, back: bool) -> Change:
     seen, commit = before.seen(path), "160000" in {(was or now or "")[0], (now or was or "")[0]}
     return {
         "path": path,
@@ -191,11 +195,17 @@ def _ctime(path: bytes) -> int | None:
 def _moves(objects: Objects, changed: Changed) -> dict[str, str]:
     gone = {p: was[1] for p, (was, now) in changed.items() if was and now is None}
     come = {p: now[1] for p, (was, now) in changed.items() if now and was is None}
-    return moves.moves(gone, come, lambda oid: content(objects, oid)) if gone and come else {}
+    if not (gone and come):
+        return {}
+    from gitcp.core.credit import moves
+
+    return moves.moves(gone, come, lambda oid: content(objects, oid))
 
 
 def content(objects: Objects, oid: str) -> list[bytes]:
     """The lines of a blob; [] for one that is not there."""
+    from gitcp.core.credit import replay
+
     named = objects.read(oid) if oid else None
     return replay.split(oid, named[2] if named and named[1] == "blob" else None)
 

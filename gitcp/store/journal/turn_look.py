@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.credit import entries
-from gitcp.store.journal import calls, edits_ref, look
+from gitcp.store.journal import calls, look
 from gitcp.store.journal.journal import Journal, clock, mark
 from gitcp.store.journal.whole_look import children
 from gitcp.store.session import markers
@@ -62,6 +62,8 @@ def end(
 ) -> None:
     """A turn is over: its calls are closed, but for the tasks that its client says go on; the
     session's ref holds the contents of the turn."""
+    from gitcp.store.journal import edits_ref
+
     with Journal(repo) as journal:
         calls.settle(journal, state, at, set(tasks))
         _note_late(journal, state)

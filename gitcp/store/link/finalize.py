@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.store.link import session_metadata
-from gitcp.store.session import markers, process, turn_work
+from gitcp.store.session import turn_work
 from gitcp.store.v1 import committed_write
 
 TYPE_CHECKING = False
@@ -45,15 +45,3 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     if fresh:
         state["pending_finalize"] = {"ids": ids, "size": stored.size}
     return ids
-
-
-def abandoned(repo: Repo, session_id: str) -> list[str]:
-    """The other sessions here that are in a turn although their agent's process is gone."""
-    return [
-        marker["session_id"]
-        for marker in markers.here(repo)
-        if marker["session_id"] != session_id
-        and marker["phase"] == "active"
-        and marker["agent_process"]
-        and not process.alive(marker["agent_process"])
-    ]

@@ -46,3 +46,8 @@ def looked(repo: Repo) -> str:
 def look(repo: Repo, head: str) -> None:
     """No commit up to head is left to be judged, for any session that is not at work."""
     states.write_file(repo, repo.own("looked"), f"{head}\n".encode())
+
+
+def any_commit(repo: Repo, head: str) -> bool:
+    """Whether HEAD is where nobody has looked yet."""
+    return bool(head.strip("0")) and looked(repo) != head

@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 _MOST = 50  # commits that are looked at
 
 
-def any_commit(repo: Repo, head: str) -> bool:
-    """Whether HEAD is where nobody has looked yet."""
-    return bool(head.strip("0")) and judged.looked(repo) != head
-
-
 def settle(ctx: Context, but: str = "") -> None:
     """Link what the sessions here that are not at work have in such commits, and give amended
     commits the ids they lost.  but: a session that has settled by itself."""

@@ -11,8 +11,8 @@ from gitcp.core.decide import phases
 from gitcp.errors import Busy, Error, Moved
 from gitcp.lock import exclusive
 from gitcp.store.git import refs
-from gitcp.store.session import markers, turn_work
-from gitcp.store.stream import branches, place, shadow_refs
+from gitcp.store.session import markers
+from gitcp.store.stream import branches, shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def checkpoint(
     now: HEAD, as it was when somebody asked.  A commit made since, or while the worktree is
     scanned, moves the streams: then both are done again.
     """
+    from gitcp.store.session import turn_work
+
     for _ in range(_TRIES):
         moved(repo, objects, state, now)
         try:
@@ -92,6 +94,8 @@ def _own(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]:
 
 def _follow(repo: Repo, objects: Objects, state: State, tip: Tip, now: str) -> None:
     """Rename a stream to the new base while some of its files are still changes here."""
+    from gitcp.store.session import turn_work
+
     own = [s["files"] for s in state["streams"] if s["id"] == tip["stream"]]
     files = markers.paths(repo, tip["stream"]).union(*own)
     if not turn_work.dirty_among(repo, objects, files, now):
@@ -108,6 +112,7 @@ def _follow(repo: Repo, objects: Objects, state: State, tip: Tip, now: str) -> N
 def rename(repo: Repo, objects: Objects, tip: Tip, now: str) -> list[refs.Edit]:
     """The ref edits that give a stream the new base's name, or archive it if that is taken."""
     from gitcp.core.git.ids import parse_shadow
+    from gitcp.store.stream import place
 
     parsed = parse_shadow(tip["ref"])
     number = parsed["suffix"] if parsed else None

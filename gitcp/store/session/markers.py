@@ -164,3 +164,17 @@ def is_home(repo: Repo, session: Mapping[str, Any]) -> bool:
 def here(repo: Repo) -> list[Marker]:
     """The markers of sessions whose home is this worktree."""
     return [m for m in read(repo) if is_home(repo, m)]
+
+
+def abandoned(repo: Repo, session_id: str) -> list[str]:
+    """The other sessions here that are in a turn although their agent's process is gone."""
+    from gitcp.store.session import process
+
+    return [
+        marker["session_id"]
+        for marker in here(repo)
+        if marker["session_id"] != session_id
+        and marker["phase"] == "active"
+        and marker["agent_process"]
+        and not process.alive(marker["agent_process"])
+    ]

@@ -50,7 +50,8 @@ class Hasher:
                 self._entries[path] = (change.mode, change.oid)
             else:
                 self._file(path, change)
-        self._convert()
+        if self._left:
+            self._convert()
         self._cache.save(whole)
         return self._entries
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import zlib
-from functools import partial
 
 from gitcp import trace
 from gitcp.core.transcript import chunks, stretches, transcript_scan
@@ -59,7 +58,7 @@ class Reader:
         if there is not None:
             trace.note("transcript", "the live file shrank or was replaced: a new part")
             copy.known["parts"] = copy.known.get("parts", 1) + 1
-        for new, end_of in stretches.stretches(partial(read, live), at, size, self._room()):
+        for new, end_of in stretches.stretches(_reading(live), at, size, self._room()):
             crc = _crc(live, end, end_of, crc)
             end = end_of
             self._take(new, there)
@@ -68,7 +67,7 @@ class Reader:
         if end > at or not grown or copy.known.get("start", self._start) != self._start:
             self._scan(b"")
             copy.save()
-        rest = stretches.shortened(partial(read, live), end, size) if whole else b""
+        rest = stretches.shortened(_reading(live), end, size) if whole else b""
         return self._last(rest) if rest.strip() else b""
 
     def _take(self, new: bytes, there: set[bytes] | None) -> None:
@@ -100,7 +99,7 @@ class Reader:
         if copy.known.get("document") == sign or (st.st_size > stretches.DOCUMENT and copy.size):
             return
         if st.st_size > stretches.DOCUMENT:
-            data = stretches.shortened(partial(read, live), 0, st.st_size)
+            data = stretches.shortened(_reading(live), 0, st.st_size)
         else:
             data = read(live, 0, st.st_size)
         red = chunks.union(copy.read(), self._redactor.document(data))
@@ -186,6 +185,11 @@ class Reader:
                 chunk[2] = packs
             at += size
         self._copy.save()
+
+
+def _reading(live: int) -> Callable[[int, int], bytes]:
+    """read() of the live file: functools has no place on a hook's path."""
+    return lambda start, end: read(live, start, end)
 
 
 def _continues(live: int, size: int, old: dict[str, Any], check: bool) -> bool:
