@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 
-from gitcp.errors import Error, GitError
+from gitcp.asked.answers import Answers, config, where
+from gitcp.errors import Error
 from gitcp.git import Git
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitcp.process.running import Running
+    from gitcp.asked.answers import Values
 
 
 # Variables that tie git to an index, a subdirectory or a worktree: what is sealed to a
@@ -19,36 +20,19 @@ if TYPE_CHECKING:
 _TIES = ("GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_INTERNAL_SUPER_PREFIX")
 
 
-_CONFIG = ("config", "-z", "--list")
-# The top level comes last: in a bare repository git fails there, with the rest said.
-_WHERE = (
-    "rev-parse",
-    "--path-format=absolute",
-    "--git-dir",
-    "--git-common-dir",
-    "--show-object-format",
-    "--show-toplevel",
-)
-
-
 class Config:
     """git's configuration, read on the first question in one process."""
 
-    __slots__ = ("_git", "_running", "_values")
+    __slots__ = ("_answers", "_git", "_values")
 
-    def __init__(self, git: Git, running: Running | None = None) -> None:
-        self._git, self._running = git, running
-        self._values: dict[str, list[str]] | None = None
+    def __init__(self, git: Git, answers: Answers | None = None) -> None:
+        self._git, self._answers = git, answers
+        self._values: Values | None = None
 
     def all(self, key: str) -> list[str]:
         """Every value of key (section and name in lower case), the strongest last."""
         if self._values is None:
-            self._values = {}
-            running = self._running or self._git.start(*_CONFIG)
-            _, out = running.finish(ok=(0, 1))
-            for item in out.split(b"\0")[:-1]:
-                name, eq, value = item.decode("utf-8", "surrogateescape").partition("\n")
-                self._values.setdefault(name, []).append(value if eq else "true")
+            self._values = self._answers.values() if self._answers else config(self._git)
         return self._values.get(key, [])
 
     def keys(self, prefix: str, suffix: str) -> list[str]:
@@ -96,7 +80,7 @@ class Repo:
         common: str,
         algo: str,
         base: Git,
-        config: Running | None = None,
+        answers: Answers | None = None,
     ) -> None:
         self.top, self.git_dir, self.common, self.algo = top, git_dir, common, algo
         ties = dict.fromkeys(_TIES)
@@ -106,7 +90,7 @@ class Repo:
         if index and top and not os.path.isabs(index):
             index = os.path.join(_cwd(), index)
         self.hook_git = self.git.bound(top, {"GIT_INDEX_FILE": index}) if index else self.git
-        self.config = Config(self.git, config)
+        self.config = Config(self.git, answers)
 
     @classmethod
     def find(
@@ -122,23 +106,20 @@ class Repo:
         init: make the git directory that a jj workspace without one needs.
         """
         base = Git(cwd, env)
-        early = _EARLY.pop(cwd or _cwd(), None) if env is None else None
-        config = early[1] if early else base.start(*_CONFIG) if eager else None
-        try:
-            status, out = (early[0] if early else base.start(*_WHERE)).finish(ok=(0, 128))
-        except GitError as e:
-            raise Error(str(e)) from None
-        answer = [os.fsdecode(line) for line in out.splitlines()]
-        top = answer[3] if status == 0 and len(answer) > 3 else None
         at = cwd or _cwd()
-        if "GIT_DIR" not in base.env and (top or len(answer) < 3) and at != top:
+        answers = _EARLY.pop(at, None) if env is None else None
+        if eager and answers is None:
+            answers = Answers(base, at)
+        place = answers.where() if answers else where(base)
+        top = place[3] if len(place) > 3 else None
+        if "GIT_DIR" not in base.env and (top or len(place) < 3) and at != top:
             from gitcp.jj import workspace
 
             if root := workspace.root_above(at, top):
                 return cls._jj(root, base, init)
-        if len(answer) < 3:
+        if len(place) < 3:
             raise Error(f"not a git repository: '{at}'")
-        return cls(top, answer[0], answer[1], answer[2], base, config)
+        return cls(top, place[0], place[1], place[2], base, answers)
 
     @classmethod
     def _jj(cls, root: str, base: Git, init: bool) -> Repo:
@@ -207,7 +188,7 @@ class Repo:
 
 
 _OPENED: dict[str, Repo] = {}
-_EARLY: dict[str, tuple[Running, Running]] = {}
+_EARLY: dict[str, Answers] = {}
 
 
 def look_early() -> None:
@@ -219,8 +200,7 @@ def look_early() -> None:
         here = _cwd()
     except Error:
         return  # an agent's event names the directory that counts
-    base = Git()
-    _EARLY[here] = (base.start(*_WHERE), base.start(*_CONFIG))
+    _EARLY[here] = Answers(Git(), here)
 
 
 def _cwd() -> str:

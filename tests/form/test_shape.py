@@ -32,6 +32,7 @@ LAYERS = (
     "trace",
     "process",
     "record git",
+    "asked",
     "jj",
     "lock console repo",
     "agents",

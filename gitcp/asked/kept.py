@@ -1,0 +1,153 @@
+"""What git said of a repository, kept while it would say the same: two processes a hook less.
+
+<git-dir>/gitcp/asked holds the answers with the stamp of every file that they come from.  git is
+asked where it alone can know: under variables that lead elsewhere, with included files, in a
+linked worktree, in directories that are not our own (safe.directory is its decision).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from gitcp.core import json
+from gitcp.core.upkeep import shapes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    Stamp = list[int] | None  # of a file; None where there is none
+
+_SHAPE = {
+    "key": {None: str},
+    "where": [str],
+    "config": {None: [str]},
+    "files": {None: lambda value: value is None or isinstance(value, list)},
+}
+_LARGEST = 1 << 20  # bytes
+_SLACK = 2_000_000_000  # ns: a file as young may have changed since git read it
+# git's own variables that say where configuration is, and those that change no answer.
+_SOURCES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+_HARMLESS = (
+    *("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_PAGER"),
+    *("GIT_INDEX_FILE", "GIT_PREFIX", "GIT_EXEC_PATH", "GIT_REFLOG_ACTION", "GIT_TRACE"),
+    *("GIT_SSH", "GIT_ASKPASS", "GIT_TERMINAL_PROMPT", "GIT_OPTIONAL_LOCKS", "GIT_PS1_"),
+    *("GIT_NO_REPLACE_OBJECTS", "GIT_LITERAL_PATHSPECS", "GIT_NO_LAZY_FETCH", "GIT_MERGE_AUTOEDIT"),
+)
+
+
+def recall(cwd: str, env: Mapping[str, str]) -> dict[str, Any] | None:
+    """{where, config} as git answered in this directory and would answer now, else None."""
+    top = _top(cwd)
+    if top is None or not _plain(env):
+        return None
+    try:
+        with open(_path(top), "rb", buffering=0) as f:
+            kept = json.loads(f.read(_LARGEST))
+    except (OSError, ValueError, RecursionError):
+        return None
+    if shapes.wrong(kept, _SHAPE) or kept["key"] != _key(env) or kept["where"][-1:] != [top]:
+        return None
+    same = all(_stamp(file) == stamp for file, stamp in kept["files"].items())
+    return kept if same else None
+
+
+def keep(
+    env: Mapping[str, str],
+    where: list[str],
+    config: Mapping[str, list[str]],
+    origins: Iterable[str],
+    began: int,
+) -> None:
+    """Keep what git has answered, asked since began (ns), unless it may answer otherwise next.
+
+    where: as Answers.where() has it; origins: the files that the configuration came from.
+    """
+    git_dir, top = where[0], where[-1]
+    included = any(key == "include.path" or key.startswith("includeif.") for key in config)
+    if _top(top) != top or git_dir != os.path.join(top, ".git") or included or not _plain(env):
+        return
+    read = [os.path.join(top, origin) for origin in origins]
+    stamps = {file: _stamp(file) for file in [*read, *_sources(env, git_dir)]}
+    if any(stamp and stamp[0] > began - _SLACK for stamp in stamps.values()):
+        return
+    if not all(stamps[file] for file in read):
+        return
+    answers = {"key": _key(env), "where": where, "config": config, "files": stamps}
+    new = f"{_path(top)}.{os.getpid()}"
+    try:
+        fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with open(fd, "wb") as f:
+            f.write(json.dumps(answers).encode())
+        os.rename(new, _path(top))
+    except OSError:
+        pass  # nothing of ours is here: not enabled
+
+
+def _path(top: str) -> str:
+    return os.path.join(top, ".git", "gitcp", "asked")
+
+
+def _top(cwd: str) -> str | None:
+    """The directory whose .git is nearest above cwd, where git could not see it otherwise."""
+    folder, device = cwd, None
+    while True:
+        try:
+            st = os.lstat(os.path.join(folder, ".git"))
+        except OSError:
+            st = None
+        here = os.lstat(folder)
+        if here.st_dev != (device or here.st_dev) or os.path.lexists(os.path.join(folder, "HEAD")):
+            return None  # another file system; a git directory, as it seems
+        if st:
+            own = st.st_uid == here.st_uid == os.geteuid()
+            return folder if own and stat.S_ISDIR(st.st_mode) else None
+        device, parent = here.st_dev, os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def _plain(env: Mapping[str, str]) -> bool:
+    """Whether no variable makes git look elsewhere, or adds to its configuration."""
+    ours = (name for name in env if name.startswith("GIT_"))
+    return all(name in _SOURCES or name.startswith(_HARMLESS) for name in ours)
+
+
+def _key(env: Mapping[str, str]) -> dict[str, str]:
+    """What tells git where to look, and which git it is."""
+    names = ("HOME", "XDG_CONFIG_HOME", *_SOURCES)
+    return {**{name: env[name] for name in names if name in env}, "git": str(_stamp(_git(env)))}
+
+
+def _git(env: Mapping[str, str]) -> str:
+    folders = env.get("PATH", os.defpath).split(os.pathsep)
+    files = (os.path.join(folder or ".", "git") for folder in folders)
+    return next((file for file in files if os.access(file, os.X_OK)), "")
+
+
+def _sources(env: Mapping[str, str], git_dir: str) -> list[str]:
+    """Every file of configuration that git reads once it is there."""
+    home = env.get("HOME", "")
+    base = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    person = [os.path.join(base, "git", "config"), os.path.join(home, ".gitconfig")]
+    program = os.path.realpath(_git(env))
+    prefixes = [program.partition(part)[0] for part in ("/bin/", "/lib/", "/libexec/")]
+    system = [prefix + "/etc/gitconfig" for prefix in ("", *prefixes) if prefix != program]
+    if "GIT_CONFIG_GLOBAL" in env:
+        person = [env["GIT_CONFIG_GLOBAL"]]
+    if "GIT_CONFIG_SYSTEM" in env:
+        system = [env["GIT_CONFIG_SYSTEM"]]
+    own = [os.path.join(git_dir, name) for name in ("config", "config.worktree", "commondir")]
+    return [os.path.join(os.path.dirname(git_dir), file) for file in (*person, *system, *own)]
+
+
+def _stamp(file: str) -> Stamp:
+    try:
+        st = os.stat(file)
+    except OSError:
+        return None
+    regular = stat.S_ISREG(st.st_mode)  # /dev/null, say, has nothing to change
+    return [st.st_ctime_ns, st.st_mtime_ns, st.st_size, st.st_ino] if regular else [0]
