@@ -20,9 +20,13 @@ def _condense(records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _one(match: Record) -> None:
-    if not match["dismissed"] and not match["id"]:
-        return
     from gitcp import context
+    from gitcp.store.blame import ai_notes
+
+    if not match["dismissed"] and not match["id"]:
+        with context.here() as ctx:  # what it copies from another commit is kept up alike
+            ai_notes.keep(ctx.repo, [match["commit"]])
+        return
     from gitcp.store.git.commit import need_commit
     from gitcp.store.link import commit_sessions
 

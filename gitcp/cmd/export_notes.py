@@ -8,34 +8,21 @@ from gitcp.commands import TOOLS
 from gitcp.console import cli
 from gitcp.errors import OK
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-export-notes", TOOLS["export-notes"])
-    p.add_argument(
-        "revision", nargs="*", metavar="<revision>", help="as in git-log(1) (default: HEAD)"
-    )
-    return p
+    return cli.of_revisions("gitcp-export-notes", TOOLS["export-notes"])
 
 
 def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
+    return cli.guard(_run)
 
 
-def run(argv: Sequence[str]) -> int:
+def _run() -> int:
     """Write the notes, and say on which commits."""
     from gitcp.repo import Repo
     from gitcp.store.blame import exports
-    from gitcp.store.blame.evidence import Evidence
-    from gitcp.store.git.prefetch import Prefetched
 
-    args = parser().parse_args(argv)
-    repo = Repo.find()
-    with Prefetched(repo) as objects:
-        changed, warnings = exports.note(repo, objects, Evidence(repo, objects), args.revision)
+    changed, warnings = exports.note(Repo.find(), parser().parse_args().revision)
     for warning in warnings:
         print("warning:", cli.printable(warning), file=sys.stderr)
     for oid in changed:

@@ -36,7 +36,8 @@ def _merge(ours: str, theirs: str, notes: bool) -> Iterator[Record]:
     repo = Repo.find()
     with Objects(repo) as objects:
         a, b = (need_commit(objects, spec)["oid"] for spec in (ours, theirs))
-        merged = need_commit(objects, merge_histories.histories(repo, objects, a, b, notes))
+        joined = merge_histories.lines if notes else None
+        merged = need_commit(objects, merge_histories.histories(repo, objects, a, b, joined))
         yield {"type": "commit", **{key: merged[key] for key in ("oid", "tree", "parents")}}
 
 

@@ -52,6 +52,7 @@ def _events(records: Iterable[Record]) -> Iterator[Record]:
 
 def _rewritten(event: Record) -> Iterator[Record]:
     from gitcp import context
+    from gitcp.store.blame import ai_notes
     from gitcp.store.link import finalize
     from gitcp.store.relink import rewritten
     from gitcp.store.session import markers
@@ -69,6 +70,8 @@ def _rewritten(event: Record) -> Iterator[Record]:
             if state and state.get("pending_finalize"):
                 finalize.finalize(ctx.repo, ctx.objects, state)
                 ctx.keep(state)
+        news = (line.split(" ")[1] for line in event["stdin"] if " " in line)
+        ai_notes.keep(ctx.repo, [*news, *fresh])
     yield from ({"type": "match", **link} for link in noted)
 
 
@@ -76,8 +79,22 @@ def _wanted(options: Namespace) -> Iterator[Record]:
     if options.onto:
         if not options.range:
             raise UsageError("--onto: the head of the branch that was merged is missing")
-        return _onto(options.onto, options.range, options.dry_run)
-    return _all(options.range, options.dry_run)
+        links = _onto(options.onto, options.range, options.dry_run)
+    else:
+        links = _all(options.range, options.dry_run)
+    return links if options.dry_run else _noted(links)
+
+
+def _noted(links: Iterable[Record]) -> Iterator[Record]:
+    """The links, and where the person wants them the notes of Git AI on their commits."""
+    from gitcp.repo import Repo
+    from gitcp.store.blame import ai_notes
+
+    commits = []
+    for link in links:
+        commits.append(link["commit"])
+        yield link
+    ai_notes.keep(Repo.here(), commits)
 
 
 def _all(among: str, dry_run: bool) -> Iterator[Record]:

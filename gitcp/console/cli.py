@@ -39,6 +39,15 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}\n{self.format_usage().rstrip()}")
 
 
+def of_revisions(prog: str, summary: str) -> Parser:
+    """The parser of a command that takes the revisions of a history and nothing else."""
+    p = Parser(prog, summary)
+    p.add_argument(
+        "revision", nargs="*", metavar="<revision>", help="as in git-log(1) (default: HEAD)"
+    )
+    return p
+
+
 def _called(prog: str) -> str:
     """The name a person used: a command has a short one beside that of its stage."""
     from gitcp.commands import ALIASES

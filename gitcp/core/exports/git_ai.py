@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 
+from gitcp.core.blame.authors import nobody
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 
 VERSION = "authorship/3.0.0"
+# The attribute of a session that names those of its edits that are in a note by us.
+EDITS = "gitcp.edits"
 _DIVIDER = "---"
 _TOOLS = {
     "Claude Code": "claude",
@@ -38,6 +42,7 @@ _TOOLS = {
     "GitHub Copilot": "copilot",
     "opencode": "opencode",
 }
+_AGENTS = {tool: agent for agent, tool in reversed(_TOOLS.items())}
 
 
 def tool(agent: str) -> str:
@@ -86,40 +91,17 @@ def log(commit: str, lines: Lines, committer: str = "") -> Log:
             known["agent_id"]["model"] = known["agent_id"]["model"] or author["model"]
             if committer:
                 known["human_author"] = committer
-    for known in sessions.values():
+    for name, known in sessions.items():
+        keys = (key.partition("::") for row in attested.values() for key in row)
+        edits = {edit for session, _, edit in keys if session == name}
+        known["custom_attributes"] = {EDITS: " ".join(sorted(edits))}
         known["agent_id"]["model"] = known["agent_id"]["model"] or "unknown"
     metadata = {"schema_version": VERSION, "base_commit_sha": commit, "prompts": {}}
     return {"attested": attested, "metadata": {**metadata, "sessions": sessions}}
 
 
-def united(ours: Log, theirs: Log | None) -> Log:
-    """The log with what another tool attested: a line it names stays its.
-
-    theirs: what the note has, our own earlier entries among it: those are made anew.
-    """
-    if theirs is None:
-        return ours
-    own = set(ours["metadata"]["sessions"])
-    attested: Attested = {}
-    for path in [*theirs["attested"], *ours["attested"]]:
-        foreign = {
-            key: set(lines)
-            for key, lines in theirs["attested"].get(path, {}).items()
-            if key.partition("::")[0] not in own
-        }
-        taken = set().union(*foreign.values()) if foreign else set()
-        mine = {k: lines - taken for k, lines in ours["attested"].get(path, {}).items()}
-        row = {key: lines for key, lines in {**foreign, **mine}.items() if lines}
-        if row:
-            attested[path] = row
-    parts = {
-        name: {**_mapping(theirs["metadata"].get(name)), **_mapping(ours["metadata"].get(name))}
-        for name in ("prompts", "sessions")
-    }
-    return {"attested": attested, "metadata": {**theirs["metadata"], **ours["metadata"], **parts}}
-
-
-def _mapping(value: Any) -> dict[str, Any]:
+def mapping(value: Any) -> dict[str, Any]:
+    """value where it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
@@ -186,13 +168,23 @@ def numbers(text: str) -> set[int] | None:
     return lines
 
 
-def authors(given: Log, path: str) -> dict[int, tuple[str, str, str]]:
-    """(tool, session id, model) of each line of path that the log attests to a session."""
-    sessions = _mapping(given["metadata"].get("sessions"))
-    attested: dict[int, tuple[str, str, str]] = {}
+def authors(given: Log, commit: str, path: str) -> dict[int, Author]:
+    """The authors of the lines of path that a log on commit attests to sessions.
+
+    Nothing is known of a log that names another commit: somebody copied it.  Keys of versions
+    before 1.4 are in `prompts`; persons and keys without an entry name no session.
+    """
+    metadata = given["metadata"]
+    if metadata.get("base_commit_sha") != commit:
+        return {}
+    known = {**mapping(metadata.get("prompts")), **mapping(metadata.get("sessions"))}
+    attested: dict[int, Author] = {}
     for key, lines in given["attested"].get(path, {}).items():
-        about = _mapping(_mapping(sessions.get(key.partition("::")[0])).get("agent_id"))
+        about = mapping(mapping(known.get(key.partition("::")[0])).get("agent_id"))
         if about.get("tool"):
-            names = tuple(str(about.get(name) or "") for name in ("tool", "id", "model"))
-            attested |= dict.fromkeys(lines, names)  # type: ignore[arg-type]
+            author = nobody("session")
+            author["session_id"] = str(about.get("id") or "")
+            author["agent"] = _AGENTS.get(str(about["tool"]), str(about["tool"]))
+            author["model"] = str(about.get("model") or "").removesuffix("unknown")
+            attested |= dict.fromkeys(lines, author)
     return attested

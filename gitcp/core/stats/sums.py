@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypedDict
 
-    from gitcp.core.blame.authors import Record
+    from gitcp.core.blame.authors import Author, Record
 
     class Commit(TypedDict):
         """files: path -> (added, removed), (0, 0) for a binary one.  oids: of the blobs, by
-        path.  linked: it carries ids."""
+        path.  linked: it carries ids.  attested: path -> line -> author, by other tools' notes."""
 
         oid: str
         day: str
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         oids: Mapping[str, str]
         linked: bool
         parts: Sequence[Record]
+        attested: Mapping[str, Mapping[int, Author]]
 
     Blob = Callable[[str], bytes | None]
     Counts = dict[str, int]
@@ -135,25 +136,30 @@ def added(commit: Commit, blob: Blob) -> Shares:
     """path -> whose its added lines are: (agent, model, session), "person" or "unknown".
 
     blob reads one by its oid, None where it is gone."""
-    if not commit["linked"]:
-        return {path: {"person": count} for path, (count, _) in commit["files"].items()}
     recorded = [part for part in commit["parts"] if part["lines"] is not None]
+    unsaid = "unknown" if commit["linked"] else "person"
     shares: Shares = {}
     for path, (count, _) in commit["files"].items():
-        known = _of_path(recorded, path, commit["oids"].get(path, ""), blob)
+        known = authors.of_blob(recorded, path, commit["oids"].get(path, ""), blob)
+        attested = commit["attested"].get(path, {})
+        doubtful = {n: a for n, a in attested.items() if n not in known or _unknown(known[n])}
         left = count
         row = shares[path] = {}
-        for who, lines in known.items():
+        for who, lines in _counted({**known, **doubtful}).items():
             row[who] = min(left, lines)
             left -= row[who]
-        row["unknown"] = row.get("unknown", 0) + left
+        row[unsaid] = row.get(unsaid, 0) + left
     return shares
 
 
-def _of_path(parts: Sequence[Record], path: str, oid: str, blob: Blob) -> dict[Any, int]:
-    """How many lines of path are whose, sessions' first."""
+def _unknown(author: Author) -> bool:
+    return author["who"] == "unknown"
+
+
+def _counted(known: Mapping[int, Author]) -> dict[Any, int]:
+    """How many lines are whose, sessions' first."""
     counts: dict[Any, int] = {}
-    for author in authors.of_blob(parts, path, oid, blob).values():
+    for author in known.values():
         session = (author["agent"], author["model"], author["session_id"])
         name = session if author["who"] == "session" else author["who"]
         counts[name] = counts.get(name, 0) + 1

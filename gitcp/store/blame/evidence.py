@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.blame import authors
+from gitcp.store.blame import ai_notes
 from gitcp.store.blame.recorded import Recorded
 from gitcp.store.git import notes
 from gitcp.store.link import find_commits
@@ -27,10 +28,12 @@ class Evidence:
         self._journalled = worktree
         self.recorded = Recorded(repo, objects)
         self._notes = notes.Reader(objects)
+        self._attested = ai_notes.Attested(objects)
         self._named: dict[str, list[str]] = {}
         self._linked: dict[str, list[Record] | None] = {}
         self._oids: dict[str, str | None] = {}  # of blobs, by `<commit>:<path>`
         self._known: dict[tuple[str, str], Known | None] = {}
+        self._others: dict[tuple[str, str], Known] = {}
         self._contents: dict[str, list[bytes]] = {}
         self._worktree: dict[str, Known] = {}
 
@@ -41,6 +44,7 @@ class Evidence:
         commits = list(dict.fromkeys(commit for commit, _ in wanted))
         self._objects.fetch(commits)
         self._objects.fetch(oid for commit in commits if (oid := self._notes.oid(commit)))
+        self._attested.prefetch(commits)
         self.recorded.prefetch(one for commit in commits for one in self._ids(commit))
         specs = [f"{commit}:{path}" for commit, path in wanted if self._records(commit)]
         self._oids |= self._objects.resolve(specs)
@@ -51,20 +55,31 @@ class Evidence:
         """Who wrote a line (1-based) of path in commit.
 
         "person" where the commit has no checkpoint, "unknown" where it has one that recorded
-        nothing of the line.  content: how the line reads now; where it reads differently in
-        the commit, white space apart, blame has moved it there and nothing is known.
+        nothing of the line, unless a note of another tool knows.  content: how the line reads
+        now; where it reads differently in the commit, white space apart, blame has moved it
+        there and nothing is known.
         """
         if not commit.strip("0"):
             return self._uncommitted(path).get(line, authors.nobody("person"))
         known = self._of(commit, path)
-        if known is None:
-            return authors.nobody("person")
-        author = known.get(line, authors.nobody("unknown"))
+        unsaid = authors.nobody("person" if known is None else "unknown")
+        author = (known or {}).get(line, unsaid)
+        if known is None or author["who"] == "unknown":
+            author = self._by_others(commit, path).get(line, author)
         if content is not None and author["who"] == "session":
             there = self._line(commit, path, line)
             if there is None or there.split() != content.split():
                 return authors.nobody("unknown")
         return author
+
+    def prefetch_attested(self, commits: Iterable[str]) -> None:
+        """Have at hand what attested() will need."""
+        self._attested.prefetch(commits)
+
+    def attested(self, commit: str, paths: Iterable[str]) -> dict[str, Known]:
+        """The authors of lines by what notes of other tools attest: path -> line -> author."""
+        lines = ((path, self._by_others(commit, path)) for path in paths)
+        return {path: known for path, known in lines if known}
 
     def lines(self, commit: str, path: str) -> Known:
         """The authors of the lines of path that are recorded for commit."""
@@ -77,7 +92,15 @@ class Evidence:
     def forget(self) -> None:
         """Let go of what was read: memory stays flat however many commits are asked for."""
         self.recorded.forget()
-        for kept in (self._named, self._linked, self._oids, self._known, self._contents):
+        self._attested.forget()
+        for kept in (
+            self._named,
+            self._linked,
+            self._oids,
+            self._known,
+            self._others,
+            self._contents,
+        ):
             kept.clear()
 
     def _uncommitted(self, path: str) -> Known:
@@ -96,6 +119,12 @@ class Evidence:
             known = authors.of_blob(records or (), path, oid, self.blob) if oid else {}
             self._known[key] = None if records is None else known
         return self._known[key]
+
+    def _by_others(self, commit: str, path: str) -> Known:
+        key = commit, path
+        if key not in self._others:
+            self._others[key] = self._attested.lines(commit, path)
+        return self._others[key]
 
     def _ids(self, commit: str) -> list[str]:
         if commit not in self._named:

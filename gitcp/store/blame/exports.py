@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 
-from gitcp.core.exports import agent_trace, git_ai
+from gitcp.core.exports import agent_trace, git_ai, git_ai_union
 from gitcp.record import text
+from gitcp.store.blame.evidence import Evidence
 from gitcp.store.git import notes, refs
 from gitcp.store.git.commit import read_commit, write_commit
+from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import edit_tree
 from gitcp.store.stats import history
 
@@ -18,56 +20,50 @@ if TYPE_CHECKING:
     from gitcp.core.exports.git_ai import Lines, Log
     from gitcp.core.record_types import Entry, Record
     from gitcp.repo import Repo
-    from gitcp.store.blame.evidence import Evidence
     from gitcp.store.git.objects import Objects
 
-AI_NOTES = "refs/notes/ai"
 _SUBJECT = "Notes added by gitcp"
 
 
-def traces(
-    repo: Repo, objects: Objects, evidence: Evidence, revisions: Sequence[str]
-) -> Iterator[Record]:
+def traces(repo: Repo, revisions: Sequence[str]) -> Iterator[Record]:
     """An Agent Trace record for each commit of the revisions in which a session wrote a line."""
     from gitcp.version import VERSION
 
-    for oid, lines in _commits(repo, evidence, revisions):
-        _, seconds = _committer(objects, oid)
-        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
-        record = agent_trace.record(oid, when, lines, VERSION)
-        if record is not None:
-            yield record
+    with Prefetched(repo) as objects:
+        for oid, lines in _commits(repo, objects, revisions):
+            _, seconds = _committer(objects, oid)
+            when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+            record = agent_trace.record(oid, when, lines, VERSION)
+            if record is not None:
+                yield record
 
 
-def note(
-    repo: Repo, objects: Objects, evidence: Evidence, revisions: Sequence[str]
-) -> tuple[list[str], list[str]]:
-    """Write the authorship logs of the revisions' commits as notes under AI_NOTES.
+def note(repo: Repo, revisions: Sequence[str], *options: str) -> tuple[list[str], list[str]]:
+    """Write the authorship logs of the revisions' commits as notes under notes.AI.
 
     One commit on that ref, by compare and swap; what other tools attested there stays, and so
-    does a note that is no authorship log.  Returns (commits whose note changed, warnings).
+    does a note that is no authorship log.  options: of git log that choose commits.  Returns
+    (commits whose note changed, warnings).
     """
     logs: dict[str, Log] = {}
     warnings = []
-    for oid, lines in _commits(repo, evidence, revisions):
-        warnings += [
-            f"left out of the note on '{oid[:12]}': '{path}'"
-            for path in lines
-            if lines[path] and not git_ai.nameable(path)
-        ]
-        log = git_ai.log(oid, lines, _committer(objects, oid)[0])
-        if log["attested"]:
-            logs[oid] = log
-
-    if not logs:
-        return [], warnings
-    changed, refused = refs.again(repo, "notes", lambda: _written(repo, objects, logs))
+    with Prefetched(repo) as objects:
+        for oid, lines in _commits(repo, objects, revisions, *options):
+            warnings += [
+                f"left out of the note on '{oid[:12]}': '{path}'"
+                for path in lines
+                if lines[path] and not git_ai.nameable(path)
+            ]
+            logs[oid] = git_ai.log(oid, lines, _committer(objects, oid)[0])
+        if not logs:
+            return [], warnings
+        changed, refused = refs.again(repo, "notes", lambda: _written(repo, objects, logs))
     return changed, warnings + refused
 
 
 def _written(repo: Repo, objects: Objects, logs: Mapping[str, Log]) -> tuple[list[str], list[str]]:
     """One attempt: (commits whose note changed, why others' were left alone)."""
-    tip = read_commit(objects, AI_NOTES)
+    tip = read_commit(objects, notes.AI)
     tree = tip["tree"] if tip else None
     edits: dict[str, Entry | None] = {}
     changed, refused = [], []
@@ -78,24 +74,40 @@ def _written(repo: Repo, objects: Objects, logs: Mapping[str, Log]) -> tuple[lis
         if old.strip() and theirs is None:
             refused.append(f"the note on '{oid[:12]}' is no authorship log: left alone")
             continue
-        new = git_ai.dump(git_ai.united(log, theirs)).encode()
+        if not log["attested"] and not (theirs and git_ai_union.own(theirs)):
+            continue
+        new = git_ai.dump(git_ai_union.united(log, theirs)).encode()
         if new != old:
-            edits[path] = ("100644", objects.write("blob", new))
+            edits[path] = ("100644", objects.write("blob", new)) if new else None
             changed.append(oid)
     if edits:
-        merged = edit_tree(objects, tree, edits)
-        commit = write_commit(objects, repo, merged, [tip["oid"]] if tip else [], _SUBJECT)
-        refs.update(repo, [(AI_NOTES, commit, tip["oid"] if tip else None)], "gitcp: note")
+        made = edit_tree(objects, tree, edits)
+        commit = write_commit(objects, repo, made, [tip["oid"]] if tip else [], _SUBJECT)
+        if repo.config.flag("gitcp.ai-notes"):
+            from gitcp.store.v1.committed_write import announce
+
+            announce(repo)
+        refs.update(repo, [(notes.AI, commit, tip["oid"] if tip else None)], "gitcp: note")
     return changed, refused
 
 
 def _commits(
-    repo: Repo, evidence: Evidence, revisions: Sequence[str]
+    repo: Repo, objects: Prefetched, revisions: Sequence[str], *options: str
 ) -> Iterator[tuple[str, Lines]]:
-    for commit in history.commits(repo, evidence, revisions, ()):
-        if commit["parts"]:
-            oid = commit["oid"]
-            yield oid, {path: evidence.lines(oid, path) for path in commit["files"]}
+    """(oid, the lines that are recorded of each path) of the commits that are linked, or were
+    when a note was written."""
+    evidence, noted = Evidence(repo, objects), notes.Reader(objects, notes.AI)
+    for commit in history.commits(repo, evidence, revisions, (), options):
+        oid = commit["oid"]
+        if commit["linked"] or noted.oid(oid):
+            paths = commit["files"] or _resolved(repo, oid)
+            yield oid, {path: evidence.lines(oid, path) for path in paths}
+
+
+def _resolved(repo: Repo, merge: str) -> list[str]:
+    """The paths that a merge has as none of its parents has them: git log passes merges over."""
+    args = ("diff-tree", "-c", "-r", "-z", "--name-only", "--no-commit-id", merge)
+    return [text(path) for path in repo.git.lines(*args)]
 
 
 def _committer(objects: Objects, oid: str) -> tuple[str, int]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Edit = Callable[[bytes | None], bytes | None]
 
 REF = "refs/notes/gitcp"
+AI = "refs/notes/ai"  # of Git AI and whoever writes its format
 
 
 def add(repo: Repo, objects: Objects, commit: str, checkpoint_id: str) -> None:

@@ -7,6 +7,7 @@ checkpoint on v1 and settles its state (unhooked_commits.py).
 from __future__ import annotations
 
 from gitcp.core.decide import remaining
+from gitcp.store.blame import ai_notes
 from gitcp.store.git.tree import Lookup
 from gitcp.store.link import commit_changes, commit_match, line_credit, session_metadata
 from gitcp.store.session import markers, turn_work
@@ -69,6 +70,7 @@ def together(
     for (state, _), stored in zip(sessions, storeds, strict=True):
         settle(repo, objects, state, commit, changes, parent)
         _moved_on(state, checkpoint_id, stored, commit["oid"])
+    ai_notes.keep(repo, [commit["oid"]])
 
 
 def _other_shares(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from gitcp.core.git import ids
 from gitcp.core.message import links
 from gitcp.errors import Error
+from gitcp.store.blame import ai_notes
 from gitcp.store.git import notes
 from gitcp.store.link import commit_changes, condense, find_commits
 from gitcp.store.relink import dismissed
@@ -74,6 +75,7 @@ def _note(
         )
         effect = {"note": commit["oid"], "old": old, "new": new}
         undo_log.record(repo, objects, kind, f"{commit['oid'][:12]} {checkpoint_id}", [effect])
+        ai_notes.keep(repo, [commit["oid"]])
 
 
 def _checkpoint(repo: Repo, name: str) -> str:

@@ -79,6 +79,7 @@ def _count(number: bytes) -> int:
 def _with_parts(evidence: Evidence, window: Sequence[Raw]) -> Iterator[Commit]:
     """The commits of a window with what is recorded of them, read all at once."""
     named = [links.named(message, note) for (_, _, message, note), *_ in window]
+    evidence.prefetch_attested(text(fields[0]) for fields, *_ in window)
     evidence.recorded.prefetch(one for ids, buried in named for one in (*ids, *buried))
     for (ids, buried), (fields, files, oids) in zip(named, window, strict=True):
         parts = [part for one in (*ids, *buried) for part in evidence.recorded.of(one)]
@@ -89,5 +90,6 @@ def _with_parts(evidence: Evidence, window: Sequence[Raw]) -> Iterator[Commit]:
             "oids": oids,
             "linked": bool(ids or parts),
             "parts": parts,
+            "attested": evidence.attested(text(fields[0]), files),
         }
     evidence.forget()

@@ -9,29 +9,38 @@ from gitcp.store.v1.committed_tree import BLOB, numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from gitcp.core.record_types import Entry, Tree
     from gitcp.core.v1.merge_rules import Directory, Files
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
+    Join = Callable[[bytes, bytes], bytes]  # one note of two on the same commit
+
 _HEX = frozenset("0123456789abcdef")
 _SUBJECT = "Merge remote session logs"  # the original's (E§2.5)
 
 
-def histories(repo: Repo, objects: Objects, ours: str, theirs: str, notes: bool = False) -> str:
+def histories(
+    repo: Repo, objects: Objects, ours: str, theirs: str, joined: Join | None = None
+) -> str:
     """The commit that has both: one of the two, or a new merge with their united trees.
 
-    Neither needs to know the other: unrelated roots are joined.
+    Neither needs to know the other: unrelated roots are joined.  joined: they are of notes, and
+    this makes one note of two on the same commit.
     """
     if _contains(repo, ours, theirs):
         return ours
     if _contains(repo, theirs, ours):
         return theirs
     trees = [need_commit(objects, oid)["tree"] for oid in (ours, theirs)]
-    tree = note_trees(objects, *trees) if notes else trees_of_checkpoints(objects, *trees)
-    subject = "notes: Merged by gitcp" if notes else _SUBJECT
+    tree = (
+        note_trees(objects, *trees, joined=joined)
+        if joined
+        else trees_of_checkpoints(objects, *trees)
+    )
+    subject = "notes: Merged by gitcp" if joined else _SUBJECT
     return write_commit(objects, repo, tree, [ours, theirs], subject)
 
 
@@ -127,19 +136,19 @@ def _tidy(metadata: summary.Metadata, keys: Sequence[str]) -> summary.Metadata:
     return summary.ordered({k: metadata[k] for k in sorted(metadata)}, keys)
 
 
-def note_trees(objects: Objects, a: str, b: str) -> str:
-    """The union of two trees of notes, line by line, sorted (as cat_sort_uniq of git-notes)."""
+def note_trees(objects: Objects, a: str, b: str, *, joined: Join) -> str:
+    """The union of two trees of notes; joined makes one note of two that differ."""
     mine, theirs = ({p.replace("/", ""): e for p, e in walk(objects, t)} for t in (a, b))
-    edits: dict[str, Entry | None] = {}
+    made: dict[str, Entry | None] = {}
     for name, entry in {**mine, **theirs}.items():
         one, two = mine.get(name, entry), theirs.get(name, entry)
-        path = f"{name[:2]}/{name[2:]}"
-        edits[path] = entry if one == two else _lines(objects, one, two)
-    return edit_tree(objects, None, edits)
+        texts = [objects.need(e[1], "blob") for e in (one, two)] if one != two else None
+        new = (BLOB, objects.write("blob", joined(*texts))) if texts else entry
+        made[f"{name[:2]}/{name[2:]}"] = new
+    return edit_tree(objects, None, made)
 
 
-def _lines(objects: Objects, one: Entry, two: Entry) -> Entry:
-    lines = {
-        line for _, oid in (one, two) for line in objects.need(oid, "blob").split(b"\n") if line
-    }
-    return BLOB, objects.write("blob", b"".join(line + b"\n" for line in sorted(lines)))
+def lines(one: bytes, two: bytes) -> bytes:
+    """The lines of two notes, each once, sorted (as cat_sort_uniq of git-notes)."""
+    both = {line for note in (one, two) for line in note.split(b"\n") if line}
+    return b"".join(line + b"\n" for line in sorted(both))

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     Tips = dict[str, str]  # ref -> oid, of those that are there
 
-REFS = (committed_write.REF, notes.REF)
-_LOCKS = {committed_write.REF: "v1", notes.REF: "notes"}
+_LOCKS = {committed_write.REF: "v1", notes.REF: "notes", notes.AI: "notes"}
 
 
 def push(
@@ -73,15 +72,29 @@ def fetch(repo: Repo, objects: Objects, name: str, timeout: float) -> Tips:
 
 def local(repo: Repo) -> Tips:
     """The tips of what is shared."""
-    tips = refs.listing(repo, *REFS)
-    return {ref: tips[ref] for ref in REFS if ref in tips}
+    tips = refs.listing(repo, *_shared(repo))
+    return {ref: tips[ref] for ref in _shared(repo) if ref in tips}
+
+
+def _shared(repo: Repo) -> list[str]:
+    ai = repo.config.flag("gitcp.ai-notes")
+    return [committed_write.REF, notes.REF, *([notes.AI] if ai else [])]
+
+
+def _join(ref: str) -> merge_histories.Join | None:
+    """How two notes of a ref become one; None for the checkpoints."""
+    if ref == notes.AI:
+        from gitcp.core.exports import git_ai_union
+
+        return git_ai_union.merged
+    return merge_histories.lines if ref == notes.REF else None
 
 
 def _bring(repo: Repo, objects: Objects, remote: Remote) -> None:
     """Fetch what is not here yet under refs of our own, unite, and let go of them."""
-    theirs, ours = remote.listing(*REFS), local(repo)
-    wanted = [ref for ref in REFS if ref in theirs and theirs[ref] != ours.get(ref)]
-    held = {ref: f"refs/gitcp/fetch/{os.getpid()}/{_LOCKS[ref]}" for ref in wanted}
+    theirs, ours = remote.listing(*_shared(repo)), local(repo)
+    wanted = [ref for ref in _shared(repo) if ref in theirs and theirs[ref] != ours.get(ref)]
+    held = {ref: f"refs/gitcp/fetch/{os.getpid()}/{ref.split('/')[-1]}" for ref in wanted}
     if not held:
         return
     try:
@@ -103,7 +116,7 @@ def unite(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
         ours = refs.read(repo, ref)
         merged = theirs
         if ours:
-            merged = merge_histories.histories(repo, objects, ours, theirs, notes=ref == notes.REF)
+            merged = merge_histories.histories(repo, objects, ours, theirs, _join(ref))
         if merged != ours:
             committed_write.announce(repo)
             refs.update(repo, [(ref, merged, ours)], "gitcp: merge")

@@ -32,6 +32,7 @@ def commit(*parts: Record, linked: bool = True, **files: tuple[int, int]) -> Com
         "oids": dict.fromkeys(files or "f", "0"),
         "linked": linked,
         "parts": parts,
+        "attested": {},
     }
 
 

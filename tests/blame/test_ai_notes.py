@@ -1,0 +1,129 @@
+"""gitcp.ai-notes: notes of Git AI at every commit and rewrite, shared, and read where we know
+nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitcp.core.exports import git_ai
+from tests.support.harness import Agent, World
+
+AI = "refs/notes/ai"
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def a(world: World) -> Agent:
+    world.git("config", "gitcp.ai-notes", "true")
+    agent = world.agent("session-a", tools=True)
+    agent.turn("count", {"f": "one line\nand another\n"})
+    world.commit()
+    return agent
+
+
+def log(world: World, commit: str = "HEAD") -> git_ai.Log:
+    """The note on a commit, which is valid and of that commit."""
+    read = git_ai.load(world.git("notes", f"--ref={AI}", "show", commit))
+    assert read is not None
+    assert read["metadata"]["base_commit_sha"] == world.git("rev-parse", commit)
+    return read
+
+
+def lines(world: World, commit: str = "HEAD", path: str = "f") -> list[int]:
+    return sorted(n for row in log(world, commit)["attested"][path].values() for n in row)
+
+
+def noted(world: World, commit: str = "HEAD") -> bool:
+    return bool(world.git("notes", f"--ref={AI}", "list", commit, ok=False))
+
+
+def blamed(world: World, *argv: str) -> list[Json]:
+    return [json.loads(line) for line in world.gitcp("blame", "--json", *argv).splitlines()]
+
+
+def test_a_commit_has_its_note_at_once_and_an_amend_its_own(world: World, a: Agent) -> None:
+    assert lines(world) == [1, 2]
+    world.write("f", "one line\nof the person\nand another\n")
+    world.git("commit", "-qa", "--amend", "-m", "amended")
+    assert lines(world) == [1, 3]
+    world.git("commit", "-q", "--amend", "-m", "only the message")
+    assert lines(world) == [1, 3]
+
+
+def test_a_rebase_carries_notes_over_and_a_link_taken_off_takes_its_note(
+    world: World, a: Agent
+) -> None:
+    world.git("checkout", "-q", "-b", "other", "HEAD~1")
+    world.write("g", "meanwhile\n")
+    world.commit()
+    world.git("checkout", "-q", "main")
+    before = world.head
+    world.git("rebase", "-q", "other")
+    assert world.head != before and lines(world) == [1, 2]
+    world.gitcp("unlink", "HEAD", "-m", "not its work")
+    assert not noted(world)
+
+
+def test_without_the_setting_there_are_none(world: World) -> None:
+    world.agent("session-a", tools=True).turn("count", {"f": "one line\n"})
+    world.commit()
+    world.git("commit", "-q", "--amend", "-m", "again")
+    assert not world.refs("refs/notes/ai")
+
+
+def other_tool(world: World, commit: str, rows: str, base: str = "") -> None:
+    """What another tool attests: an edit of a session of amp's."""
+    sessions = {"s_00000000000000": {"agent_id": {"tool": "amp", "id": "i-1", "model": "m"}}}
+    about = {"schema_version": git_ai.VERSION, "base_commit_sha": base or commit, "prompts": {}}
+    text = f"{rows}\n---\n{json.dumps({**about, 'sessions': sessions})}"
+    world.git("notes", f"--ref={AI}", "add", "-f", "-m", text, commit)
+
+
+def test_lines_of_another_tool_are_named_where_we_know_nothing(world: World, a: Agent) -> None:
+    world.write("g", "typed\nattested\n")
+    world.git("add", "g")
+    world.git("commit", "-qm", "by amp")
+    other_tool(world, world.head, "g\n  s_00000000000000::t_1 2")
+    person, amp = blamed(world, "g")
+    assert (person["who"], amp["who"], amp["agent"]) == ("person", "session", "amp")
+    assert (amp["session_id"], amp["model"], amp["checkpoint_id"]) == ("i-1", "m", "")
+    record = json.loads(world.gitcp("stats", "--json", "HEAD~1.."))
+    assert record["added"] == {"agent": 1, "person": 1, "unknown": 0}
+    assert record["models"] == [{"agent": "amp", "model": "m", "added": 1}]
+    assert world.gitcp("export-traces", "HEAD~1..") == ""  # theirs is not ours to tell
+    other_tool(world, world.head, "g\n  s_00000000000000::t_1 2", base="0" * 40)
+    assert [line["who"] for line in blamed(world, "g")] == ["person", "person"]
+
+
+def test_what_we_know_stands_before_what_another_tool_attests(world: World, a: Agent) -> None:
+    other_tool(world, world.head, "f\n  s_00000000000000::t_1 1-2")
+    assert {line["session_id"] for line in blamed(world, "f")} == {"session-a"}
+
+
+def test_notes_of_two_machines_are_united_by_their_format(
+    world: World, a: Agent, tmp_path: Path
+) -> None:
+    first = world.head
+    world.git("init", "-q", "--bare", str(tmp_path / "hub"))
+    world.git("remote", "add", "origin", str(tmp_path / "hub"))
+    there = World(Path(shutil.copytree(world.path, tmp_path / "there")), world.home)
+    world.git("push", "-q", "origin", "main")
+    assert AI in world.git("ls-remote", "origin")
+    other_tool(there, first, "f\n  s_00000000000000::t_1 2")
+    there.gitcp("push", "origin")
+    world.write("f", "one line\nand another\nmore\n")
+    a.turn("meanwhile", {"h": "a line of ours\n"})
+    world.commit()
+    world.gitcp("fetch", "origin")
+    both = log(world, first)["attested"]["f"]
+    assert both["s_00000000000000::t_1"] == {2} and sorted(map(sorted, both.values())) == [[1], [2]]
+    assert world.git("notes", f"--ref={AI}", "show", first).count("\n---\n") == 1
+    world.gitcp("push", "origin")
+    there.gitcp("fetch", "origin")
+    assert world.git("rev-parse", AI) == there.git("rev-parse", AI)
+    assert lines(there, world.head, "h") == [1]
