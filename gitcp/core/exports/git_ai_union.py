@@ -1,4 +1,4 @@
-"""Git AI's authorship logs of one commit made into one; by the format, never line by line.
+"""Git AI's authorship logs of one commit joined into one; by the format, never line by line.
 
 Ours are the edits that a session's attribute names (git_ai.EDITS); all others are another tool's,
 and a line that another tool attests stays its.
@@ -24,7 +24,7 @@ _PARTS = ("prompts", "sessions", "humans")
 def united(ours: Log, theirs: Log | None) -> Log:
     """What we have to say of a commit now, and what another tool has attested.
 
-    theirs: what the note has, our own earlier entries among it: those are made anew.
+    theirs: what the note has, our own earlier entries among it: those are joined anew.
     """
     if theirs is None:
         return ours
@@ -60,8 +60,8 @@ def merged(a: bytes, b: bytes) -> bytes:
         edits = {edit for log in (one, other) for edit in _edits(log, name)}
         if edits:
             _mark(metadata["sessions"], name, edits)
-    made: Log = {"attested": _with(foreign, ours), "metadata": metadata}
-    return git_ai.dump(made).encode("utf-8", "surrogateescape")
+    joined: Log = {"attested": _with(foreign, ours), "metadata": metadata}
+    return git_ai.dump(joined).encode("utf-8", "surrogateescape")
 
 
 def own(log: Log) -> set[str]:
@@ -95,7 +95,7 @@ def _but(log: Log, without: set[str]) -> Attested:
 
 def _with(first: Attested, rest: Iterable[Attested]) -> Attested:
     """All of first; of each of the rest what is not taken yet, by the order of the keys."""
-    made: Attested = {path: {k: set(n) for k, n in row.items()} for path, row in first.items()}
+    joined: Attested = {path: {k: set(n) for k, n in row.items()} for path, row in first.items()}
     claims = [
         (path, key, lines)
         for one in rest
@@ -103,10 +103,10 @@ def _with(first: Attested, rest: Iterable[Attested]) -> Attested:
         for key, lines in row.items()
     ]
     for path, key, lines in sorted(claims, key=lambda claim: claim[:2]):
-        row = made.setdefault(path, {})
+        row = joined.setdefault(path, {})
         taken = {line for other, numbers in row.items() if other != key for line in numbers}
         row[key] = row.get(key, set()) | (lines - taken)
-    full = {path: {k: n for k, n in row.items() if n} for path, row in made.items()}
+    full = {path: {k: n for k, n in row.items() if n} for path, row in joined.items()}
     return {path: row for path, row in full.items() if row}
 
 

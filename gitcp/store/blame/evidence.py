@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.blame import authors
-from gitcp.store.blame import ai_notes
+from gitcp.store.blame.attested import Attested
 from gitcp.store.blame.recorded import Recorded
 from gitcp.store.git import notes
 from gitcp.store.link import find_commits
@@ -28,12 +28,12 @@ class Evidence:
         self._journalled = worktree
         self.recorded = Recorded(repo, objects)
         self._notes = notes.Reader(objects)
-        self._attested = ai_notes.Attested(objects)
+        self._attested = Attested(objects)
         self._named: dict[str, list[str]] = {}
         self._linked: dict[str, list[Record] | None] = {}
         self._oids: dict[str, str | None] = {}  # of blobs, by `<commit>:<path>`
         self._known: dict[tuple[str, str], Known | None] = {}
-        self._others: dict[tuple[str, str], Known] = {}
+        self._noted: dict[tuple[str, str], Known] = {}
         self._contents: dict[str, list[bytes]] = {}
         self._worktree: dict[str, Known] = {}
 
@@ -65,7 +65,7 @@ class Evidence:
         unsaid = authors.nobody("person" if known is None else "unknown")
         author = (known or {}).get(line, unsaid)
         if known is None or author["who"] == "unknown":
-            author = self._by_others(commit, path).get(line, author)
+            author = self._by_by_notes_known(commit, path).get(line, author)
         if content is not None and author["who"] == "session":
             there = self._line(commit, path, line)
             if there is None or there.split() != content.split():
@@ -78,7 +78,7 @@ class Evidence:
 
     def attested(self, commit: str, paths: Iterable[str]) -> dict[str, Known]:
         """The authors of lines by what notes of other tools attest: path -> line -> author."""
-        lines = ((path, self._by_others(commit, path)) for path in paths)
+        lines = ((path, self._by_by_notes_known(commit, path)) for path in paths)
         return {path: known for path, known in lines if known}
 
     def lines(self, commit: str, path: str) -> Known:
@@ -98,7 +98,7 @@ class Evidence:
             self._linked,
             self._oids,
             self._known,
-            self._others,
+            self._noted,
             self._contents,
         ):
             kept.clear()
@@ -120,11 +120,11 @@ class Evidence:
             self._known[key] = None if records is None else known
         return self._known[key]
 
-    def _by_others(self, commit: str, path: str) -> Known:
+    def _by_by_notes_known(self, commit: str, path: str) -> Known:
         key = commit, path
-        if key not in self._others:
-            self._others[key] = self._attested.lines(commit, path)
-        return self._others[key]
+        if key not in self._noted:
+            self._noted[key] = self._attested.lines(commit, path)
+        return self._noted[key]
 
     def _ids(self, commit: str) -> list[str]:
         if commit not in self._named:

@@ -81,8 +81,8 @@ def _written(repo: Repo, objects: Objects, logs: Mapping[str, Log]) -> tuple[lis
             edits[path] = ("100644", objects.write("blob", new)) if new else None
             changed.append(oid)
     if edits:
-        made = edit_tree(objects, tree, edits)
-        commit = write_commit(objects, repo, made, [tip["oid"]] if tip else [], _SUBJECT)
+        edited = edit_tree(objects, tree, edits)
+        commit = write_commit(objects, repo, edited, [tip["oid"]] if tip else [], _SUBJECT)
         if repo.config.flag("gitcp.ai-notes"):
             from gitcp.store.v1.committed_write import announce
 

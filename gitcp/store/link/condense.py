@@ -63,9 +63,8 @@ def together(
         if noted:
             data["metadata"]["commit"] = commit["oid"]
         items.append((checkpoint_id, data))
-    committed_write.write(
-        repo, objects, items + _other_shares(repo, objects, checkpoint_id, credit, items)
-    )
+    shares = _other_shares(repo, objects, checkpoint_id, credit, items)
+    committed_write.write(repo, objects, items + shares)
     line_credit.settle(repo, objects, commit)
     for (state, _), stored in zip(sessions, storeds, strict=True):
         settle(repo, objects, state, commit, changes, parent)

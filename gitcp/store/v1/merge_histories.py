@@ -139,13 +139,13 @@ def _tidy(metadata: summary.Metadata, keys: Sequence[str]) -> summary.Metadata:
 def note_trees(objects: Objects, a: str, b: str, *, joined: Join) -> str:
     """The union of two trees of notes; joined makes one note of two that differ."""
     mine, theirs = ({p.replace("/", ""): e for p, e in walk(objects, t)} for t in (a, b))
-    made: dict[str, Entry | None] = {}
+    united: dict[str, Entry | None] = {}
     for name, entry in {**mine, **theirs}.items():
         one, two = mine.get(name, entry), theirs.get(name, entry)
         texts = [objects.need(e[1], "blob") for e in (one, two)] if one != two else None
         new = (BLOB, objects.write("blob", joined(*texts))) if texts else entry
-        made[f"{name[:2]}/{name[2:]}"] = new
-    return edit_tree(objects, None, made)
+        united[f"{name[:2]}/{name[2:]}"] = new
+    return edit_tree(objects, None, united)
 
 
 def lines(one: bytes, two: bytes) -> bytes:
