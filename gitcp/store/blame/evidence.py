@@ -65,7 +65,7 @@ class Evidence:
         unsaid = authors.nobody("person" if known is None else "unknown")
         author = (known or {}).get(line, unsaid)
         if known is None or author["who"] == "unknown":
-            author = self._by_by_notes_known(commit, path).get(line, author)
+            author = self._by_notes(commit, path).get(line, author)
         if content is not None and author["who"] == "session":
             there = self._line(commit, path, line)
             if there is None or there.split() != content.split():
@@ -78,7 +78,7 @@ class Evidence:
 
     def attested(self, commit: str, paths: Iterable[str]) -> dict[str, Known]:
         """The authors of lines by what notes of other tools attest: path -> line -> author."""
-        lines = ((path, self._by_by_notes_known(commit, path)) for path in paths)
+        lines = ((path, self._by_notes(commit, path)) for path in paths)
         return {path: known for path, known in lines if known}
 
     def lines(self, commit: str, path: str) -> Known:
@@ -120,7 +120,7 @@ class Evidence:
             self._known[key] = None if records is None else known
         return self._known[key]
 
-    def _by_by_notes_known(self, commit: str, path: str) -> Known:
+    def _by_notes(self, commit: str, path: str) -> Known:
         key = commit, path
         if key not in self._noted:
             self._noted[key] = self._attested.lines(commit, path)
