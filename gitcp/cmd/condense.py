@@ -21,12 +21,22 @@ def _condense(records: Iterable[Record]) -> Iterator[Record]:
 
 def _one(match: Record) -> None:
     from gitcp import context
-    from gitcp.store.blame import ai_notes
 
-    if not match["dismissed"] and not match["id"]:
-        with context.here() as ctx:  # what it copies from another commit is kept up alike
+    if match["id"] or match["dismissed"]:
+        _settle(match)
+    with context.here() as ctx:  # what it copies from another commit is kept up alike
+        if match["carried"]:
+            from gitcp.store.link import carried_lines
+
+            carried_lines.follow(ctx.repo, ctx.objects, [match["commit"]])
+        if not match["id"]:
+            from gitcp.store.blame import ai_notes
+
             ai_notes.keep(ctx.repo, [match["commit"]])
-        return
+
+
+def _settle(match: Record) -> None:
+    from gitcp import context
     from gitcp.store.git.commit import need_commit
     from gitcp.store.link import commit_sessions
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.console.cli import Parser
+    from gitcp.context import Context
+    from gitcp.core.decide.relink_rules import Pair
     from gitcp.core.record_types import Record, Stage
 
 
@@ -70,9 +72,19 @@ def _rewritten(event: Record) -> Iterator[Record]:
             if state and state.get("pending_finalize"):
                 finalize.finalize(ctx.repo, ctx.objects, state)
                 ctx.keep(state)
-        news = (line.split(" ")[1] for line in event["stdin"] if " " in line)
-        ai_notes.keep(ctx.repo, [*news, *fresh])
+        ctx.leave()
+        _follow_lines(ctx, *about, noted)
+        ai_notes.keep(ctx.repo, [*rewritten.became(event["stdin"]), *fresh])
     yield from ({"type": "match", **link} for link in noted)
+
+
+def _follow_lines(ctx: Context, command: str, lines: Sequence[str], noted: Sequence[Pair]) -> None:
+    from gitcp.store.link import carried_lines, commit_hooks
+    from gitcp.store.relink import rewritten
+
+    if command == "rebase" or not commit_hooks.rewriting(ctx.repo):
+        commits = dict.fromkeys([*rewritten.became(lines), *(link["commit"] for link in noted)])
+        carried_lines.follow(ctx.repo, ctx.objects, commits, amended=command == "amend")
 
 
 def _wanted(options: Namespace) -> Iterator[Record]:
@@ -99,16 +111,14 @@ def _noted(links: Iterable[Record]) -> Iterator[Record]:
 
 def _all(among: str, dry_run: bool) -> Iterator[Record]:
     from gitcp import context
-    from gitcp.store.git import notes
     from gitcp.store.relink import lost_links, open_work, passed_by
 
     with context.here() as ctx:
-        seen = set()
-        for link in lost_links.lost(ctx.repo, ctx.objects, among):
-            seen.add(link["commit"])
-            if not dry_run:
-                notes.add(ctx.repo, ctx.objects, link["commit"], link["checkpoint_id"])
-            yield {"type": "match", **link}
+        lost = lost_links.lost(ctx.repo, ctx.objects, among)
+        seen = {link["commit"] for link in lost}
+        if not dry_run:
+            _note(ctx, lost)
+        yield from ({"type": "match", **link} for link in lost)
         for commit, one in () if among else passed_by.mend(ctx.repo, ctx.objects, dry_run):
             if commit not in seen:
                 yield {"type": "match", "commit": commit, "checkpoint_id": one, "how": "amend"}
@@ -119,14 +129,23 @@ def _all(among: str, dry_run: bool) -> Iterator[Record]:
 
 def _onto(target: str, head: str, dry_run: bool) -> Iterator[Record]:
     from gitcp import context
-    from gitcp.store.git import notes
     from gitcp.store.relink import onto
 
     with context.here() as ctx:
-        for link in onto.links(ctx.repo, ctx.objects, target, head):
-            if not dry_run:
-                notes.add(ctx.repo, ctx.objects, link["commit"], link["checkpoint_id"])
-            yield {"type": "match", **link}
+        links = onto.links(ctx.repo, ctx.objects, target, head)
+        if not dry_run:
+            _note(ctx, links)
+        yield from ({"type": "match", **link} for link in links)
+
+
+def _note(ctx: Context, links: Sequence[Pair]) -> None:
+    """Note links, and let their checkpoints know the lines of the commits they go to."""
+    from gitcp.store.git import notes
+    from gitcp.store.link import carried_lines
+
+    for link in links:
+        notes.add(ctx.repo, ctx.objects, link["commit"], link["checkpoint_id"])
+    carried_lines.follow(ctx.repo, ctx.objects, dict.fromkeys(link["commit"] for link in links))
 
 
 def main() -> int:

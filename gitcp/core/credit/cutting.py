@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import JournalLine
 
 COMMITS = 3  # of which the edits stay
+CONTENTS = 300  # of which it is known that they were there
 LARGEST = 64 << 10  # bytes from which on a journal is cut
 
 
@@ -31,7 +32,7 @@ def kept(lines: list[JournalLine], expanded: list[JournalLine]) -> list[JournalL
     running = {
         (call["session"], call["open"]) for call in entries.calls(lines) if call["end"] is None
     }
-    return [
+    left = [
         line
         for n, line in enumerate(lines)
         if n > recent
@@ -40,6 +41,25 @@ def kept(lines: list[JournalLine], expanded: list[JournalLine]) -> list[JournalL
         or ("trees" in line and (n > held or line["at"] in times))
         or (line.get("session"), line.get("open", line.get("close"))) in running
     ]
+    here = {id(line) for line in left}
+    return [*_contents([line for line in lines if id(line) not in here]), *left]
+
+
+def _contents(cut: list[JournalLine]) -> list[JournalLine]:
+    """The line that still tells which contents the paths of what is cut have had, the newest."""
+    had: dict[tuple[str, str], None] = {}
+    for line in cut:
+        oids = [(path, oid) for path, names in line.get("had", {}).items() for oid in names]
+        if "path" in line:
+            both = (entries.entry(line["before"]), entries.entry(line["after"]))
+            oids = [(line["path"], one[1]) for one in both if one]
+        for key in oids:
+            had.pop(key, None)
+            had[key] = None
+    by_path: dict[str, list[str]] = {}
+    for path, oid in list(had)[-CONTENTS:]:
+        by_path.setdefault(path, []).append(oid)
+    return [{"had": by_path}] if by_path else []
 
 
 def _same(line: JournalLine) -> tuple[str, int, str]:

@@ -97,13 +97,14 @@ def chain(lines: Iterable[JournalLine], path: str) -> list[JournalLine]:
 
 
 def had(lines: Iterable[JournalLine], path: str, after: Version) -> bool:
-    """Whether a journal has had this content at the path."""
-    return any(
-        entry(line[side]) == after
-        for line in lines
-        if line.get("path") == path
-        for side in ("before", "after")
-    )
+    """Whether a journal has had this content at the path, be the edit still in it or cut."""
+    for line in lines:
+        if line.get("path") == path:
+            if after in (entry(line["before"]), entry(line["after"])):
+                return True
+        elif "had" in line and after and after[1] in line["had"].get(path, ()):
+            return True
+    return False
 
 
 def calls(lines: Iterable[JournalLine]) -> list[JournalLine]:

@@ -70,11 +70,22 @@ class Replay:
         self._texts: dict[bytes, int] = dict(zip(first.lines, self.numbers, strict=True))
         self.first = first
 
-    def step(self, now: Version, who: Author, regains: Regains | None = None) -> None:
+    def knows(self, version: Version) -> bool:
+        """Whether a content is one of the steps."""
+        return version.oid in self._seen
+
+    def step(
+        self,
+        now: Version,
+        who: Author,
+        regains: Regains | None = None,
+        authors: Mapping[int, Author] | None = None,
+    ) -> None:
         """The path has another content, by who; regains: which of the lines that are known from
-        before get their authors back, all where it came from elsewhere in the repository."""
+        before get their authors back, all where it came from elsewhere in the repository.
+        authors: by index, of those of its lines whose author is known otherwise."""
         before = self.numbers
-        self.numbers = self._numbered(now, who, regains)
+        self.numbers = self._numbered(now, who, regains, authors or {})
         self.lines = now.lines
         self._seen[now.oid] = self.numbers
         for number in set(before).difference(self.numbers):
@@ -82,7 +93,9 @@ class Replay:
         for number in self.numbers:
             self.takers.pop(number, None)
 
-    def _numbered(self, now: Version, who: Author, regains: Regains | None) -> list[int]:
+    def _numbered(
+        self, now: Version, who: Author, regains: Regains | None, authors: Mapping[int, Author]
+    ) -> list[int]:
         if now.oid in self._seen:
             return self._seen[now.oid]
         paired = line_diff.pairs(_keys(self.lines), _keys(now.lines))
@@ -92,7 +105,7 @@ class Replay:
         for j, line in enumerate(now.lines):
             if j not in known:
                 known[j] = self._count
-                self.authors[self._count] = who
+                self.authors[self._count] = authors.get(j, who)
                 self._count += 1
             self._texts[line] = known[j]
         return [known[j] for j in range(len(now.lines))]
@@ -110,7 +123,7 @@ class Replay:
         (staged by hunks); what is in none of them is rest's."""
         if version.oid in self._seen:
             return self._seen[version.oid]
-        return self._numbered(version, rest, every)
+        return self._numbered(version, rest, every, {})
 
     def author(self, number: int) -> Author:
         """Who wrote a line; UNKNOWN for one that was there before the first step."""

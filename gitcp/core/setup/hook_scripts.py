@@ -127,7 +127,8 @@ if due || ours "$@"; then
 fi
 """,
     "post-commit": """\
-if due "$c"/gitcp/open/*; then run post-commit "$@" </dev/null; fi
+picked() { [ -f "$d/CHERRY_PICK_HEAD" ] && any "$c/gitcp/linked"; }
+if due "$c"/gitcp/open/* || picked; then run post-commit "$@" </dev/null; fi
 if any "$d/gitcp/watched"; then # settings of agents: 'git clean' may have taken them
 	while read -r f; do [ -e "$f" ] || break; done <"$d/gitcp/watched"
 	if [ -n "$f" ]; then

@@ -178,6 +178,7 @@ JOURNAL_LINE = {
     **dict.fromkeys(("open?", "close?", "session?", "turn?", "how?", "goes_on?", "task?"), str),
     **{key: [str] for key in ("names?", "ignored?", "settled?")},
     "looked?": entries,
+    "had?": {None: [object_name]},
     "trees?": [object_name],
 }
 _SCAN = {

@@ -105,10 +105,11 @@ class Evidence:
 
     def _uncommitted(self, path: str) -> Known:
         if path not in self._worktree:
-            from gitcp.store.blame import uncommitted
+            from gitcp.store.blame import history, uncommitted
 
-            known = uncommitted.lines(self._repo, self._objects, path) if self._journalled else {}
-            self._worktree[path] = known
+            committed = history.History(self._repo, self._objects, self, "HEAD").authors
+            about = (self._repo, self._objects, path, committed)
+            self._worktree[path] = uncommitted.lines(*about) if self._journalled else {}
         return self._worktree[path]
 
     def _of(self, commit: str, path: str) -> Known | None:

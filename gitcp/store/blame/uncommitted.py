@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from gitcp.core.blame.authors import Author
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.journal.commit_credit import Committed
 
 _HERE = "worktree"  # stands for the oid of what lies in the worktree
 
 
-def lines(repo: Repo, objects: Objects, path: str) -> dict[int, Author]:
+def lines(repo: Repo, objects: Objects, path: str, committed: Committed) -> dict[int, Author]:
     """The authors of the lines of path as it lies in the worktree, by 1-based line.
 
+    committed: as commit_credit.credits() has it.
     A path that the journal does not know has none: what nothing explains is the person's.
     """
     try:
@@ -37,7 +39,7 @@ def lines(repo: Repo, objects: Objects, path: str) -> dict[int, Author]:
     parent = contents.version("100644", base[0] if base else None)
     if not chain or parent is None or replay.whole(data):
         return {}
-    replayed = commit_credit.replayed(contents, parent, chain)
+    replayed = commit_credit.replayed(contents, parent, chain, committed)
     if replayed is None:
         return {}
     now = replay.Version(_HERE, replay.split(_HERE, data))

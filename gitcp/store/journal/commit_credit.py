@@ -8,7 +8,7 @@ from gitcp.core.decide import line_evidence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from gitcp.core.credit.attribution import PathCredit
     from gitcp.core.credit.replay import Regains, Replay
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gitcp.store.link.commit_changes import Changes
 
     Recorded = Mapping[str, Sequence[tuple[str, Author]]]  # path -> (oid, whose)
+    Committed = Callable[[str, str], Mapping[int, Author]]  # (path, blob) -> by index
 
 _FILES = ("100644", "100755", "120000")
 
@@ -49,11 +50,14 @@ def credits(
     changes: Changes,
     other_parents: Sequence[Mapping[str, tuple[str, str]]] = (),
     recorded: Recorded | None = None,
+    committed: Committed | None = None,
 ) -> dict[str, PathCredit]:
     """Each path of a commit with the authors of its lines.
 
     changes: against the first parent.  other_parents: what they have, path -> entry.
     recorded: what sessions have recorded of paths that no edit of the journal tells of.
+    committed: (path, blob) -> the authors, by index, of the lines of a content that the journal
+    knows as it was committed only.
     """
     contents, edits = Contents(objects), entries.edits(lines)
     credited = {}
@@ -62,7 +66,7 @@ def credits(
         if parent is None or now is None:
             continue
         chain = entries.chain(edits, path)
-        authors = replayed(contents, parent, chain) if chain else None
+        authors = replayed(contents, parent, chain, committed) if chain else None
         if authors is None:
             authors = _of_records(contents, parent, (recorded or {}).get(path, ()))
         more = [v for other in other_parents if (v := contents.of(other.get(path)))]
@@ -70,11 +74,19 @@ def credits(
     return credited
 
 
-def replayed(contents: Contents, parent: Version, chain: Sequence[JournalLine]) -> Replay | None:
+def replayed(
+    contents: Contents,
+    parent: Version,
+    chain: Sequence[JournalLine],
+    committed: Committed | None = None,
+) -> Replay | None:
     """A path's edits in their order, from the first one's before; None without a content to
     begin with.  A step whose content is gone leaves what follows to nobody."""
     first = contents.of(chain[0]["before"])
-    lines = replay.Replay(first if first is not None else parent)
+    start = first if first is not None else parent
+    back = any("follows" in line or line["how"] == "restored" for line in chain)
+    known = committed(chain[0]["path"], start.oid) if committed and back else {}
+    lines = replay.Replay(start, known)
     at, broken = lines.first.oid, first is None
     for line in chain:
         before, after = contents.of(line["before"]), contents.of(line["after"])
@@ -84,7 +96,11 @@ def replayed(contents: Contents, parent: Version, chain: Sequence[JournalLine]) 
         if after is None:
             broken = True
             continue
-        lines.step(after, UNKNOWN if broken else entries.author(line), _regains(line["how"]))
+        known = {}
+        if committed and line["how"] == "restored" and not lines.knows(after):
+            known = committed(line["path"], after.oid)
+        who = UNKNOWN if broken else entries.author(line)
+        lines.step(after, who, _regains(line["how"]), known)
         at, broken = after.oid, False
     return lines
 

@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 
     class Conclusion(TypedDict):
         """id: '' when nothing is to be condensed; dismissed: the person took the line out;
-        noted: linked by a note; old: the base the streams were on; linked: they move on."""
+        noted: linked by a note; old: the base the streams were on; linked: they move on;
+        carried: ids that the commit has besides, of what it copies."""
 
         commit: str
         old: str
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
         dismissed: bool
         noted: bool
         linked: bool
+        carried: list[str]
 
 
 def rewriting(repo: Repo) -> bool:
@@ -139,6 +141,7 @@ def conclude(repo: Repo, objects: Objects) -> Conclusion:
         "dismissed": False,
         "noted": False,
         "linked": False,
+        "carried": trailers.read(raw(commit["message"])),
     }
     counts = phases.transition(phases.ACTIVE, phases.GIT_COMMIT, rewriting=rewriting(repo))[1]
     if not counts:
@@ -147,6 +150,7 @@ def conclude(repo: Repo, objects: Objects) -> Conclusion:
     conclusion["linked"] = bool(conclusion["id"] and conclusion["sessions"])
     if not conclusion["linked"]:
         conclusion["id"] = ""
+    conclusion["carried"] = [i for i in conclusion["carried"] if i != conclusion["id"]]
     trace.note("commit", f"{commit['oid']}: {conclusion}")
     return conclusion
 

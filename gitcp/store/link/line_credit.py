@@ -23,6 +23,17 @@ if TYPE_CHECKING:
     from gitcp.store.link.commit_changes import Changes
 
 
+def _committed(repo: Repo, commit: Commit, path: str, oid: str) -> dict[int, Author]:
+    """The authors of a content by what was committed before; rare, and asks git."""
+    from gitcp.store.blame import evidence, history
+    from gitcp.store.git.prefetch import Prefetched
+
+    parent = commit["parents"][0] if commit["parents"] else ""
+    with Prefetched(repo) as objects:
+        known = evidence.Evidence(repo, objects, worktree=False)
+        return history.History(repo, objects, known, parent, commit["oid"]).authors(path, oid)
+
+
 class Credit:
     """A commit's lines with their authors, worked out once for all of its sessions."""
 
@@ -38,7 +49,12 @@ class Credit:
         looks = [Lookup(objects, tree_of(objects, oid)) for oid in commit["parents"][1:]]
         other_parents = [{p: e for p in changes if (e := look(p))} for look in looks]
         self.paths = commit_credit.credits(
-            objects, self.lines, changes, other_parents, _recorded(sessions, changes)
+            objects,
+            self.lines,
+            changes,
+            other_parents,
+            _recorded(sessions, changes),
+            lambda path, oid: _committed(repo, commit, path, oid),
         )
 
     def attribution(self, session_id: str) -> dict[str, Any]:

@@ -37,9 +37,7 @@ def follow(
     """
     if command == "amend" and commit_hooks.rewriting(repo):
         return [], {}  # a step of a rebase, whose own post-rewrite comes at its end
-    olds: dict[str, list[str]] = {}
-    for old, new in (line.split(" ")[:2] for line in lines if " " in line):
-        olds.setdefault(new, []).append(old)
+    olds = became(lines)
     finals, fresh = _replayed(repo) if command == "rebase" else ([], [])
     kept = {one for new in {*olds, *finals} for one in find_commits.linked(objects, new)}
     done: list[Pair] = []
@@ -65,9 +63,16 @@ def amended_sessions(repo: Repo, objects: Objects, command: str, lines: Sequence
     transcripts have by now comes with it."""
     if command != "amend" or commit_hooks.rewriting(repo):
         return []
-    news = [line.split(" ")[1] for line in lines if " " in line]
-    ids = {one for new in news for one in find_commits.linked(objects, new)}
+    ids = {one for new in became(lines) for one in find_commits.linked(objects, new)}
     return sorted({s for one in ids for s in committed_read.session_ids(repo, objects, one) if s})
+
+
+def became(lines: Sequence[str]) -> dict[str, list[str]]:
+    """new -> olds, of `<old> <new> …` as git gives them to post-rewrite."""
+    olds: dict[str, list[str]] = {}
+    for old, new in (line.split(" ")[:2] for line in lines if " " in line):
+        olds.setdefault(new, []).append(old)
+    return olds
 
 
 def _amended(repo: Repo, objects: Objects, old: str, new: str) -> set[str]:

@@ -37,6 +37,20 @@ def test_what_no_ref_holds_yet_stays() -> None:
     assert [line["path"] for line in left if "path" in line] == ["b"]
 
 
+def test_which_contents_the_paths_had_is_still_known_of_the_newest() -> None:
+    lines = [edit("a", 1), HELD, *(commit(str(n), "a") for n in range(6))]
+    once = cutting.kept(lines, lines)
+    more = [*once, edit("b", 2), HELD, *(commit(str(n), "b") for n in range(6))]
+    left = cutting.kept(more, more)
+    assert [line for line in left if "had" in line] == [{"had": {"a": [NOW[1]], "b": [NOW[1]]}}]
+    assert entries.had(left, "a", NOW) and not entries.had(left, "c", NOW)
+    assert not entries.had(left, "a", None)
+    many: list[Any] = [{"had": {"a": [f"{n:040x}" for n in range(cutting.CONTENTS)]}}, *more]
+    [first, *_] = cutting.kept(many, many)
+    assert sum(map(len, first["had"].values())) == cutting.CONTENTS
+    assert f"{0:040x}" not in first["had"]["a"]
+
+
 def test_a_call_that_runs_stays_with_its_closings() -> None:
     lines: list[Any] = [
         {"open": "1", "session": "s", "at": 1},

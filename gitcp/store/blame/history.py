@@ -1,0 +1,78 @@
+"""Who wrote lines that were committed before: by the checkpoints behind those commits.
+
+The journal keeps what is unsettled.  A content that it knows only as it was committed, because it
+came to another path or was brought back, has for each line the author that blame finds.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.blame import options
+from gitcp.core.credit.entries import PERSON, UNKNOWN
+from gitcp.core.git import quoting
+from gitcp.errors import Error
+from gitcp.record import text
+from gitcp.store.blame import run
+from gitcp.store.git import reflog
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.blame.authors import Author as LineAuthor
+    from gitcp.core.record_types import Author
+    from gitcp.repo import Repo
+    from gitcp.store.blame.evidence import Evidence
+    from gitcp.store.git.prefetch import Prefetched
+
+_MOST = 100  # places HEAD has been at that are looked at
+
+
+class History:
+    """The authors of committed contents, each asked once."""
+
+    def __init__(
+        self, repo: Repo, objects: Prefetched, evidence: Evidence, parent: str, but: str = ""
+    ) -> None:
+        """parent: the commit in which a content is looked for first; but: one that counts not."""
+        self._repo, self._objects, self._evidence = repo, objects, evidence
+        self._parent, self._but = parent, but
+        self._places: list[str] | None = None
+        self._known: dict[tuple[str, str], dict[int, Author]] = {}
+
+    def authors(self, path: str, oid: str) -> dict[int, Author]:
+        """The authors of the lines of a blob at a path, by index; {} where no commit here that
+        HEAD was at lately has it there."""
+        key = path, oid
+        if key not in self._known:
+            commit = self._commit(path, oid)
+            self._known[key] = self._blamed(commit, path) if commit else {}
+        return self._known[key]
+
+    def _commit(self, path: str, oid: str) -> str | None:
+        if "\n" in path or not oid:
+            return None
+        if self._places is None:
+            newest = reversed(reflog.head(self._repo))
+            heads = [head for _, head, _ in newest][:_MOST]
+            places = dict.fromkeys([self._parent, *heads])
+            self._places = [one for one in places if one.strip("0") and one != self._but]
+        specs = {f"{place}:{path}": place for place in self._places}
+        oids = self._objects.resolve(specs)
+        return next((place for spec, place in specs.items() if oids[spec] == oid), None)
+
+    def _blamed(self, commit: str, path: str) -> dict[int, Author]:
+        try:
+            rows, _ = run.blame(self._repo.git, options.parse([commit, "--", path]))
+        except Error:
+            return {}
+        return {
+            row["final"] - 1: author(
+                self._evidence.author(row["oid"], text(quoting.unquote(row["path"])), row["orig"])
+            )
+            for row in rows
+        }
+
+
+def author(line: LineAuthor) -> Author:
+    """An author of blame's as the journal names it."""
+    if line["who"] == "session":
+        return line["session_id"], line["turn_id"], line["tool_use_id"] or ""
+    return PERSON if line["who"] == "person" else UNKNOWN

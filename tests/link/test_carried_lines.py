@@ -1,0 +1,147 @@
+"""The authors of lines go along: amended, rebased, picked, squashed, moved, back again."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from gitcp.core.credit import cutting, entries
+from tests.journal.lines import ranges, shares, text
+from tests.support.clients.calls import edit, run
+from tests.support.harness import V1, Agent, World
+from tests.support.linking import editor, ids, noted, sound
+
+BASE = text(0, 10, 11)
+TOP = "".join(f"a heading that others add, {n}\n" for n in range(5))
+
+
+@pytest.fixture
+def a(world: World) -> Agent:
+    return world.agent("session-a")
+
+
+def versions(world: World, checkpoint: str, path: str) -> dict[str, list[list[Any]]]:
+    """blob -> [first, last] of the agent's lines, of a path of a checkpoint of one session."""
+    at = f"{V1}:{checkpoint[:2]}/{checkpoint[2:]}/0/lines.json"
+    stored = json.loads(world.git("show", at))[path]
+    who = ("person", "unknown")
+    return {e["oid"]: [r[:2] for r in e["ranges"] if r[2] not in who] for e in stored}
+
+
+def worked(world: World, a: Agent) -> str:
+    """A commit with lines 4 and 5 of f.txt by the agent, three being there before; its id."""
+    world.write("f.txt", BASE)
+    world.commit("f.txt")
+    a.prompt("write")
+    edit(a, "f.txt", BASE + text(1, 2))
+    a.stop()
+    [one] = world.commit("f.txt")
+    return one
+
+
+def blob(world: World, commit: str = "HEAD", path: str = "f.txt") -> str:
+    return world.git("rev-parse", f"{commit}:{path}")
+
+
+@pytest.mark.parametrize("how", ["rebase", "cherry-pick", "relink"])
+def test_a_commit_that_is_replayed_on_other_lines_keeps_its_authors(
+    world: World, a: Agent, how: str
+) -> None:
+    one = worked(world, a)
+    made, before = world.head, blob(world)
+    world.git("switch", "-q", "-c", "other", "HEAD~1")
+    world.write("f.txt", TOP + BASE)
+    world.commit("f.txt")
+    if how == "cherry-pick":
+        world.git("cherry-pick", made)
+    elif how == "rebase":
+        world.git("switch", "-q", "main")
+        world.git("rebase", "-q", "other")
+    else:
+        world.write("f.txt", TOP + BASE + text(1, 2))
+        world.git("add", "f.txt")
+        tree = world.git("write-tree")
+        world.git("branch", "-q", "-f", "main", "other")
+        commit = world.git("commit-tree", "-p", "HEAD", "-m", "made by a forge", tree)
+        world.git("reset", "-q", "--hard", commit)
+        world.gitcp("relink")
+        assert noted(world) == [one]
+    assert versions(world, one, "f.txt") == {before: [[4, 5]], blob(world): [[9, 10]]}
+    told = [line.split(")")[0] for line in world.gitcp("blame", "f.txt").splitlines()]
+    assert ["Claude Code" in line for line in told] == [False] * 8 + [True] * 2
+    sound(world)
+
+
+def test_an_amend_by_hand_is_counted_anew_and_forgets_nobody(world: World, a: Agent) -> None:
+    one = worked(world, a)
+    world.write("f.txt", BASE + text(5, 1, 2, 6))
+    world.write("mine.txt", text(7))
+    world.git("add", "f.txt", "mine.txt")
+    world.git("commit", "-q", "--amend", "--no-edit")
+    assert ids(world) == [one]
+    assert shares(world) == {a.sid: 2, "person": 3}
+    assert [r[:2] for r in ranges(world, "f.txt") if r[2] != "person"] == [[5, 6]]
+    tip = world.git("rev-parse", V1)
+    world.git("commit", "-q", "--amend", "-m", f"another message\n\nEntire-Checkpoint: {one}")
+    assert world.git("rev-parse", V1) == tip, "nothing is new"
+    sound(world)
+
+
+def test_an_amend_of_what_was_made_elsewhere_keeps_what_is_recorded(world: World, a: Agent) -> None:
+    worked(world, a)
+    (world.path / ".git/gitcp/journal").write_text("")
+    world.write("f.txt", BASE + text(1, 2, 3))
+    world.git("add", "f.txt")
+    world.git("commit", "-q", "--amend", "--no-edit")
+    assert shares(world) == {a.sid: 2, "person": 1}
+    sound(world)
+
+
+def test_a_squash_has_the_lines_of_all_its_commits(world: World, a: Agent) -> None:
+    worked(world, a)
+    a.prompt("more")
+    edit(a, "f.txt", BASE + text(1, 2, 3))
+    a.stop()
+    world.commit("f.txt")
+    world.env["GIT_SEQUENCE_EDITOR"] = editor(world, 'sed -i "2s/^pick/fixup/" "$1"')
+    world.git("rebase", "-q", "-i", "HEAD~2")
+    carried = [*ids(world), *noted(world)]
+    kept = [versions(world, one, "f.txt").get(blob(world)) for one in carried]
+    assert kept == [[[4, 5]], [[6, 6]]]
+
+
+@pytest.mark.parametrize("way", ["a move", "a checkout", "an undone reset"])
+def test_lines_that_the_journal_has_forgotten_keep_their_authors(
+    world: World, a: Agent, way: str
+) -> None:
+    worked(world, a)
+    made = world.head
+    for number in range(4) if way == "a checkout" else ():
+        world.write("f.txt", text(number + 12))
+        a.turn("so that it links", {"f.txt": text(number + 12)})
+        world.commit("f.txt")
+    if way == "an undone reset":
+        world.git("reset", "-q", "--hard", "HEAD~1")
+    b = world.agent("session-b")
+    b.prompt("go on")
+    path = world.path / ".git/gitcp/journal"
+    path.write_bytes(b'{"look":1}\n' * (cutting.LARGEST // 10) + path.read_bytes())
+    for number in range(4):
+        edit(b, "b.txt", text(*range(number + 1)))
+        run(b, "git add b.txt && git commit -q -m step")
+        b.turn("next")
+        b.prompt("go on")
+    kept = entries.edits(entries.load(path.read_bytes()))
+    assert not any(entries.author(line)[0] == a.sid for line in kept), "the journal is cut"
+    if way == "a move":
+        run(b, "mv f.txt moved.txt")
+    else:
+        run(b, f"git checkout -q {made} -- f.txt")
+    edit(b, "b.txt", text(5))
+    b.stop()
+    world.commit()
+    told = world.committed(ids(world)[-1])[b.sid]["initial_attribution"]["lines_added"]
+    assert (told["agent"], told["others"]) == (1, 2), told
+    sound(world, lost=way == "an undone reset")
