@@ -131,6 +131,9 @@ def settle(journal: Journal, state: State, at: int, late: set[str] | None = None
         if running is None:
             running = process.working(repo.worktree, session_id)
         goes_on = running or call.get("task", "") in (late or ())
+        if call["goes_on"] and not goes_on:  # not every client names the session to its children
+            agent = state.get("agent_process")
+            goes_on = process.working(repo.worktree, session_id, agent, int(call["at"]))
         if call["late"] and goes_on:
             continue
         closing: JournalLine = {"close": call["open"], "session": session_id, "at": at}

@@ -65,36 +65,52 @@ def age() -> int:
     return max(0, clock_gettime_ns(CLOCK_BOOTTIME) - began)
 
 
-def ancestors() -> list[int]:
-    """The pids above this process, nearest first; only the parent where there is no /proc."""
-    pids, pid = [], os.getppid()
+def _began(pid: int) -> int:
+    """When a process was started, ns since 1970, to a tenth of a second at most too late."""
+    ticks = _stat(pid)[2]
+    if not ticks:
+        return 0
+    from time import CLOCK_BOOTTIME, clock_gettime_ns, time_ns
+
+    boot = time_ns() - clock_gettime_ns(CLOCK_BOOTTIME)
+    return boot + int(ticks) * 1_000_000_000 // os.sysconf("SC_CLK_TCK") + 100_000_000
+
+
+def ancestors(of: int = 0) -> list[int]:
+    """The pids above a process, this one unless another is named, nearest first; only the
+    parent where there is no /proc."""
+    pids, pid = [], _stat(of)[0] if of else os.getppid()
     while pid > 1 and pid not in pids:
         pids.append(pid)
         pid = _stat(pid)[0]
     return pids
 
 
-def working(top: str, session_id: str) -> bool:
+def working(top: str, session_id: str, agent: Process | None = None, since: int = 0) -> bool:
     """Whether a process in the directory top, or below it, has the session in its environment;
     no where processes cannot be seen.
 
-    Ourselves, what runs us, other hooks and the git that a hook runs are left out.
+    agent: what it has started since (ns since 1970) counts as well, for not every client names
+    the session there.  Ourselves, what runs us, other hooks and the git that a hook runs do not.
     """
     ours, mark = {os.getpid(), *ancestors()}, f"={session_id}\0".encode()
+    parent = int(agent["pid"]) if agent and alive(agent) else 0
     try:
         pids = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
     except OSError:
         return False
-    return any(_works(pid, os.path.realpath(top), mark) for pid in pids if pid not in ours)
+    root = os.path.realpath(top)
+    return any(_works(pid, root, mark, parent, since) for pid in pids if pid not in ours)
 
 
-def _works(pid: int, top: str, mark: bytes) -> bool:
+def _works(pid: int, top: str, mark: bytes, parent: int, since: int) -> bool:
     try:
         cwd = os.readlink(f"/proc/{pid}/cwd")
         if cwd != top and not cwd.startswith(top + os.sep):
             return False
         with open(f"/proc/{pid}/environ", "rb") as f:
             named = mark in f.read() + b"\0"
+        named = named or bool(parent and _began(pid) >= since and parent in ancestors(pid))
         return named and not _is_hook(pid) and not _is_hook(_stat(pid)[0])
     except OSError:
         return False

@@ -1,0 +1,105 @@
+"""Work that goes on after its call, of a client whose commands do not know their session."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.journal.lines import shares, text
+from tests.support.clients.matchers import Installed
+from tests.support.harness import World
+
+SESSION = "0a1b2c3d-0000-4000-8000-000000000000"
+
+
+class Gemini:
+    """A session of Gemini CLI: this process, whose hooks are those that are installed."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.hooks = Installed("gemini-cli", world.path, world.home)
+        self.transcript = world.home / "session.jsonl"
+        self.transcript.parent.mkdir(parents=True, exist_ok=True)
+        self.transcript.write_text(json.dumps({"sessionId": SESSION, "projectHash": "p"}) + "\n")
+
+    def event(self, name: str, tool: str | None = None, **more: Any) -> None:
+        payload = {
+            "session_id": SESSION,
+            "transcript_path": str(self.transcript),
+            "cwd": str(self.world.path),
+            "hook_event_name": name,
+            **({"tool_name": tool} if tool else {}),
+            **more,
+        }
+        commands = self.hooks(name, tool)
+        assert commands, f"no hook for {name}"
+        for command in commands:
+            done = subprocess.run(
+                ["sh", "-c", command],
+                cwd=self.world.path,
+                env={**os.environ, "GEMINI_SESSION_ID": SESSION},
+                input=json.dumps(payload),
+                capture_output=True,
+                text=True,
+            )
+            assert (done.returncode, done.stderr) == (0, ""), done
+
+    def shell(self, command: str, runs: list[subprocess.Popen[bytes]] | None = None) -> None:
+        """A call that the client leaves running: its end comes at once.  runs: takes the process
+        that goes on, with what such a client's children have in their environment."""
+        given = {"command": command, "is_background": True}
+        self.event("BeforeTool", "run_shell_command", tool_input=given)
+        if runs is not None:
+            environ = {"PATH": os.environ["PATH"], "GEMINI_CLI": "1"}
+            runs.append(subprocess.Popen(["sleep", "60"], cwd=self.world.path, env=environ))
+        response = {"llmContent": "Command moved to background (PID: 77)", "returnDisplay": ""}
+        self.event("AfterTool", "run_shell_command", tool_input=given, tool_response=response)
+
+
+@pytest.fixture
+def child(world: World) -> Iterator[list[subprocess.Popen[bytes]]]:
+    started: list[subprocess.Popen[bytes]] = []
+    yield started
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def gemini(world: World) -> Gemini:
+    world.gitcp("enable", "--agent", "gemini-cli")
+    session = Gemini(world)
+    session.event("SessionStart", source="startup")
+    session.event("BeforeAgent", prompt="build in the background")
+    return session
+
+
+def test_what_a_background_shell_of_gemini_writes_after_the_turn_is_the_sessions(
+    world: World, child: list[subprocess.Popen[bytes]]
+) -> None:
+    session = gemini(world)
+    session.shell("./build >built.txt", child)
+    session.event("AfterAgent", prompt_response="It runs.")
+    world.write("built.txt", text(1, 2))
+    world.write("README.md", world.read("README.md") + "by hand, meanwhile\n")
+    assert world.commit("README.md") == [], "an old path that the call does not name"
+    world.commit("built.txt")
+    assert shares(world) == {SESSION: 2}
+    child[0].kill()
+    child[0].wait()
+    session.event("BeforeAgent", prompt="anything else")
+    session.event("AfterAgent", prompt_response="No.")
+    world.write("later.txt", text(3))
+    assert world.commit("later.txt") == []
+
+
+def test_a_background_shell_that_has_ended_claims_nothing_after_its_turn(world: World) -> None:
+    session = gemini(world)
+    session.shell("./build >built.txt")
+    session.event("AfterAgent", prompt_response="It ran.")
+    world.write("mine.txt", text(1, 2))
+    assert world.commit("mine.txt") == []
