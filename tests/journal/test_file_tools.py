@@ -106,3 +106,20 @@ def test_what_is_written_while_a_worktree_is_read_is_not_undone_by_that_look(
     assert own == [a.sid], "nobody deleted it"
     world.commit("new.txt")
     assert shares(world) == {a.sid: 3}
+
+
+def test_a_file_outside_the_worktree_is_written_without_a_trace_here(
+    world: World, a: Agent
+) -> None:
+    outside = world.path.parent / "outside"
+    outside.mkdir()
+    (world.path / "link").symlink_to(outside)
+    a.prompt("write it elsewhere")
+    for path in (str(outside / "one.txt"), "../outside/two.txt", "link/three.txt"):
+        edit(a, path, text(1))
+    edit(a, "here.txt", text(2))
+    a.stop()
+    journal = entries.edits(entries.load((world.path / ".git/gitcp/journal").read_bytes()))
+    assert {edit["path"] for edit in journal} == {"link", "here.txt"}
+    [one] = world.commit()
+    assert list(sessions(world, one)[a.sid]["files"]) == ["here.txt"]

@@ -6,12 +6,13 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from typing import Any
 
 import pytest
 
 from tests.journal.lines import shares, text
-from tests.support.harness import Agent, World
+from tests.support.harness import ENTRY, V1, Agent, World
 from tests.support.linking import own, sessions, sound, touched
 
 
@@ -159,3 +160,54 @@ def test_a_session_taken_over_in_its_turn_keeps_what_its_transcript_says_it_wrot
     [two] = world.commit("b.txt")
     assert shares(world) == {a.sid: 1}
     assert calls(world, one, a.sid) + calls(world, two, a.sid) == answers(a)
+
+
+BETWEEN = """#!/bin/sh
+case $1 in committed) ;; *) exit 0 ;; esac
+grep -q refs/heads/main || exit 0
+rm "$0"
+unset GIT_DIR GIT_INDEX_FILE
+exec {hook} <{payload} >{said} 2>&1
+"""
+
+
+@pytest.mark.parametrize("who", ["its own subagent", "another client"])
+def test_an_event_between_a_commit_and_its_post_commit_condenses_nothing_itself(
+    world: World, a: Agent, who: str
+) -> None:
+    a.prompt("write and commit")
+    a.write("a.txt", text(1, 2))
+    if who == "another client":
+        a.event("Stop", stop_hook_active=False)
+    event = "PostToolUse" if who == "its own subagent" else "UserPromptSubmit"
+    payload = {
+        "session_id": a.sid if who == "its own subagent" else "session-b",
+        "transcript_path": str(a.transcript if who == "its own subagent" else world.home / "b"),
+        "cwd": str(world.path),
+        "hook_event_name": event,
+        "prompt": "hello",
+        "prompt_id": "p1",
+        "agent_id": "sub1" if who == "its own subagent" else "",
+        "tool_name": "Read",
+        "tool_input": {"file_path": str(world.path / "a.txt")},
+        "tool_use_id": "toolu_between",
+    }
+    (world.home / "payload").write_text(json.dumps(payload))
+    hook = world.path / ".git/hooks/reference-transaction"
+    command = f"{sys.executable} -I -S {ENTRY} claude-code {event}"
+    places = {"payload": world.home / "payload", "said": world.home / "said"}
+    hook.write_text(BETWEEN.format(hook=command, **places))
+    hook.chmod(0o755)
+    world.git("add", "a.txt")
+    if who == "its own subagent":
+        own(a, "commit", "-q", "-m", "one")
+        a.event("Stop", stop_hook_active=False)
+    else:
+        world.git("commit", "-q", "-m", "one")
+    assert (world.home / "said").read_text() == "" and not hook.exists(), "it ran"
+    [one] = world.ids("HEAD")
+    subjects = world.git("log", "--format=%s", V1).splitlines()
+    assert subjects.count(f"Checkpoint: {one}") == 1
+    assert calls(world, one, a.sid) == answers(a)
+    assert sessions(world, one)[a.sid]["initial_attribution"]["agent_lines"] == 2
+    sound(world)
