@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
 
 
+_JOINERS = "\u200c\u200d"  # they hold emoji and scripts together, and drive nothing
+
+
 def text(name: bytes) -> str:
     """Decode a name for use inside the program; raw() gives the same bytes back."""
     return name.decode("utf-8", "surrogateescape")
@@ -43,9 +46,14 @@ def read(stream: BinaryIO) -> Iterator[Record]:
 
 
 def write(stream: BinaryIO, records: Iterable[Record]) -> None:
-    """Write each record as it comes, so that a slow producer is seen at once."""
+    """Write each record as it comes, so that a slow producer is seen at once.
+
+    At a terminal what it would obey instead of show is written as an escape of JSON.
+    """
+    seen = stream.isatty()
     for record in records:
-        stream.write(dump(record) + b"\n")
+        line = dump(record)
+        stream.write((_visible(line) if seen else line) + b"\n")
         stream.flush()
 
 
@@ -57,6 +65,19 @@ def dump(record: Record) -> bytes:
         return orjson.dumps(record)
     except TypeError:  # orjson refuses surrogates
         return orjson.dumps(_pack(record))
+
+
+def _visible(line: bytes) -> bytes:
+    content = line.decode()
+    if content.isprintable():
+        return line
+    return "".join(c if c.isprintable() or c in _JOINERS else _escaped(c) for c in content).encode()
+
+
+def _escaped(char: str) -> str:
+    # beyond the first plane JSON has a pair of escapes
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[n]:02x}{units[n + 1]:02x}" for n in range(0, len(units), 2))
 
 
 def _pack(value: Any) -> Any:

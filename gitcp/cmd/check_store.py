@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.console import cli
+from gitcp.console import cli, progress
 from gitcp.core.upkeep import findings
 from gitcp.errors import NO, OK
 
@@ -52,6 +52,7 @@ def run(argv: Sequence[str]) -> int:
     json, failures = "--json" in argv, 0
     for one in listed(argv):
         failures += findings.counts([one])
+        progress.hide()
         if json:
             record.write(sys.stdout.buffer, [one])
         else:

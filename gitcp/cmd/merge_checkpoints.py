@@ -27,17 +27,17 @@ def bind(argv: Sequence[str]) -> Stage:
     return lambda _: _merge(opts.ours, opts.theirs, opts.notes)
 
 
-def _merge(ours: str, theirs: str, notes: bool) -> Iterator[Record]:
+def _merge(ours: str, theirs: str, as_notes: bool) -> Iterator[Record]:
     from gitcp.repo import Repo
     from gitcp.store.git.commit import need_commit
     from gitcp.store.git.objects import Objects
-    from gitcp.store.v1 import merge_histories
+    from gitcp.store.v1.merge import histories, notes
 
     repo = Repo.find()
     with Objects(repo) as objects:
         a, b = (need_commit(objects, spec)["oid"] for spec in (ours, theirs))
-        joined = merge_histories.lines if notes else None
-        merged = need_commit(objects, merge_histories.histories(repo, objects, a, b, joined))
+        joined = notes.lines if as_notes else None
+        merged = need_commit(objects, histories.merged(repo, objects, a, b, joined))
         yield {"type": "commit", **{key: merged[key] for key in ("oid", "tree", "parents")}}
 
 

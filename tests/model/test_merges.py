@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import TREE, edit_tree, lookup
-from gitcp.store.v1 import merge_histories
 from gitcp.store.v1.committed_tree import Checkpoint
+from gitcp.store.v1.merge import histories
+from gitcp.store.v1.merge import notes as note_trees
 from tests.support.checkpoints import git
 
 TYPE_CHECKING = False
@@ -74,7 +75,7 @@ def test_any_order_of_merges_gives_the_same_tree(
 
         def merged(one: str, *others: str) -> str:
             for other in others:
-                one = merge_histories.trees_of_checkpoints(objects, one, other)
+                one = histories.trees_of_checkpoints(objects, one, other)
             return one
 
         trees = {merged(*order) for order in permutations((a, b, c))}
@@ -110,7 +111,7 @@ def test_any_order_of_merges_gives_the_same_notes(
                 notes[commit * 40] = ("100644", objects.write("blob", text.encode()))
             trees.append(edit_tree(objects, None, notes))
         a, b, c = trees
-        join = partial(merge_histories.note_trees, joined=merge_histories.lines)
+        join = partial(note_trees.unite, joined=note_trees.lines)
         every = {join(objects, join(objects, x, y), z) for x, y, z in permutations((a, b, c))}
         every.add(join(objects, a, join(objects, b, c)))
         assert len(every) == 1

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-from gitcp.console import notice, term
+from gitcp.console import notice, progress, term
 
 
 @pytest.mark.parametrize(
@@ -43,3 +45,16 @@ def test_colours_come_only_when_they_are_on() -> None:
     assert term.paint("x", "red", True) == "\033[31mx\033[0m"
     assert term.paint("x", "red", False) == term.paint("x", "red", on=False) == "x"
     assert term.paint("", "red", True) == ""
+
+
+def test_progress_is_shown_at_a_terminal_only_and_taken_away_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter(range(100))
+    monkeypatch.setattr("gitcp.console.progress.time.monotonic", lambda: float(next(clock)))
+    assert list(progress.each("looking", "abc")) == ["a", "b", "c"]
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert list(progress.each("looking", "abc")) == ["a", "b", "c"]
+    shown = capsys.readouterr().err
+    assert "looking: 33 % (1/3)" in shown and shown.endswith("\r\033[K")

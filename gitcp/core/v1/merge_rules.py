@@ -18,40 +18,43 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypedDict
 
-    Files = dict[str, tuple[str, str]]  # name or path -> mode, oid
+    Entry = tuple[str, str]  # mode, oid
+    Files = dict[str, Entry]  # by name; a directory is one entry
     Size = Callable[[str], int]  # the bytes of a blob, asked only where two differ
+    Pick = Callable[[Entry, Entry], Entry]  # what stands for two that differ, in whatever order
 
     class Session(TypedDict):
-        """A session directory: its metadata taken apart, all other files by name."""
+        """A session directory: its metadata taken apart, all else by name."""
 
         metadata: dict[str, Any] | None
         files: Files
 
     class Directory(TypedDict):
-        """A checkpoint: summary, sessions in their order, all other files by path."""
+        """A checkpoint: summary, sessions in their order, all else by name."""
 
         root: dict[str, Any] | None
         sessions: list[Session]
         files: Files
 
 
-def merge(a: Directory, b: Directory, size: Size) -> Directory:
+def merge(a: Directory, b: Directory, size: Size, pick: Pick) -> Directory:
     """Everything that a or b has.  The caller renews the root by summarize()."""
     mine, theirs = _keyed(a["sessions"]), _keyed(b["sessions"])
     sessions = [
-        _session(mine[key], theirs[key], size)
+        _session(mine[key], theirs[key], size, pick)
         if key in mine and key in theirs
         else mine.get(key) or theirs[key]
         for key in {**mine, **theirs}
     ]
     root = _both(a["root"], b["root"])
-    files = unite(a["files"], b["files"], size)
+    files = unite(a["files"], b["files"], pick)
     return {"root": root, "sessions": sorted(sessions, key=_place), "files": files}
 
 
 def _keyed(sessions: list[Session]) -> dict[tuple[str, int, str], Session]:
     """Sessions by (id, its how-manieth directory); one without an id by what it holds."""
     keyed: dict[tuple[str, int, str], Session] = {}
+    counts: dict[str, int] = {}
     for session in sessions:
         sid = (session["metadata"] or {}).get("session_id")
         if not isinstance(sid, str) or not sid:
@@ -59,8 +62,8 @@ def _keyed(sessions: list[Session]) -> dict[tuple[str, int, str], Session]:
                 session
             )
             continue
-        count = sum(key[0] == sid for key in keyed)
-        keyed[sid, count, ""] = session
+        counts[sid] = counts.get(sid, 0) + 1
+        keyed[sid, counts[sid], ""] = session
     return keyed
 
 
@@ -75,13 +78,13 @@ def _place(session: Session) -> tuple[tuple[int, str], str, str]:
     )
 
 
-def _session(a: Session, b: Session, size: Size) -> Session:
+def _session(a: Session, b: Session, size: Size, pick: Pick) -> Session:
     metadata = _both(a["metadata"], b["metadata"])
     mine, my_rest = _transcript(a["files"])
     theirs, their_rest = _transcript(b["files"])
     if mine != theirs:
         mine = max(mine, theirs, key=lambda t: (_bytes(t, size), sorted(t.items())))
-    return {"metadata": metadata, "files": unite(my_rest, their_rest, size) | mine}
+    return {"metadata": metadata, "files": unite(my_rest, their_rest, pick) | mine}
 
 
 def _transcript(files: Files) -> tuple[Files, Files]:
@@ -94,12 +97,12 @@ def _bytes(files: Files, size: Size) -> int:
     return sum(size(oid) for name, (_, oid) in files.items() if chunks.number(name) is not None)
 
 
-def unite(a: Files, b: Files, size: Size) -> Files:
-    """Files of both sides; of two under one path the larger, then the one with the greater oid."""
+def unite(a: Files, b: Files, pick: Pick) -> Files:
+    """What both sides have; of two under one name the one that pick makes of them."""
     united = {**a, **b}
-    for path in a.keys() & b.keys():
-        if a[path] != b[path]:
-            united[path] = max(a[path], b[path], key=lambda e: (size(e[1]), e))
+    for name in a.keys() & b.keys():
+        if a[name] != b[name]:
+            united[name] = pick(a[name], b[name])
     return united
 
 

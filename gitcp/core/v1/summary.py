@@ -25,6 +25,9 @@ checkpoint_transcript_start transcript_lines_at_start token_usage summary initia
 transcript_path""".split()
 _COUNTS = """input_tokens cache_creation_tokens cache_read_tokens output_tokens
 api_call_count""".split()
+_LARGEST, _DEEPEST = 32 << 20, 100  # bytes, levels
+_STRING = rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*"'
+_NO_BRACKETS = bytes({*range(256)} - {*b"{}[]"})
 _GO = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 
 
@@ -39,12 +42,32 @@ def dump(value: Mapping[str, Any]) -> bytes:
 
 
 def load(data: bytes | None) -> Metadata | None:
-    """The object in data, None where there is none; never an error."""
+    """The object in data, None where there is none; never an error.
+
+    What is larger or nested deeper than any program writes it is none: whoever may push to a
+    remote can put there what would keep every reader busy.
+    """
+    if data and (len(data) > _LARGEST or _too_deep(data)):
+        return None
     try:
         value = json.loads(data or b"")
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def _too_deep(data: bytes) -> bool:
+    """Whether objects and lists may be nested deeper than _DEEPEST."""
+    if data.count(b"{") + data.count(b"[") <= _DEEPEST:
+        return False
+    import re  # a large document alone pays for it
+
+    depth = 0
+    for bracket in re.sub(_STRING, b"", data).translate(None, _NO_BRACKETS):
+        depth += 1 if bracket in b"{[" else -1
+        if depth > _DEEPEST:
+            return True
+    return False
 
 
 def modern(given: Metadata) -> Metadata:

@@ -45,14 +45,14 @@ class Batch:
         self._in, self._out = self._run.pipes()
         self._buffer = b""
 
-    def resolve(self, spec: str) -> str | None:
-        """The oid of a name, without its content; None when it is missing or ambiguous."""
+    def look(self, spec: str) -> tuple[str, int] | None:
+        """(oid, bytes) of a name, without its content; None when it is missing or ambiguous."""
         try:
             head = self._head(b"info", spec)
         except Ended:
             self._restart()
             return None
-        return head[0].decode() if head else None
+        return (head[0].decode(), int(head[2])) if head else None
 
     def resolve_all(self, specs: Sequence[str]) -> Iterator[str | None]:
         """resolve() of as many names as a pipe holds, in their order."""

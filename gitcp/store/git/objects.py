@@ -70,10 +70,10 @@ class Objects:
         if not spec or "\n" in spec:
             return None
         if len(spec) != len(self._repo.empty_tree) or spec.strip("0123456789abcdef"):
-            oid = self._git().resolve(spec)
-            if oid is None or oid in self._near:
-                return self._near[oid] if oid else None
-            spec = oid
+            named = self._git().look(spec)
+            if named is None or named[0] in self._near:
+                return self._near[named[0]] if named else None
+            spec = named[0]
         obj = self._git().ask(spec)
         if obj is None and self._keep.restored(spec):
             obj = self._git().ask(spec)
@@ -103,6 +103,16 @@ class Objects:
         if obj is None or obj[1] != kind:
             raise Error(f"missing {kind} '{oid}'")
         return obj[2]
+
+    def size(self, oid: str) -> int:
+        """The bytes of an object, which is not read; raise Error when it is missing."""
+        near = self._near.get(oid)
+        if near:
+            return len(near[2])
+        head = self._git().look(oid)
+        if head is None:
+            raise Error(f"missing object '{oid}'")
+        return head[1]
 
     def hash(self, kind: str, data: bytes) -> str:
         """The name data has as an object of that kind; nothing is written."""

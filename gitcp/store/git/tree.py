@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 TREE = "040000"
-_DEEPEST = 200
+_DEEPEST, _MOST = 200, 10_000_000
 
 
 def read_tree(objects: Objects, oid: str) -> Tree:
@@ -114,16 +114,27 @@ class Lookup:
         return self._seen[path]
 
 
-def walk(objects: Objects, tree: str, prefix: str = "") -> Iterator[tuple[str, Entry]]:
+def walk(
+    objects: Objects, tree: str, prefix: str = "", most: int = _MOST
+) -> Iterator[tuple[str, Entry]]:
     """Every path below tree that is not a directory, with prefix before it.
 
-    Raises Error for directories nested deeper than any of a person's.
+    Raises Error for directories nested deeper than any of a person's, and for more than most
+    entries: a tree that refers to another again and again may pretend to any number.
     """
+    yield from _walk(objects, tree, prefix, [most])
+
+
+def _walk(objects: Objects, tree: str, prefix: str, left: list[int]) -> Iterator[tuple[str, Entry]]:
     if prefix.count("/") > _DEEPEST:
         raise Error(f"directories nested more than {_DEEPEST} deep: '{prefix[:60]}'")
-    for name, (mode, oid) in read_tree(objects, tree).items():
+    entries = read_tree(objects, tree)
+    left[0] -= len(entries) + 1
+    if left[0] < 0:
+        raise Error(f"too many entries below '{tree}'")
+    for name, (mode, oid) in entries.items():
         if mode == TREE:
-            yield from walk(objects, oid, f"{prefix}{name}/")
+            yield from _walk(objects, oid, f"{prefix}{name}/", left)
         else:
             yield prefix + name, (mode, oid)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gitcp.console import progress
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import GitError
 from gitcp.record import text
@@ -92,7 +93,7 @@ def _secrets(survey: Survey, stored: dict[str, str]) -> Iterator[Finding]:
     if not stored:
         return
     redactor = redaction.redactor(survey.repo)
-    for oid, path in stored.items():
+    for oid, path in progress.each("searching for secrets", list(stored.items())):
         data = survey.objects.need(oid, "blob")
         kind = "jsonl" if ".jsonl" in path else "text"
         rules = [rule for rule, _, _ in redactor.find(data, kind)]

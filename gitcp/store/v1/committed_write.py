@@ -65,7 +65,12 @@ def write(
 
     def attempt() -> str:
         old, tip = base(repo, objects)
-        tree = _tree(objects, tip["tree"] if tip else None, prepared)
+        before = tip["tree"] if tip else None
+        if before and not old:  # a remote's: what lies beside the checkpoints is not pushed on
+            from gitcp.store.v1.merge.trees import Union
+
+            before = Union(objects).without_strays(before, None)
+        tree = _tree(objects, before, prepared)
         if tip and old and tree == tip["tree"]:
             return old
         parents = [tip["oid"]] if tip else []

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 FILES = ("100644", "100755")
+_MOST = 20_000  # entries below one directory
 
 
 class Parts:
@@ -68,7 +69,7 @@ class Parts:
         paths: list[str] = []
         if entry and entry[0] == TREE:
             try:
-                paths += (path for path, _ in walk(self._objects, entry[1]))
+                paths += (path for path, _ in walk(self._objects, entry[1], most=_MOST))
             except Error as e:
                 self.lack(part, e)
         return paths

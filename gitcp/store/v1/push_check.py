@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
+_DOCUMENT = 4 << 20  # bytes: a larger one is no program's, and is not taken apart
 _LINES = ("full.jsonl", "full.log", ".jsonl")
 _EXAMPLES = 3
 # Whole worktrees, with files that were never committed; what else of ours is for this machine.
@@ -58,7 +59,8 @@ def places(
         if obj is None or obj[1] != "blob":
             continue
         path = text(name)
-        kind = "jsonl" if _is_lines(path) else "document" if path.endswith(".json") else "text"
+        document = path.endswith(".json") and len(obj[2]) < _DOCUMENT
+        kind = "jsonl" if _is_lines(path) else "document" if document else "text"
         hits = redactor.find(obj[2], kind=kind)
         if hits:
             yield path, hits[0][0]

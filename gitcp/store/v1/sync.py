@@ -11,7 +11,9 @@ from gitcp import trace
 from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.store.git import notes, refs
-from gitcp.store.v1 import committed_write, merge_histories, push_check
+from gitcp.store.v1 import committed_write, push_check
+from gitcp.store.v1.merge import histories
+from gitcp.store.v1.merge import notes as note_trees
 from gitcp.store.v1.remote import Remote
 
 TYPE_CHECKING = False
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.v1.merge.notes import Join
 
     Tips = dict[str, str]  # ref -> oid, of those that are there
 
@@ -81,13 +84,13 @@ def _shared(repo: Repo) -> list[str]:
     return [committed_write.REF, notes.REF, *([notes.AI] if ai else [])]
 
 
-def _join(ref: str) -> merge_histories.Join | None:
+def _join(ref: str) -> Join | None:
     """How two notes of a ref become one; None for the checkpoints."""
     if ref == notes.AI:
         from gitcp.core.exports import git_ai_union
 
         return git_ai_union.merged
-    return merge_histories.lines if ref == notes.REF else None
+    return note_trees.lines if ref == notes.REF else None
 
 
 def _bring(repo: Repo, objects: Objects, remote: Remote) -> None:
@@ -114,9 +117,7 @@ def unite(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
 
     def attempt() -> str:
         ours = refs.read(repo, ref)
-        merged = theirs
-        if ours:
-            merged = merge_histories.histories(repo, objects, ours, theirs, _join(ref))
+        merged = histories.merged(repo, objects, ours, theirs, _join(ref))
         if merged != ours:
             committed_write.announce(repo)
             refs.update(repo, [(ref, merged, ours)], "gitcp: merge")

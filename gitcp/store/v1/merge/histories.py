@@ -1,0 +1,54 @@
+"""Merging two histories of checkpoints, or of notes, into one commit."""
+
+from __future__ import annotations
+
+from gitcp.store.git.commit import need_commit, write_commit
+from gitcp.store.v1.merge import notes as note_trees
+from gitcp.store.v1.merge.trees import Union
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.v1.merge.notes import Join
+
+_SUBJECT = "Merge remote session logs"  # the original's (E§2.5)
+_CLEANED = "Leave out what is no checkpoint"
+
+
+def merged(
+    repo: Repo, objects: Objects, ours: str | None, theirs: str, joined: Join | None = None
+) -> str:
+    """The commit that has both: one of the two, or a new merge with their united trees.
+
+    Neither needs to know the other: unrelated roots are joined.  joined: they are of notes, and
+    this makes one note of two on the same commit.  What lies beside the
+    checkpoints of theirs is not brought in, though its history is.
+    """
+    if ours and _contains(repo, ours, theirs):
+        return ours
+    follows = ours is None or _contains(repo, theirs, ours)
+    if follows and joined:
+        return theirs
+    mine, tree = (need_commit(objects, oid)["tree"] if oid else None for oid in (ours, theirs))
+    assert tree
+    if follows:
+        kept = Union(objects).without_strays(tree, mine)
+        if kept == tree:
+            return theirs
+        return write_commit(objects, repo, kept, [theirs], _CLEANED)
+    assert ours and mine
+    if joined:
+        united = note_trees.unite(objects, mine, tree, joined=joined)
+        return write_commit(objects, repo, united, [ours, theirs], "notes: Merged by gitcp")
+    united = trees_of_checkpoints(objects, mine, tree)
+    return write_commit(objects, repo, united, [ours, theirs], _SUBJECT)
+
+
+def _contains(repo: Repo, commit: str, other: str) -> bool:
+    return commit == other or repo.git.test("merge-base", "--is-ancestor", other, commit)
+
+
+def trees_of_checkpoints(objects: Objects, a: str, b: str) -> str:
+    """The union of two trees of the permanent store; equal subtrees are not read."""
+    return Union(objects).stores(a, b)

@@ -1,0 +1,160 @@
+"""The union of two trees of the permanent store, one of which may be anybody's.
+
+What a stranger can make small and costly to take apart (an endless list of sessions, a tree
+that refers to another a thousand times, documents of many megabytes) is not taken apart: of
+two such things the greater in a fixed order stays, whole.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.v1 import merge_rules, summary
+from gitcp.store.git.tree import TREE, edit_tree, read_tree, write_tree
+from gitcp.store.v1.committed_tree import BLOB, numbers
+from gitcp.store.v1.parts import FILES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.core.record_types import Entry, Tree
+    from gitcp.core.v1.merge_rules import Directory, Files
+    from gitcp.store.git.objects import Objects
+
+_HEX = frozenset("0123456789abcdef")
+_SHARD, _REST = 2, 10  # digits of a checkpoint's id in the names of its two directories
+_SESSIONS = 5000  # of one checkpoint
+_DOCUMENT = 4 << 20  # bytes of one metadata.json
+_ALL = 64 << 20  # bytes of what is read for one merge
+_DEEPEST = 16  # directories within a checkpoint
+
+
+class Union:
+    """One merge.  Of what is on both sides and differs it reads _ALL bytes and no more."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects, self._left = objects, _ALL
+        self._united: dict[tuple[str, str], str] = {}
+
+    def stores(self, a: str, b: str) -> str:
+        """The union of two trees of the permanent store, by their oids.
+
+        What is no checkpoint stays where both have the same, and is brought in by nobody.
+        """
+        if a == b:
+            return a
+        return self._level(a, b, _SHARD) or self._objects.write("tree", b"")
+
+    def without_strays(self, tree: str, mine: str | None) -> str:
+        """tree without what is no checkpoint, unless mine (a tree) has the same."""
+        known = read_tree(self._objects, mine) if mine else {}
+        entries = read_tree(self._objects, tree)
+        kept = {n: e for n, e in entries.items() if _below(n, e, _SHARD) or known.get(n) == e}
+        return tree if kept == entries else write_tree(self._objects, kept)
+
+    def _level(self, a: str | None, b: str | None, digits: int, shard: str = "") -> str | None:
+        """The union of two roots, or of two shards; None where no checkpoint is left."""
+        if not self._affords(*filter(None, (a, b))):
+            return max(filter(None, (a, b)))
+        mine, theirs = (read_tree(self._objects, oid) if oid else {} for oid in (a, b))
+        united: Tree = {}
+        for name, entry in {**theirs, **mine}.items():
+            if theirs.get(name) == mine.get(name):
+                united[name] = entry
+                continue
+            one, two = (_below(name, entries.get(name), digits) for entries in (mine, theirs))
+            if digits == _SHARD:
+                merged = self._level(one, two, _REST, name) if one or two else None
+            else:
+                merged = self._checkpoint(one, two, shard + name) if one and two else one or two
+            if merged:
+                united[name] = (TREE, merged)
+        return write_tree(self._objects, united) if united else None
+
+    def _checkpoint(self, a: str, b: str, checkpoint_id: str) -> str:
+        if not (self._bounded(a) and self._bounded(b)):
+            return min(a, b, key=lambda oid: (self._objects.size(oid), oid))
+        joined = merge_rules.merge(
+            self._directory(a), self._directory(b), self._objects.size, self._pick
+        )
+        edits: dict[str, Entry | None] = dict(joined["files"])
+        sessions: list[summary.Session] = []
+        for index, session in enumerate(joined["sessions"]):
+            metadata, files = session["metadata"], session["files"]
+            if metadata is not None:
+                files = {**files, summary.METADATA: self._json(metadata, summary.SESSION_KEYS)}
+            edits.update({f"{index}/{name}": entry for name, entry in files.items()})
+            sessions.append((metadata, files))
+        root = summary.summarize(checkpoint_id, joined["root"] or {}, sessions)
+        edits[summary.METADATA] = self._json(root, summary.ROOT_KEYS)
+        return edit_tree(self._objects, None, edits)
+
+    def _bounded(self, tree: str) -> bool:
+        """Whether a checkpoint may be taken apart: its sessions are few, and small enough."""
+        if not self._affords(tree):
+            return False
+        entries = read_tree(self._objects, tree)
+        folders = [entries[name][1] for name in numbers(entries)]
+        if len(folders) > _SESSIONS or not self._affords(*folders):
+            return False
+        inner = (read_tree(self._objects, oid).get(summary.METADATA) for oid in folders)
+        return self._affords(*(entry[1] for entry in inner if entry and self._is_small(entry)))
+
+    def _affords(self, *oids: str) -> bool:
+        self._left -= sum(map(self._objects.size, oids))
+        return self._left >= 0
+
+    def _directory(self, tree: str) -> Directory:
+        entries = read_tree(self._objects, tree)
+        folders = numbers(entries)
+        files: Files = {n: e for n, e in entries.items() if not (n.isascii() and n.isdigit())}
+        root = self._take_json(files)
+        directory: Directory = {"root": root, "sessions": [], "files": files}
+        for name in folders:
+            inner: Files = read_tree(self._objects, entries[name][1])
+            metadata = self._take_json(inner)
+            directory["sessions"].append({"metadata": metadata, "files": inner})
+        return directory
+
+    def _take_json(self, files: Files) -> summary.Metadata | None:
+        """Take metadata.json out of files; what cannot be read stays there as a file."""
+        entry = files.get(summary.METADATA)
+        if not entry or not self._is_small(entry):
+            return None
+        metadata = summary.load(self._objects.need(entry[1], "blob"))
+        if metadata is not None:
+            del files[summary.METADATA]
+        return metadata
+
+    def _is_small(self, entry: Entry) -> bool:
+        return entry[0] in FILES and self._objects.size(entry[1]) <= _DOCUMENT
+
+    def _json(self, metadata: summary.Metadata, keys: Sequence[str]) -> Entry:
+        tidy = summary.ordered({k: metadata[k] for k in sorted(metadata)}, keys)
+        return BLOB, self._objects.write("blob", summary.dump(tidy))
+
+    def _pick(self, one: Entry, two: Entry, depth: int = 1) -> Entry:
+        """A directory before a file, both of two directories, the larger of two files."""
+        if one[0] == two[0] == TREE:
+            return TREE, self._trees(one[1], two[1], depth)
+        if TREE in (one[0], two[0]):
+            return one if one[0] == TREE else two
+        return max(one, two, key=lambda e: (e[0] in FILES and self._objects.size(e[1]), e))
+
+    def _trees(self, a: str, b: str, depth: int) -> str:
+        if (a, b) not in self._united:
+            united = max(a, b)
+            if depth <= _DEEPEST and self._affords(a, b):
+                mine, theirs = read_tree(self._objects, a), read_tree(self._objects, b)
+                entries = merge_rules.unite(
+                    mine, theirs, lambda one, two: self._pick(one, two, depth + 1)
+                )
+                united = write_tree(self._objects, entries)
+            self._united[a, b] = united
+        return self._united[a, b]
+
+
+def _below(name: str, entry: Entry | None, digits: int) -> str | None:
+    """The oid of a directory on the way to a checkpoint; None for all else."""
+    if entry is None or entry[0] != TREE or len(name) != digits or not _HEX.issuperset(name):
+        return None
+    return entry[1]
