@@ -45,8 +45,11 @@ def main() -> int:
 
     bundle.use()
     sys.meta_path.append(Elsewhere)
-    from gitcp import hook
-
+    try:
+        from gitcp import hook
+    except OSError as e:  # no descriptor is left, or the disk cannot be read
+        print(f"warning: gitcp cannot start: {e.strerror}", file=sys.stderr)
+        return 0
     status = hook.main()
     bundle.complete()
     return status

@@ -75,3 +75,10 @@ class Moved(Error):
         expected, now = old or "no such ref", actual or "no such ref"
         super().__init__(f"'{ref}' has moved: expected {expected}, found {now}")
         self.ref, self.old, self.actual = ref, old, actual
+
+
+def sentence(error: Exception) -> str:
+    """An Error in its words, an error of the system in the system's, with the file's name."""
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error)
+    return f"{error.strerror}: '{error.filename}'" if error.filename else error.strerror

@@ -15,7 +15,7 @@ import sys
 
 from gitcp import pipelines, trace
 from gitcp.chain import connect, heard, in_force, keep_promise, parse, table, words
-from gitcp.errors import OK, USAGE, Error, InputError, UsageError
+from gitcp.errors import OK, USAGE, Error, InputError, UsageError, sentence
 from gitcp.process import deadline
 
 TYPE_CHECKING = False
@@ -38,18 +38,17 @@ def main() -> int:
     from gitcp import repo
 
     deadline.begin()
-    repo.look_early()
     try:
+        repo.look_early()
         if argv[0] in pipelines.DEFAULT:
             return _git(argv[0], argv[1:])
         return _records() if argv == ["event"] else _agent(argv)
     except UsageError as e:
         print("error:", e, file=sys.stderr)
         return USAGE
-    except Error as e:
-        _warn(f"{' '.join(argv[:2])}: {e}")
-    except Exception as e:
-        # A bug must not stop the person's commit or the agent's work either.
+    except (Error, OSError) as e:
+        _warn(f"{' '.join(argv[:2])}: {sentence(e)}")
+    except Exception as e:  # a bug must not stop the person's commit or the agent's work either
         import traceback
 
         trace.note("bug", traceback.format_exc().replace("\n", " | "))
@@ -58,9 +57,13 @@ def main() -> int:
 
 
 def _warn(message: str) -> None:
-    from gitcp.store.setup import heard
+    print("warning:", message, file=sys.stderr)
+    try:
+        from gitcp.store.setup.heard import failed
 
-    heard.failed(message)  # says it, and keeps it for `gitcp status`
+        failed(message)  # kept for `gitcp status`
+    except OSError:
+        pass  # nothing can be opened any more
 
 
 def _git(event: str, args: Sequence[str]) -> int:
@@ -215,7 +218,7 @@ def _listing(argv: Sequence[str]) -> int:
             raise UsageError(f"no hook named\n{parser().format_usage().rstrip()}")
         from gitcp.repo import Repo
 
-        print("\n".join(table(Repo.here())))
+        print(*table(Repo.here()), sep="\n")
         return OK
 
     return cli.guard(body)

@@ -10,7 +10,7 @@ import sys
 
 from gitcp import record
 from gitcp.console import notice
-from gitcp.errors import BUG, FATAL, NO, OK, USAGE, Error, UsageError
+from gitcp.errors import BUG, FATAL, NO, OK, USAGE, Error, UsageError, sentence
 from gitcp.git import may_fetch
 
 TYPE_CHECKING = False
@@ -73,8 +73,7 @@ def guard(body: Callable[[], int]) -> int:
         if e.errno not in _GROUND:
             sys.excepthook(*sys.exc_info())
             return BUG
-        where = f": '{e.filename}'" if e.filename else ""
-        print(printable(f"fatal: {e.strerror}{where}"), file=sys.stderr)
+        print("fatal:", printable(sentence(e)), file=sys.stderr)
         _abandon()
         return FATAL
     except ImportError as e:

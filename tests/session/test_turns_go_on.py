@@ -102,3 +102,19 @@ def test_a_checkpoint_tells_from_which_entry_of_the_transcript_it_goes_on(
     at = "transcript_identifier_at_start"
     assert world.committed(first)[a.sid].get(at) is None
     assert world.committed(second)[a.sid][at] == last
+
+
+def test_a_turn_is_recorded_without_the_file_whose_filter_fails(world: World, a: Agent) -> None:
+    world.write(".gitattributes", "*.no filter=no\n")
+    world.write("a.no", "one\n")
+    world.git("add", ".")
+    world.git("commit", "-qm", "attributes")
+    world.git("config", "filter.no.clean", "false")
+    world.git("config", "filter.no.required", "true")
+    a.turn("write both", {"a.no": "two\n", "b.py": "b\n"})
+    assert world.tree(world.branch()) == {"b.py": "b\n"}
+    path = f"{world.branch()}:.entire/metadata/{a.sid}/omitted.json"
+    assert json.loads(world.git("show", path)) == [{"path": "a.no", "reason": "unconverted"}]
+    world.write("a.no", "three\n")
+    world.gitcp("rewind", "--force", "--to", world.git("rev-parse", world.branch()))
+    assert world.read("a.no") == "three\n"

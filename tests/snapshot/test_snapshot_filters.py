@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.errors import GitError
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.snapshot import blobs
@@ -139,11 +138,26 @@ def test_exact_with_a_long_running_filter_process(repo: Path) -> None:
     assert git("cat-file", "blob", found) == b"oid sha256:4\n"
 
 
-def test_a_required_filter_that_fails_is_an_error_that_names_the_file(repo: Path) -> None:
-    sh("git config filter.no.clean false; git config filter.no.required true")
-    sh("echo '*.no filter=no' >.gitattributes; echo low >n.no")
-    with pytest.raises(GitError, match=r"n\.no"):
-        take()
+@pytest.mark.parametrize("crlf", [False, True])
+def test_a_required_filter_that_fails_omits_its_paths_alone(repo: Path, crlf: bool) -> None:
+    sh("echo '*.no filter=no' >.gitattributes; printf '1\\r\\n' >a.no; cp a.no b.no; echo 1 >c.txt")
+    sh("git add .; git commit -qm x; git config filter.no.clean false")
+    sh("git config filter.no.required true; git config core.safecrlf false")
+    sh(f"git config core.autocrlf {str(crlf).lower()}; echo '* text=auto' >>.gitattributes")
+    sh("printf '3\\r\\n' >b.no; echo 3 >c.txt; echo new >d.no; echo new >e.txt; touch a.no")
+    before = listing("HEAD")
+    tree, scan = take()
+    after = listing(tree)
+    omitted = {item["path"]: item["reason"] for item in scan.omitted}
+    assert omitted.items() >= {"b.no": "unconverted", "d.no": "unconverted"}.items()
+    changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
+    assert changed == {"c.txt", "e.txt", ".gitattributes"}
+
+
+def test_a_file_not_in_the_encoding_of_its_attributes_is_omitted(repo: Path) -> None:
+    sh("echo '*.x text working-tree-encoding=UTF-16' >.gitattributes; echo 1 >f.x; echo 2 >g")
+    scan = take()[1]
+    assert scan.omitted == [{"path": "f.x", "reason": "unconverted"}]
 
 
 def test_a_filter_that_changes_is_not_answered_from_the_cache(repo: Path) -> None:

@@ -137,6 +137,22 @@ def scratch(store: Store) -> None:
     os.utime(store.git_dir / "gitcp/tmp/git-1", (1e9, 1e9))
 
 
+def lost_note(store: Store) -> None:
+    note("HEAD", "")(store)
+    commit = git("rev-parse", "HEAD", cwd=store.path)
+    store.forget(f"{notes.REF}:{commit[:2]}/{commit[2:]}")
+
+
+def old_commit(store: Store) -> None:
+    store.put("0/extra.txt", b"more")
+    store.forget(f"{V1}~1")
+
+
+def new_commit(store: Store) -> None:
+    store.put("0/extra.txt", b"more")
+    store.forget(V1)
+
+
 def settle(store: Store) -> None:
     store.edit_state(streams=[], phase="idle")
     delete(store.stream)(store)
@@ -184,10 +200,7 @@ STORED: dict[str, tuple[Broken, str, str]] = {
     "a note that names no checkpoint": (note("HEAD", UNKNOWN), "dangling-note", "warning"),
     "a note on no commit": (note("refs/heads/none", ""), "dangling-note", "warning"),
     "a branch that was not fetched": (delete(V1), "no-store", "warning"),
-    "a blob that is gone": (
-        lambda s: s.forget(f"{V1}:{s.at}/0/content_hash.txt"), "missing-object", "error"),
-    "a ref that git cannot read": (
-        append("refs/heads/entire/1111111-e3b0c4"), "bad-ref", "error"),
+    "a note that is gone": (lost_note, "missing-object", "error"),
     "a ref at a file": (at_a_blob, "bad-ref", "error"),
     "a person's branch by our name": (
         branch("refs/heads/entire/1111111-e3b0c4"), "not-a-stream", "warning"),
@@ -203,7 +216,12 @@ STORED: dict[str, tuple[Broken, str, str]] = {
 }  # fmt: skip
 
 MENDED: dict[str, tuple[Broken, str]] = {
-    "a piece of a transcript that is gone": (only_stored, "missing-object"),
+    "a piece of a transcript that is gone": (only_stored, "broken-store"),
+    "a commit of the permanent branch that is gone": (old_commit, "broken-store"),
+    "a newest commit of the permanent branch that is gone": (new_commit, "broken-store"),
+    "a ref that git cannot read": (append("refs/heads/entire/1111111-e3b0c4"), "bad-ref"),
+    "a stream's ref that git cannot read": (
+        lambda s: (s.git_dir / s.stream).write_text("garbage"), "bad-ref"),
     "a copy of a state that is gone": (
         lambda s: s.forget(f"{s.stream}:.entire/metadata/s-one/state.json"), "broken-stream"),
     "a tree that is gone": (lambda s: s.forget(f"{s.stream}:.entire"), "broken-stream"),

@@ -132,7 +132,14 @@ def test_fsck_names_it_and_checks_the_rest(stored: Repo, what: str) -> None:
     status, records, said = run("check-store", "--json")
     assert (status, said) == (1, "")
     kinds = {record["kind"] for record in records}
-    assert kinds & {"missing-object", "stray", "bad-summary", "bad-metadata", "bad-chunk"}
+    assert kinds & {
+        "broken-store",
+        "missing-object",
+        "stray",
+        "bad-summary",
+        "bad-metadata",
+        "bad-chunk",
+    }
 
 
 def test_of_a_session_that_lacks_a_piece_the_rest_is_read(stored: Repo) -> None:

@@ -93,6 +93,9 @@ def _explain(repo: Repo, e: GitError, edits: Sequence[Edit]) -> Error:
     import re
 
     message = e.complaint
+    if "reference broken" in message or "Is a directory" in message:
+        names = " or ".join(f"'{ref}'" for ref, _, _ in edits if f"'{ref}'" in message)
+        return Error(f"git cannot read {names or 'a ref'}: 'gitcp fsck --repair' mends it")
     match = re.search(_MOVED, message)
     if match and any(sign in message for sign in _RETRY):
         ref = match[1]

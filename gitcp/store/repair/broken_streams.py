@@ -51,7 +51,7 @@ def lacking(repo: Repo, name: str, *options: str) -> set[str]:
 
 def mend(repo: Repo, objects: Objects, ref: str) -> str:
     """Make a stream whole again; what was done, '' where it is whole or the person's."""
-    parsed = ids.parse_shadow(ref) or ids.parse_shadow(_archived(ref))
+    parsed = ids.parse_shadow(ref) or ids.parse_shadow(archived(ref))
     home = (parsed and parsed["worktree"]) or repo.worktree_hash
     with exclusive(repo, f"stream-{home}"):
         old = refs.read(repo, ref)
@@ -60,25 +60,25 @@ def mend(repo: Repo, objects: Objects, ref: str) -> str:
             return ""
         if (again := write_again(repo, objects, gone)) and not lacking(repo, ref):
             return f"wrote {len(again)} missing objects again"
-        log = _log(repo, ref)
+        log = log_of(repo, ref)
         commits = _chain(objects, [old, *log])
         named = _named(repo, objects, ref, commits)
         if not commits and not named and not ref.startswith(shadow_refs.ARCHIVE):
             return ""  # nothing says that it is ours
-        kept = _note(repo, ref, old, log)
+        kept = note(repo, ref, old, log)
         rebuilder = Rebuilder(repo, objects)
         tip = _rebuild(repo, rebuilder, commits)
         tip = _complete(repo, objects, rebuilder, tip, named)
         refs.update(repo, [(ref, tip, old)], "gitcp: fsck")
-        _forget(repo, {ref, f"refs/heads/{_archived(ref)}"})
+        forget_log(repo, {ref, f"refs/heads/{archived(ref)}"})
         return _report(commits, rebuilder, tip, kept)
 
 
-def _archived(ref: str) -> str:
+def archived(ref: str) -> str:
     return "entire/" + ref.removeprefix(shadow_refs.ARCHIVE).rpartition("/")[0]
 
 
-def _log(repo: Repo, ref: str) -> list[str]:
+def log_of(repo: Repo, ref: str) -> list[str]:
     """Where a ref was before, newest first, as its reflog has it."""
     try:
         with open(os.path.join(os.fsencode(repo.common), b"logs", raw(ref)), "rb") as f:
@@ -88,7 +88,7 @@ def _log(repo: Repo, ref: str) -> list[str]:
     return [oid for line in reversed(lines) for oid in reversed(line.split(" ", 2)[:2])]
 
 
-def _forget(repo: Repo, names: set[str]) -> None:
+def forget_log(repo: Repo, names: set[str]) -> None:
     """Empty the reflogs of a branch, or of the one an archive came from: they would still name
     what git cannot read."""
     for ref in names:
@@ -121,7 +121,7 @@ def _named(repo: Repo, objects: Objects, ref: str, commits: list[Commit]) -> Nam
     had this name and stand nowhere else."""
     known = shadow_refs.trailer(commits[0]["message"], "Gitcp-Stream") if commits else ""
     there = {tip["stream"] for tip in shadow_refs.listing(repo, objects) if tip["ref"] != ref}
-    name = _archived(ref) if ref.startswith(shadow_refs.ARCHIVE) else ref
+    name = archived(ref) if ref.startswith(shadow_refs.ARCHIVE) else ref
     return [
         (state, stream)
         for state in session_read.every(repo)
@@ -131,7 +131,7 @@ def _named(repo: Repo, objects: Objects, ref: str, commits: list[Commit]) -> Nam
     ]
 
 
-def _note(repo: Repo, ref: str, old: str, log: list[str]) -> str:
+def note(repo: Repo, ref: str, old: str, log: list[str]) -> str:
     """Write down what a ref was; the path of the note."""
     path = repo.shared("corrupt", f"{ref.replace('/', '%')}.{time.time_ns()}")
     os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -6,8 +6,7 @@ import os
 
 from gitcp.core.upkeep.findings import CODES
 from gitcp.errors import Busy, Error, Moved
-from gitcp.store.repair import broken_edits, broken_streams
-from gitcp.store.repair.written_again import write_again
+from gitcp.store.repair import broken_edits, broken_refs, broken_store, broken_streams
 from gitcp.store.session import markers, recall
 from gitcp.store.session import state as states
 from gitcp.store.stream import checkpoint, shadow_refs
@@ -42,11 +41,13 @@ def _repair(repo: Repo, objects: Objects, finding: Finding) -> str:
     if finding["kind"] == "leftover":
         return remove(repo, subject, check_files.SCRATCH_AGE)
     if finding["kind"] == "broken-stream":
-        return broken_streams.mend(repo, objects, subject)
+        return _graphed(repo, broken_streams.mend(repo, objects, subject))
     if finding["kind"] == "broken-edits":
         return broken_edits.mend(repo, objects, subject)
-    if finding["kind"] == "missing-object":
-        return "wrote it again" if write_again(repo, objects, {finding.get("oid", "")}) else ""
+    if finding["kind"] == "broken-store":
+        return _graphed(repo, broken_store.mend(repo, objects))
+    if finding["kind"] == "bad-ref":
+        return broken_refs.mend(repo, objects, subject)
     with states.held(repo, [subject]):
         if finding["kind"] == "old-state":
             return _newer(repo, objects, subject, finding["ref"])
@@ -55,6 +56,15 @@ def _repair(repo: Repo, objects: Objects, finding: Finding) -> str:
             return _forgotten(repo, subject)
         markers.save(repo, state)
     return f"wrote the state, revision {state['revision']}, and its marker"
+
+
+def _graphed(repo: Repo, done: str) -> str:
+    """Where commits went, git's graph of commits is drawn anew: `git fsck` fails at one that
+    names what is gone."""
+    drawn = ("commit-graph", "commit-graphs")
+    if done and any(os.path.exists(f"{repo.common}/objects/info/{name}") for name in drawn):
+        repo.git.run("commit-graph", "write", "--reachable")
+    return done
 
 
 def _newer(repo: Repo, objects: Objects, session_id: str, ref: str) -> str:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 
 TYPE_CHECKING = False
@@ -44,12 +43,11 @@ def last(repo: Repo, agent: str) -> float:
 
 
 def failed(message: str) -> None:
-    """Say what went wrong in a hook, and keep it where there is a repository."""
+    """Keep what went wrong in a hook where there is a repository."""
     from gitcp import trace
     from gitcp.errors import Error
     from gitcp.repo import Repo
 
-    print(f"warning: {message}", file=sys.stderr)
     try:
         warn(Repo.here(), message)
     except Error as e:

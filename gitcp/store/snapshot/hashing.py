@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     Head = Callable[[str], Entry | None]
 
 _PIECE = 1 << 20
+# Not of the file, but of the place where things are written, or of this process.
+_TROUBLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
+_TROUBLE |= {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 
 
 class Hasher:
@@ -95,7 +99,9 @@ class Hasher:
             except PermissionError:
                 self._closed(path, change)
                 return None
-            except OSError:  # gone, or another kind of thing by now
+            except OSError as e:  # gone, or another kind of thing by now
+                if e.errno in _TROUBLE:
+                    raise
                 st = self._scan.look(path)
                 mode = self._work.mode(st, change.was) if st else None
                 if st is None or mode is None or stat.S_ISDIR(st.st_mode):
@@ -137,7 +143,10 @@ class Hasher:
                 index[name] = self._head(name) or index[name]
             oids |= through_git.add_files(work, self._objects, aside, self._write, index)
         for path, way in self._left.items():
-            self._keep(path, changes[path], oids.get(path), way)
+            if oids.get(path, "") is None:
+                self._scan.omit(path, "unconverted")
+            else:
+                self._keep(path, changes[path], oids.get(path), way)
 
     def _needs_index(self, path: str) -> bool:
         if self._filters.from_head(path):

@@ -12,7 +12,7 @@ from gitcp import trace
 from gitcp.errors import Error
 from gitcp.process import deadline
 from gitcp.process.running import Running
-from gitcp.store.snapshot.honest import HONEST
+from gitcp.store.snapshot.honest import HONEST, unfiltered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,12 +40,17 @@ class Heard(Running):
         return out, self.errors
 
 
-def status(repo: Repo) -> Heard:
-    """Start the scan of the worktree against our index, seeded where there is none."""
+def status(repo: Repo, filters: bool = True) -> Heard:
+    """Start the scan of the worktree against our index, seeded where there is none.
+
+    filters: False where git dies of one that is required and fails; what it would have
+    converted is a change then until it is hashed.
+    """
     if not os.path.exists(place(repo)):
         seed(repo)
     deadline.extend(_size(place(repo)) / _A_SECOND)
-    argv = ("git", "-C", repo.worktree, *HONEST, *_STATUS)
+    ways = [] if filters else unfiltered(repo)
+    argv = ("git", "-C", repo.worktree, *HONEST, *ways, *_STATUS)
     return Heard(argv, {**repo.git.env, "GIT_INDEX_FILE": place(repo)}, False)
 
 

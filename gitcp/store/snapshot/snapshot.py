@@ -13,6 +13,7 @@ from gitcp.record import raw, text
 from gitcp.store.git.tree import edit_tree
 from gitcp.store.snapshot import index
 from gitcp.store.snapshot.changes import Change, Scan
+from gitcp.store.snapshot.honest import unconverted
 from gitcp.store.snapshot.worktree import Worktree
 
 TYPE_CHECKING = False
@@ -75,17 +76,23 @@ def refuse_root(top: str) -> None:
 
 def _sound(repo: Repo, running: index.Heard, work: Worktree) -> tuple[Status, bytes]:
     """(status, warnings) of an index that can be read and knows submodules as HEAD does."""
-    try:
-        running.hear()
-        seen = porcelain.parse(running.heard)
-        if not any(_misled(row, work) for row in seen.rows):
-            return seen, running.errors
-    except GitError:
-        pass  # ours may be broken, and is not needed to make another
-    index.seed(repo, force=True)
-    running = index.status(repo)
-    running.hear()
-    return porcelain.parse(running.heard), running.errors
+    seeded, filters = False, True
+    while True:
+        try:
+            running.hear()
+            seen = porcelain.parse(running.heard)
+            if seeded or not any(_misled(row, work) for row in seen.rows):
+                return seen, running.errors
+        except GitError as e:
+            if filters and unconverted(e):
+                filters = False
+                running = index.status(repo, filters)
+                continue
+            if seeded:
+                raise
+        # Ours may be broken, and is not needed to make another.
+        index.seed(repo, force=True)
+        seeded, running = True, index.status(repo, filters)
 
 
 def _misled(row: Row, work: Worktree) -> bool:

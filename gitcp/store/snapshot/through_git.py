@@ -15,12 +15,14 @@ from gitcp.record import raw, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from gitcp.core.record_types import Entry
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.snapshot.worktree import Worktree
+
+    Convert = Callable[[Sequence[str]], dict[str, str | None]]
 
 # A large file is to become a loose object: a pack could not be moved file by file.
 _WAYS = "-c core.bigFileThreshold=1024g -c core.safecrlf=false".split()
@@ -50,11 +52,11 @@ def quarantine(repo: Repo, objects: Objects, keep: bool) -> Iterator[dict[str, s
 
 def hash_files(
     work: Worktree, objects: Objects, paths: Sequence[str], write: bool
-) -> dict[str, str]:
+) -> dict[str, str | None]:
     """path -> oid of regular files, converted as their attributes say; write: stored.
 
-    A path that is no regular file any more is not in the answer.  Raises GitError with what
-    git says of a file that it cannot convert.
+    None for a file that git cannot convert.  A path that is no regular file any more is not
+    in the answer.
     """
     args = (*_WAYS, "hash-object", *(["-w"] if write else []), "--stdin-paths")
     for _ in range(3):
@@ -66,11 +68,33 @@ def hash_files(
             with quarantine(work.repo, objects, write) as env:
                 _, out = work.repo.git.run(*args, stdin=ask, env=env, filters=True)
         except GitError:
-            if all(_regular(work, path) for path in there):
+            if not all(_regular(work, path) for path in there):
+                continue  # one went away under git's eyes
+            if len(there) == 1 and not _storable(work, objects, there[0]):
                 raise
-            continue  # one went away under git's eyes
+            return _apart(there, lambda part: hash_files(work, objects, part, write))
         return dict(zip(there, out.decode().split("\n")[:-1], strict=True))
     raise Error(f"'{there[0]}' changes while it is read")
+
+
+def _storable(work: Worktree, objects: Objects, path: str) -> bool:
+    """Whether git could store a file as it is: then it was the conversion that failed.  Its
+    words do not tell, for filters run in the person's own language."""
+    try:
+        with quarantine(work.repo, objects, False) as env:
+            args = (*_WAYS, "hash-object", "-w", "--no-filters", "--stdin-paths")
+            work.repo.git.run(*args, stdin=quote(raw(path)) + b"\n", env=env)
+    except GitError:
+        return False
+    return True
+
+
+def _apart(paths: Sequence[str], convert: Convert) -> dict[str, str | None]:
+    """What convert gives for those of paths that git can convert, found by halving."""
+    if len(paths) == 1:
+        return {paths[0]: None}
+    half = len(paths) // 2
+    return {**convert(paths[:half]), **convert(paths[half:])}
 
 
 def add_files(
@@ -79,7 +103,7 @@ def add_files(
     paths: Sequence[str],
     write: bool,
     index: dict[str, Entry],
-) -> dict[str, str]:
+) -> dict[str, str | None]:
     """As hash_files(), where the blob in the index has a say: files with CRLF in HEAD.
 
     index: path -> entry that git shall find in the index, .gitattributes among them.
@@ -92,9 +116,14 @@ def add_files(
         cache = (*_OWN_INDEX, "update-index", "-z")
         repo.git.run(*cache, "--index-info", stdin=b"".join(lines), env=env)
         names = b"".join(raw(path) + b"\0" for path in paths)
-        repo.git.run(*cache, "--add", "--remove", "--stdin", stdin=names, env=env, filters=True)
+        try:
+            repo.git.run(*cache, "--add", "--remove", "--stdin", stdin=names, env=env, filters=True)
+        except GitError:
+            if len(paths) == 1 and not _storable(work, objects, paths[0]):
+                raise
+            return _apart(paths, lambda part: add_files(work, objects, part, write, index))
         _, out = repo.git.run("ls-files", "-s", "-z", env=env)
-    oids = {}
+    oids: dict[str, str | None] = {}
     for line in out.split(b"\0")[:-1]:
         head, _, path = line.partition(b"\t")
         if text(path) in wanted:

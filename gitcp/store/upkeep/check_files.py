@@ -24,8 +24,7 @@ SCRATCH_AGE = 3600
 
 
 def check(survey: Survey) -> Iterator[Finding]:
-    """Refs that git cannot read, their locks, scratch files, what enable installed."""
-    yield from _refs(survey)
+    """Scratch files, and what enable installed."""
     for path in leftovers(survey):
         yield finding("leftover", path, "nothing has touched it for an hour")
     yield from _installed(survey)
@@ -40,7 +39,8 @@ def leftovers(survey: Survey) -> Iterator[str]:
             yield path
 
 
-def _refs(survey: Survey) -> Iterator[Finding]:
+def refs(survey: Survey) -> Iterator[Finding]:
+    """Refs of ours that git cannot read, and their locks."""
     common = survey.repo.common
     for start in _OURS:
         for path in _below(os.path.join(common, start)):

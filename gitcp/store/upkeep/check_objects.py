@@ -8,7 +8,8 @@ from gitcp.console import progress
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import GitError
 from gitcp.record import text
-from gitcp.store.repair import broken_edits, broken_streams
+from gitcp.store.repair import broken_edits, broken_store, broken_streams
+from gitcp.store.v1 import committed_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ def check(survey: Survey, extra: Sequence[str], secrets: bool) -> Iterator[Findi
         for ref, count in torn:
             yield finding("broken-edits", ref, f"{count} objects that it names are missing")
         lame += torn
+        if count := broken_store.broken(survey.repo, list(survey.refs)):
+            lame.append((committed_write.REF, count))
+            yield finding("broken-store", committed_write.REF, f"{count} objects are missing")
         survey.objects.forget()
         survey.renew()
         whole = [ref for ref in survey.refs if ref not in dict(lame)]

@@ -22,8 +22,8 @@ def merged(
     """The commit that has both: one of the two, or a new merge with their united trees.
 
     Neither needs to know the other: unrelated roots are joined.  joined: they are of notes, and
-    this makes one note of two on the same commit.  What lies beside the
-    checkpoints of theirs is not brought in, though its history is.
+    this makes one note of two on the same commit.  What lies beside the checkpoints of theirs is
+    not brought in, though its history is.
     """
     if ours and _contains(repo, ours, theirs):
         return ours

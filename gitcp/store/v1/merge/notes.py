@@ -21,8 +21,11 @@ _LARGEST = 1 << 20  # bytes of a note whose lines are looked at
 
 
 def unite(objects: Objects, a: str, b: str, *, joined: Join) -> str:
-    """The tree of the notes of both; joined makes one note of two that differ.  What is no note is left out; of notes too large to be one
-    the larger stays.  Raises Error where there are more notes than any repository has."""
+    """The tree of the notes of both; joined makes one note of two that differ.
+
+    What is no note is left out; of notes too large to be one the larger stays.  Raises Error
+    where there are more notes than any repository has.
+    """
     mine, theirs = dict(_named(objects, a)), dict(_named(objects, b))
     united: dict[str, Entry | None] = {}
     for name, entry in {**mine, **theirs}.items():

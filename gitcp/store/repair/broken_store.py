@@ -1,0 +1,127 @@
+"""A permanent branch that lacks objects: built again of what is there, or set aside.
+
+git's own `gc` fails where a branch lacks a commit, a tree or a file.  What the branch was is
+noted; what of it can be read, here or on a remote's branch, goes on.
+"""
+
+from __future__ import annotations
+
+from gitcp.errors import Error
+from gitcp.lock import exclusive
+from gitcp.store.git import refs
+from gitcp.store.git.commit import read_commit, write_commit
+from gitcp.store.git.tree import TREE, read_tree, write_tree
+from gitcp.store.repair.broken_streams import forget_log, lacking, log_of, note
+from gitcp.store.repair.written_again import write_again
+from gitcp.store.v1.committed_write import REF, announce, remote_refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.core.record_types import Commit, Tree
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+_SUBJECT = "Rebuilt from what was left of it"
+
+
+def broken(repo: Repo, names: Sequence[str]) -> int:
+    """How many objects the branch lacks; what a partial clone left with its remote is no lack."""
+    promised = repo.config.get("extensions.partialclone") or repo.config.keys(
+        "remote.", ".promisor"
+    )
+    return 0 if REF not in names or promised else len(lacking(repo, REF))
+
+
+def mend(repo: Repo, objects: Objects) -> str:
+    """Make the branch whole again; what was done, '' where it is whole."""
+    with exclusive(repo, "v1"):
+        old = refs.read(repo, REF)
+        gone = lacking(repo, REF) if old else set()
+        if old is None or not gone:
+            return ""
+        if (again := write_again(repo, objects, gone)) and not lacking(repo, REF):
+            return f"wrote {len(again)} missing objects again"
+        log = log_of(repo, REF)
+        kept = note(repo, REF, old, log)
+        theirs = [name for name in remote_refs(repo) if not lacking(repo, name)]
+        tip, lost = _rebuilt(repo, objects, [old, *log], theirs)
+        announce(repo)
+        refs.update(repo, [(REF, tip, old)], "gitcp: fsck")
+        forget_log(repo, {REF})
+    if tip is None:
+        return f"nothing of it could be read: removed, noted in '{kept}'"
+    more = f"; lost: {' '.join(lost[:10])}{' ...' if lost[10:] else ''}" if lost else ""
+    return f"built it again, what it was is noted in '{kept}'{more}"
+
+
+def _rebuilt(
+    repo: Repo, objects: Objects, tips: list[str], theirs: list[str]
+) -> tuple[str | None, list[str]]:
+    """(a commit of what the newest tip that can be read has, the paths that it lacks)."""
+    history = _history(objects, tips)
+    sound = _sound(repo, history)
+    fallbacks = [c for name in (sound, *theirs) if name and (c := read_commit(objects, name))]
+    if not history:
+        return (fallbacks[0]["oid"] if fallbacks else None), []
+    lost: list[str] = []
+    gone = lacking(repo, history[0]["oid"])
+    trees = [commit["tree"] for commit in (history[0], *fallbacks)]
+    tree = _whole(objects, trees, gone, lost)
+    if tree is None:
+        return (fallbacks[0]["oid"] if fallbacks else None), lost
+    parents = list(dict.fromkeys(commit["oid"] for commit in fallbacks))
+    return write_commit(objects, repo, tree, parents, _SUBJECT), sorted(lost)
+
+
+def _history(objects: Objects, tips: list[str]) -> list[Commit]:
+    """The commits down from the first of tips that can be read, as far as they can."""
+    history: list[Commit] = []
+    for oid in dict.fromkeys(tips):
+        commit = read_commit(objects, oid)
+        while commit:
+            history.append(commit)
+            commit = read_commit(objects, commit["parents"][0]) if commit["parents"] else None
+        if history:
+            break
+    return history
+
+
+def _sound(repo: Repo, history: list[Commit]) -> str | None:
+    """A commit of the history that lacks nothing; each looked at is twice as far back."""
+    at = 0
+    while at < len(history):
+        if not lacking(repo, history[at]["oid"]):
+            return history[at]["oid"]
+        at = at * 2 + 1
+    return None
+
+
+def _whole(
+    objects: Objects, trees: list[str], gone: set[str], lost: list[str], path: str = ""
+) -> str | None:
+    """A tree with all that the first readable one of trees has; what of that cannot be read is
+    as in the next that has it, else it is lost.  None where nothing is left."""
+    layers = [entries for oid in dict.fromkeys(trees) if (entries := _entries(objects, oid))]
+    whole: Tree = {}
+    for name in layers[0] if layers else ():
+        versions = [layer[name] for layer in layers if name in layer]
+        if versions[0][0] == TREE:
+            below = [oid for mode, oid in versions if mode == TREE]
+            tree = _whole(objects, below, gone, lost, f"{path}{name}/")
+            entry = (TREE, tree) if tree else None
+        else:
+            entry = next((e for e in versions if e[0] != TREE and e[1] not in gone), None)
+        if entry:
+            whole[name] = entry
+        else:
+            lost.append(path + name)
+    return write_tree(objects, whole) if whole else None
+
+
+def _entries(objects: Objects, oid: str) -> Tree:
+    try:
+        return read_tree(objects, oid)
+    except Error:
+        return {}

@@ -1,0 +1,63 @@
+"""Where something is scarce a hook says so in one true sentence, and the next one goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.harness import ENTRY, Agent, World
+
+
+@pytest.fixture
+def a(world: World) -> Agent:
+    agent = world.agent("session-a")
+    agent.prompt("write")
+    agent.write("src/a.py", "a = 1\n")
+    return agent
+
+
+def stop_under(agent: Agent, limit: str) -> str:
+    """The agent's Stop with a limit of the shell; what it says, and nothing fails."""
+    payload = {"session_id": agent.sid, "cwd": str(agent.cwd), "hook_event_name": "Stop"}
+    payload["transcript_path"] = str(agent.transcript)
+    hook = [sys.executable, "-I", "-S", str(ENTRY), "claude-code", "Stop"]
+    done = subprocess.run(
+        ["sh", "-c", f'ulimit {limit}; exec "$@"', "sh", *hook],
+        input=json.dumps(payload),
+        cwd=agent.cwd,
+        env={**os.environ, "CLAUDE_PID": str(agent.pid), **agent.world.env},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done
+    return done.stderr
+
+
+@pytest.mark.parametrize("count", [6, 7, 8, 9, 12])
+def test_too_few_descriptors_are_said(world: World, a: Agent, count: int) -> None:
+    [line] = stop_under(a, f"-n {count}").splitlines()
+    assert line.startswith("warning: ") and line.endswith("Too many open files")
+    a.stop()
+    assert world.tree(world.branch()) == {"src/a.py": "a = 1\n"}
+
+
+def test_a_disk_that_takes_nothing_is_said(world: World, a: Agent) -> None:
+    assert stop_under(a, "-f 0") == "warning: claude-code Stop: File too large\n"
+    a.stop()
+    assert world.tree(world.branch()) == {"src/a.py": "a = 1\n"}
+
+
+def test_a_ref_that_cannot_be_read_is_named_and_mended(world: World, a: Agent) -> None:
+    a.stop()
+    ref = f"refs/heads/{world.branch()}"
+    (world.path / ".git" / ref).write_text("garbage")
+    a.prompt("more")
+    a.write("src/b.py", "b = 1\n")
+    a.stop(warns=f"git cannot read '{ref}': 'gitcp fsck --repair' mends it")
+    world.gitcp("fsck", "--repair")
+    a.stop()
+    assert world.tree(world.branch()) == {"src/a.py": "a = 1\n", "src/b.py": "b = 1\n"}
