@@ -74,19 +74,34 @@ def bind(argv: Sequence[str]) -> Stage:
 
 def run(argv: list[str]) -> int:
     """Install the hooks; what is there already stays, and a second run changes nothing."""
-    from gitcp.store.setup import manifest, takeover
-
     args = parser().parse_args(argv)
-    repo = Repo.find(init=True)
+    if args.dry_run:
+        _look(args)
+    else:
+        _say(*_install(_refused(Repo.find(init=True)), args))
+    return OK
+
+
+def _look(args: Namespace) -> None:
+    """Say what would be done; a git directory that is needed for it is made elsewhere."""
+    import tempfile
+
+    from gitcp.store.setup import manifest
+
+    with tempfile.TemporaryDirectory() as aside:
+        repo = _refused(Repo.find(init=True, aside=aside))
+        writes, notes = plan(repo, args, manifest.of(repo))
+        _say([_would(write["note"]) for write in writes], notes)
+
+
+def _refused(repo: Repo) -> Repo:
+    """The repository; raise Error where nothing can be installed in it."""
+    from gitcp.store.setup import takeover
+
     if repo.top is None:
         raise Error(f"'{repo.git_dir}' has no work tree: run this in one of its worktrees")
     takeover.refuse_branches(repo)
-    if args.dry_run:
-        writes, notes = plan(repo, args, manifest.of(repo))
-        _say([_would(write["note"]) for write in writes], notes)
-    else:
-        _say(*_install(repo, args))
-    return OK
+    return repo
 
 
 def _install(repo: Repo, args: Namespace) -> tuple[list[str], list[str]]:

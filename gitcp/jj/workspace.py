@@ -36,15 +36,17 @@ def root_above(start: str, stop: str | None = None) -> str | None:
     return None
 
 
-def opened(root: str, create: bool = False) -> tuple[str, str, str]:
+def opened(root: str, create: bool = False, aside: str = "") -> tuple[str, str, str]:
     """(git directory, common directory, name) of a workspace that is no git worktree; the name
     is '' for the default one.
 
-    Its HEAD is brought to `@-`.  Error where gitcp is not enabled, unless create.
+    Its HEAD is brought to `@-`.  Error where gitcp is not enabled, unless create.  aside: a
+    directory below which it is made where there is none yet, so that nothing here changes.
     """
     own = os.path.join(root, ".jj", OWN)
     at = _asked(root)
     if not os.path.isfile(os.path.join(own, "commondir")):
+        own = os.path.join(aside or root, ".jj", OWN)
         _create(root, own, at, create)
     _move(root, own, at)
     common = os.path.normpath(os.path.join(own, _line(own, "commondir")))
@@ -78,7 +80,7 @@ def _create(root: str, own: str, at: Change, create: bool) -> None:
     if not create and not os.path.isdir(os.path.join(store, "gitcp")):
         raise Error(f"gitcp is not enabled in the jj repository '{root}'")
     os.makedirs(own, 0o750, exist_ok=True)
-    ignore = os.path.join(root, ".jj", ".gitignore")
+    ignore = os.path.join(os.path.dirname(own), ".gitignore")
     if not os.path.exists(ignore):
         _write(ignore, "/*\n")  # as jj itself does where git shares the directory
     name = at["workspaces"].partition("@")[0]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.guard.working_copies import A, Copy, post, pre, run
+from tests.guard.working_copies import KINDS, A, Copy, post, pre, run
 from tests.support.paths import TOP
 
 NewCopy = Callable[[str], Copy]
@@ -92,6 +92,47 @@ def test_a_second_workspace_is_a_worktree_of_its_own(new_copy: NewCopy) -> None:
     assert pre(a).status == 0  # the same path, another working copy
     listed = gitcp(there, "list-claims").stdout
     assert A not in listed and "second" not in listed
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_workspace_inside_a_worktree_is_no_part_of_its_snapshots_nor_of_a_rewind(
+    new_copy: NewCopy, kind: str
+) -> None:
+    copy = new_copy(kind)
+    nested = copy.path / "nested"
+    if kind == "non-colocated":
+        copy.jj("workspace", "add", str(nested))
+    else:
+        run(["jj", "--quiet", "git", "init", "--no-colocate", str(nested)], copy.path)
+    a, _ = copy.pair()
+    a.turn("one", {"a.txt": "1\n"})
+    (nested / "theirs.txt").write_text("theirs\n")
+    (nested / "deep").mkdir()
+    (nested / "deep" / "x.txt").write_text("x\n")
+    a.turn("two", {"a.txt": "2\n", "nested/by-a.txt": "a\n"})
+    assert list(a.state["files_touched"]) == ["a.txt"]
+    tip = f"refs/heads/entire/{a.state['base_commit'][:7]}-e3b0c4"
+    argv = ["git", f"--git-dir={copy.store}", "ls-tree", "-r", "--name-only", tip]
+    paths = run(argv, copy.path).splitlines()
+    assert "a.txt" in paths
+    assert not [path for path in paths if path.startswith("nested")]
+    points = gitcp(copy.path, "rewind", "--list", "--json").stdout.splitlines()
+    oldest = [p["id"] for p in map(json.loads, points) if p["kind"] == "temporary"][-1]
+    back = gitcp(copy.path, "rewind", "--files-only", "--to", oldest)
+    assert (back.returncode, (copy.path / "a.txt").read_text()) == (0, "1\n"), back
+    assert (nested / "theirs.txt").read_text() == "theirs\n"
+    assert (nested / "by-a.txt").read_text() == "a\n"
+
+
+def test_a_dry_run_of_enable_makes_nothing(tmp_path: Path, new_copy: NewCopy) -> None:
+    new_copy("non-colocated")  # or there is no jj
+    top = tmp_path / "fresh"
+    run(["jj", "--quiet", "git", "init", "--no-colocate", str(top)], tmp_path)
+    before = {p: p.stat().st_mtime_ns for p in top.rglob("*")}
+    shown = gitcp(top, "enable", "--agent", "claude-code", "--dry-run")
+    assert "settings.local.json" in shown.stdout, shown
+    assert {p: p.stat().st_mtime_ns for p in top.rglob("*")} == before
+    assert gitcp(top, "status").returncode != 0
 
 
 def test_jj_is_asked_from_a_subdirectory_too(new_copy: NewCopy) -> None:

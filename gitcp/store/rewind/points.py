@@ -3,6 +3,7 @@ and what the undo log kept; newest first (behaviour.md §9)."""
 
 from __future__ import annotations
 
+import json
 import time
 
 from gitcp.core.rewind import point_list, undo_tree
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
+_LACKING = ("too-large", "unreadable")
 COMMITS = 50  # of HEAD's history that are looked at for committed points
 
 
@@ -97,10 +99,17 @@ def _point(objects: Objects, checkpoint: Record, kind: str) -> Point:
         files = Lookup(objects, point["tree"]).folder(point["metadata_dir"])
         point["content"] = _content(root)
         point["session_prompt"] = _prompt(objects, files)
-        point["incomplete"] = "omitted.json" in files
+        point["incomplete"] = _incomplete(objects, files)
     except Error:
         point["gone"] = True
     return point
+
+
+def _incomplete(objects: Objects, files: dict[str, tuple[str, str]]) -> bool:
+    """Whether a snapshot lacks a file of the worktree's own; other repositories are none."""
+    entry = files.get("omitted.json")
+    listed = json.loads(objects.need(entry[1], "blob")) if entry else []
+    return any(item["reason"] in _LACKING for item in listed)
 
 
 def _prompt(objects: Objects, files: dict[str, tuple[str, str]]) -> str:

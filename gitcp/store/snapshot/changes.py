@@ -77,6 +77,11 @@ class Scan:
     def untracked(self, path: str) -> None:
         """Take in a path that our index does not know; a nested repository ends in '/'."""
         name = path.rstrip("/")
+        workspace = self.worktree.workspace(name)
+        if workspace:
+            left_out = {"path": workspace, "reason": "worktree"}
+            self.omitted += [left_out] if left_out not in self.omitted else []
+            return
         before = self.changes.get(name)
         if before is None or before.mode == GONE:
             st = self.look(name)

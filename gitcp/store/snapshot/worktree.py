@@ -21,13 +21,14 @@ _SPECIAL = {stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket"}
 class Worktree:
     """The files of one worktree.  Paths are relative to its root, as git gives them."""
 
-    __slots__ = ("_exec_bit", "_folders", "_links", "repo", "top")
+    __slots__ = ("_exec_bit", "_folders", "_links", "_workspaces", "repo", "top")
 
     def __init__(self, repo: Repo) -> None:
         self.repo, self.top = repo, os.fsencode(repo.worktree)
         self._exec_bit = repo.config.flag("core.filemode", True)
         self._links = repo.config.flag("core.symlinks", True)
         self._folders: dict[str, bool] = {"": True}
+        self._workspaces: dict[str, str] = {"": ""}
 
     def full(self, path: str) -> bytes:
         return os.path.join(self.top, raw(path))
@@ -59,7 +60,19 @@ class Worktree:
         """The directories above path, below the root, where another repository begins."""
         folders = path.split("/")[:-1]
         above = ["/".join(folders[: n + 1]) for n in range(len(folders))]
-        return [folder for folder in above if self.has_git(folder)]
+        return [folder for folder in above if self.has_git(folder) or self._has_jj(folder)]
+
+    def workspace(self, path: str) -> str:
+        """The topmost directory above path, below the root, that is a workspace of jj; '' for
+        none.  git does not know it and looks inside."""
+        folder = path.rpartition("/")[0]
+        if folder not in self._workspaces:
+            above = self.workspace(folder)
+            self._workspaces[folder] = above or (folder if self._has_jj(folder) else "")
+        return self._workspaces[folder]
+
+    def _has_jj(self, folder: str) -> bool:
+        return os.path.isdir(self.full(folder) + b"/.jj")
 
     def has_git(self, folder: str) -> bool:
         """Whether another repository's worktree begins at folder."""
