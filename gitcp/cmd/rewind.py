@@ -60,18 +60,28 @@ def run(argv: Sequence[str]) -> int:
     """List points, or go to one: plan, safety, apply, verify, report."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.snapshot import snapshot
 
     args = parser().parse_args(argv)
-    repo = Repo.find()
+    repo = Repo.here()
     _ = repo.worktree
     with Objects(repo) as objects:
         undo.finish(repo, objects)
         if args.session or args.turn or args.tool:
-            return _edits(repo, objects, args)
+            with snapshot.started(repo):
+                return _edits(repo, objects, args)
         if args.list or (args.to is None and not sys.stdin.isatty()):
             return _list(repo, objects, args)
-        point = _chosen(repo, objects, args)
-        return _go(repo, objects, args, point) if point else OK
+        if args.to is None:
+            return _go_to(repo, objects, args)
+        with snapshot.started(repo):
+            return _go_to(repo, objects, args)
+
+
+def _go_to(repo: Repo, objects: Objects, args: Namespace) -> int:
+    """Go to the point that is named, or that the person chooses."""
+    point = _chosen(repo, objects, args)
+    return _go(repo, objects, args, point) if point else OK
 
 
 def _list(repo: Repo, objects: Objects, args: Namespace) -> int:

@@ -77,15 +77,18 @@ def moves(args: Namespace, one: Callable[[Repo, Objects], Outcome], count: int, 
     """Do one step so many times, or list the log."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.snapshot import snapshot
 
-    repo, status = Repo.find(), OK
+    repo, status = Repo.here(), OK
     _ = repo.worktree
     with Objects(repo) as objects:
         finish(repo, objects)
         if args.list:
             return _list(repo, args)
         for _number in range(1 if args.dry_run else count):
-            status = max(status, tell(repo, one(repo, objects), args, word))
+            with snapshot.started(repo):
+                outcome = one(repo, objects)
+            status = max(status, tell(repo, outcome, args, word))
     return status
 
 
@@ -108,6 +111,10 @@ def _list(repo: Repo, args: Namespace) -> int:
 
 def finish(repo: Repo, objects: Objects) -> None:
     """Finish what a kill left in the middle, and say so."""
+    from gitcp.store.restore import staging
+
+    if not staging.abandoned(repo):
+        return
     from gitcp.store.rewind import going_back
 
     for sentence in going_back.recovered(repo, objects):

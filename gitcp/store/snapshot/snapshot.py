@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
-__all__ = ["Change", "Scan", "refuse_root", "scan", "tree"]
+__all__ = ["Change", "Scan", "refuse_root", "scan", "started", "tree"]
+_STARTED: dict[str, tuple[index.Heard, Running]] = {}  # by started(), until scan() takes them
 _OURS = ".entire/"  # in the worktree: tracked files as in HEAD, the rest left out
 
 
@@ -42,8 +43,8 @@ def scan(repo: Repo) -> Scan:
     Writes nothing but our own index where it has to be seeded.  Raises Error for a worktree
     that is the home directory or the root, and for a tracked path that cannot be read.
     """
-    refuse_root(repo.worktree)
-    running, staged = index.status(repo), _staged(repo, "HEAD")
+    top = repo.worktree
+    running, staged = _STARTED.pop(top) if top in _STARTED else _begin(repo)
     work = Worktree(repo)  # reads the configuration while git scans
     if not index.fits(repo):
         running.finish(ok=range(256))
@@ -63,6 +64,26 @@ def scan(repo: Repo) -> Scan:
     _specials(repo, result)
     _limit(repo, result, theirs)
     return result
+
+
+class started:
+    """A scan that git begins now, in a `with` in which the next scan() of this worktree takes it:
+    what is imported and read until then costs no time."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
+
+    def __enter__(self) -> None:
+        _STARTED[self._repo.worktree] = _begin(self._repo)
+
+    def __exit__(self, *_: object) -> None:
+        for running in _STARTED.pop(self._repo.worktree, ()):
+            running.finish(ok=range(256))
+
+
+def _begin(repo: Repo) -> tuple[index.Heard, Running]:
+    refuse_root(repo.worktree)
+    return index.status(repo), _staged(repo, "HEAD")
 
 
 def refuse_root(top: str) -> None:
