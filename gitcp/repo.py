@@ -98,14 +98,12 @@ class Repo:
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
         eager: bool = False,
-        init: bool = False,
-        aside: str = "",
+        init: str | None = None,
     ) -> Repo:
         """The repository around cwd; raise Error when there is none.
 
         eager: read the configuration at the same time, for who will need it anyway.
-        init: make the git directory that a jj workspace without one needs; aside: in this
-        directory, for a look that leaves nothing behind.
+        init: where a jj workspace's own git directory is made if it has none, '' for in it.
         """
         base = Git(cwd, env)
         at = cwd or _cwd()
@@ -118,16 +116,16 @@ class Repo:
             from gitcp.jj import workspace
 
             if root := workspace.root_above(at, top):
-                return cls._jj(root, base, init, aside)
+                return cls._jj(root, base, init)
         if len(place) < 3:
             raise Error(f"not a git repository: '{at}'")
         return cls(top, place[0], place[1], place[2], base, answers)
 
     @classmethod
-    def _jj(cls, root: str, base: Git, init: bool, aside: str) -> Repo:
+    def _jj(cls, root: str, base: Git, init: str | None) -> Repo:
         from gitcp.jj import workspace
 
-        git_dir, common, name = workspace.opened(root, init, aside)
+        git_dir, common, name = workspace.opened(root, init)
         repo = cls(root, git_dir, common, "sha1", base)
         repo.algo = repo.config.get("extensions.objectformat", "sha1").lower()
         repo.workspace = name

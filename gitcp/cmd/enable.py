@@ -45,9 +45,7 @@ def parser() -> cli.Parser:
         choices=("manual-commit", "auto-commit", "shadow", "dual"),
         help="what a turn's end makes",
     )
-    p.add_argument(
-        "--guard", choices=("off", "warn", "deny"), help="what happens when sessions collide"
-    )
+    p.add_argument("--guard", choices=("off", "warn", "deny"), help="where sessions collide")
     p.add_argument(
         "--worktree",
         action="store_true",
@@ -74,28 +72,22 @@ def bind(argv: Sequence[str]) -> Stage:
 
 def run(argv: list[str]) -> int:
     """Install the hooks; what is there already stays, and a second run changes nothing."""
-    args = parser().parse_args(argv)
-    if args.dry_run:
-        _look(args)
-    else:
-        _say(*_install(_refused(Repo.find(init=True)), args))
-    return OK
-
-
-def _look(args: Namespace) -> None:
-    """Say what would be done; a git directory that is needed for it is made elsewhere."""
     import tempfile
 
     from gitcp.store.setup import manifest
 
-    with tempfile.TemporaryDirectory() as aside:
-        repo = _refused(Repo.find(init=True, aside=aside))
+    args = parser().parse_args(argv)
+    if not args.dry_run:
+        _say(*_install(_usable(Repo.find(init="")), args))
+        return OK
+    with tempfile.TemporaryDirectory() as aside:  # a look makes nothing here
+        repo = _usable(Repo.find(init=aside))
         writes, notes = plan(repo, args, manifest.of(repo))
         _say([_would(write["note"]) for write in writes], notes)
+    return OK
 
 
-def _refused(repo: Repo) -> Repo:
-    """The repository; raise Error where nothing can be installed in it."""
+def _usable(repo: Repo) -> Repo:
     from gitcp.store.setup import takeover
 
     if repo.top is None:

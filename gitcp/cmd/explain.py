@@ -6,7 +6,7 @@ import sys
 
 from gitcp.commands import TOOLS
 from gitcp.console import cli
-from gitcp.errors import OK, UsageError
+from gitcp.errors import OK, Error, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ def parser() -> cli.Parser:
     how.add_argument("--full", action="store_true", help="with the transcript of the whole session")
     raw = "only the transcript, as stored"
     how.add_argument("--raw-transcript", action="store_true", help=raw)
+    model = "let a model summarize a committed checkpoint first (gitcp.summarize)"
+    p.add_argument("--generate", action="store_true", help=model)
+    again = "with --generate: also what has a summary"
+    p.add_argument("-f", "--force", action="store_true", help=again)
     p.add_argument("--no-pager", action="store_true", help="without a pager")
     what = "a commit, a checkpoint or a session (default: list those of this branch)"
     p.add_argument("name", nargs="?", metavar="<name>", help=what)
@@ -48,6 +52,10 @@ def run(argv: Sequence[str]) -> int:
 
     args = parser().parse_args(argv)
     repo, name = Repo.find(), _name(args)
+    if args.force and not args.generate:
+        raise UsageError("--force is for --generate")
+    if args.generate:
+        _generate(repo, name, args.force)
     if name is None:
         show.page(_list(repo), not args.no_pager)
         return OK
@@ -60,6 +68,22 @@ def run(argv: Sequence[str]) -> int:
     else:
         show.page(_lines(records, args), not args.no_pager)
     return OK
+
+
+def _generate(repo: Repo, name: str | None, force: bool) -> None:
+    """Let the sessions of the checkpoints behind a name be summarized."""
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.summary import generate
+
+    if name is None:
+        raise UsageError("--generate needs the name of a commit, a checkpoint or a session")
+    ids = [one["checkpoint_id"] for one in _records(repo, name) if one.get("contents")]
+    if not ids:
+        raise Error(f"no committed checkpoint is behind '{name}' here")
+    for checkpoint_id in ids:
+        with Objects(repo) as objects:
+            for session_id in generate.summaries(repo, objects, checkpoint_id, force):
+                print(f"summarized session {session_id} of {checkpoint_id}", file=sys.stderr)
 
 
 def _name(args: Namespace) -> str | None:

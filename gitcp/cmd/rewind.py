@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from gitcp.cmd import undo
@@ -167,14 +166,14 @@ def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None
 
 
 def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
-    from gitcp.store.rewind import going_back, journal_edits, wishes
+    from gitcp.store.rewind import going_back, journal_edits, scopes, wishes
     from gitcp.store.undo import undo_log
 
     _check(point, args)
-    scopes = [scope(repo, path) for path in args.path]
-    to_point = journal_edits.to(repo, objects, point, scopes)
+    below = [scopes.named(repo, path) for path in args.path]
+    to_point = journal_edits.to(repo, objects, point, below)
     wisher = wishes.nothing if args.transcript_only else to_point
-    reason = f"to {point['id'][:10]}" + (f", {' '.join(scopes)}" if scopes else "")
+    reason = f"to {point['id'][:10]}" + (f", {' '.join(below)}" if below else "")
     talk = _conversation(repo, objects, args, point)
     step = undo_log.new_step("rewind", reason, session_id=point["session_id"], point=point["id"])
     step["effects"] = talk["effects"] if talk else []
@@ -185,14 +184,14 @@ def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
 
 def _edits(repo: Repo, objects: Objects, args: Namespace) -> int:
     """Take back single edits, as a step of its own."""
-    from gitcp.store.rewind import going_back, journal_edits
+    from gitcp.store.rewind import going_back, journal_edits, scopes
     from gitcp.store.undo import undo_log
 
     if args.to or args.list or args.transcript_only or args.same_id:
         raise UsageError("--session, --turn and --tool go to no point, and have no conversation")
-    scopes = [scope(repo, path) for path in args.path]
+    below = [scopes.named(repo, path) for path in args.path]
     what, lines = journal_edits.chosen(repo, args.session, args.turn, args.tool)
-    wisher = journal_edits.without(repo, objects, lines, scopes, args.conflict)
+    wisher = journal_edits.without(repo, objects, lines, below, args.conflict)
     step = undo_log.new_step("rewind", f"the edits of {what}")
     agree = undo.Agreement(repo, args)
     outcome = going_back.step(repo, objects, wisher, step, agree, undo.progress())
@@ -226,14 +225,3 @@ def _check(point: Point, args: Namespace) -> None:
         raise Error(f"point '{name}' is a commit: 'gitcp resume' restores its conversation")
     if point["incomplete"] and not args.force and not args.transcript_only:
         raise Error(f"the snapshot of point '{name}' left files out; --force goes there anyway")
-
-
-def scope(repo: Repo, path: str) -> str:
-    """A path as it is named from the root of the worktree; Error when it lies outside."""
-    top = os.path.realpath(repo.worktree)
-    folder, name = os.path.split(os.path.abspath(path))
-    whole = os.path.join(os.path.realpath(folder), name)
-    inside = os.path.relpath(whole, top)
-    if inside == ".." or inside.startswith("../"):
-        raise Error(f"'{path}' is outside the worktree")
-    return "" if inside == "." else inside

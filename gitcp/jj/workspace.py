@@ -36,18 +36,18 @@ def root_above(start: str, stop: str | None = None) -> str | None:
     return None
 
 
-def opened(root: str, create: bool = False, aside: str = "") -> tuple[str, str, str]:
+def opened(root: str, create: str | None = None) -> tuple[str, str, str]:
     """(git directory, common directory, name) of a workspace that is no git worktree; the name
     is '' for the default one.
 
-    Its HEAD is brought to `@-`.  Error where gitcp is not enabled, unless create.  aside: a
-    directory below which it is made where there is none yet, so that nothing here changes.
+    Its HEAD is brought to `@-`.  create: the directory below which it is made where there is
+    none yet, '' for the workspace itself; None: Error where gitcp is not enabled.
     """
     own = os.path.join(root, ".jj", OWN)
     at = _asked(root)
     if not os.path.isfile(os.path.join(own, "commondir")):
-        own = os.path.join(aside or root, ".jj", OWN)
-        _create(root, own, at, create)
+        own = os.path.join(create or root, ".jj", OWN)
+        _create(root, own, at, create is not None)
     _move(root, own, at)
     common = os.path.normpath(os.path.join(own, _line(own, "commondir")))
     return own, common, _line(own, "workspace")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tests.rewind.going import done, run, temporary
-from tests.support.harness import Agent, World
+from tests.support.harness import V1, Agent, World
 
 
 @pytest.fixture
@@ -87,3 +90,83 @@ def test_show_tells_a_session_turn_by_turn(world: World, a: Agent) -> None:
     (name,) = [oid for oid in parts if temporary(world)[0].startswith(oid)]
     assert parts[checkpoint][:2] == ["write one", "a.py"]
     assert parts[name][:3] == ["write two", "D a.py", "A b.py"]
+
+
+SUMMARY = {
+    "intent": "Write one",
+    "outcome": "It is written; the key was sk-ant-api03-" + "aB3" * 31 + "AA",
+    "learnings": {"repo": ["small"], "code": [{"path": "a.py", "line": 1, "finding": "one"}]},
+    "friction": ["none to speak of"],
+    "open_items": ["two"],
+    "unknown": "left out",
+}
+
+
+@pytest.fixture
+def model(world: World, tmp_path: Path) -> Path:
+    """A command that answers as Claude Code prints it; asked holds what it was given."""
+    told = json.dumps({"type": "result", "result": f"Here:\n```json\n{json.dumps(SUMMARY)}\n```"})
+    (tmp_path / "told").write_text(told)
+    at = tmp_path
+    script = f"pwd >{at}/cwd; env >{at}/env; cat >>{at}/asked; cat {at}/told"
+    world.git("config", "gitcp.summarize", f"{{ {script}; }}")
+    return tmp_path
+
+
+def test_a_summary_is_generated_on_request_stored_and_told(
+    world: World, a: Agent, model: Path
+) -> None:
+    a.turn("Please write one", {"a.py": "1\n"})
+    (checkpoint,) = world.commit()
+    ended = run(world, "explain", "--generate", "--short", "HEAD")
+    assert ended.stderr == f"summarized session {a.sid} of {checkpoint}\n", ended
+    for line in ("Intent: Write one", "Learnings:\n  - small\n  - a.py 1 one", "  - two"):
+        assert line in ended.stdout
+    stored = world.committed(checkpoint)[a.sid]
+    assert stored["summary"]["open_items"] == ["two"]
+    assert "aB3aB3" not in json.dumps(stored["summary"])
+    assert "unknown" not in stored["summary"]
+    subject = f"Update summary for checkpoint {checkpoint} (session: {a.sid})"
+    assert world.git("log", "-1", "--format=%s", V1) == subject
+    assert "[User] Please write one" in (model / "asked").read_text()
+    assert str(world.path) not in (model / "cwd").read_text()
+    assert "GIT_" not in (model / "env").read_text()
+    assert world.gitcp("fsck") == ""
+
+
+def test_what_has_a_summary_keeps_it_unless_forced(world: World, a: Agent, model: Path) -> None:
+    a.turn("Please write one", {"a.py": "1\n"})
+    world.commit()
+    run(world, "explain", "--generate", "HEAD")
+    tip = world.git("rev-parse", V1)
+    assert run(world, "explain", "--generate", "HEAD").stderr == ""
+    assert world.git("rev-parse", V1) == tip
+    (model / "told").write_text(json.dumps({**SUMMARY, "intent": "Another"}))
+    assert "Intent: Another" in run(world, "explain", "--generate", "--force", "HEAD").stdout
+
+
+@pytest.mark.parametrize("answer", ["", "no JSON", '{"is_error": true, "result": "no credit"}'])
+def test_an_answer_that_is_none_is_an_error_and_nothing_is_stored(
+    world: World, a: Agent, model: Path, answer: str
+) -> None:
+    a.turn("Please write one", {"a.py": "1\n"})
+    world.commit()
+    tip = world.git("rev-parse", V1)
+    (model / "told").write_text(answer)
+    ended = run(world, "explain", "--generate", "HEAD")
+    assert ended.returncode == 128
+    assert "no summary in" in ended.stderr or "did not answer: no credit" in ended.stderr
+    assert world.git("rev-parse", V1) == tip
+
+
+def test_a_command_that_fails_is_named_with_what_it_says(world: World, a: Agent) -> None:
+    a.turn("Please write one", {"a.py": "1\n"})
+    world.commit()
+    world.git("config", "gitcp.summarize", "echo not logged in >&2; exit 3;")
+    ended = run(world, "explain", "--generate", "HEAD")
+    assert (ended.returncode, "not logged in" in ended.stderr) == (128, True)
+    assert run(world, "explain", "--generate").returncode == 129
+    assert run(world, "explain", "--force", "HEAD").returncode == 129
+    a.turn("more", {"b.py": "1\n"})
+    nothing = run(world, "explain", "--generate", temporary(world)[0])
+    assert "no committed checkpoint is behind" in nothing.stderr

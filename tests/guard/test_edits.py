@@ -203,7 +203,7 @@ def commit_while(copy: Copy, threads: list[threading.Thread]) -> int:
 def test_many_sessions_edit_while_a_person_commits(git_copy: Copy) -> None:
     """Each session's ref holds exactly its edits; the person's commits are undisturbed."""
     copy, errors = git_copy, list[str]()
-    copy.set("gitcp.guard-wait", "60")
+    copy.set("gitcp.guard-wait", "900")  # all wait for one file, on whatever machine
     copy.write("shared.txt", "".join(f"s{n}.\n\n\n" for n in range(SESSIONS)))
     copy.commit("shared.txt")
     agents = [copy.agent(f"many-{n:02}") for n in range(SESSIONS)]

@@ -1,0 +1,69 @@
+"""The summary of a committed checkpoint's sessions, by a model that the person has chosen.
+
+The command is run for whoever asks for it and in no hook: it may cost money, and what it is
+given leaves this machine.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+
+from gitcp.core.transcript import conversation
+from gitcp.core.v1 import generated
+from gitcp.errors import Error, GitError
+from gitcp.process.running import Running
+from gitcp.store.v1 import committed_read, committed_write, redaction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+COMMAND = "claude --print --output-format json --model sonnet --setting-sources ''"
+_SECONDS = 300
+
+
+def summaries(repo: Repo, objects: Objects, checkpoint_id: str, force: bool) -> Iterator[str]:
+    """Let each session of a checkpoint be summarized that is not yet, or all with force; the ids
+    of those that were, each when its summary is stored.
+
+    The command is `gitcp.summarize`.  Raises Error when it fails or gives no summary.
+    """
+    checkpoint = committed_read.read(repo, objects, checkpoint_id)
+    for entry in checkpoint["sessions"]:
+        one = committed_read.session(objects, checkpoint, entry["index"])
+        metadata = one["metadata"]
+        if (metadata.get("summary") and not force) or not one["transcript"]:
+            continue
+        start = metadata.get("checkpoint_transcript_start")
+        dialogue = conversation.entries(one["transcript"], start if isinstance(start, int) else 0)
+        asked = generated.request(metadata.get("files_touched") or (), dialogue)
+        summary = _redacted(repo, generated.answer(_answer(repo, asked)))
+        session_id = one["session_id"]
+        data: committed_write.SessionData = {"session_id": session_id}
+        data["metadata"] = {"summary": summary}
+        subject = f"Update summary for checkpoint {checkpoint_id} (session: {session_id})"
+        committed_write.write(repo, objects, [(checkpoint_id, data)], subject=subject)
+        yield session_id
+
+
+def _redacted(repo: Repo, summary: dict[str, object]) -> dict[str, object]:
+    """A model repeats what it was given, and may put pieces of a secret together."""
+    whole: dict[str, object] = json.loads(redaction.text(repo, json.dumps(summary)))
+    return whole
+
+
+def _answer(repo: Repo, asked: str) -> str:
+    """What the command prints for a request on its standard input, far from the repository."""
+    command = repo.config.get("gitcp.summarize") or COMMAND
+    env = {k: v for k, v in repo.git.env.items() if not k.startswith("GIT_")}
+    with tempfile.TemporaryDirectory() as away:
+        argv = ("sh", "-c", f'cd "$1" && {command}', "sh", away)
+        try:
+            _, out = Running(argv, env, True).finish(asked.encode(), limit=_SECONDS)
+        except GitError as e:
+            raise Error(f"'{command}' failed: {e.complaint}") from None
+    return out.decode(errors="replace")
