@@ -14,11 +14,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gitcp.core.record_types import Record, State
+    from gitcp.core.record_types import Marker, Record, State
     from gitcp.core.render.spans import Line
     from gitcp.repo import Repo
 
 _RECENT = 10  # settled sessions that are shown
+_MOST = 100  # others, and streams
 _EVERY = 2  # seconds between two looks of --watch
 _CLEAR = "\033[H\033[J"
 
@@ -107,16 +108,16 @@ def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     from gitcp.store.setup import health
     from gitcp.store.stream import stream_list
 
-    states, left = session_read.recent(repo, _RECENT)
+    states, left = session_read.recent(repo, _RECENT, _MOST)
     with Objects(repo) as objects:
-        streams = stream_list.listing(repo, objects, states)
+        streams, more = stream_list.newest(repo, objects, states, _MOST)
     sessions = [
         {**session, **_besides(s)}
         for session, s in zip(session_list.with_states(states, ()), states, strict=True)
         if _of_interest(s)
     ]
     sessions.sort(key=lambda s: -float(s["last"]))
-    about = _about(repo, left + len(states) - len(sessions))
+    about = _about(repo, states, left + len(states) - len(sessions), more)
     called = {str(state.get("agent_type")) for state in states}
     return {**about, "findings": health.check(repo, time.time(), called)}, sessions, streams
 
@@ -151,7 +152,7 @@ def _stream(state: State) -> str:
     return str(state["streams"][-1]["ref"] if state["streams"] else "")
 
 
-def _about(repo: Repo, settled: int) -> Record:
+def _about(repo: Repo, states: Sequence[State], settled: int, more: int) -> Record:
     from gitcp.store.auto import strategy
     from gitcp.store.git import refs
     from gitcp.store.guard import roster
@@ -167,9 +168,17 @@ def _about(repo: Repo, settled: int) -> Record:
         "branch": session_metadata.branch(repo) or "",
         "head": refs.head(repo) or "",
         "settled": settled,
+        "more_streams": more,
         "unpushed": _unpushed(repo),
-        "claims": roster.listing(repo) if repo.top else [],
+        "claims": roster.listing(repo, _in_a_turn(repo, states)) if repo.top else [],
     }
+
+
+def _in_a_turn(repo: Repo, states: Sequence[State]) -> list[Marker]:
+    from gitcp.store.session import markers
+
+    here = [s for s in states if s["phase"] == "active" and markers.is_home(repo, s)]
+    return [marker for s in here if (marker := markers.of(repo, s["session_id"]))]
 
 
 def _state(repo: Repo) -> str:

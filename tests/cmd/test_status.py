@@ -133,6 +133,36 @@ def test_sessions_that_ended_settled_are_only_counted(repo: Path) -> None:
     assert head["settled"] + len(sessions) == 14
 
 
+def test_of_very_many_sessions_and_streams_the_newest_are_shown(repo: Path) -> None:
+    folder, marked = repo / ".git" / "entire-sessions", repo / ".git" / "gitcp" / "open"
+    folder.mkdir()
+    marked.mkdir(parents=True)
+    tree = git("rev-parse", "HEAD^{tree}").strip()
+    message = "x\n\nEntire-Session: s{0}\nGitcp-Stream: {0:012x}\n"
+    refs = []
+    for n in range(120):
+        state = {"session_id": f"s{n}", "phase": "idle", "files_touched": ["a"]}
+        (folder / f"s{n}.json").write_text(json.dumps(state))
+        os.utime(folder / f"s{n}.json", (n, n))
+        (marked / f"s{n}").touch()
+        body = message.format(n)
+        refs.append(
+            f"commit refs/heads/entire/{n:07x}-e3b0c4\ncommitter x <x@example.com> {n} +0000\n"
+            f"data {len(body)}\n{body}\nM 040000 {tree} \n"
+        )
+    given = "".join(refs)
+    subprocess.run(["git", "fast-import", "--quiet"], input=given, text=True, check=True)
+    head, *rest = [json.loads(x) for x in run("status", "--json").stdout.splitlines()]
+    shown = [r["session_id"] for r in rest if r["type"] == "session"]
+    streams = [r["ref"] for r in rest if r["type"] == "stream"]
+    assert (len(shown), head["settled"], len(streams), head["more_streams"]) == (100, 20, 100, 20)
+    assert {*shown} == {f"s{n}" for n in range(20, 120)}
+    assert streams[0] == f"refs/heads/entire/{119:07x}-e3b0c4"
+    text = run("status").stdout
+    assert "and 20 more sessions (gitcp list-sessions)" in text
+    assert "and 20 older streams (gitcp list-streams; " in text
+
+
 @pytest.mark.parametrize("how", ["unborn", "detached", "bare"])
 def test_every_kind_of_repository_has_a_status(repo: Path, tmp_path: Path, how: str) -> None:
     if how == "unborn":

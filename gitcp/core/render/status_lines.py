@@ -49,6 +49,9 @@ def status(
         yield [("Streams:", "bold")]
         for stream in streams:
             yield _stream(stream, names, about["worktree"], ago)
+        if about["more_streams"]:
+            more = many(about["more_streams"], "older stream")
+            yield [(f"  and {more} (gitcp list-streams; 'gitcp clean' takes expired ones)", "dim")]
     yield from _store(about)
 
 

@@ -8,20 +8,23 @@ from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gitcp.core.guard.claim_rules import Claim
     from gitcp.core.record_types import Marker, Record
     from gitcp.repo import Repo
 
 
-def listing(repo: Repo) -> list[Record]:
+def listing(repo: Repo, of: Iterable[Marker] | None = None) -> list[Record]:
     """A record of type claim for each path held and each command running here, oldest first;
-    a session in a turn that runs no tool has one with an empty tool.  Nothing is changed."""
+    a session in a turn that runs no tool has one with an empty tool.  Nothing is changed.
+
+    of: the markers of the sessions that may be in a turn here, default all of this worktree.
+    """
     held = claims.listing(repo)
     records = [record for claim in held for record in _records(repo, claim)]
     busy = {claim["session_id"] for claim in held}
-    for marker in markers.here(repo):
+    for marker in markers.here(repo) if of is None else of:
         if marker["session_id"] not in busy and presence.at_work(repo, marker):
             records.append(_idle(repo, marker))
     return sorted(records, key=lambda record: float(record["created"]))

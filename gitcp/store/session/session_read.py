@@ -75,16 +75,21 @@ def instant(time: object) -> float:
         return 0.0
 
 
-def recent(repo: Repo, count: int) -> tuple[list[State], int]:
-    """The states of open sessions and the count newest others; how many are left out.
+def recent(repo: Repo, count: int, most: int | None = None) -> tuple[list[State], int]:
+    """The states of open sessions, at most the newest of them, and the count newest others; how
+    many are left out.
 
     What a person looks at costs the same however many sessions there ever were.
     """
-    opened = set(_names(repo.shared("open")))
-    closed = [name for name in states.names(repo) if name not in opened]
-    closed.sort(key=lambda name: _age(states.folder(repo), name))
-    chosen = [name for name in states.names(repo) if name in opened] + closed[:count]
-    return [read(repo, name) for name in chosen], len(closed[count:])
+    names, marked = states.names(repo), set(_names(repo.shared("open")))
+    opened = [name for name in names if name in marked]
+    closed = [name for name in names if name not in marked]
+    if len(closed) > count:
+        closed.sort(key=lambda name: _age(states.folder(repo), name))
+    if most is not None and len(opened) > most:
+        opened = sorted(opened, key=lambda name: _age(states.folder(repo), name))[:most]
+    chosen = opened + closed[:count]
+    return [read(repo, name) for name in chosen], len(names) - len(chosen)
 
 
 def _names(folder: str) -> list[str]:

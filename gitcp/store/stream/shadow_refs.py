@@ -16,6 +16,8 @@ from gitcp.store.stream import foreign_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gitcp.core.record_types import Entry, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
@@ -84,17 +86,31 @@ def listing(repo: Repo, objects: Objects, *patterns: str) -> list[Tip]:
 
     One for-each-ref; refs that are not streams are left out.
     """
-    where = patterns or (BRANCHES, ARCHIVE)
+    return read_all(objects, names(repo, *patterns))
+
+
+def names(repo: Repo, *patterns: str, newest_first: bool = False) -> list[str]:
+    """The refs below the patterns that have the name of a stream; newest_first: by their commits,
+    where git has them all."""
+    argv = ["for-each-ref", "--format=%(refname)", *(patterns or (BRANCHES, ARCHIVE))]
+    sort = ["--sort=-committerdate"] if newest_first else []
+    status, out = repo.git.run(argv[0], *sort, *argv[1:], ok=(0, 128))
+    if status:
+        _, out = repo.git.run(*argv)
+    refs = text(out).splitlines()
+    return [ref for ref in refs if ref.startswith(ARCHIVE) or ids.parse_shadow(ref) is not None]
+
+
+def read_all(objects: Objects, refs: Iterable[str]) -> list[Tip]:
+    """The tips of those refs that are streams, newest first."""
     tips = []
-    for name in repo.git.lines("for-each-ref", "--format=%(refname)", *where, sep=b"\n"):
-        ref = text(name)
-        if ref.startswith(ARCHIVE) or ids.parse_shadow(ref) is not None:
-            try:
-                tip = read(objects, ref)
-            except Error:
-                continue
-            if tip:
-                tips.append(tip)
+    for ref in refs:
+        try:
+            tip = read(objects, ref)
+        except Error:
+            continue
+        if tip:
+            tips.append(tip)
     return sorted(tips, key=lambda t: (t["time"], t["ref"]), reverse=True)
 
 

@@ -21,14 +21,31 @@ def listing(repo: Repo, objects: Objects, states: Iterable[State]) -> list[Recor
     states: of all sessions; what they name of a stream are its files and decisions.  Three
     processes of git, however many streams there are.
     """
-    tips, known = shadow_refs.listing(repo, objects), list(states)
+    return _records(repo, objects, shadow_refs.listing(repo, objects), states)
+
+
+def newest(
+    repo: Repo, objects: Objects, states: Iterable[State], most: int
+) -> tuple[list[Record], int]:
+    """The same for the newest streams alone; how many refs are left out."""
+    refs = shadow_refs.names(repo, newest_first=True)
+    tips = shadow_refs.read_all(objects, refs[:most])
+    return _records(repo, objects, tips, states), len(refs[most:])
+
+
+def _records(
+    repo: Repo, objects: Objects, tips: list[Tip], states: Iterable[State]
+) -> list[Record]:
+    of: dict[str, list[State]] = {}
+    for state in states:
+        for stream in {stream["id"] for stream in state["streams"]}:
+            of.setdefault(stream, []).append(state)
     chains = stream_history.chains(repo, tips)
-    return [_record(objects, tip, len(chains[tip["ref"]]), known) for tip in tips]
+    return [_record(objects, t, len(chains[t["ref"]]), of.get(t["stream"], [])) for t in tips]
 
 
-def _record(objects: Objects, tip: Tip, count: int, states: list[State]) -> Record:
+def _record(objects: Objects, tip: Tip, count: int, on: list[State]) -> Record:
     kind, worktree = place(tip["ref"])
-    on = [s for s in states if any(x["id"] == tip["stream"] for x in s["streams"])]
     sessions = [
         p.removeprefix(shadow_refs.METADATA) for p in shadow_refs.metadata(objects, tip["tree"])
     ]

@@ -48,8 +48,8 @@ def _judge(survey: Survey, tip: Tip, ages: Ages) -> tuple[str, float, str]:
             return "settled-stream", ages.state, "commits have settled it"
         return "orphan-stream", ages.archive, "no state names it"
     # Of a state that cannot be read nobody knows what it names.
-    on = survey.on(tip)
-    if archived and on and all(state["phase"] in ("idle", "ended") for state in on):
+    on = survey.on(tip) if archived else []
+    if on and all(state["phase"] in ("idle", "ended") for state in on):
         return "expired-archive", ages.archive, "archived"
     return "", 0, ""
 

@@ -32,8 +32,15 @@ class Survey:
     def __init__(self, repo: Repo, objects: Prefetched) -> None:
         self.repo, self.objects = repo, objects
         self.states = [_state(repo, name) for name in states.names(repo)]
+        self._naming: dict[str, set[int]] = {}  # what may name a stream -> numbers of states
+        for number, state in enumerate(self.states):
+            for key in _keys(state):
+                self._naming.setdefault(key, set()).add(number)
         names = listed(repo.shared("open"))
         self.markers = {name: _marker(repo, name) for name in names}
+        self._named = {s["id"] for state in self.states for s in state["streams"]}
+        for marker in filter(None, self.markers.values()):
+            self._named.update(stream["id"] for stream in marker["streams"])
         self.renew()
 
     def renew(self) -> None:
@@ -57,12 +64,14 @@ class Survey:
 
     def on(self, tip: Tip) -> list[State]:
         """The states that name a stream, or whose session will do so at its next event."""
-        return [state for state in self.states if self._names(state, tip)]
+        self.copy(tip, tip["session_id"])
+        keys = {tip["stream"], tip["session_id"], tip["ref"], *self._metadata[tip["oid"]]}
+        numbers = set().union(*(self._naming.get(key, ()) for key in keys))
+        return [s for n in sorted(numbers) if self._names(s := self.states[n], tip)]
 
     def orphaned(self, tip: Tip) -> bool:
         """Whether neither a state nor a marker names a stream (recall.orphaned, for all)."""
-        named = (s["id"] for marker in self.markers.values() if marker for s in marker["streams"])
-        return not self.on(tip) and tip["stream"] not in named
+        return tip["stream"] not in self._named and not self.on(tip)
 
     def settled(self, tip: Tip) -> bool:
         """Whether an orphaned stream is one that commits have settled: all of its sessions go
@@ -83,11 +92,7 @@ class Survey:
         copy = self.copy(tip, state["session_id"])
         if copy is not None:
             return bool(copy.get("revision", 0) > state.get("revision", 0))
-        # The original program's states name a base alone.
-        base = str(state.get("base_commit") or "")
-        home = ids.worktree_hash(str(state.get("worktree_id") or ""))
-        plain = (f"{shadow_refs.BRANCHES}{base[:7]}-{home}", shadow_refs.BRANCHES + base[:7])
-        return len(base) >= 7 and "revision" not in state and tip["ref"] in plain
+        return tip["ref"] in _plain(state)
 
     def copy(self, tip: Tip, session_id: str) -> State | None:
         """The copy of a session's state on a stream; None also where objects are missing."""
@@ -128,6 +133,20 @@ class Survey:
         if self.objects.read(self.refs[ref]) is None:
             return None
         return shadow_refs.read(self.objects, ref)
+
+
+def _plain(state: State) -> tuple[str, ...]:
+    """The branches of a state of the original program's, which names a base alone."""
+    base = str(state.get("base_commit") or "")
+    if len(base) < 7 or "revision" in state:
+        return ()
+    home = ids.worktree_hash(str(state.get("worktree_id") or ""))
+    return f"{shadow_refs.BRANCHES}{base[:7]}-{home}", shadow_refs.BRANCHES + base[:7]
+
+
+def _keys(state: State) -> set[str]:
+    """By which a stream that the state may name is found: its id, its ref, the session on it."""
+    return {state["session_id"], *_plain(state), *(s["id"] for s in state["streams"])}
 
 
 def _state(repo: Repo, name: str) -> State:
