@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from gitcp import agents
+from tests.agents.conftest import Plays
 from tests.support.clients import spelling
 from tests.support.recorded import Recorded
 from tests.support.recording import SCENARIOS
@@ -55,15 +56,6 @@ SESSIONS: dict[str, tuple[list[str], list[str], tuple[int, int] | None]] = {
 }
 
 
-def played(tmp_path: Path, name: str, without: int | None = None) -> tuple[Recorded, str]:
-    """The repository after a recording, and its last session."""
-    agent, _, scenario = name.partition("/")
-    repo = Recorded(tmp_path, agent, scenario)
-    calls = repo.play(without=without)
-    assert not [call.stderr for call in calls if call.stderr]
-    return repo, spelling.session(calls[-1].payload)
-
-
 def stored(repo: Recorded, commit: str = "HEAD") -> dict[str, Any]:
     """The metadata of the first session of the checkpoint that a commit is linked to."""
     checkpoint = repo.checkpoint(commit)
@@ -74,10 +66,11 @@ def stored(repo: Recorded, commit: str = "HEAD") -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", SESSIONS)
 def test_what_a_session_left_has_a_checkpoint_and_a_commit_of_it_names_the_session(
-    name: str, tmp_path: Path
+    name: str, played: Plays
 ) -> None:
     prompts, left, tokens = SESSIONS[name]
-    repo, session = played(tmp_path, name)
+    repo, session = played(name).repo, played(name).session
+    assert played(name).errors == []
     agent_type = agents.adapter(name.partition("/")[0]).AGENT_TYPE
     state = repo.state(session)
     assert state["agent_type"] == agent_type
@@ -103,9 +96,9 @@ def test_what_a_session_left_has_a_checkpoint_and_a_commit_of_it_names_the_sessi
     "name",
     ["copilot/basic-resume", "opencode/basic-resume", "qwen-code/basic-resume", "cline/basic"],
 )
-def test_the_agents_own_commit_names_its_session(name: str, tmp_path: Path) -> None:
-    repo, session = played(tmp_path, name)
-    assert stored(repo)["session_id"] == session
+def test_the_agents_own_commit_names_its_session(name: str, played: Plays) -> None:
+    last = played(name)
+    assert stored(last.repo)["session_id"] == last.session
 
 
 def reaching(name: str) -> list[tuple[int, str]]:

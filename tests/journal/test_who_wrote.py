@@ -55,6 +55,16 @@ def test_after_a_shell_call_that_never_ended_the_persons_work_is_the_persons(
     sound(world)
 
 
+def test_a_shell_that_died_with_its_agent_wrote_what_it_names(world: World, a: Agent) -> None:
+    a.prompt("run it")
+    begin(a, "Bash", command="./build >built.txt")
+    world.write("built.txt", "what the command itself wrote\n")
+    world.kill(a)
+    world.write("mine.txt", "written by hand afterwards\n")
+    assert world.commit("mine.txt") == []
+    assert len(world.commit("built.txt")) == 1
+
+
 def test_a_shell_call_that_stop_closes_is_over_with_it(world: World, a: Agent) -> None:
     world.env["CLAUDE_CODE_SESSION_ID"] = a.sid  # as its client gives it to every hook
     a.prompt("run it")

@@ -5,18 +5,66 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.support.clients import spelling
 from tests.support.clients.matchers import Installed
 from tests.support.paths import TOP
 from tests.support.replay import Call, Replay, initial, plan
 
 V1 = "entire/checkpoints/v1"
+ENDS = {"Stop", "AfterAgent", "agentStop", "session.idle", "TaskComplete"}  # of a turn
 TRAILER = re.compile(r"^Entire-Checkpoint: ([0-9a-f]{12})$", re.M)
+
+
+@dataclass
+class Moment:
+    """What there was after a hook call: the session's state, its stream's tip and, where a turn
+    ended, the files of that tip and of the worktree."""
+
+    call: Call
+    state: dict[str, Any]
+    tip: str = ""
+    stored: dict[str, str] = field(default_factory=dict)
+    there: dict[str, str] = field(default_factory=dict)
+    kept: list[str] = field(default_factory=list)
+
+
+class Played:
+    """A recording that was played, with what was seen meanwhile; tests get it again and again."""
+
+    def __init__(self, repo: Recorded) -> None:
+        self.repo, self.moments = repo, list[Moment]()
+        repo.play(self._see)
+        calls = [moment.call for moment in self.moments]
+        self.errors = [call.stderr for call in calls if call.stderr]
+        self.session = spelling.session(calls[-1].payload)
+        shutil.copytree(repo.path, self._copy, symlinks=True)
+
+    @property
+    def _copy(self) -> Path:
+        return self.repo.path.with_name("as-it-was")
+
+    def restore(self) -> None:
+        """Put the repository back to where the recording ended."""
+        shutil.rmtree(self.repo.path)
+        shutil.copytree(self._copy, self.repo.path, symlinks=True)
+
+    def _see(self, call: Call) -> None:
+        session = spelling.session(call.payload)
+        moment = Moment(call, self.repo.state(session))
+        if call.event in ENDS and (stream := self.repo.stream):
+            moment.tip = self.repo.git("rev-parse", stream)
+            moment.stored, moment.there = self.repo.files(stream), self.repo.worktree()
+            listed = self.repo.git("ls-tree", "--name-only", stream, f".entire/metadata/{session}/")
+            moment.kept = [path.rpartition("/")[2] for path in listed.splitlines()]
+        self.moments.append(moment)
 
 
 class Recorded:

@@ -14,10 +14,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gitcp.agents import adapter
 from tests.support import edits
 from tests.support.clients import database, spelling
 from tests.support.clients.process import Client
@@ -71,13 +73,16 @@ class Replay:
             _write(path, [text])
         calls = []
         began: dict[str, float] = {}
-        with Client() as client:
+        with Client() as client, ExitStack() as background:
             for number, (what, event) in enumerate(plan(self.events())):
                 env = edits.environment(event["env"], self.home, client)
                 if what != "call":
                     began[_key(event)] = time.monotonic()
                     self._work(client, event, env, interrupted=what == "cut")
+                    background.close()
                     continue
+                if event["event"] in spelling.ENDS and spelling.in_background(event["payload"]):
+                    background.enter_context(self._going_on(event, env))
                 if "duration_ms" in event["payload"] and _key(event) in began:
                     took = (time.monotonic() - began[_key(event)]) * 1000
                     event["payload"]["duration_ms"] = int(took) + 1
@@ -87,6 +92,15 @@ class Replay:
                     if after:
                         after(calls[-1])
         return calls
+
+    @contextmanager
+    def _going_on(self, event: Json, env: Mapping[str, str]) -> Iterator[None]:
+        """A process of the session, as that of a call that goes on after its end."""
+        names = adapter(self.agent).SESSION_ENV
+        mine = {**env, **dict.fromkeys(names, spelling.session(event["payload"]))}
+        with subprocess.Popen(["sleep", "600"], cwd=event["cwd"], env=mine) as process:
+            yield
+            process.kill()
 
     def _work(self, client: Client, event: Json, env: Json, interrupted: bool) -> None:
         if self.agent == "gemini-cli":

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     class Window(TypedDict):
         """opened: when it was announced; begin, end: ns, when the call ran; end None while it
         is open.  names: words of its command and output.  late: the turn is over, something of
-        the call goes on.  kind: shell; tool, where names are the paths it writes; transcript,
-        where they are all that one says were written; turn."""
+        the call goes on.  kind: shell; cut, of one that ended with its agent, nobody knows
+        when; tool, where names are the paths it writes; transcript, where they are all that one
+        says were written; turn."""
 
         who: Author
         opened: int
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 
 
 TOOL, WINDOW, TRANSCRIPT, TURN = "tool", "window", "transcript", "turn"
+SHELL, CUT = "shell", "cut"
 BETWEEN, RESTORED = "between", "restored"
 
 # What takes content out of the worktree without undoing it.
@@ -82,14 +84,14 @@ def whose(change: Change, windows: Sequence[Window]) -> Verdict:
         who = UNKNOWN if doubt else PERSON
         return {"who": who, "how": BETWEEN, "shared": False, "by": None}
     rivals = {w["who"][0] for w in able if _rank(w, change["path"]) == _rank(best, change["path"])}
-    how = WINDOW if best["kind"] == "shell" else best["kind"]
+    how = WINDOW if best["kind"] in (SHELL, CUT) else best["kind"]
     return {"who": best["who"], "how": how, "shared": len(rivals) > 1, "by": best}
 
 
 def explains(window: Window, change: Change) -> bool:
     """Whether a change can have been made in a window."""
     at, end, named = change["at"], window["end"], _named(window, change["path"])
-    if window["kind"] == TRANSCRIPT:
+    if window["kind"] in (TRANSCRIPT, CUT):
         return named and (at is None or window["begin"] <= at)
     if window["late"] and not (change["new"] or named):
         return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.core.credit import entries
+from gitcp.core.credit import entries, evidence
 from gitcp.core.transcript import tool_ends
 from gitcp.store.journal.journal import read
 from gitcp.store.session import markers, process, turn_log
@@ -46,7 +46,13 @@ def at(journal: Journal) -> list[Window]:
 
 def _calls(repo: Repo, lines: list[JournalLine], sessions: dict[str, Marker]) -> list[Window]:
     calls = [c for c in entries.calls(lines) if c.get("kind") != "write"]
-    return [_window(call, end(repo, call, sessions.get(call["session"]))) for call in calls]
+    windows = []
+    for call in calls:
+        ended, cut = _end(repo, call, sessions.get(call["session"]))
+        windows.append(_window(call, ended))
+        if cut:
+            windows.append({**windows[-1], "kind": evidence.CUT})
+    return windows
 
 
 def _git_dir(repo: Repo, marker: Marker) -> str:
@@ -67,18 +73,19 @@ def _window(call: JournalLine, ended: int | None) -> Window:
     }
 
 
-def end(repo: Repo, call: JournalLine, marker: Marker | None) -> int | None:
-    """When a call ended, as far as anything tells now; None: it still runs."""
+def _end(repo: Repo, call: JournalLine, marker: Marker | None) -> tuple[int | None, bool]:
+    """When a call ended, as far as anything tells now, None where it still runs; and whether it
+    was cut short with its agent: then it may have gone on for longer."""
     if call["end"] is not None or call["goes_on"]:
-        return None if call["end"] is None else int(call["end"])
+        return None if call["end"] is None else int(call["end"]), False
     tail = _tail(call.get("transcript"))
     ended = tool_ends.ended(tail, str(call["open"]), int(call["at"]))
     if ended is not None:
-        return ended + 1_000_000  # a transcript tells milliseconds
+        return ended + 1_000_000, False  # a transcript tells milliseconds
     agent = marker.get("agent_process") if marker else None
     if not agent or process.alive(agent) or process.working(repo.worktree, call["session"]):
-        return None
-    return max(int(call["at"]), tool_ends.last(tail) or 0)
+        return None, False
+    return max(int(call["at"]), tool_ends.last(tail) or 0), True
 
 
 def _tail(path: str | None) -> bytes:
@@ -131,7 +138,7 @@ def _file_tools(
         own = call["session"] == session_id and "looked" in call and call["at"] >= begun
         if own and call["end"] is None:
             call |= {"names": call["looked"], "transcript": base.get("transcript")}
-            windows.append({**_window(call, end(repo, call, marker)), "kind": "tool"})
+            windows.append({**_window(call, _end(repo, call, marker)[0]), "kind": "tool"})
     return windows
 
 
