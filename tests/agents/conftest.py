@@ -20,10 +20,11 @@ def _plays(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plays]:
         if name not in plays:
             at = tmp_path_factory.mktemp("played")
             (at / "home").mkdir()
+            agent, _, scenario = name.partition("/")
             with pytest.MonkeyPatch.context() as patch:
                 for key, value in {**SEALED, "HOME": str(at / "home")}.items():
                     patch.setenv(key, value)
-                plays[name] = Played(Recorded(at, *name.split("/", 1)))
+                plays[name] = Played(Recorded(at, agent, scenario))
         return plays[name]
 
     yield play

@@ -26,7 +26,7 @@ SESSIONS: dict[str, tuple[list[str], list[str], tuple[int, int] | None]] = {
         ["second.txt"],
         (119, 189),
     ),
-    "copilot/claude-settings": (["Create hello.py and edit README"], [], None),
+    "copilot/claude-settings": (["Create hello.py and edit README"], [], (75, 125)),
     "copilot/subagent": (["Go subagent"], ["sub_alpha.txt"], (48, 88)),
     "copilot/fail-parallel": (
         ["Go fail"],

@@ -68,9 +68,10 @@ class Played:
 
 
 class Recorded:
-    """The repository of one recording."""
+    """The repository of one recording; claudes: it is of Copilot CLI, which runs Claude Code's
+    hooks as well."""
 
-    def __init__(self, tmp: Path, agent: str, scenario: str) -> None:
+    def __init__(self, tmp: Path, agent: str, scenario: str, claudes: bool = False) -> None:
         self.path, self.home = tmp / "work", tmp / "home"
         self.path.mkdir()
         initial(self.path)
@@ -78,6 +79,9 @@ class Recorded:
         installed = self._replay.meta.get("installed", agent)
         self.gitcp("enable", f"--agent={installed}")
         self._replay.hooks = Installed(installed, self.path, self.home)
+        if claudes:
+            self.gitcp("enable", "--agent=claude-code")
+            self._replay.claudes = Installed("claude-code", self.path, self.home)
 
     def play(
         self, after: Callable[[Call], None] | None = None, without: int | None = None

@@ -50,6 +50,7 @@ class Replay:
 
     python and entry: how an installed hook starts gitcp.  hooks: which command lines the client
     runs at an event, of a tool or of none, by what is installed; without it every hook runs.
+    claudes: the same of Claude Code's settings, where Copilot CLI is to run those too.
     """
 
     agent: str
@@ -59,6 +60,7 @@ class Replay:
     python: str = sys.executable
     entry: Path = TOP / "gitcp" / "entry.py"
     hooks: Callable[[str, str | None], list[str]] | None = None
+    claudes: Callable[[str, str | None], list[str]] | None = None
 
     def run(
         self, after: Callable[[Call], None] | None = None, without: int | None = None
@@ -149,8 +151,13 @@ class Replay:
     def _call(self, client: Client, event: Json, env: Mapping[str, str]) -> Call:
         payload, name = event["payload"], event["event"]
         done = Call(name, payload, 0, "", "")
-        for argv in self._commands(name, spelling.tool(payload)):
-            status, stdout, stderr = client.run(argv, event["cwd"], env, json.dumps(payload))
+        runs = [(argv, payload) for argv in self._commands(name, spelling.tool(payload))]
+        if self.claudes:
+            hers, given = spelling.claudes(name, payload)
+            argvs = [["sh", "-c", c] for c in self.claudes(hers, given.get("tool_name"))]
+            runs += [(argv, given) for argv in argvs]
+        for argv, given in runs:
+            status, stdout, stderr = client.run(argv, event["cwd"], env, json.dumps(given))
             assert status == 0, f"{name}: {status}: {stderr}"
             done.stdout, done.stderr = done.stdout + stdout, done.stderr + stderr
         return done

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from datetime import UTC, datetime
 from typing import Any
 
 Json = dict[str, Any]
@@ -49,6 +51,29 @@ def call(payload: Json) -> str:
     key = payload.get("tool_use_id") or _cline(payload).get("id")
     key = key or (payload.get("input") or {}).get("callID")
     return str(key or json.dumps([tool(payload), given(payload)], sort_keys=True))
+
+
+_CLAUDES = {"userPromptSubmitted": "UserPromptSubmit", "agentStop": "Stop"}
+_TOOLS = {"create": "Write", "edit": "Edit", "view": "Read", "bash": "Bash", "task": "Agent"}
+
+
+def claudes(event: str, payload: Json) -> tuple[str, Json]:
+    """What Copilot CLI gives to the hook of Claude Code's settings at an event of its own."""
+    found = _snake(payload)
+    if isinstance(found.get("timestamp"), int):
+        moment = datetime.fromtimestamp(found["timestamp"] / 1000, UTC)
+        found["timestamp"] = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if "tool_name" in found:
+        found["tool_name"] = _TOOLS.get(found["tool_name"], found["tool_name"])
+        found["tool_input"] = payload.get("toolArgs")
+        found.pop("tool_args", None)
+    if isinstance(found.get("tool_result"), dict):
+        found["tool_result"] = _snake(found["tool_result"])
+    return _CLAUDES.get(event, event[:1].upper() + event[1:]), found
+
+
+def _snake(keys: Json) -> Json:
+    return {re.sub("[A-Z]", lambda c: "_" + c[0].lower(), key): v for key, v in keys.items()}
 
 
 def in_background(payload: Json) -> bool:
