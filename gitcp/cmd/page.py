@@ -6,7 +6,7 @@ import os
 import sys
 
 from gitcp.commands import TOOLS
-from gitcp.console import cli
+from gitcp.console import cli, notice
 from gitcp.errors import OK, Error
 
 TYPE_CHECKING = False
@@ -78,17 +78,10 @@ def of_name(repo: Repo, name: str) -> str:
         for record in records:
             page.commit(record, lines.get(record["oid"], {}))
         paths = {path for shares in lines.values() for path in shares}
-        for file in gather.files(repo, evidence, records, sorted(paths), _progress):
+        for file in gather.files(repo, evidence, records, sorted(paths), notice.progress):
             page.file(file["path"], file["rows"])
-    _progress("")
+    notice.progress("")
     return page.html(VERSION)
-
-
-def _progress(text: str) -> None:
-    """One line on a terminal that is written over."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\033[K{text}")
-        sys.stderr.flush()
 
 
 def _write(path: str, data: bytes) -> None:

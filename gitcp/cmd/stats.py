@@ -5,12 +5,17 @@ from __future__ import annotations
 import sys
 
 from gitcp.commands import TOOLS
-from gitcp.console import cli
+from gitcp.console import cli, notice
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from gitcp.core.record_types import Record
+    from gitcp.repo import Repo
+
+_EACH = 100  # commits between two words about how far it is
 
 
 def parser() -> cli.Parser:
@@ -18,6 +23,11 @@ def parser() -> cli.Parser:
     how = p.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="write a record")
     how.add_argument("--markdown", action="store_true", help="write tables for a pull request")
+    p.add_argument(
+        "--survival",
+        action="store_true",
+        help="tell too how many of the agents' lines live on, and who rewrote the rest",
+    )
     p.add_argument(
         "words",
         nargs="*",
@@ -35,36 +45,50 @@ def run(argv: Sequence[str]) -> int:
     """Show whose lines the commits of a range have; nothing is changed."""
     import os
 
-    from gitcp.core.stats.sums import Sums
     from gitcp.repo import Repo
-    from gitcp.store.blame.evidence import Evidence
-    from gitcp.store.git.prefetch import Prefetched
-    from gitcp.store.stats import history
 
     words, paths = list(argv), []
     if "--" in words:
         at = words.index("--")
         words, paths = words[:at], words[at + 1 :]
     args = parser().parse_args(words)
-    repo, sums = Repo.find(), Sums()
+    repo = Repo.find()
     below = os.path.relpath(os.getcwd(), repo.top) if repo.top else "."
     paths = [os.path.normpath(os.path.join(below, path)) for path in paths]
-    with Prefetched(repo) as objects:
-        evidence = Evidence(repo, objects)
-        for commit in history.commits(repo, evidence, args.words, paths):
-            sums.take(commit, evidence.blob)
+    stats = _counted(repo, args.words, paths, args.survival)
     if args.json:
         from gitcp import record
 
-        record.write(sys.stdout.buffer, [sums.record()])
+        record.write(sys.stdout.buffer, [stats])
     elif args.markdown:
         from gitcp.core.render import stats_lines
 
-        for line in stats_lines.markdown(sums.record()):
+        for line in stats_lines.markdown(stats):
             print(line)
     else:
         from gitcp.cmd import show
         from gitcp.core.render import stats_lines
 
-        show.page(stats_lines.table(sums.record()))
+        show.page(stats_lines.table(stats))
     return OK
+
+
+def _counted(repo: Repo, revisions: list[str], paths: list[str], lived: bool) -> Record:
+    from gitcp.core.stats.sums import Sums
+    from gitcp.store.blame.evidence import Evidence
+    from gitcp.store.git.prefetch import Prefetched
+    from gitcp.store.stats import history, survival
+
+    sums = Sums()
+    with Prefetched(repo) as objects:
+        evidence = Evidence(repo, objects)
+        for count, commit in enumerate(history.commits(repo, evidence, revisions, paths)):
+            if count % _EACH == 0:
+                notice.progress(f"stats: {count} commits")
+            sums.take(commit, evidence.blob)
+        stats = sums.record()
+        if lived:
+            say = notice.progress
+            stats["survival"] = survival.of_history(repo, evidence, revisions, paths, say).record()
+    notice.progress("")
+    return stats

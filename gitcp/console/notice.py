@@ -30,3 +30,10 @@ def printable(message: str) -> str:
 
 def _escaped(c: str) -> str:
     return f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}"
+
+
+def progress(text: str) -> None:
+    """One line on a terminal that is written over; '' takes it away."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{text}")
+        sys.stderr.flush()

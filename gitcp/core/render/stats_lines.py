@@ -29,11 +29,34 @@ def table(stats: Record) -> Iterator[Line]:
         yield [(start, ""), (_bar(count, total), _COLOURS[who])]
     if used := spent(stats["tokens"]):
         yield [(f"  tokens: {used}", "")]
+    if lived := stats.get("survival"):
+        yield []
+        yield from _lived(lived)
     for title, rows in _sections(stats):
         if rows:
             yield []
             yield [(title, "bold")]
             yield from _rows(rows)
+
+
+def _lived(lived: Record) -> Iterator[Line]:
+    """What became of the agents' lines, and by model."""
+    share = _share(lived["alive"], lived["added"]).strip()
+    yield [(f"{number(lived['alive'])} of the agents' {many(lived['added'], 'line')} live", "bold")]
+    yield [(f"  {share}; the rest rewritten by {_takers(lived['rewritten'])}", "")]
+    labels = [_model(row) for row in lived["models"]]
+    size = min(44, max(map(len, labels), default=0))
+    for label, row in zip(labels, lived["models"], strict=True):
+        start = f"  {short(label, size):{size}} {_share(row['alive'], row['added'])} "
+        yield [(start, ""), (_bar(row["alive"], row["added"]), _COLOURS["agent"])]
+
+
+def _takers(rewritten: Mapping[str, int]) -> str:
+    return ", ".join(f"{_NAMES[who]} {number(count)}" for who, count in rewritten.items())
+
+
+def _model(row: Record) -> str:
+    return " ".join(filter(None, (row["agent"], row["model"]))) or "?"
 
 
 def _summary(stats: Record) -> str:
@@ -53,8 +76,7 @@ def _bar(count: int, total: int) -> str:
 
 def _sections(stats: Record) -> Iterator[tuple[str, list[tuple[str, Mapping[str, int]]]]]:
     """(title, [(label, lines by who)]) of each table below the sums."""
-    models = [(" ".join(filter(None, (m["agent"], m["model"]))), m) for m in stats["models"]]
-    yield "By model", [(name or "?", {"agent": m["added"]}) for name, m in models]
+    yield "By model", [(_model(row), {"agent": row["added"]}) for row in stats["models"]]
     yield "By session", [(_session(s), {"agent": s["added"]}) for s in stats["sessions"]]
     yield "By file", [(f["path"], f) for f in stats["files"]]
     yield "By day", [(d["day"], d) for d in reversed(stats["days"])]
@@ -93,6 +115,13 @@ def markdown(stats: Record) -> Iterator[str]:
     if used := spent(stats["tokens"]):
         yield ""
         yield f"Tokens: {used}"
+    if lived := stats.get("survival"):
+        yield ""
+        yield "| Agents' lines | added | alive | rewritten by agents | by people | unknown |"
+        yield "|---|--:|--:|--:|--:|--:|"
+        for row in lived["models"]:
+            counts = (row["added"], row["alive"], *row["rewritten"].values())
+            yield f"| {_escaped(_model(row))} | {' | '.join(map(str, counts))} |"
     for title, rows in _sections(stats):
         if rows:
             yield ""

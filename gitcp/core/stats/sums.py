@@ -12,7 +12,7 @@ from gitcp.core.transcript import tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, TypedDict
 
     from gitcp.core.blame.authors import Author, Record
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     # path -> (agent, model) or "person" or "unknown" -> lines
     Shares = dict[str, dict[Any, int]]
 
+_UNKNOWN = authors.nobody("unknown")
 WHO = ("agent", "person", "unknown")
 
 
@@ -142,18 +143,19 @@ def added(commit: Commit, blob: Blob) -> Shares:
     for path, (count, _) in commit["files"].items():
         known = authors.of_blob(recorded, path, commit["oids"].get(path, ""), blob)
         attested = commit["attested"].get(path, {})
-        doubtful = {n: a for n, a in attested.items() if n not in known or _unknown(known[n])}
         left = count
         row = shares[path] = {}
-        for who, lines in _counted({**known, **doubtful}).items():
+        for who, lines in _counted(completed(known, attested)).items():
             row[who] = min(left, lines)
             left -= row[who]
         row[unsaid] = row.get(unsaid, 0) + left
     return shares
 
 
-def _unknown(author: Author) -> bool:
-    return author["who"] == "unknown"
+def completed(known: Mapping[int, Author], attested: Mapping[int, Author]) -> dict[int, Author]:
+    """The authors of lines, those that are unknown by what another tool attests."""
+    unknown = {line for line in attested if known.get(line, _UNKNOWN)["who"] == "unknown"}
+    return {**known, **{line: attested[line] for line in unknown}}
 
 
 def _counted(known: Mapping[int, Author]) -> dict[Any, int]:
@@ -169,12 +171,17 @@ def _counted(known: Mapping[int, Author]) -> dict[Any, int]:
 def removed(commit: Commit) -> Counts:
     """Who removed the lines that the commit removes."""
     total = sum(count for _, count in commit["files"].values())
+    return removed_of(total, commit["linked"], commit["parts"])
+
+
+def removed_of(total: int, linked: bool, parts: Iterable[Record]) -> Counts:
+    """Who removed so many lines in a commit, by what its parts say."""
     counts = _none()
-    if not commit["linked"]:
+    if not linked:
         counts["person"] = total
         return counts
     persons = []
-    for part in commit["parts"]:
+    for part in parts:
         attribution = part["metadata"].get("initial_attribution")
         by = attribution.get("lines_removed") if isinstance(attribution, dict) else None
         if isinstance(by, dict):

@@ -1,0 +1,136 @@
+"""How many of the agents' lines lived on: a history's changes replayed, a byte for each line.
+
+A file is the bytes of its lines: 0 for one that is no agent's, else which agent's and model's.
+What is behind the last agent's line is left off, so that memory holds what agents wrote.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, TypedDict
+
+    from gitcp.core.blame.authors import Author
+
+    Owners = bytes
+    Files = dict[bytes, tuple[bytes, Owners]]  # path -> blob, owners
+    # First line and count in the old content, then in the new one, as in `@@ -a,b +c,d @@`.
+    Hunk = tuple[int, int, int, int]
+
+    class Resolved(TypedDict):
+        """A hunk of a combined diff: where it begins in each parent (0-based index), and its
+        lines: for each parent whether it has the line, and whether the result has it."""
+
+        starts: list[int]
+        lines: list[tuple[str, bool]]
+
+
+_MOST = 255  # agents with their models; further ones are counted as the last
+
+
+class Survival:
+    """The sums, and the names behind the bytes."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[str, str], int] = {}
+        self._added: dict[int, int] = {}
+        self._gone: dict[int, dict[str, int]] = {}
+        self._alive: dict[int, int] = {}
+
+    def code(self, author: Author | None) -> int:
+        """The byte of a line by its author."""
+        if author is None or author["who"] != "session":
+            return 0
+        name = author["agent"], author["model"]
+        return self._names.setdefault(name, min(len(self._names) + 1, _MOST))
+
+    def change(
+        self, old: Owners, hunks: Sequence[Hunk], known: Mapping[int, Author], rest: str, taker: str
+    ) -> Owners:
+        """The owners of a file after a commit.
+
+        known: the authors of its new lines.  rest: "person" or "unknown", whose the others are.
+        taker: who removed lines of the commit where a hunk puts nothing in their place, or
+        lines of several.
+        """
+        parts, at = [], 0
+        for start, removed, first, added in hunks:
+            here = start - 1 if removed else start
+            parts.append(old[at:here].ljust(here - at, b"\0"))
+            at = here + removed
+            authors = [known.get(line) for line in range(first, first + added)]
+            codes = bytes(map(self.code, authors))
+            parts.append(codes)
+            self._count(codes)
+            if any(gone := old[here:at]):
+                who = {_who(author, rest) for author in authors}
+                self._take(gone, who.pop() if len(who) == 1 else taker)
+        return b"".join([*parts, old[at:]]).rstrip(b"\0")
+
+    def merge(
+        self, parents: Sequence[Owners], hunks: Sequence[Resolved], codes: Mapping[int, Author]
+    ) -> Owners:
+        """The owners of a file that a merge made of several.  codes: of lines no parent has."""
+        joined = bytearray()
+        at = [0] * len(parents)
+        for hunk in hunks:
+            joined += parents[0][at[0] : hunk["starts"][0]].ljust(hunk["starts"][0] - at[0], b"\0")
+            at = list(hunk["starts"])
+            for has, stays in hunk["lines"]:
+                owners = [
+                    p[n : n + 1] for p, n, c in zip(parents, at, has, strict=True) if c == "y"
+                ]
+                at = [n + (c == "y") for n, c in zip(at, has, strict=True)]
+                if not stays:
+                    continue
+                if owners:
+                    joined += max(owners).ljust(1, b"\0")
+                else:
+                    fresh = bytes([self.code(codes.get(len(joined) + 1))])
+                    self._count(fresh)
+                    joined += fresh
+        return bytes(joined + parents[0][at[0] :]).rstrip(b"\0")
+
+    def finish(self, files: Files) -> None:
+        """What the last commit has is alive."""
+        for _, owners in files.values():
+            for code in set(owners) - {0}:
+                self._alive[code] = self._alive.get(code, 0) + owners.count(code)
+
+    def _count(self, codes: bytes) -> None:
+        for code in set(codes) - {0}:
+            self._added[code] = self._added.get(code, 0) + codes.count(code)
+
+    def _take(self, gone: bytes, taker: str) -> None:
+        for code in set(gone) - {0}:
+            row = self._gone.setdefault(code, {})
+            row[taker] = row.get(taker, 0) + gone.count(code)
+
+    def record(self) -> dict[str, Any]:
+        """The key `survival` of a record `stats` (gitcp-record(5)), most lines first."""
+        rows = [
+            {"agent": agent, "model": model, **self._sums([code])}
+            for (agent, model), code in self._names.items()
+        ]
+        rows.sort(key=lambda row: (-row["added"], row["agent"], row["model"]))
+        return {**self._sums(set(self._names.values())), "models": rows}
+
+    def _sums(self, codes: Any) -> dict[str, Any]:
+        added, alive = (sum(of.get(c, 0) for c in codes) for of in (self._added, self._alive))
+        by = {
+            who: sum(self._gone.get(c, {}).get(who, 0) for c in codes)
+            for who in ("agent", "person")
+        }
+        # A branch that was merged otherwise may have removed what is alive: never more than all.
+        gone = max(0, added - alive)
+        by["agent"] = min(by["agent"], gone)
+        by["person"] = min(by["person"], gone - by["agent"])
+        rewritten = {**by, "unknown": gone - sum(by.values())}
+        return {"added": added, "alive": alive, "rewritten": rewritten}
+
+
+def _who(author: Author | None, rest: str) -> str:
+    if author is None:
+        return rest
+    return "agent" if author["who"] == "session" else author["who"]
