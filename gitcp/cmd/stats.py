@@ -82,13 +82,19 @@ def _counted(repo: Repo, revisions: list[str], paths: list[str], lived: bool) ->
     sums = Sums()
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects)
-        for count, commit in enumerate(history.commits(repo, evidence, revisions, paths)):
+        replay = survival.Replay(repo, evidence, revisions, paths) if lived else None
+        of = f" of {replay.commits}" if replay else ""
+        options = survival.ORDER if replay else ()
+        limits = () if replay else paths
+        for count, commit in enumerate(history.commits(repo, evidence, revisions, limits, options)):
             if count % _EACH == 0:
-                notice.progress(f"stats: {count} commits")
-            sums.take(commit, evidence.blob)
+                notice.progress(f"stats: {count}{of} commits")
+            if replay:
+                replay.take(commit)
+            if not replay or history.limit(commit, paths):
+                sums.take(commit, evidence.blob)
         stats = sums.record()
-        if lived:
-            say = notice.progress
-            stats["survival"] = survival.of_history(repo, evidence, revisions, paths, say).record()
+        if replay:
+            stats["survival"] = replay.record()
     notice.progress("")
     return stats

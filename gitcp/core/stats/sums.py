@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         path.  linked: it carries ids.  attested: path -> line -> author, by other tools' notes."""
 
         oid: str
+        parents: Sequence[str]
         day: str
         files: Mapping[str, tuple[int, int]]
         oids: Mapping[str, str]

@@ -6,7 +6,7 @@ Everything here reads and writes only the directories on the paths in question.
 from __future__ import annotations
 
 from gitcp.errors import Error
-from gitcp.record import raw, text
+from gitcp.record import raw
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 TREE = "040000"
 _DEEPEST, _MOST = 200, 10_000_000
+_MODES = {b"40000": TREE, b"100644": "100644", b"100755": "100755"}
 
 
 def read_tree(objects: Objects, oid: str) -> Tree:
@@ -31,7 +32,8 @@ def read_tree(objects: Objects, oid: str) -> Tree:
         at = nul + 1 + width
         if nul < 0 or at > len(data) or not mode.isdigit():
             raise Error(f"malformed tree '{oid}'")
-        entries[text(name)] = (mode.decode().zfill(6), data[nul + 1 : at].hex())
+        known = _MODES.get(mode) or mode.decode().zfill(6)
+        entries[name.decode("utf-8", "surrogateescape")] = known, data[nul + 1 : at].hex()
     return entries
 
 

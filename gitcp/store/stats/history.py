@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     # The fields of _FORMAT; path -> lines added and removed; path -> oid.
     Raw = tuple[list[bytes], dict[str, tuple[int, int]], dict[str, str]]
 
-_MARK, _FIELDS = b"\x02", 4  # counts of changed lines begin with a digit or a dash
+_MARK, _FIELDS = b"\x02", 5  # counts of changed lines begin with a digit or a dash
 _WINDOW = 256  # commits whose checkpoints are read at once
-_FORMAT = "--format=%x02%H%x00%ad%x00%B%x00%N"
+_FORMAT = "--format=%x02%H%x00%P%x00%ad%x00%B%x00%N"
 _LOG = f"""log -z --raw --no-abbrev --numstat --no-renames --date=short --no-color
 --no-show-signature --no-notes --notes={notes.REF}""".split()
 
@@ -45,6 +45,18 @@ def commits(
             yield from _with_parts(evidence, window)
             window = []
     yield from _with_parts(evidence, window)
+
+
+def limit(commit: Commit, paths: Sequence[str]) -> bool:
+    """Let a commit have its files below paths (none: all) alone; whether there are any."""
+    files = {path: counts for path, counts in commit["files"].items() if below(path, paths)}
+    commit["files"] = files
+    return bool(files) or not paths
+
+
+def below(path: str, paths: Sequence[str]) -> bool:
+    """Whether a path is one of paths, or in one of these directories; none: it is."""
+    return not paths or any(one in (".", path) or path.startswith(f"{one}/") for one in paths)
 
 
 def _raw(repo: Repo, where: Sequence[bytes], options: Sequence[str]) -> Iterator[Raw]:
@@ -78,14 +90,15 @@ def _count(number: bytes) -> int:
 
 def _with_parts(evidence: Evidence, window: Sequence[Raw]) -> Iterator[Commit]:
     """The commits of a window with what is recorded of them, read all at once."""
-    named = [links.named(message, note) for (_, _, message, note), *_ in window]
+    named = [links.named(message, note) for (_, _, _, message, note), *_ in window]
     evidence.prefetch_attested(text(fields[0]) for fields, *_ in window)
     evidence.recorded.prefetch(one for ids, buried in named for one in (*ids, *buried))
     for (ids, buried), (fields, files, oids) in zip(named, window, strict=True):
         parts = [part for one in (*ids, *buried) for part in evidence.recorded.of(one)]
         yield {
             "oid": text(fields[0]),
-            "day": text(fields[1]),
+            "parents": text(fields[1]).split(),
+            "day": text(fields[2]),
             "files": files,
             "oids": oids,
             "linked": bool(ids or parts),

@@ -1,7 +1,7 @@
-"""The changes of a history replayed in their order: three streams of git, whatever its length.
+"""The changes of a history replayed in their order, beside the commits as stats counts them.
 
-One tells how many children a commit has, one the messages, one the patches; a fourth tells of
-merges what they have otherwise than their first parent.  A commit's files are those of its
+One more stream of git has the patches, one tells of merges what they have otherwise than their
+first parent, one before them how many children a commit has.  A commit's files are those of its
 parent, changed; they are let go of with its last child.
 """
 
@@ -9,77 +9,68 @@ from __future__ import annotations
 
 from gitcp.core.blame import authors
 from gitcp.core.git import quoting
-from gitcp.core.message import links
 from gitcp.core.stats import patches, sums
 from gitcp.core.stats.survival import Survival
 from gitcp.errors import Error, GitError
 from gitcp.record import raw, text
-from gitcp.store.git import notes
+from gitcp.store.stats import history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from gitcp.core.blame.authors import Author, Record
+    from gitcp.core.blame.authors import Author
     from gitcp.core.stats.patches import Patch
+    from gitcp.core.stats.sums import Commit
     from gitcp.core.stats.survival import Files
     from gitcp.repo import Repo
     from gitcp.store.blame.evidence import Evidence
 
-    Told = tuple[str, list[str], bool, list[Record]]  # oid, parents, linked, what is recorded
-    Say = Callable[[str], None]
-
-_ORDER = "--reverse --topo-order --no-color --no-show-signature --no-notes".split()
+ORDER = ("--reverse", "--topo-order")  # in which take() wants the commits
+_LOG = "log --no-color --no-show-signature --no-notes".split()
 _PATCHES = """-p -c -U0 -M --root --full-index --inter-hunk-context=0 --src-prefix=a/
 --dst-prefix=b/ --no-ext-diff --no-textconv --submodule=short --no-color-moved""".split()
-_WINDOW = 256  # commits whose checkpoints are read at once
-_EACH = 100  # commits between two words about how far it is
 
 
-def of_history(
-    repo: Repo, evidence: Evidence, revisions: Sequence[str], paths: Sequence[str], say: Say
-) -> Survival:
-    """What became of the agents' lines of the revisions' commits (none: HEAD) in paths.
+class Replay:
+    """What becomes of the agents' lines of a history in paths (none: all of it)."""
 
-    say tells a person how far it is.  Raises Error in git's words for what is no revision.
-    """
-    return _Replay(repo, evidence, revisions, [raw(path) for path in paths]).run(say)
-
-
-class _Replay:
     def __init__(
-        self, repo: Repo, evidence: Evidence, revisions: Sequence[str], paths: Sequence[bytes]
+        self, repo: Repo, evidence: Evidence, revisions: Sequence[str], paths: Sequence[str]
     ) -> None:
+        """Raises Error in git's words for what is no revision."""
         self._repo, self._evidence = repo, evidence
         self._where = [b"--end-of-options", *map(raw, revisions or ["HEAD"]), b"--"]
         self._paths = paths
         self._survival = Survival()
         self._children: dict[str, int] = {}
-        self._files: dict[str, Files] = {}
+        self._kept: dict[str, Files] = {}
+        self._files: Files = {}
+        self._patches = patches.commits(self._stream(*_PATCHES))
+        self._merges = self._brought()
+        self.commits = self._count()
 
-    def run(self, say: Say) -> Survival:
-        total = self._count()
-        streams = zip(self._told(), patches.commits(self._stream(*_PATCHES)), strict=True)
-        merges = self._merges()
-        files: Files = {}
-        for done, ((oid, parents, linked, parts), (_, changed)) in enumerate(streams):
-            if done % _EACH == 0:
-                say(f"stats: {done} of {total} commits")
-            states = [self._parent(parent) for parent in parents] or [{}]
-            files = states[0]
-            if len(parents) > 1:
-                self._merged(oid, states, next(merges, {}), changed, parts)
-            else:
-                self._changed(oid, files, changed, linked, parts)
-            if self._children.get(oid):
-                self._files[oid] = files
-        self._survival.finish(files)
-        return self._survival
+    def take(self, commit: Commit) -> None:
+        """Replay one commit; they come all, in ORDER."""
+        _, changed = next(self._patches, ("", []))
+        parents = [self._parent(parent) for parent in commit["parents"]] or [{}]
+        self._files = parents[0]
+        if len(parents) > 1:
+            self._merged(commit, parents, next(self._merges, {}), changed)
+        else:
+            self._changed(commit, self._files, changed)
+        if self._children.get(commit["oid"]):
+            self._kept[commit["oid"]] = self._files
+
+    def record(self) -> dict[str, Any]:
+        """The sums, where the last commit taken is the last of the history."""
+        self._survival.finish(self._files)
+        return self._survival.record()
 
     def _stream(self, *args: str) -> Iterator[bytes]:
+        argv = (*_LOG, *ORDER, f"--format={patches.MARK.decode()}%H", *args)
         try:
-            argv = ("log", *_ORDER, f"--format={patches.MARK.decode()}%H", *args)
             yield from self._repo.git.stream(*argv, *self._where, sep=b"\n")
         except GitError as e:
             raise Error(e.complaint.removeprefix("fatal: ").partition("\n")[0]) from None
@@ -92,33 +83,7 @@ class _Replay:
                 self._children[parent] = self._children.get(parent, 0) + 1
         return total
 
-    def _told(self) -> Iterator[Told]:
-        """The commits with what is recorded of them, read a window at a time."""
-        form = "--format=%H%x00%P%x00%B%x00%N%x00"
-        argv = ("log", *_ORDER, f"--notes={notes.REF}", form, *self._where)
-        fields: list[bytes] = []
-        window: list[list[bytes]] = []
-        for field in self._repo.git.stream(*argv):
-            fields.append(field.removeprefix(b"\n"))
-            if len(fields) == 4:
-                window.append(fields)
-                fields = []
-            if len(window) == _WINDOW:
-                yield from self._recorded(window)
-                window = []
-        yield from self._recorded(window)
-
-    def _recorded(self, window: list[list[bytes]]) -> Iterator[Told]:
-        named = [links.named(message, note) for _, _, message, note in window]
-        recorded = self._evidence.recorded
-        self._evidence.prefetch_attested(text(oid) for oid, *_ in window)
-        recorded.prefetch(one for ids, buried in named for one in (*ids, *buried))
-        for (oid, parents, *_), (ids, buried) in zip(window, named, strict=True):
-            parts = [part for one in (*ids, *buried) for part in recorded.of(one)]
-            yield text(oid), text(parents).split(), bool(ids or parts), parts
-        self._evidence.forget()
-
-    def _merges(self) -> Iterator[dict[bytes, str]]:
+    def _brought(self) -> Iterator[dict[bytes, str]]:
         """path -> blob of what each merge has otherwise than its first parent, '' for nothing."""
         args = ("--merges", "--diff-merges=first-parent", "--raw", "--no-abbrev", "--no-renames")
         changed: dict[bytes, str] | None = None
@@ -138,25 +103,23 @@ class _Replay:
         """The files of a commit, to be changed: a copy where another child needs them too."""
         self._children[oid] -= 1
         if self._children[oid]:
-            return dict(self._files.get(oid, {}))
+            return dict(self._kept.get(oid, {}))
         del self._children[oid]
-        return self._files.pop(oid, {})
+        return self._kept.pop(oid, {})
 
-    def _changed(
-        self, oid: str, files: Files, changed: list[Patch], linked: bool, parts: list[Record]
-    ) -> None:
-        rest = "unknown" if linked else "person"
-        taker = _taker(changed, linked, parts)
+    def _changed(self, commit: Commit, files: Files, changed: list[Patch]) -> None:
+        rest = "unknown" if commit["linked"] else "person"
+        taker = _taker(commit, changed)
         before = {patch["old"]: files.get(patch["old"], (b"", b"")) for patch in changed}
         for patch in changed:
             if patch["old"] != patch["path"]:
                 files.pop(patch["old"], None)
         for patch in changed:
             path, (blob, owners) = patch["path"], before[patch["old"]]
-            if not self._wanted(path or patch["old"]):
+            if not history.below(text(path or patch["old"]), self._paths):
                 continue
             if patch["hunks"]:
-                known = self._known(oid, path, patch["oid"], parts) if path else {}
+                known = self._known(commit, path, patch["oid"]) if path else {}
                 owners = self._survival.change(owners, patch["hunks"], known, rest, taker)
             elif patch["oid"]:
                 owners = b""  # binary
@@ -165,11 +128,10 @@ class _Replay:
 
     def _merged(
         self,
-        oid: str,
+        commit: Commit,
         states: list[Files],
         brought: dict[bytes, str],
         changed: list[Patch],
-        parts: list[Record],
     ) -> None:
         files, by_path = states[0], {patch["path"]: patch for patch in changed}
         for path, blob in brought.items():
@@ -181,30 +143,20 @@ class _Replay:
                 owners = b""
                 if path in by_path and by_path[path]["resolved"]:
                     parents = [state.get(path, (b"", b""))[1] for state in states]
-                    known = self._known(oid, path, blob, parts)
+                    known = self._known(commit, path, blob)
                     owners = self._survival.merge(parents, by_path[path]["resolved"], known)
                 same = raw(blob), owners
             files[path] = same
 
-    def _known(
-        self, commit: str, path: bytes, blob: str, parts: list[Record]
-    ) -> Mapping[int, Author]:
-        recorded = [part for part in parts if part["lines"] is not None]
+    def _known(self, commit: Commit, path: bytes, blob: str) -> Mapping[int, Author]:
+        recorded = [part for part in commit["parts"] if part["lines"] is not None]
         known = authors.of_blob(recorded, text(path), blob, self._evidence.blob)
-        attested = self._evidence.attested(commit, [text(path)]).get(text(path), {})
-        return sums.completed(known, attested)
-
-    def _wanted(self, path: bytes) -> bool:
-        return not self._paths or any(
-            one == b"." or path == one or path.startswith(one + b"/") for one in self._paths
-        )
+        return sums.completed(known, commit["attested"].get(text(path), {}))
 
 
-def _taker(changed: list[Patch], linked: bool, parts: list[Record]) -> str:
+def _taker(commit: Commit, changed: list[Patch]) -> str:
     """Who removed lines of a commit, where it was one alone."""
-    if not linked:
-        return "person"
     removed = sum(hunk[1] for patch in changed for hunk in patch["hunks"])
-    counts: Any = sums.removed_of(removed, linked, parts)
+    counts = sums.removed_of(removed, commit["linked"], commit["parts"])
     takers = [who for who, count in counts.items() if count]
     return takers[0] if len(takers) == 1 else "unknown"

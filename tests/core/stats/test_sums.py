@@ -27,6 +27,7 @@ def part(session: str = "s1", ranges: Any = None, **metadata: Any) -> Record:
 def commit(*parts: Record, linked: bool = True, **files: tuple[int, int]) -> Commit:
     return {
         "oid": "0",
+        "parents": ["1"],
         "day": "2026-01-02",
         "files": files or {"f": (10, 4)},
         "oids": dict.fromkeys(files or "f", "0"),
