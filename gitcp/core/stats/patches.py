@@ -64,8 +64,8 @@ def _named(name: bytes) -> bytes:
 
 def _header(patch: Patch, line: bytes, stream: Iterator[bytes]) -> None:
     key, _, value = line.partition(b" ")
-    if key == b"@@" and (found := _HUNK.match(line)):
-        start, removed, first, added = (1 if n is None else int(n) for n in found.groups())
+    if key == b"@@" and (header := _HUNK.match(line)):
+        start, removed, first, added = (1 if n is None else int(n) for n in header.groups())
         patch["hunks"].append((start, removed, first, added))
         _skip(stream, removed + added)
     elif line.startswith(b"@@@"):
