@@ -47,8 +47,9 @@ class Oracle:
             lines.insert(self.random.randint(0, len(lines)), self.fresh(who))
         return "".join(f"{line}\n" for line in lines)
 
-    def check(self) -> None:
-        """Hold a commit that was made against what is known, once."""
+    def check(self, amended: bool = False) -> None:
+        """Hold a commit that was made against what is known, once.  amended: its checkpoint
+        may be older than the last calls of a session, which only a commit of its work takes."""
         if self.world.head == self.head:
             return
         self.head = self.world.head
@@ -56,7 +57,7 @@ class Oracle:
         stored = sessions(self.world, made[-1]) if made else {}
         self._sums(stored)
         self._lines_of(made[-1], stored) if made else None
-        for sid in stored:
+        for sid in () if amended else stored:
             self.cost(sid)
         self.told |= self.busy & set(stored)
         self.committed |= set(self.world.git("grep", "-h", "^line", "HEAD", ok=False).splitlines())

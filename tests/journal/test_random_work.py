@@ -167,7 +167,7 @@ class Work(Oracle):
         self.world.git("add", "-A")
         if parent and self.world.git("diff", "--cached", "--name-only", parent):
             self.world.git("commit", "-q", "--amend", "--no-edit")
-            self.check()
+            self.check(amended=True)
 
 
 COMMON = (Work.tool, Work.shell, Work.person, Work.turn, Work.commit, Work.part)

@@ -97,8 +97,11 @@ def chain(lines: Iterable[JournalLine], path: str) -> list[JournalLine]:
 
 
 def had(lines: Iterable[JournalLine], path: str, after: Version) -> bool:
-    """Whether a journal has had this content at the path, be the edit still in it or cut."""
-    for line in lines:
+    """Whether a journal has had this content at the path, be the edit still in it or cut.
+
+    Nothing is no content: whether a deletion takes back what was made, HEAD tells.
+    """
+    for line in lines if after else ():
         if line.get("path") == path:
             if after in (entry(line["before"]), entry(line["after"])):
                 return True

@@ -23,16 +23,24 @@ class Elsewhere:
     def __init__(self, repo: Repo, objects: Objects, head: str) -> None:
         """head: where HEAD was at the last look; what was committed since is no restoring."""
         self._repo, self._objects, self._before = repo, objects, head
+        self._commits: list[Lookup] | None = None
         self._looks: list[Lookup] | None = None
         self._stashes: list[Lookup] | None = None
 
     def has(self, path: str, after: Version) -> bool:
-        """Whether one of them has this very entry at the path; for None: HEAD has nothing."""
+        """Whether one of them has this very entry at the path; for None: HEAD has nothing, and
+        had nothing at the last look where commits alone have moved it since."""
+        if after is None:
+            return all(look(path) is None for look in self._heads())
         if self._looks is None:
             self._looks = self._lookups([*self._names(), *self._stashed()])
-        if after is None:
-            return not self._looks or self._looks[0](path) is None
         return any(look(path) == after for look in self._looks)
+
+    def _heads(self) -> list[Lookup]:
+        if self._commits is None:
+            made_here = committed_since(self._repo, self._before) is not None
+            self._commits = self._lookups(["HEAD", *([self._before] if made_here else [])])
+        return self._commits
 
     def stashed(self, path: str, before: Version) -> bool:
         """Whether an entry of `git stash` holds what stood at the path; never for None."""
