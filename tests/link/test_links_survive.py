@@ -170,6 +170,20 @@ def test_a_verdict_of_another_commit_is_not_obeyed(world: World) -> None:
     sound(world)
 
 
+def test_what_a_commit_beside_an_old_verdict_leaves_goes_on_from_it(world: World) -> None:
+    a = world.agent("session-a")
+    a.turn("three", {f"{n}.py": NEW for n in "abc"})
+    world.commit("a.py")
+    (world.path / ".git" / "hooks" / "prepare-commit-msg").unlink()
+    world.git("add", "b.py")
+    world.git("commit", "-q", "-m", "the verdict there is of the commit before")
+    assert world.git("for-each-ref", "--format=%(refname)", "refs/heads/entire/?*-*").split() == [
+        f"refs/heads/{world.branch()}"
+    ]
+    files = a.state["streams"][-1]["files"]
+    assert "c.py" in files and "b.py" not in files
+
+
 def test_an_agent_that_runs_no_hooks_is_linked_when_its_tool_ends(world: World) -> None:
     a: Agent = world.agent("session-a", tools=True)
     a.prompt("commit without hooks")

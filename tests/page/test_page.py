@@ -2,93 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.blame.recorded_lines import linked
+from tests.page.browser import needs_browser, opened, page
+from tests.page.hostile import SECRET, SESSION, A
 from tests.support.checkpoints import git
 from tests.support.paths import BIN
-
-A = "a1b2c3d4e5f6"
-SESSION = "1f0c5d6e-0000-4000-8000-000000000001"
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
-HOSTILE = """</script><script>window.broken=1</script><img src=x onerror=window.broken=1>
-"'><svg onload=window.broken=1> {{ 7*7 }} javascript:window.broken=1 ]]> <!-- \u202e \x1b[2J"""
-SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-
-needs_browser = pytest.mark.skipif(
-    not (BROWSER and DRIVER), reason="no chromium with its chromedriver"
-)
-
-
-def page(*argv: str) -> subprocess.CompletedProcess[str]:
-    argv = (sys.executable, str(BIN / "gitcp"), "page", *argv)
-    return subprocess.run(argv, capture_output=True, text=True)
-
-
-def say(role: str, content: Any, second: int) -> str:
-    stamp = f"2026-01-02T10:00:{second:02d}.000Z"
-    return json.dumps(
-        {"type": role, "timestamp": stamp, "message": {"role": role, "content": content}}
-    )
-
-
-@pytest.fixture
-def told(repo: Path, tmp_path: Path) -> Path:
-    """A commit whose prompt, answer, tool, file, name, author and message are hostile."""
-    odd = repo / "a<b onload=x>.py"
-    odd.write_text(f"def f():\n    return '''{HOSTILE}'''\n")
-    git("add", "-A")
-    git("commit", "-q", "-m", f"<b>{HOSTILE}", "--author", "x \"'& <a@x>")
-    edit = {"file_path": odd.name, "old_string": "x", "new_string": HOSTILE}
-    call = {"type": "tool_use", "id": "toolu_1", "name": "<u>Edit", "input": edit}
-    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": f"{HOSTILE} {SECRET}"}
-    live = tmp_path / "live.jsonl"
-    lines = [
-        say("user", f"Please {HOSTILE} with {SECRET}", 1),
-        say("assistant", [{"type": "text", "text": HOSTILE}, call], 2),
-        say("user", [result], 3),
-        say("user", "And a second prompt", 30),
-        say("assistant", [{"type": "text", "text": "Done."}], 40),
-    ]
-    live.write_text("\n".join(lines) + "\n")
-    linked(A, SESSION, odd.name, [[1, 1, "t1", "toolu_1"], [2, 4, "person", None]], "", live)
-    return repo
-
-
-@pytest.fixture
-def browser() -> Iterator[Any]:
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(BROWSER)
-    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    # A socket of the browser's lies there, whose path must be short.
-    env = {**os.environ, "TMPDIR": "/tmp"}
-    service = webdriver.ChromeService(executable_path=DRIVER, env=env)
-    driver = webdriver.Chrome(options=options, service=service)
-    driver.implicitly_wait(5)  # what is folded is unpacked on demand
-    yield driver
-    driver.quit()
-
-
-def opened(browser: Any, *argv: str) -> Any:
-    path = os.path.abspath("page.html")
-    done = page("-o", path, *argv)
-    assert (done.returncode, done.stderr) == (0, ""), done
-    browser.get(f"file://{path}")
-    return browser
 
 
 def test_the_page_is_one_file_that_names_nothing_outside_and_holds_no_secret(told: Path) -> None:

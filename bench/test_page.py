@@ -1,0 +1,122 @@
+"""A page of 500 turns and 20 MB of transcript: made in 10 s, its first turn usable in 1 s.
+
+What happens in the browser is timed by its own clock, from the navigation on; the longest of the
+frames of a scroll through all of it tells whether it is smooth (16.7 ms at 60 a second).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.session import quietly
+from tests.blame.recorded_lines import linked
+from tests.page.browser import needs_browser, page, started
+
+SESSIONS, TURNS, SIZE = 10, 50, 20_000_000
+GROUP = "a page of 500 turns and 20 MB of transcript (made: 10 s; first turn: 1 s)"
+SOURCE = sorted(Path(__file__).parents[1].glob("gitcp/**/*.py"))
+WATCH = """
+new MutationObserver(() => {
+  if (!window.usable && document.querySelector("details[open] > .body > *")) {
+    window.usable = performance.now();
+  }
+}).observe(document, { subtree: true, childList: true });
+"""
+SCROLL = """
+const done = arguments[0], gaps = [];
+let last = performance.now();
+function step(now) {
+  gaps.push(now - last);
+  last = now;
+  scrollBy(0, innerHeight / 2);
+  if (gaps.length < 200) requestAnimationFrame(step);
+  else done(gaps.slice(1).sort((a, b) => a - b));
+}
+requestAnimationFrame(step);
+"""
+
+
+def transcript(path: Path, session: int) -> None:
+    """TURNS prompts with what came of them: calls, results of some kilobytes, an answer."""
+    rng = random.Random(session)
+    texts = [text for source in SOURCE if len(text := source.read_text()) > 3000]
+    least = SIZE // SESSIONS // TURNS
+    with path.open("w") as file:
+        for turn in range(TURNS):
+            written, when = 0, session * 100_000 + turn * 600
+            written += file.write(_line("user", f"Do part {turn} of {session}", when))
+            while written < least:
+                text, call = rng.choice(texts), f"toolu_{rng.getrandbits(64):x}"
+                at = {"file_path": f"file{rng.randrange(30):03}.py"}
+                use = {"type": "tool_use", "id": call, "name": "Read", "input": at}
+                result = {"type": "tool_result", "tool_use_id": call, "content": text}
+                when += 1
+                written += file.write(_line("assistant", [use], when))
+                written += file.write(_line("user", [result], when))
+            file.write(_line("assistant", [{"type": "text", "text": "Done."}], when))
+
+
+def _line(role: str, content: Any, second: int) -> str:
+    day, rest = divmod(second, 86_400)
+    stamp = f"2026-01-{day + 1:02d}T{rest // 3600:02d}:{rest // 60 % 60:02d}:{rest % 60:02d}.000Z"
+    message = {"role": role, "content": content}
+    return json.dumps({"type": role, "timestamp": stamp, "message": message}) + "\n"
+
+
+@pytest.fixture(scope="module")
+def place(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A commit a session, each with ten files."""
+    os.chdir(template)
+    quietly("git", "config", "user.name", "x", cwd=template)
+    quietly("git", "config", "user.email", "x@example.com", cwd=template)
+    for n in range(SESSIONS):
+        for m in range(10):
+            file = template / f"file{n * 10 + m:03}.py"
+            file.write_text(SOURCE[n * 10 + m].read_text() or "pass\n")
+        quietly("git", "add", "-A", cwd=template)
+        quietly("git", "commit", "-q", "-m", f"part {n}", cwd=template)
+        live = tmp_path_factory.mktemp("live") / "session.jsonl"
+        transcript(live, n)
+        session = f"{n:08x}-1111-4222-8333-444444444444"
+        ranges = [[1, 20, "t1", None], [21, 60, "person", None]]
+        linked(f"{n:012x}", session, f"file{n * 10:03}.py", ranges, "", live)
+    return template
+
+
+@pytest.mark.benchmark(group=GROUP)
+def test_making_it(benchmark: Any, place: Path) -> None:
+    os.chdir(place)
+    done = benchmark.pedantic(lambda: page("-o", "page.html"), rounds=1)
+    assert done.returncode == 0, done.stderr
+    benchmark.extra_info["bytes"] = (place / "page.html").stat().st_size
+
+
+@needs_browser
+def test_by_the_browsers_own_clock(
+    place: Path, capsys: pytest.CaptureFixture[str], sealed: None
+) -> None:
+    os.chdir(place)
+    assert page("-o", "page.html").returncode == 0
+    text = (place / "page.html").read_text()
+    turn = text[(at := text.index('<details id="turn-') + 13) : text.index('"', at)]
+    with started() as browser:
+        browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
+        usable = []
+        for _ in range(3):
+            browser.get("about:blank")
+            browser.get(f"file://{place}/page.html#{turn}")
+            while not (time := browser.execute_script("return window.usable")):
+                pass
+            usable.append(time)
+        assert len(browser.find_elements("css selector", "#turns details")) >= SESSIONS * TURNS
+        browser.set_script_timeout(60)
+        gaps = browser.execute_async_script(SCROLL)
+    with capsys.disabled():
+        print(f"\n{len(text) / 1e6:.1f} MB; first turn usable after {sorted(usable)[1]:.0f} ms;")
+        print(f"scrolled: median frame {gaps[len(gaps) // 2]:.1f} ms, longest {gaps[-1]:.1f} ms")

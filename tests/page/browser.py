@@ -1,0 +1,56 @@
+"""A real browser, without a window, and a page opened in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.support.paths import BIN
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+needs_browser = pytest.mark.skipif(
+    not (BROWSER and DRIVER), reason="no chromium with its chromedriver"
+)
+
+
+@contextmanager
+def started() -> Iterator[Any]:
+    """A driver whose console is kept; what is folded is waited for, being unpacked on demand."""
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(BROWSER)
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    # A socket of the browser's lies there, whose path must be short.
+    env = {**os.environ, "TMPDIR": "/tmp"}
+    service = webdriver.ChromeService(executable_path=DRIVER, env=env)
+    driver = webdriver.Chrome(options=options, service=service)
+    driver.implicitly_wait(5)
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+def page(*argv: str) -> subprocess.CompletedProcess[str]:
+    argv = (sys.executable, str(BIN / "gitcp"), "page", *argv)
+    return subprocess.run(argv, capture_output=True, text=True)
+
+
+def opened(browser: Any, *argv: str) -> Any:
+    """The browser with the page of argv, which was made without a word of complaint."""
+    path = os.path.abspath("page.html")
+    done = page("-o", path, *argv)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    browser.get(f"file://{path}")
+    return browser

@@ -1,0 +1,51 @@
+"""A commit to make a page of, and a browser to look at it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.blame.recorded_lines import linked
+from tests.page.browser import started
+from tests.page.hostile import HOSTILE, SECRET, SESSION, A
+from tests.support.checkpoints import git
+
+
+def say(role: str, content: Any, second: int) -> str:
+    stamp = f"2026-01-02T10:00:{second:02d}.000Z"
+    return json.dumps(
+        {"type": role, "timestamp": stamp, "message": {"role": role, "content": content}}
+    )
+
+
+@pytest.fixture
+def told(repo: Path, tmp_path: Path) -> Path:
+    """A commit whose prompt, answer, tool, file, name, author and message are hostile."""
+    odd = repo / "a<b onload=x>.py"
+    odd.write_text(f"def f():\n    return '''{HOSTILE}'''\n")
+    git("add", "-A")
+    git("commit", "-q", "-m", f"<b>{HOSTILE}", "--author", "x \"'& <a@x>")
+    edit = {"file_path": odd.name, "old_string": "x", "new_string": HOSTILE}
+    call = {"type": "tool_use", "id": "toolu_1", "name": "<u>Edit", "input": edit}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": f"{HOSTILE} {SECRET}"}
+    live = tmp_path / "live.jsonl"
+    lines = [
+        say("user", f"Please {HOSTILE} with {SECRET}", 1),
+        say("assistant", [{"type": "text", "text": HOSTILE}, call], 2),
+        say("user", [result], 3),
+        say("user", "And a second prompt", 30),
+        say("assistant", [{"type": "text", "text": "Done."}], 40),
+    ]
+    live.write_text("\n".join(lines) + "\n")
+    linked(A, SESSION, odd.name, [[1, 1, "t1", "toolu_1"], [2, 4, "person", None]], "", live)
+    return repo
+
+
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    with started() as driver:
+        yield driver
