@@ -10,39 +10,33 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+_JOINER = "\u200d"  # between emoji it makes one of several
 # What turns the direction of text round, or is not seen at all.
-_HIDDEN = {
+_HIDDEN = (
+    *range(0x7F, 0xA0),
     *range(0x200B, 0x2010),
     *range(0x202A, 0x202F),
     *range(0x2060, 0x2070),
-    0x00AD,
-    0x061C,
-    0xFEFF,
+    *(0x00AD, 0x061C, 0xFEFF),
     *range(0xE0000, 0xE0080),
-}
-_JOINER = 0x200D  # between emoji it makes one of several
+)
+_NAMES = {code: f"⟨U+{code:04X}⟩" for code in _HIDDEN}
+_JOINED = _NAMES.pop(ord(_JOINER))
+_NAMES |= {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"}
+_NAMES |= dict.fromkeys(range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}")
 
 
 def visible(text: str) -> str:
     """text with control and bidi characters shown by their names, half characters as U+FFFD."""
-    if text.isascii() and (text.isprintable() or not any(map(_control, text))):
+    if text.isascii() and text.isprintable():
         return text
-    return "".join(_visible_char(text, at, char) for at, char in enumerate(text))
-
-
-def _control(char: str) -> bool:
-    return (char < " " and char not in "\n\t") or "\x7f" <= char < "\xa0"
-
-
-def _visible_char(text: str, at: int, char: str) -> str:
-    code = ord(char)
-    if _control(char):
-        return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"
-    if 0xD800 <= code < 0xE000:
-        return "\N{REPLACEMENT CHARACTER}"
-    if code == _JOINER and at and ord(text[at - 1]) > 0x2000:
-        return char
-    return f"⟨U+{code:04X}⟩" if code in _HIDDEN else char
+    if _JOINER in text:
+        first, *rest = text.split(_JOINER)
+        text, last = first, first
+        for part in rest:
+            text += (_JOINER if last[-1:] > "\u2000" else _JOINED) + part
+            last = part
+    return text.translate(_NAMES)
 
 
 def embedded(value: Any) -> str:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 WIDTH = 1000.0
 _QUIET = 1800.0  # seconds: a longer pause in which nothing happens takes no more room
+_PAUSE = 4.0  # nor does one that takes more room than all else, this many times smaller
 _LEAST = 4.0  # the width of a turn that took no time
 
 
@@ -18,17 +19,22 @@ class Scale:
 
     def __init__(self, times: Iterable[float]) -> None:
         self._times = sorted(set(times)) or [0.0]
+        pairs = zip(self._times, self._times[1:], strict=False)
+        gaps = [min(after - before, _QUIET) for before, after in pairs]
+        total = sum(gaps)
         at, self._at = 0.0, [0.0]
-        for before, after in zip(self._times, self._times[1:], strict=False):
-            at += min(after - before, _QUIET)
+        for gap in gaps:
+            at += min(gap, max((total - gap) / _PAUSE, 1.0)) if len(gaps) > 1 else gap
             self._at.append(at)
         self._unit = WIDTH / at if at else 0.0
 
     def __call__(self, time: float) -> float:
         """0 to WIDTH, rounded so that a page stays small."""
         n = max(0, bisect_right(self._times, time) - 1)
-        room = self._at[n + 1] - self._at[n] if n + 1 < len(self._at) else 0.0
-        at = self._at[n] + min(max(0.0, time - self._times[n]), room)
+        at = self._at[n]
+        if n + 1 < len(self._at):
+            here, after = self._times[n], self._times[n + 1]
+            at += (self._at[n + 1] - at) * max(0.0, time - here) / (after - here)
         return round(at * self._unit, 1)
 
     def span(self, start: float, end: float) -> tuple[float, float]:

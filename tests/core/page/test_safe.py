@@ -21,6 +21,8 @@ from gitcp.core.page import safe, timeline, turns
         ("\x9b31m", "⟨U+009B⟩31m"),
         ("half \udcff", "half \ufffd"),
         ("👩\u200d💻 日本語 é", "👩\u200d💻 日本語 é"),
+        ("\u200da\u200db\u200d\u200d", "⟨U+200D⟩a⟨U+200D⟩b⟨U+200D⟩⟨U+200D⟩"),
+        ("\x7f\u2028", "⟨U+007F⟩\u2028"),
         ("tag\U000e0041", "tag⟨U+E0041⟩"),
     ],
 )
@@ -46,6 +48,11 @@ def test_a_long_pause_takes_no_more_room_than_half_an_hour() -> None:
     assert [scale(t) for t in (0, 900, 1800, 1800 + 86400)] == [0, 250, 500, 1000]
     assert scale(-5) == 0 and scale(1e12) == 1000
     assert timeline.Scale([])(7) == 0
+
+
+def test_a_pause_takes_no_more_room_than_a_quarter_of_all_else() -> None:
+    scale = timeline.Scale([0, 10, 20, 1000])
+    assert [scale(t) for t in (0, 10, 20, 1000)] == [0, 400, 800, 1000]
 
 
 def test_a_turn_that_took_no_time_can_be_hit_and_stays_inside() -> None:
