@@ -72,11 +72,14 @@ def of_name(repo: Repo, name: str) -> str:
         records = gather.commits(repo, objects, name)
         if not records:
             raise Error(f"no commits in '{name}': there is no page to make")
-        for story in gather.sessions(repo, objects, records):
+        _progress(f"reading the sessions of {len(records)} commits")
+        stories = gather.sessions(repo, objects, records)
+        for n, story in enumerate(stories):
+            _progress(f"sessions: {n} of {len(stories)}")
             page.session(story)
-        lines = gather.lines(repo, evidence, records)
+        lines, names = gather.lines(repo, evidence, records), gather.names(repo)
         for record in records:
-            page.commit(record, lines.get(record["oid"], {}))
+            page.commit(record, lines.get(record["oid"], {}), names.get(record["oid"], ()))
         paths = {path for shares in lines.values() for path in shares}
         for file in gather.files(repo, evidence, records, sorted(paths), notice.progress):
             page.file(file["path"], file["rows"])

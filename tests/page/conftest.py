@@ -17,9 +17,10 @@ from tests.support.checkpoints import git
 
 def say(role: str, content: Any, second: int) -> str:
     stamp = f"2026-01-02T10:00:{second:02d}.000Z"
-    return json.dumps(
-        {"type": role, "timestamp": stamp, "message": {"role": role, "content": content}}
-    )
+    message = {"role": role, "content": content}
+    if role == "assistant":
+        message |= {"id": f"msg_{second}", "usage": {"input_tokens": 7, "output_tokens": second}}
+    return json.dumps({"type": role, "timestamp": stamp, "message": message})
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -104,6 +106,8 @@ def test_the_timeline_has_a_lane_blocks_ticks_and_commits(told: Path, browser: A
     assert len(browser.find_elements("css selector", "#timeline a[href^='#turn-'] rect")) == 2
     assert len(browser.find_elements("css selector", "#timeline .tick")) == 1
     assert len(browser.find_elements("css selector", "#timeline .commit")) == 3
+    [branch] = browser.find_elements("css selector", "#timeline a[href^='#commit-'] text")
+    assert branch.text == "main"
     labels = browser.find_elements("css selector", "#timeline a[aria-label]")
     assert all(label.get_attribute("aria-label") for label in labels)
 
@@ -129,6 +133,30 @@ def test_printing_unfolds(told: Path, browser: Any) -> None:
     assert "Result" in text and "Done." in text
     browser.execute_script("dispatchEvent(new Event('afterprint'))")
     assert browser.find_elements("css selector", "#turns > details[open]") == []
+
+
+def test_a_branch_of_any_name_stays_a_name(told: Path) -> None:
+    git("branch", "a<b>'x'&")
+    text = page("-o", "-", "HEAD").stdout
+    assert "a&lt;b&gt;&#39;x&#39;&amp;, main" in text and "<b>" not in text
+
+
+def test_at_a_terminal_it_says_how_far_it_is(told: Path) -> None:
+    master, slave = pty.openpty()
+    argv = [sys.executable, str(BIN / "gitcp"), "page", "-o", "x.html", "HEAD"]
+    subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=slave, check=True)
+    seen = os.read(master, 65536).decode()
+    assert all(word in seen for word in ("sessions: 0 of 1", "files: 0 of 1"))
+    assert seen.endswith("\x1b[K"), "nothing of it stays"
+
+
+def test_each_turn_tells_its_tokens(told: Path) -> None:
+    text = page("-o", "-", "HEAD").stdout
+    facts = re.findall(r'<summary>.*?<span class="soft">(.*?)</span></summary>', text, re.S)
+    assert [fact.partition(" s, ")[2] for fact in facts[:2]] == [
+        "7 in, 2 out, 1 call",
+        "7 in, 40 out, 1 call",
+    ]
 
 
 def test_a_checkpoint_a_session_and_a_range_are_found_and_nothing_else(told: Path) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 
-from gitcp.core.transcript.items import items
+from gitcp.core.transcript import tokens, transcript_scan
+from gitcp.core.transcript.items import items, lines_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypedDict
+
+    from gitcp.core.record_types import Scan, Usage
+    from gitcp.core.transcript.items import Item
 
     class Part(TypedDict, total=False):
         """What happened in a turn: kind "answer" with text, or "call" with the rest.
@@ -28,7 +32,8 @@ if TYPE_CHECKING:
         task: list[Part]
 
     class Turn(TypedDict):
-        """number: from 1 on.  start, end: ISO times, '' where none is told.  ticks: of tools."""
+        """number: from 1 on.  start, end: ISO times, '' where none is told.  ticks: of tools.
+        line: where it begins (core.transcript.items).  spent: its tokens, where they are told."""
 
         number: int
         prompt: str
@@ -36,6 +41,8 @@ if TYPE_CHECKING:
         end: str
         ticks: list[str]
         parts: list[Part]
+        line: int
+        spent: Usage | None
 
 
 _PATHS = ("file_path", "absolute_path", "notebook_path", "path")
@@ -49,7 +56,7 @@ def turns(data: bytes, tasks: Mapping[str, bytes] | None = None) -> list[Turn]:
     for item in items(data):
         if item["kind"] == "prompt" or not gathered:
             prompt = item["text"] if item["kind"] == "prompt" else ""
-            gathered.append(_turn(len(gathered) + 1, prompt, item["time"]))
+            gathered.append(_turn(len(gathered) + 1, prompt, item))
             if prompt:
                 continue
         turn = gathered[-1]
@@ -71,15 +78,34 @@ def turns(data: bytes, tasks: Mapping[str, bytes] | None = None) -> list[Turn]:
     return gathered
 
 
-def _turn(number: int, prompt: str, time: str) -> Turn:
+def spend(data: bytes, gathered: Sequence[Turn], scan: Callable[..., Scan]) -> None:
+    """Give the turns of a transcript their tokens.  scan: its agent's, which goes on where it
+    stopped; one that needs the whole transcript each time cannot tell turns apart."""
+    lines, starts = lines_of(data), [turn["line"] for turn in gathered]
+    known: Scan | None = None
+    for turn, start, stop in zip(gathered, [0, *starts[1:]], [*starts[1:], None], strict=False):
+        if min(starts) < 0:
+            return
+        part = b"\n".join(lines[start:stop]) + b"\n"
+        now = scan(part, previous=known and transcript_scan.cursor(known))
+        if not now["bytes"]:
+            return
+        before = known["usage"] if known else None
+        turn["spent"] = tokens.subtract(now["usage"], before) if now["usage"] else None
+        known = now
+
+
+def _turn(number: int, prompt: str, first: Item) -> Turn:
     empty: list[Any] = []
     return {
         "number": number,
         "prompt": cut(prompt),
-        "start": time,
-        "end": time,
+        "start": first["time"],
+        "end": first["time"],
         "ticks": [],
         "parts": empty,
+        "line": first["line"],
+        "spent": None,
     }
 
 

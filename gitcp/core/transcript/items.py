@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     class Item(TypedDict):
         """kind: what it is.  text: what was said, or given back by a call.  time: as written,
         '' where it is not.  id: of a call and its result.  name, given: a call's tool and input.
+        line: its number among those of the transcript that are not empty, -1 in a document.
         """
 
         kind: Literal["prompt", "answer", "call", "result"]
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         id: str
         name: str
         given: Any
+        line: int
 
 
 _IDS = ("tool_use_id", "call_id", "callId", "toolCallId", "tool_call_id", "id")
@@ -51,7 +53,7 @@ _ROLES = {
 
 def items(data: bytes) -> Iterator[Item]:
     """The items of a transcript in their order; what is no JSON is passed over."""
-    for entry in _entries(data):
+    for line, entry in _entries(data):
         if any(entry.get(key) for key in NOT_SAID):
             continue
         time = entry.get("timestamp")
@@ -72,7 +74,8 @@ def items(data: bytes) -> Iterator[Item]:
         whole = [entry] if _called(entry) or entry.get("type") in _RESULTS else []
         for block in [*blocks, *more, *whole]:
             if isinstance(block, dict):
-                yield from _block(block, _ROLES.get(role, ""), time)
+                for item in _block(block, _ROLES.get(role, ""), time):
+                    yield {**item, "line": line}
 
 
 def _block(block: dict[str, Any], kind: str, time: str) -> Iterator[Item]:
@@ -100,7 +103,16 @@ def _block(block: dict[str, Any], kind: str, time: str) -> Iterator[Item]:
 
 
 def _item(kind: Any, text: str, time: str, name: str = "") -> Item:
-    return {"kind": kind, "text": text, "time": time, "id": name, "name": "", "given": None}
+    item: Item = {
+        "kind": kind,
+        "text": text,
+        "time": time,
+        "id": name,
+        "name": "",
+        "given": None,
+        "line": -1,
+    }
+    return item
 
 
 def _called(block: dict[str, Any]) -> bool:
@@ -135,10 +147,18 @@ def _plain(content: Any) -> str:
     return ""
 
 
-def _entries(data: bytes) -> Iterable[dict[str, Any]]:
-    lines = [line for line in data.split(b"\n") if line.strip()]
+def _entries(data: bytes) -> Iterable[tuple[int, dict[str, Any]]]:
+    """(number of its line, entry) of each entry; of a document and of Gemini's updates, -1."""
+    lines = lines_of(data)
     first = transcript_scan.load(lines[0]) if lines else None
     if first is None and (whole := transcript_scan.load(data)) is not None:
-        return messages([whole])
-    entries = filter(None, map(transcript_scan.load, lines))
-    return messages(entries) if first is not None and "projectHash" in first else entries
+        return ((-1, message) for message in messages([whole]))
+    entries = [(n, entry) for n, entry in enumerate(map(transcript_scan.load, lines)) if entry]
+    if first is not None and "projectHash" in first:
+        return ((-1, message) for message in messages(entry for _, entry in entries))
+    return entries
+
+
+def lines_of(data: bytes) -> list[bytes]:
+    """The lines of a transcript that are not empty, as items() counts them."""
+    return [line for line in data.split(b"\n") if line.strip()]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from gitcp.core.page.turns import turns
-from gitcp.errors import Error
+from gitcp.agents import adapter
+from gitcp.core.page import turns
+from gitcp.errors import Error, InputError
 from gitcp.record import text
 from gitcp.store.git.tree import read_tree, walk
 from gitcp.store.show import commit_list, lookup
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from gitcp.core.page.turns import Turn
     from gitcp.core.record_types import Record
     from gitcp.repo import Repo
     from gitcp.store.blame.evidence import Evidence
@@ -51,6 +53,7 @@ def sessions(repo: Repo, objects: Objects, records: Sequence[Record]) -> list[Re
 
     The transcript is the one of a session's newest checkpoint among them: it has all turns.
     """
+    root = (repo.top or repo.common) + "/"
     newest: dict[str, tuple[str, Record]] = {}
     for record in records:  # newest first
         for checkpoint in record["checkpoints"]:
@@ -70,10 +73,26 @@ def sessions(repo: Repo, objects: Objects, records: Sequence[Record]) -> list[Re
                 "agent": part.get("agent") or "agent",
                 "model": str(content["metadata"].get("model") or ""),
                 "tokens": part.get("token_usage"),
-                "turns": turns(content["transcript"], tasks),
+                "turns": _turns(content["transcript"], tasks, part.get("agent"), root),
             }
         )
     return stories
+
+
+def _turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str) -> list[Turn]:
+    """The turns of a transcript with their tokens; paths begin at the worktree's root, as those
+    of commits do."""
+    gathered = turns.turns(data, tasks)
+    try:
+        turns.spend(data, gathered, adapter(str(agent)).scan)
+    except InputError:
+        pass  # any other tool: nothing tells its tokens
+    todo = [part for turn in gathered for part in turn["parts"]]
+    for part in todo:
+        if "path" in part:
+            part["path"] = part["path"].removeprefix(root)
+        todo += part.get("task", ())
+    return gathered
 
 
 def _tasks(objects: Objects, checkpoint: committed_read.Checkpoint) -> dict[str, bytes]:
@@ -85,6 +104,17 @@ def _tasks(objects: Objects, checkpoint: committed_read.Checkpoint) -> dict[str,
         if rest.startswith("agent-") and rest.endswith(".jsonl"):
             transcripts[name] = objects.need(oid, "blob")
     return transcripts
+
+
+def names(repo: Repo) -> dict[str, list[str]]:
+    """oid -> the branches and tags that stand on it, those of gitcp left out."""
+    form = "--format=%(objectname) %(*objectname) %(refname:short)"
+    standing: dict[str, list[str]] = {}
+    for line in repo.git.lines("for-each-ref", form, "refs/heads", "refs/tags", sep=b"\n"):
+        oid, peeled, name = text(line).split(" ", 2)
+        if not name.startswith("entire/"):
+            standing.setdefault(peeled or oid, []).append(name)
+    return standing
 
 
 def lines(repo: Repo, evidence: Evidence, records: Sequence[Record]) -> dict[str, Any]:

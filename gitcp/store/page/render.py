@@ -72,6 +72,7 @@ class Page:
         tools = many(len(turn["ticks"]), "tool use")
         lasted = f", {end - start:.0f} s" if start and end else ""
         when = time.strftime("%Y-%m-%d %H:%M", time.gmtime(start)) + " UTC, " if start else ""
+        used = ", " + spent(turn["spent"]) if turn["spent"] else ""
         line = short(prompt, 160)
         return {
             "id": f"turn-{key}-{turn['number']}",
@@ -79,7 +80,7 @@ class Page:
             "prompt": line or "(no prompt)",
             "whole": prompt if prompt.strip() != line else "",
             "find": prompt,
-            "facts": when + tools + lasted,
+            "facts": when + tools + lasted + used,
             "start": start,
             "end": end,
             "ticks": [t for t in map(_seconds, turn["ticks"]) if t],
@@ -87,8 +88,10 @@ class Page:
             "index": index,
         }
 
-    def commit(self, record: Record, lines: Mapping[str, Mapping[str, int]]) -> None:
-        """Take in a commit; lines: path -> who -> lines added."""
+    def commit(
+        self, record: Record, lines: Mapping[str, Mapping[str, int]], names: Sequence[str] = ()
+    ) -> None:
+        """Take in a commit; lines: path -> who -> lines added; names: branches and tags on it."""
         sums: dict[str, int] = {}
         for row in lines.values():
             for who, count in row.items():
@@ -105,6 +108,7 @@ class Page:
             {
                 "oid": record["oid"],
                 "subject": subject,
+                "names": self.text(", ".join(names)),
                 "author": self.text(record["author"]),
                 "date": self.text(record["date"]),
                 "time": float(record["time"]),
