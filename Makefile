@@ -42,7 +42,7 @@ bench: setup
 build/demo/.stamp: pyproject.toml $(SOURCES)
 	rm -rf build/demo build/lib build/bdist.*
 	$(PYTHON) -m venv build/demo
-	build/demo/bin/python -m pip install -q .
+	build/demo/bin/python -m pip install -q '.[page]'
 	touch $@
 
 demo: build/demo/.stamp

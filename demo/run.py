@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,8 @@ from pathlib import Path
 import gitcp
 
 TOP = Path(__file__).resolve().parents[1]
+BUILD = TOP / "build" / "demo"
+HEIGHT = 940  # of the picture
 sys.path.append(str(TOP))
 
 from tests.support.replay import Call, Replay, initial  # noqa: E402  the package itself is the installed one
@@ -75,7 +78,25 @@ def tell(repo: Path, home: Path) -> None:
     step("gitcp show HEAD~1", "Create hello.py and edit README", r"hello\.py")
     step("git ls-tree -r --name-only entire/checkpoints/v1", r"^../.{10}/0/full\.jsonl$")
     step("git for-each-ref --format='%(refname)' refs/heads/", "^refs/heads/entire/checkpoints/v1$")
+    step("gitcp log --graph", r"^\+ \* [0-9a-f]{7} Add the second file")
+    picture(step(f"gitcp page -o '{BUILD}/page.html'", r"page\.html$").strip())
     step("gitcp disable --uninstall")
+
+
+def picture(page: str) -> None:
+    """Take a picture of the top of a page, where there is a browser."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not browser:
+        print("(no chromium: there is no picture of it)\n")
+        return
+    flags = f"--headless=new --no-sandbox --hide-scrollbars --window-size=1000,{HEIGHT}"
+    to = f"--screenshot={BUILD}/page.png"
+    argv = [browser, *flags.split(), "--virtual-time-budget=3000", to, f"file://{page}"]
+    env = {**os.environ, "TMPDIR": "/tmp"}
+    done = subprocess.run(argv, env=env, capture_output=True, timeout=120, check=False)
+    if done.returncode or not (BUILD / "page.png").exists():
+        sys.exit(f"demo: no picture: {done.stderr.decode(errors='replace')[-400:]}")
+    print(f"(the page and a picture of it are in {BUILD.relative_to(TOP)})\n")
 
 
 def main() -> None:

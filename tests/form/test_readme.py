@@ -22,6 +22,12 @@ def test_the_entry_points_are_those_of_the_makefile() -> None:
     assert f"`make {phony}`" in README
 
 
+def test_its_picture_is_there_and_small() -> None:
+    (name,) = re.findall(r"!\[[^\]]+\]\((.*?)\)", README)
+    data = (TOP / name).read_bytes()
+    assert data.startswith(b"\x89PNG") and len(data) < 200_000
+
+
 def test_every_place_that_hacking_names_is_there() -> None:
     text = (TOP / "HACKING.md").read_text()
     named = set(re.findall(r"`((?:gitcp|tests|mutate|man|bin)/[\w/.-]*)`", text))
