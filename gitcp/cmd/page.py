@@ -72,10 +72,10 @@ def of_name(repo: Repo, name: str) -> str:
         records = gather.commits(repo, objects, name)
         if not records:
             raise Error(f"no commits in '{name}': there is no page to make")
-        _progress(f"reading the sessions of {len(records)} commits")
+        notice.progress(f"reading the sessions of {len(records)} commits")
         stories = gather.sessions(repo, objects, records)
         for n, story in enumerate(stories):
-            _progress(f"sessions: {n} of {len(stories)}")
+            notice.progress(f"sessions: {n} of {len(stories)}")
             page.session(story)
         lines, names = gather.lines(repo, evidence, records), gather.names(repo)
         for record in records:
