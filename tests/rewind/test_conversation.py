@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rewind.conftest import Stories
 from tests.rewind.going import done, files, run, temporary
 from tests.support.harness import Agent, World
 
@@ -17,6 +18,12 @@ SID = "11111111-aaaa-4a87-9186-848bdd83d62e"
 @pytest.fixture
 def a(world: World) -> Agent:
     return world.agent(SID)
+
+
+@pytest.fixture
+def three(stories: Stories) -> Agent:
+    """The agent after three turns."""
+    return stories.after(three_turns)
 
 
 def three_turns(a: Agent) -> None:
@@ -29,9 +36,9 @@ def transcripts(a: Agent) -> dict[str, str]:
 
 
 def test_the_conversation_is_cut_at_the_point_under_a_new_id_and_the_newer_stays(
-    world: World, a: Agent
+    three: Agent,
 ) -> None:
-    three_turns(a)
+    world, a = three.world, three
     before = transcripts(a)
     told = done(world, "rewind", "--to", temporary(world)[1])
     after = transcripts(a)
@@ -43,10 +50,8 @@ def test_the_conversation_is_cut_at_the_point_under_a_new_id_and_the_newer_stays
     assert SID not in {json.loads(line).get("sessionId") for line in after[new].splitlines()}
 
 
-def test_undo_takes_the_cut_conversation_away_and_redo_brings_it_back(
-    world: World, a: Agent
-) -> None:
-    three_turns(a)
+def test_undo_takes_the_cut_conversation_away_and_redo_brings_it_back(three: Agent) -> None:
+    world, a = three.world, three
     before = transcripts(a)
     done(world, "rewind", "--to", temporary(world)[1])
     cut = transcripts(a)
@@ -56,10 +61,8 @@ def test_undo_takes_the_cut_conversation_away_and_redo_brings_it_back(
     assert transcripts(a) == cut
 
 
-def test_an_undo_leaves_a_conversation_that_went_on_and_so_does_redo(
-    world: World, a: Agent
-) -> None:
-    three_turns(a)
+def test_an_undo_leaves_a_conversation_that_went_on_and_so_does_redo(three: Agent) -> None:
+    world, a = three.world, three
     done(world, "rewind", "--to", temporary(world)[1])
     (new,) = transcripts(a).keys() - {SID}
     path = a.transcript.with_name(f"{new}.jsonl")
@@ -73,9 +76,9 @@ def test_an_undo_leaves_a_conversation_that_went_on_and_so_does_redo(
 
 
 def test_a_conversation_replaced_under_its_own_id_that_went_on_stops_an_undo_unless_kept(
-    world: World, a: Agent
+    three: Agent,
 ) -> None:
-    three_turns(a)
+    world, a = three.world, three
     a.end()
     world.kill(a)
     done(world, "rewind", "--same-id", "--to", temporary(world)[1])
@@ -87,8 +90,8 @@ def test_a_conversation_replaced_under_its_own_id_that_went_on_stops_an_undo_unl
     assert (world.read("a.py"), a.transcript.read_text()) == ("3\n", went_on)
 
 
-def test_files_only_and_transcript_only_leave_the_other_alone(world: World, a: Agent) -> None:
-    three_turns(a)
+def test_files_only_and_transcript_only_leave_the_other_alone(three: Agent) -> None:
+    world, a = three.world, three
     before, worktree = transcripts(a), files(world.path)
     done(world, "rewind", "--transcript-only", "--to", temporary(world)[1])
     assert files(world.path) == worktree
@@ -100,9 +103,9 @@ def test_files_only_and_transcript_only_leave_the_other_alone(world: World, a: A
 
 
 def test_the_same_id_is_refused_while_the_client_is_open_and_undone_like_the_rest(
-    world: World, a: Agent
+    three: Agent,
 ) -> None:
-    three_turns(a)
+    world, a = three.world, three
     whole = transcripts(a)
     args = ("--same-id", "--to", temporary(world)[1])
     assert "is open in its client" in run(world, "rewind", *args).stderr
@@ -132,9 +135,9 @@ def test_subagents_that_the_conversation_speaks_of_travel_along(world: World, a:
 
 
 def test_without_the_live_transcript_the_stored_one_is_put_where_the_client_looks(
-    world: World, a: Agent
+    three: Agent,
 ) -> None:
-    three_turns(a)
+    world, a = three.world, three
     points = temporary(world)
     a.transcript.unlink()
     a.transcript.parent.rmdir()
@@ -146,8 +149,8 @@ def test_without_the_live_transcript_the_stored_one_is_put_where_the_client_look
     assert "prompt 3" not in path.read_text()
 
 
-def test_a_rewind_onto_the_present_puts_no_conversation_back(world: World, a: Agent) -> None:
-    three_turns(a)
+def test_a_rewind_onto_the_present_puts_no_conversation_back(three: Agent) -> None:
+    world, a = three.world, three
     before = transcripts(a)
     assert done(world, "rewind", "--to", temporary(world)[0]) == "nothing to change\n"
     assert transcripts(a) == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.rewind.conftest import Stories
 from tests.rewind.going import around, done, files, plan, points, run, temporary, times
 from tests.support.harness import Agent, World
 from tests.support.paths import TOP
@@ -12,6 +13,12 @@ from tests.support.paths import TOP
 @pytest.fixture
 def a(world: World) -> Agent:
     return world.agent("11111111-aaaa-4a87-9186-848bdd83d62e")
+
+
+@pytest.fixture
+def three(stories: Stories) -> Agent:
+    """The agent after three turns."""
+    return stories.after(three_turns)
 
 
 def three_turns(a: Agent) -> None:
@@ -33,8 +40,8 @@ def test_each_point_gives_back_the_worktree_of_its_moment(world: World, a: Agent
         assert files(world.path) == moment
 
 
-def test_undo_and_redo_go_over_any_number_of_steps(world: World, a: Agent) -> None:
-    three_turns(a)
+def test_undo_and_redo_go_over_any_number_of_steps(three: Agent) -> None:
+    world = three.world
     states = [files(world.path)]
     for point in temporary(world)[1:]:
         done(world, "rewind", "--to", point)
@@ -51,8 +58,8 @@ def test_undo_and_redo_go_over_any_number_of_steps(world: World, a: Agent) -> No
     assert files(world.path) == states[0]
 
 
-def test_head_index_stash_reflog_and_other_files_stay_as_they_were(world: World, a: Agent) -> None:
-    three_turns(a)
+def test_head_index_stash_reflog_and_other_files_stay_as_they_were(three: Agent) -> None:
+    world = three.world
     world.write("README.md", "stashed\n")
     world.git("stash", "-q")
     world.write("staged.txt", "staged\n")
@@ -77,8 +84,8 @@ def test_what_the_person_made_stays_and_what_the_session_made_goes(world: World,
     assert not (world.path / "made.py").exists()
 
 
-def test_a_dry_run_and_a_list_change_nothing(world: World, a: Agent) -> None:
-    three_turns(a)
+def test_a_dry_run_and_a_list_change_nothing(three: Agent) -> None:
+    world = three.world
     before = files(world.path)
     point = temporary(world)[-1]
     told = done(world, "rewind", "--dry-run", "--patch", "--to", point)
@@ -88,16 +95,14 @@ def test_a_dry_run_and_a_list_change_nothing(world: World, a: Agent) -> None:
     assert "nothing to undo" in run(world, "undo").stderr
 
 
-def test_a_rewind_that_changes_nothing_says_so_and_is_no_step(world: World, a: Agent) -> None:
-    three_turns(a)
+def test_a_rewind_that_changes_nothing_says_so_and_is_no_step(three: Agent) -> None:
+    world = three.world
     assert done(world, "rewind", "--to", temporary(world)[0]) == "nothing to change\n"
     assert "nothing to undo" in run(world, "undo").stderr
 
 
-def test_a_point_tells_session_prompt_and_the_keys_of_the_original_list(
-    world: World, a: Agent
-) -> None:
-    three_turns(a)
+def test_a_point_tells_session_prompt_and_the_keys_of_the_original_list(three: Agent) -> None:
+    world, a = three.world, three
     newest, *_ = points(world)
     assert newest["session_id"] == a.sid
     assert newest["session_prompt"] == "less"
@@ -106,10 +111,8 @@ def test_a_point_tells_session_prompt_and_the_keys_of_the_original_list(
     assert {*keys.split(), "condensation_id"} <= set(newest)
 
 
-def test_a_point_is_named_by_its_beginning_and_an_unknown_one_is_an_error(
-    world: World, a: Agent
-) -> None:
-    three_turns(a)
+def test_a_point_is_named_by_its_beginning_and_an_unknown_one_is_an_error(three: Agent) -> None:
+    world = three.world
     done(world, "rewind", "--to", temporary(world)[-1][:8])
     assert world.read("a.py") == "a = 1\n"
     ended = run(world, "rewind", "--to", "ffffffff")
@@ -140,8 +143,8 @@ def test_archived_points_are_listed_and_reached(world: World, a: Agent) -> None:
     assert not (world.path / "b.py").exists()
 
 
-def test_what_undo_kept_is_a_point_too(world: World, a: Agent) -> None:
-    three_turns(a)
+def test_what_undo_kept_is_a_point_too(three: Agent) -> None:
+    world = three.world
     before = files(world.path)
     done(world, "rewind", "--to", temporary(world)[-1])
     kept = next(p for p in points(world) if p["kind"] == "safety")
@@ -149,8 +152,8 @@ def test_what_undo_kept_is_a_point_too(world: World, a: Agent) -> None:
     assert files(world.path) == before
 
 
-def test_redo_survives_a_turn_a_commit_gc_and_another_rewind(world: World, a: Agent) -> None:
-    three_turns(a)
+def test_redo_survives_a_turn_a_commit_gc_and_another_rewind(three: Agent) -> None:
+    world, a = three.world, three
     first = temporary(world)[-1]
     done(world, "rewind", "--to", first)
     (step,) = [line for line in done(world, "undo", "--list").splitlines() if "rewind" in line]
@@ -223,8 +226,8 @@ def test_a_rewind_in_the_middle_of_a_turn_is_not_the_sessions_work(world: World,
     assert found["a.py"]["turn_id"] != a.state["turn_id"] == found["c.py"]["turn_id"]
 
 
-def test_the_plan_names_another_base_and_an_operation_under_way(world: World, a: Agent) -> None:
-    three_turns(a)
+def test_the_plan_names_another_base_and_an_operation_under_way(three: Agent) -> None:
+    world = three.world
     (world.path / ".git" / "MERGE_HEAD").write_text(world.head + "\n")
     point = temporary(world)[-1]
     assert "note: a merge is under way" in done(world, "rewind", "-n", "--to", point)
