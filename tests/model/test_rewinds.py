@@ -19,7 +19,7 @@ from tests.rewind.going import Files, around, files
 from tests.rewind.test_crash import in_child
 from tests.support.harness import Agent, World
 
-STEPS = 2000 if os.environ.get("LONG") else 15
+STEPS = 2000 if os.environ.get("LONG") else 12
 AGENT_PATHS = ("a.py", "b b.py", "d/e.py", "d/f/g.py", "src/lib.py", "README.md", "caf\u00e9.txt")
 IGNORED = "build/out.log"
 

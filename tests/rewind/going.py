@@ -25,8 +25,6 @@ COMMANDS = (fetch_checkpoints, redo, resume, rewind, undo)
 THEIRS = (going_back, moment_talk, listed_points, rewind_lines)
 Files = dict[str, tuple[str, bytes]]  # path -> kind and mode, content
 
-LOOK = ("rev-parse", "HEAD"), ("symbolic-ref", "-q", "HEAD"), ("stash", "list"), ("reflog",)
-
 
 def files(path: Path) -> Files:
     """Every file of a worktree, links not followed: ignored ones too, `.git` not."""
@@ -126,8 +124,14 @@ def plan(world: World, *args: str) -> dict[str, tuple[str, str]]:
 
 
 def around(world: World) -> dict[str, object]:
-    """What going back must never touch: HEAD, branch, index, stash, reflog."""
-    told: dict[str, object] = {" ".join(args): world.git(*args, ok=False) for args in LOOK}
-    index = world.path / ".git" / "index"
-    told["index"] = (index.read_bytes(), index.stat().st_mtime_ns) if index.exists() else None
-    return told
+    """What going back must never touch: HEAD, branches, index, stash, reflogs; read as files."""
+    git_dir = world.path / ".git"
+    kept = [git_dir / "HEAD", *git_dir.glob("refs/**/*"), *git_dir.glob("logs/**/*")]
+    seen: dict[str, object] = {
+        str(path.relative_to(git_dir)): path.read_bytes()
+        for path in kept
+        if path.is_file() and not {"entire", "gitcp"} & set(path.parts[len(git_dir.parts) :])
+    }
+    index = git_dir / "index"
+    seen["index"] = (index.read_bytes(), index.stat().st_mtime_ns) if index.exists() else None
+    return seen
