@@ -22,7 +22,7 @@ def parser() -> Parser:
     from gitcp.console import cli
 
     p = cli.Parser("gitcp-relink", "Find the commits that lost their checkpoint id.")
-    p.add_argument("-n", "--dry-run", action="store_true", help="write nothing")
+    p.add_argument("--dry-run", action="store_true", help="write nothing")
     p.add_argument("--hook", action="store_true", help="take post-rewrite events from the pipe")
     p.add_argument(
         "--onto", metavar="<commit>", help="give this merge of a forge the ids of a branch"

@@ -31,7 +31,7 @@ def parser() -> cli.Parser:
     what.add_argument("--to", metavar="<point>", help=point)
     p.add_argument("--all", action="store_true", help="points of other base commits too")
     p.add_argument("--json", action="store_true", help="write records, one to a line")
-    p.add_argument("-n", "--dry-run", action="store_true", help="show the plan and stop")
+    p.add_argument("--dry-run", action="store_true", help="show the plan and stop")
     p.add_argument("-p", "--patch", action="store_true", help="show the plan as a diff too")
     p.add_argument("-f", "--force", action="store_true", help="also to an incomplete point")
     for kind in ("session", "turn", "tool"):

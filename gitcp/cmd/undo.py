@@ -25,7 +25,7 @@ _SOON = 1.0  # seconds before progress is shown
 
 def options(p: cli.Parser) -> None:
     """What undo and redo have in common."""
-    p.add_argument("-n", "--dry-run", action="store_true", help="show the plan and stop")
+    p.add_argument("--dry-run", action="store_true", help="show the plan and stop")
     p.add_argument("-p", "--patch", action="store_true", help="show the plan as a diff too")
     conflict(p)
     about = "let the next prompt tell the agents here which files changed"

@@ -1,6 +1,6 @@
 """A choice at the terminal: a list to move in, with what the marked entry would do.
 
-prompt_toolkit draws it where it is installed (`pip install gitcp[picker]`) and the terminal
+prompt_toolkit draws it where it is installed (`pip install prompt_toolkit`) and the terminal
 can move its cursor; anywhere else the entries are numbered.
 """
 

@@ -230,11 +230,11 @@ def test_the_plan_names_another_base_and_an_operation_under_way(three: Agent) ->
     world = three.world
     (world.path / ".git" / "MERGE_HEAD").write_text(world.head + "\n")
     point = temporary(world)[-1]
-    assert "note: a merge is under way" in done(world, "rewind", "-n", "--to", point)
+    assert "note: a merge is under way" in done(world, "rewind", "--dry-run", "--to", point)
     (world.path / ".git" / "MERGE_HEAD").unlink()
     world.git("stash", "-q", "-u")
     world.git("commit", "-q", "--allow-empty", "-m", "empty")
-    told = done(world, "rewind", "-n", "--to", point)
+    told = done(world, "rewind", "--dry-run", "--to", point)
     assert f"HEAD is {world.head[:7]}; HEAD stays where it is" in told
 
 

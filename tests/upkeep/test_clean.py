@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git import refs
+from gitcp.store.git import leftovers, refs
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.upkeep import check_store, cleaning, orphans
 from gitcp.store.upkeep.survey import Survey
@@ -130,6 +130,7 @@ def test_looking_changes_nothing(place: Place) -> None:
         "settled-state",
         *["transcript-cache"] * 2,
         "turn-file",
+        *["session-lock"] * 2,
     ]
     assert place.snapshot() == before
 
@@ -205,8 +206,15 @@ def test_a_settled_state_goes_after_a_week_with_its_files(place: Place) -> None:
         "s-done",
         "s-done.json",
         "s-done.redacted",
+        "session-s-done",
+        "transcript-s-done",
     }
-    assert sorted(place.clean()) == ["settled-state", *["transcript-cache"] * 2, "turn-file"]
+    assert sorted(place.clean()) == [
+        *["session-lock"] * 2,
+        "settled-state",
+        *["transcript-cache"] * 2,
+        "turn-file",
+    ]
     assert not place.state("s-done").exists()
     assert place.find() == []
     assert list(check_store.check(place.repo)) == []
@@ -279,7 +287,14 @@ def test_a_ref_that_moved_meanwhile_stays_and_the_others_go(place: Place) -> Non
     assert refs.read(place.repo, second) == refs.read(place.repo, "HEAD")
 
 
-FILES = ["transcript/gone.redacted", "transcript/gone.json.123", "turn/gone", "turn/gone.log"]
+FILES = [
+    "lock/session-gone",
+    "lock/transcript-gone",
+    "transcript/gone.redacted",
+    "transcript/gone.json.123",
+    "turn/gone",
+    "turn/gone.log",
+]
 
 
 @pytest.mark.parametrize("name", [*FILES, "tmp/1-2-3"])
@@ -340,3 +355,13 @@ def test_where_only_the_permanent_store_is_nothing_is_orphaned(tmp_path: Path, m
     }
     makers[make]()
     assert Place(tmp_path / "r").find(0) == []
+
+
+def test_what_a_client_exported_goes_when_its_session_is_settled(place: Place) -> None:
+    for sid in ("s-live", "s-done"):
+        path = place.git_dir / f"gitcp/exports/opencode/{sid}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("what was said")
+        place.age(f"gitcp/exports/opencode/{sid}.jsonl", 0.05)
+    leftovers.sweep(place.repo)
+    assert [p.name for p in path.parent.iterdir()] == ["s-live.jsonl"]

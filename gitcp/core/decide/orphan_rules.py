@@ -18,6 +18,7 @@ KINDS = {
     "settled-state": "Session states",
     "transcript-cache": "Transcript caches",
     "turn-file": "Turn files",
+    "session-lock": "Locks of sessions",
     "expired-undo": "Undo logs",
     "expired-steps": "Steps of undo logs",
     "kept-file": "Contents kept for undo",

@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 _DAY = 86400.0  # seconds: nothing of ours runs that long
+_HOUR = 3600.0  # a turn that begins now may not be announced yet
 
 
 def sweep(repo: Repo) -> None:
-    """Remove scratch files and quarantines that are older than a day; nothing else."""
+    """Remove scratch files and quarantines that are older than a day, and what clients exported
+    as it was said (unredacted) of sessions that nothing is left to settle of; nothing else."""
     tmp = repo.shared("tmp")
     for name in _old(tmp):
         path = os.path.join(tmp, name)
@@ -29,10 +31,15 @@ def sweep(repo: Repo) -> None:
         base, _, pid = name.removesuffix(".lock").partition(".")
         if base in ("index", "stat-cache") and pid.isdigit():
             _try(os.unlink, repo.own(name))
+    exports = repo.shared("exports")
+    for client in _old(exports, 0):
+        for name in _old(os.path.join(exports, client), _HOUR):
+            if not os.path.lexists(repo.shared("open", name.rpartition(".")[0])):
+                _try(os.unlink, os.path.join(exports, client, name))
 
 
-def _old(folder: str) -> list[str]:
-    since = time.time() - _DAY
+def _old(folder: str, age: float = _DAY) -> list[str]:
+    since = time.time() - age
     try:
         with os.scandir(folder) as entries:
             return [e.name for e in entries if e.stat(follow_symlinks=False).st_mtime < since]

@@ -23,7 +23,9 @@ def require() -> None:
         import jinja2  # noqa: F401
         import pygments  # noqa: F401
     except ImportError:
-        raise Error("pages are made with Jinja2 and Pygments: pip install 'gitcp[page]'") from None
+        raise Error(
+            "pages are made with Jinja2 and Pygments: pip install jinja2 pygments"
+        ) from None
 
 
 def filled(view: Record, chunks: Sequence[Any]) -> str:

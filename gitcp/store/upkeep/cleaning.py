@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from gitcp.errors import Moved
+from gitcp.lock import exclusive
 from gitcp.store.git import refs
 from gitcp.store.git.objects import Objects
 from gitcp.store.repair import repairs
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Finding, Record, State, Tip
     from gitcp.repo import Repo
 
-_FILES = ("transcript-cache", "turn-file", "leftover")
+_FILES = ("transcript-cache", "turn-file", "session-lock", "leftover")
 
 
 def clean(repo: Repo, ages: Ages, findings: Iterable[Finding]) -> list[Finding]:
@@ -128,7 +129,14 @@ def _file(repo: Repo, finding: Finding, there: set[str]) -> bool:
     path = finding["subject"]
     if finding["kind"] == "leftover":
         return bool(repairs.remove(repo, path, check_files.SCRATCH_AGE))
-    if orphans.owners(os.path.basename(path)) & there:
+    name = os.path.basename(path)
+    if finding["kind"] == "session-lock":
+        if name.partition("-")[2] in there:
+            return False
+        with exclusive(repo, name, 0):  # who comes now finds that the file is another
+            os.unlink(path)
+        return True
+    if orphans.owners(name) & there:
         return False
     try:
         os.unlink(path)

@@ -84,6 +84,11 @@ def _files(survey: Survey, needed: set[str], gone: set[str]) -> Iterator[Finding
             path = os.path.join(folder, "turn", name)
             if _unneeded(path, needed, gone):
                 yield orphan("turn-file", path, "its session has no state that lasts")
+    for name in listed(repo.shared("lock")):
+        kind, _, session_id = name.partition("-")
+        path = repo.shared("lock", name)
+        if kind in ("session", "transcript") and _unneeded(path, needed, gone, {session_id}):
+            yield orphan("session-lock", path, "its session has no state that lasts")
     for path in check_files.leftovers(survey):
         yield orphan("leftover", path, "nothing has touched it for an hour")
 
@@ -95,8 +100,8 @@ def owners(name: str) -> set[str]:
     return {name, *(name.rpartition(end)[0] for end in ends)} - {""}
 
 
-def _unneeded(path: str, needed: set[str], gone: set[str]) -> bool:
-    named = owners(os.path.basename(path))
+def _unneeded(path: str, needed: set[str], gone: set[str], named: set[str] | None = None) -> bool:
+    named = named or owners(os.path.basename(path))
     if named & needed:
         return False
     # Of a session that begins now the files may come before the state.
