@@ -20,6 +20,11 @@ def parser() -> cli.Parser:
     p.add_argument(
         "--mark-unknown", action="store_true", help="show ? for commits without a checkpoint too"
     )
+    p.add_argument(
+        "--coarse",
+        action="store_true",
+        help="guess where nothing is known: a session's name with ? behind it",
+    )
     p.add_argument("args", nargs="*", metavar="<arg>", help="as of git-blame(1)")
     return p
 

@@ -23,7 +23,8 @@ def linked(
     when: str = "",
     transcript: Path | None = None,
 ) -> None:
-    """Link HEAD to a checkpoint whose session recorded ranges for path."""
+    """Link HEAD to a checkpoint whose session recorded ranges for path; None: it touched path,
+    and recorded no lines."""
     at = Repo.here()
     entry = [{"oid": git("rev-parse", f"HEAD:{path}"), "ranges": ranges}]
     metadata = {
@@ -32,6 +33,7 @@ def linked(
         "created_at": when or "2005-04-07T22:13:13Z",
         "turns": {"t1": {"number": 3, "prompt": "Count further"}},
         "tools": {"toolu_1": {"model": "haiku", "agent": ""}},
+        "files_touched": [path],
     }
     lines = json.dumps({path: entry}).encode()
     with Objects(at) as objects:
@@ -39,6 +41,9 @@ def linked(
         data = checkpoints.session(session, kept, **metadata)
         tip = read_commit(objects, committed_write.write(at, objects, [(checkpoint, data)]))
         assert tip
+        notes.add(at, objects, git("rev-parse", "HEAD"), checkpoint)
+        if ranges is None:
+            return
         directory = f"{checkpoint[:2]}/{checkpoint[2:]}"
         sessions = committed_read.read(at, objects, checkpoint)["sessions"]
         index = next(s["directory"] for s in sessions if s["session_id"] == session)
@@ -46,4 +51,3 @@ def linked(
         tree = edit_tree(objects, tip["tree"], {path: ("100644", objects.write("blob", lines))})
         made = write_commit(objects, at, tree, [tip["oid"]], "with lines")
         git("update-ref", committed_write.REF, made)
-        notes.add(at, objects, git("rev-parse", "HEAD"), checkpoint)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         date: str | None
 
 
-OURS = ("json", "mark-unknown")
+OURS = ("json", "mark-unknown", "coarse")
 _LONG = {"show-name": "f", "show-number": "n", "porcelain": "p", "show-email": "e"}
 _NAMED = ("line-porcelain", "score-debug", "color-lines", "color-by-age", "reverse")
 _FLAGS = "bfnpctlsew"  # short options without a value; S and L take the rest or the next word

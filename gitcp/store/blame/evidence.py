@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.blame import authors
+from gitcp.store.blame import unrecorded
 from gitcp.store.blame.attested import Attested
 from gitcp.store.blame.recorded import Recorded
 from gitcp.store.git import notes
@@ -89,6 +90,21 @@ class Evidence:
         """Whether a checkpoint of the commit is stored here."""
         return self._records(commit) is not None
 
+    def proven(self, commit: str, records: list[Record]) -> list[Record]:
+        """The records of a commit with what transcripts prove where no lines were recorded."""
+        return unrecorded.completed(self._repo, self._objects, commit, records)
+
+    def guess(self, commit: str, path: str) -> Author | None:
+        """Whom a line of a linked commit may be of where nothing is known: the one session that
+        touched the path.  A guess: for eyes alone, and shown as one."""
+        records = [r for r in self._records(commit) or () if path in unrecorded.touched(r)]
+        if len({record["session_id"] for record in records}) != 1:
+            return None
+        files = records[-1]["metadata"].get("files")
+        about = files.get(path) if isinstance(files, dict) else None
+        turn = about.get("turn_id") if isinstance(about, dict) else None
+        return authors.turn(records[-1], str(turn or ""), None)
+
     def forget(self) -> None:
         """Let go of what was read: memory stays flat however many commits are asked for."""
         self.recorded.forget()
@@ -137,7 +153,7 @@ class Evidence:
         if commit not in self._linked:
             ids = self._ids(commit)
             records = [record for one in ids for record in self.recorded.of(one)]
-            self._linked[commit] = records if ids else None
+            self._linked[commit] = self.proven(commit, records) if ids else None
         return self._linked[commit]
 
     def _oid(self, commit: str, path: str) -> str | None:

@@ -49,6 +49,7 @@ def records(repo: Repo, git: Git, options: Options, evidence: Evidence) -> Itera
     moved = _ready(repo, options, evidence, entries)
     for entry in entries:
         author = _author(evidence, entry, 0, moved)
+        guess = _guess(evidence, options, entry, author)
         yield {
             "type": "line",
             "line": entry["final"],
@@ -58,6 +59,7 @@ def records(repo: Repo, git: Git, options: Options, evidence: Evidence) -> Itera
             **author,
             "author": text(dict(entry["headers"]).get(b"author", b"")),
             "content": text(entry["content"] or b""),
+            **({"guess": guess} if guess else {}),
         }
 
 
@@ -130,8 +132,17 @@ def _names(
     author = _author(evidence, entry, offset, moved)
     if author["who"] == "session":
         return raw(authors.label(author)), raw(authors.mail(author))
+    guess = _guess(evidence, options, entry, author)
+    if guess is not None:
+        return raw(f"{authors.label(guess)}?"), _UNKNOWN[1]
     unmarked = "mark-unknown" in options["flags"] and not evidence.linked(entry["oid"])
     return _UNKNOWN if author["who"] == "unknown" or unmarked else None
+
+
+def _guess(evidence: Evidence, options: Options, entry: Entry, author: Author) -> Author | None:
+    if author["who"] != "unknown" or "coarse" not in options["flags"]:
+        return None
+    return evidence.guess(entry["oid"], text(quoting.unquote(entry["path"])))
 
 
 def _author(evidence: Evidence, entry: Entry, offset: int, moved: bool) -> Author:

@@ -95,6 +95,7 @@ def _with_parts(evidence: Evidence, window: Sequence[Raw]) -> Iterator[Commit]:
     evidence.recorded.prefetch(one for ids, buried in named for one in (*ids, *buried))
     for (ids, buried), (fields, files, oids) in zip(named, window, strict=True):
         parts = [part for one in (*ids, *buried) for part in evidence.recorded.of(one)]
+        parts = evidence.proven(text(fields[0]), parts)
         yield {
             "oid": text(fields[0]),
             "parents": text(fields[1]).split(),

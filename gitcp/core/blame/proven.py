@@ -1,0 +1,142 @@
+"""Lines of a checkpoint that recorded none, as far as its transcript proves who wrote them.
+
+Older checkpoints, and those of the original program, have no lines.json.  A line that says
+something by itself, that an edit in the transcript put into the path and no later one took out,
+and that the committed content has once, is that edit's.  What a tool wrote over a file that was
+there is no proof: it may repeat what a person typed.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.decide import line_evidence
+from gitcp.core.transcript.items import items
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from gitcp.core.blame.authors import Record
+
+    Typed = dict[bytes, tuple[str, str]]  # line -> turn, tool use
+
+_PATHS = ("file_path", "filePath", "path", "absolute_path", "notebook_path")
+_OLD = ("old_string", "old_str", "oldString")
+_NEW = ("new_string", "new_str", "newString")
+_CREATED = "File created"  # how a tool's answer begins that made a file
+_FAILED = ("<tool_use_error>", "Error", "error")
+
+
+def recorded(
+    record: Record, transcript: bytes, contents: Mapping[str, tuple[str, bytes]]
+) -> Record:
+    """The record with `lines` as lines.json has them, and the turns they name.
+
+    contents: of the paths that the session touched, as the commit has them: path -> oid, bytes.
+    """
+    turns: dict[str, dict[str, Any]] = {}
+    typed: dict[str, Typed] = {path: {} for path in contents}
+    for path, old, new, turn, tool in _edits(transcript, turns):
+        for name in contents:
+            if path == name or path.endswith(f"/{name}"):
+                here = typed[name]
+                for line in old - new:
+                    here.pop(line, None)
+                here.update(dict.fromkeys(new - old, (turn, tool)))
+    lines = {
+        path: [{"oid": oid, "ranges": ranges}]
+        for path, (oid, data) in contents.items()
+        if (ranges := _ranges(data, typed[path]))
+    }
+    metadata = {**record["metadata"], "turns": turns}
+    return {**record, "metadata": metadata, "lines": lines}
+
+
+def alone(records: Sequence[Record]) -> list[Record]:
+    """Records of recorded() on one commit, without the lines that several of them prove."""
+    counts: dict[tuple[str, int], int] = {}
+    for record in records:
+        for path, (entry,) in (record["lines"] or {}).items():
+            for line, *_ in entry["ranges"]:
+                counts[path, line] = counts.get((path, line), 0) + 1
+    return [
+        {
+            **record,
+            "lines": {
+                path: [{**entry, "ranges": [r for r in entry["ranges"] if counts[path, r[0]] == 1]}]
+                for path, (entry,) in (record["lines"] or {}).items()
+            },
+        }
+        for record in records
+    ]
+
+
+def _ranges(data: bytes, typed: Typed) -> list[list[Any]]:
+    lines = [line.strip() for line in data.split(b"\n")]
+    counts: dict[bytes, int] = {}
+    for line in lines:
+        counts[line] = counts.get(line, 0) + 1
+    return [
+        [number, number, *typed[line]]
+        for number, line in enumerate(lines, 1)
+        if line in typed and counts[line] == 1
+    ]
+
+
+def _edits(
+    transcript: bytes, turns: dict[str, dict[str, Any]]
+) -> Iterator[tuple[str, set[bytes], set[bytes], str, str]]:
+    """(path, lines before, lines after, turn, tool use) of each edit that went through."""
+    open_calls: dict[str, tuple[Any, str]] = {}
+    turn = ""
+    for item in items(transcript):
+        if item["kind"] == "prompt":
+            turn = f"prompt-{len(turns) + 1}"
+            turns[turn] = {"number": len(turns) + 1, "prompt": item["text"]}
+        elif item["kind"] == "call" and item["id"]:
+            open_calls[item["id"]] = item["given"], turn
+        elif item["kind"] == "result" and item["id"] in open_calls:
+            given, when = open_calls.pop(item["id"])
+            if when and not item["text"].startswith(_FAILED):
+                for path, old, new in _changes(given, item["text"].startswith(_CREATED)):
+                    yield path, _telling(old), _telling(new), when, item["id"]
+
+
+def _changes(given: Any, created: bool) -> Iterator[tuple[str, str, str]]:
+    if isinstance(given, str):
+        yield from _patched(given)
+    if not isinstance(given, dict):
+        return
+    path = _first(given, _PATHS)
+    several = given.get("edits")
+    for edit in several if isinstance(several, list) else [given]:
+        if path and isinstance(edit, dict) and _first(edit, _OLD) and any(k in edit for k in _NEW):
+            yield path, _first(edit, _OLD), _first(edit, _NEW)
+    if path and created and isinstance(given.get("content"), str):
+        yield path, "", given["content"]
+    for value in given.values():
+        if isinstance(value, str) and "*** Begin Patch" in value:
+            yield from _patched(value)
+
+
+def _patched(text: str) -> Iterator[tuple[str, str, str]]:
+    """The lines that the patches of apply_patch put in and take out."""
+    path = ""
+    for line in text.splitlines():
+        if line.startswith(("*** Add File: ", "*** Update File: ")):
+            path = line.partition(": ")[2].strip()
+        elif line.startswith("*** "):
+            path = path if line.startswith("*** Move") else ""
+        elif path and line.startswith("+"):
+            yield path, "", line[1:]
+        elif path and line.startswith("-"):
+            yield path, line[1:], ""
+
+
+def _first(given: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    return next((given[key] for key in keys if isinstance(given.get(key), str)), "")
+
+
+def _telling(text: str) -> set[bytes]:
+    data = text.encode("utf-8", "surrogateescape")
+    return line_evidence.significant(set(data.split(b"\n")))
