@@ -4,7 +4,7 @@ PY = .venv/bin/python
 CODE = gitcp tests bench demo mutate conftest.py
 SOURCES = $(shell find gitcp -name '*.py' -o -name '*.json')
 
-.PHONY: setup check test stress fuzz mutate bench demo man
+.PHONY: setup check test stress fuzz mutate bench bench-long demo man
 
 setup: .venv/.stamp
 
@@ -37,6 +37,10 @@ mutate: setup
 
 bench: setup
 	$(PY) -m pytest -q bench
+
+# With the repositories of 100,000 files, made once and kept in the cache of the person.
+bench-long: setup
+	LONG=1 $(PY) -m pytest -q bench
 
 # The demo is installed as a person installs it: without the tools of development.
 build/demo/.stamp: pyproject.toml $(SOURCES)

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from bench.budgets import Cost, run
+
 TOP = Path(__file__).parents[1]
 ENTRY = TOP / "gitcp" / "entry.py"
 SID = "0b5e2c1e-1111-4222-8333-444444444444"
@@ -29,9 +31,10 @@ class Session:
     """One session of Claude Code in a copy of template with gitcp enabled."""
 
     def __init__(self, template: Path, tmp: Path, transcript_lines: int = 40) -> None:
+        tmp.mkdir(exist_ok=True)
         self.repo = Path(shutil.copytree(template, tmp / "repo"))
-        self.transcript = tmp / "home" / "session.jsonl"
-        self.transcript.parent.mkdir(exist_ok=True)
+        self.transcript = tmp / "project" / f"{SID}.jsonl"
+        self.transcript.parent.mkdir()
         # What a transcript mostly is: results of tools, a kilobyte each, after one prompt.
         prompt = json.dumps({"type": "user", "message": {"role": "user", "content": "Do it"}})
         words = "def index(path: str) -> list[str]: return sorted(glob(path))\\n" * 14
@@ -39,13 +42,13 @@ class Session:
         message = {"role": "user", "content": [result]}
         self._text = json.dumps({"type": "user", "message": message})
         self.transcript.write_text(f"{prompt}\n" + f"{self._text}\n" * transcript_lines)
-        self.turn = 0
+        self.turn = self._calls = 0
         quietly("git", "config", "gc.auto", "0", cwd=self.repo)
         quietly(sys.executable, str(TOP / "bin" / "gitcp-enable"), cwd=self.repo)
 
-    def hook(self, event: str, **payload: object) -> None:
+    def hook(self, event: str, **payload: object) -> Cost:
         """One hook call, from start to exit."""
-        told = {
+        given = {
             "session_id": SID,
             "transcript_path": str(self.transcript),
             "cwd": str(self.repo),
@@ -54,11 +57,37 @@ class Session:
             **payload,
         }
         argv = (sys.executable, "-I", "-S", str(ENTRY), "claude-code", event)
-        quietly(*argv, cwd=self.repo, stdin=json.dumps(told))
+        return run(argv, self.repo, json.dumps(given).encode())
 
-    def prompt(self) -> None:
+    def prompt(self) -> Cost:
+        """The next turn begins."""
         self.turn += 1
-        self.hook("UserPromptSubmit", prompt=f"Do part {self.turn}")
+        return self.hook("UserPromptSubmit", prompt=f"Do part {self.turn}")
+
+    def file_tool(self, path: Path) -> Cost:
+        """The two hooks around a file tool that appends to path."""
+        call = self._call("Edit", {"file_path": str(path), "old_string": "", "new_string": "x"})
+        start = self.hook("PreToolUse", **call)
+        with path.open("a") as f:
+            f.write(f"turn {self.turn}\n")
+        return start + self.hook("PostToolUse", **call, tool_response={"filePath": str(path)})
+
+    def shell(self, path: Path) -> Cost:
+        """The two hooks around a command that appends to path."""
+        call = self._call("Bash", {"command": f"echo turn {self.turn} >>{path.name}"})
+        start = self.hook("PreToolUse", **call)
+        with path.open("a") as f:
+            f.write(f"turn {self.turn}\n")
+        return start + self.hook("PostToolUse", **call, tool_response={"stdout": "", "stderr": ""})
+
+    def _call(self, tool: str, given: dict[str, str]) -> dict[str, object]:
+        self._calls += 1
+        return {"tool_name": tool, "tool_use_id": f"toolu_{self._calls}", "tool_input": given}
+
+    def talk(self, lines: int = 50) -> None:
+        """The transcript grows."""
+        with self.transcript.open("a") as f:
+            f.write(f"{self._text}\n" * lines)
 
     def edit(self) -> None:
         """Three changed files, a new one and 50 lines of transcript, told by one tool call."""
@@ -74,11 +103,19 @@ class Session:
         }
         self.hook("PreToolUse", **tool)
         self.hook("PostToolUse", **tool, tool_response={"type": "create"})
-        with self.transcript.open("a") as f:
-            f.write(f"{self._text}\n" * 50)
+        self.talk()
 
-    def stop(self) -> None:
-        self.hook("Stop", stop_hook_active=False, last_assistant_message="done")
+    def stop(self) -> Cost:
+        """The turn is over."""
+        return self.hook("Stop", stop_hook_active=False, last_assistant_message="done")
+
+    def commit(self) -> Cost:
+        """Commit what the turn wrote; the commit must be linked, or it was not ours."""
+        quietly("git", "add", "-A", cwd=self.repo)
+        cost = run(("git", "commit", "-q", "-m", "work"), self.repo)
+        last = subprocess.check_output(["git", "log", "-1", "--format=%B"], cwd=self.repo)
+        assert b"Entire-Checkpoint: " in last
+        return cost
 
     def stored(self, count: int) -> None:
         """count sessions of the past: ended, committed, their states and checkpoints kept."""

@@ -1,124 +1,102 @@
-"""What hooks cost a person and an agent, against the floor measured in the same run."""
+"""What hooks cost a person and an agent in a repository of 300 files, against their budgets."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
-import pytest
+from bench.budgets import Budget, Cost, Table, run, table
+from bench.session import Session, quietly
 
-from bench.session import TOP, Session, quietly
-from gitcp import commands
-
-ROUNDS = 15
-NAMES = sorted({**commands.STAGES, **commands.TOOLS})
-
-
-def python(*args: str) -> None:
-    quietly(sys.executable, *args, cwd=TOP)
+ROUNDS = int(os.environ.get("ROUNDS", "30"))
+GUARDS = {"off": Budget(5), "warn": Budget(6.5), "deny": Budget(6.5)}
+# A shell's two ends look at the worktree, at 2 P each.
+TURN = {"prompt": Budget(4), "shell, both hooks": Budget(9), "stop": Budget(5.5)}
+COMMIT = Budget(10)
 
 
-@pytest.mark.benchmark(group="start of a command (-h)")
-def test_python_alone(benchmark: Any) -> None:
-    benchmark.pedantic(python, ("-c", "pass"), rounds=ROUNDS)
+def turn(session: Session, at: int = 1) -> dict[str, Cost]:
+    """A turn, then its commit: what each row cost."""
+    costs = {"prompt": session.prompt()}
+    files = [session.repo / f"dir{n:02}" / f"file{n * 15:03}.py" for n in range(at, at + 3)]
+    calls = [session.file_tool(file) for file in files]
+    costs["file tool, both hooks"] = calls[-1]
+    costs["shell, both hooks"] = session.shell(session.repo / f"new{session.turn}.py")
+    session.talk()
+    costs["stop"] = session.stop()
+    costs["commit"] = session.commit()
+    return costs
 
 
-@pytest.mark.benchmark(group="start of a command (-h)")
-@pytest.mark.parametrize("name", NAMES)
-def test_start_of(benchmark: Any, name: str) -> None:
-    benchmark.pedantic(python, (str(TOP / "bin" / f"gitcp-{name}"), "-h"), rounds=5)
+def test_hooks(template: Path, tmp_path: Path) -> None:
+    rows = table("hooks, 300 files")
+    sessions = {guard: Session(template, tmp_path / guard) for guard in GUARDS}
+    for guard, session in sessions.items():
+        quietly("git", "config", "gitcp.guard", guard, cwd=session.repo)
+    plain = Path(shutil.copytree(template, tmp_path / "plain"))
+    for count in range(ROUNDS + 1):
+        costs = {guard: turn(session) for guard, session in sessions.items()}
+        alone = append(plain)
+        if count:  # the first round warms up
+            rows.starts(plain)
+            rows.add("git commit without hooks", alone)
+            for guard, budget in GUARDS.items():
+                _rows(rows, guard, costs[guard], budget)
 
 
-@pytest.mark.benchmark(group="hooks of an agent, 300 files")
-def test_python_without_site(benchmark: Any) -> None:
-    benchmark.pedantic(python, ("-I", "-S", "-c", "pass"), rounds=ROUNDS)
+def _rows(rows: Table, guard: str, costs: dict[str, Cost], pair: Budget) -> None:
+    rows.add(f"file tool, both hooks, guard {guard}", costs["file tool, both hooks"], pair)
+    if guard == "warn":  # as it is by default
+        for name, budget in TURN.items():
+            rows.add(name, costs[name], budget)
+        rows.add("git commit", costs["commit"], COMMIT)
 
 
-@pytest.mark.benchmark(group="hooks of an agent, 300 files")
-def test_turn_start(benchmark: Any, template: Path, tmp_path: Path) -> None:
-    session = Session(template, tmp_path)
-    benchmark.pedantic(session.prompt, rounds=ROUNDS)
-
-
-@pytest.mark.benchmark(group="hooks of an agent, 300 files")
-@pytest.mark.parametrize("megabytes", [0, 5])
-def test_turn_end_with_a_transcript_of_megabytes(
-    benchmark: Any, template: Path, tmp_path: Path, megabytes: int
-) -> None:
-    session = Session(template, tmp_path, megabytes * 1050 or 40)
-
-    def work() -> None:
-        session.prompt()
-        session.edit()
-
-    benchmark.pedantic(session.stop, setup=work, rounds=ROUNDS, warmup_rounds=1)
-
-
-@pytest.mark.benchmark(group="hooks of an agent, 300 files")
-@pytest.mark.parametrize("guard", ["off", "warn", "deny"])
-def test_tool_start_and_tool_end(
-    benchmark: Any, template: Path, tmp_path: Path, guard: str
-) -> None:
-    session = Session(template, tmp_path)
-    quietly("git", "config", "gitcp.guard", guard, cwd=session.repo)
-    session.prompt()
-    benchmark.pedantic(session.edit, rounds=ROUNDS)
-
-
-@pytest.mark.benchmark(group="git commit, 300 files")
-def test_plain_commit(benchmark: Any, template: Path, tmp_path: Path) -> None:
-    repo = Path(shutil.copytree(template, tmp_path / "plain"))
-    commits(benchmark, repo, lambda: append(repo))
-
-
-@pytest.mark.benchmark(group="git commit, 300 files")
-def test_commit_with_hooks_and_no_session(benchmark: Any, template: Path, tmp_path: Path) -> None:
-    session = Session(template, tmp_path)
-    commits(benchmark, session.repo, lambda: append(session.repo))
-
-
-@pytest.mark.benchmark(group="git commit, 300 files")
-@pytest.mark.parametrize("stored", [0, 100, 500])
-def test_commit_of_a_session_beside_stored_sessions(
-    benchmark: Any, template: Path, tmp_path: Path, stored: int
-) -> None:
-    session = Session(template, tmp_path)
-    session.stored(stored)
-    commits(benchmark, session.repo, lambda: turn(session), linked=True)
-
-
-@pytest.mark.benchmark(group="git commit, 300 files")
-def test_commit_of_a_session_with_a_transcript_of_5_megabytes(
-    benchmark: Any, template: Path, tmp_path: Path
-) -> None:
-    session = Session(template, tmp_path, 5250)
-    commits(benchmark, session.repo, lambda: turn(session), linked=True)
-
-
-def append(repo: Path) -> None:
-    with (repo / "dir01" / "file015.py").open("a") as f:
+def append(repo: Path) -> Cost:
+    """A commit that no session has a part in."""
+    with (repo / "dir06" / "file090.py").open("a") as f:
         f.write("another line\n")
+    return run(("git", "commit", "-q", "-a", "-m", "work"), repo)
 
 
-def turn(session: Session) -> None:
-    session.prompt()
-    session.edit()
-    session.stop()
+def test_growth(template: Path, tmp_path: Path) -> None:
+    """Sessions of the past, and a transcript of 5 MB, beside a small session without a past."""
+    rows = table("growth, 300 files")
+    sessions = {
+        "": Session(template, tmp_path / "one"),
+        ", 100 stored sessions": Session(template, tmp_path / "hundred"),
+        ", 500 stored sessions": Session(template, tmp_path / "many"),
+        ", a transcript of 5 MB": Session(template, tmp_path / "long", 5250),
+    }
+    for count, name in ((100, ", 100 stored sessions"), (500, ", 500 stored sessions")):
+        sessions[name].stored(count)
+    for count in range(max(2, ROUNDS // 3) + 1):
+        for name, session in sessions.items():
+            costs = turn(session)
+            for row in ("prompt", "stop", "commit") if count else ():
+                rows.add(row + name, costs[row], _grown(row, name))
+        if count:
+            rows.starts(sessions[""].repo)
 
 
-def commits(benchmark: Any, repo: Path, work: Any, linked: bool = False) -> None:
-    """Time `git commit`; work and `git add` come before each."""
+def _grown(row: str, name: str) -> Budget | None:
+    if row == "commit" and "MB" in name:
+        return Budget(16)
+    return Budget(times=1.2, floor=row) if name else None
 
-    def prepare() -> None:
-        work()
-        quietly("git", "add", "-A", cwd=repo)
 
-    def commit() -> None:
-        quietly("git", "commit", "-q", "-m", "work", cwd=repo)
+def test_no_session(template: Path, tmp_path: Path) -> None:
+    """Hooks of a repository in which no session is open start no Python."""
+    rows = table("no session, 300 files")
+    plain = Path(shutil.copytree(template, tmp_path / "plain"))
+    session = Session(template, tmp_path / "enabled")
+    for _ in range(ROUNDS):
+        rows.starts(plain)
+        rows.add("git commit without hooks", append(plain))
+        budget = Budget(1, 1, "git commit without hooks")
+        rows.add("git commit with hooks", append(session.repo), budget)
+    refs = subprocess.check_output(["git", "for-each-ref", "refs/heads/entire"], cwd=session.repo)
 
-    benchmark.pedantic(commit, setup=prepare, rounds=ROUNDS, warmup_rounds=1)
-    last = subprocess.check_output(["git", "log", "-1", "--format=%B"], cwd=repo, text=True)
-    assert ("Entire-Checkpoint: " in last) is linked  # or it was not our work that was timed
+    assert not refs
