@@ -79,13 +79,14 @@ def _spec(name: str, loader: Any, origin: str, package: bool, code: CodeType) ->
     kind = type(sys.__spec__)  # importlib.machinery costs half a millisecond
     spec = kind(name, loader, origin=origin, loader_state=code, is_package=package)
     spec.has_location = True
+    spec.cached = beside.path("hooks")
     if package:
         spec.submodule_search_locations = [os.path.dirname(origin)]
     return spec
 
 
 def _source(name: str, package: bool) -> str:
-    return os.path.join(_TOP, *name.split("."), *(("__init__",) if package else ())) + ".py"
+    return f"{_TOP}/{name.replace('.', '/')}{'/__init__' if package else ''}.py"
 
 
 def _stamp(source: str) -> Stamp | None:

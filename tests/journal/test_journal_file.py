@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 
-from gitcp.core.credit import cutting
+from gitcp.core.credit import cutting, entries
 from gitcp.repo import Repo
 from gitcp.store.journal import journal, look
 from tests.journal.lines import shares, text
@@ -102,3 +102,22 @@ def test_a_long_journal_is_cut_back_at_a_commit(world: World, a: Agent) -> None:
     assert "left.txt" in told(world) and "0.txt" not in told(world)
     world.commit("left.txt")
     assert shares(world) == {a.sid: 1}
+
+
+def test_reading_on_gives_what_a_first_reading_gives(world: World) -> None:
+    repo = Repo.find(str(world.path))
+    path = world.path / ".git" / "gitcp" / "journal"
+    path.parent.mkdir(exist_ok=True)
+    lines = [entries.dump({"path": name, "at": at}) for at, name in enumerate("abcdef")]
+    steps = [lines[0] + lines[1][:9], lines[1][9:], lines[2] + b"{torn", b"\n" + lines[3]]
+    data = b""
+    for step in steps:
+        data += step
+        with path.open("ab") as f:
+            f.write(step)
+        assert journal.read(repo) == entries.load(data)
+    (path.parent / "new").write_bytes(lines[4] * 20)
+    (path.parent / "new").rename(path)
+    assert journal.read(repo) == entries.load(lines[4]) * 20
+    path.write_bytes(lines[5])
+    assert journal.read(repo) == entries.load(lines[5])

@@ -7,6 +7,8 @@ are not named may hold anything.
 
 from __future__ import annotations
 
+from builtins import id as identity
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 _HEX = frozenset("0123456789abcdef")
 _NAMES = {str: "text", int: "number", bool: "boolean", dict: "object", list: "list"}
 _LARGEST = 1 << 63  # times in ns are below it too
+_FIELDS: dict[int, tuple[Shape, dict[str, Shape], frozenset[str]]] = {}  # a shape lives on
 
 
 def wrong(value: object, shape: Shape, at: str = "") -> str:
@@ -39,16 +42,28 @@ def _object(value: object, shape: Shape, at: str) -> str:
     if None in shape:
         complaints = (wrong(one, shape[None], f"{at}[{key!a}]") for key, one in value.items())
         return next(filter(None, complaints), "")
-    for name, inner in shape.items():
-        key = name.removesuffix("?")
-        if value.get(key) is None and name != key:
+    fields, needed = _fields(shape)
+    if missing := needed.difference(value):
+        return f"'{_below(at, min(missing))}' is missing"
+    for key, one in value.items():
+        inner = fields.get(key)
+        if inner is None or type(one) is inner or (one is None and key not in needed):
             continue
-        where = f"{at}.{key}" if at else key
-        if key not in value:
-            return f"'{where}' is missing"
-        if why := wrong(value[key], inner, where):
+        if why := wrong(one, inner, _below(at, key)):
             return why
     return ""
+
+
+def _fields(shape: dict[str, Shape]) -> tuple[dict[str, Shape], frozenset[str]]:
+    """(the shape of each known key, those that must be there), worked out once for a shape."""
+    if identity(shape) not in _FIELDS:
+        fields = {name.removesuffix("?"): inner for name, inner in shape.items()}
+        _FIELDS[identity(shape)] = shape, fields, frozenset(fields) & frozenset(shape)
+    return _FIELDS[identity(shape)][1:]
+
+
+def _below(at: str, key: str) -> str:
+    return f"{at}.{key}" if at else key
 
 
 def _no(at: str, what: str) -> str:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 NAME = "journal"
+# path -> its inode, how many of its bytes were read, the lines in them
+_READ: dict[str, tuple[int, int, list[JournalLine]]] = {}
 
 
 def read(repo: Repo, git_dir: str | None = None) -> list[JournalLine]:
@@ -28,13 +30,24 @@ def read(repo: Repo, git_dir: str | None = None) -> list[JournalLine]:
 
 
 def _raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine], int]:
-    """(the lines as they stand in the file, its size in bytes); -1 bytes where there is none."""
+    """(the lines as they stand in the file, its size in bytes); -1 bytes where there is none.
+
+    What this process has read before it reads on from: a journal only grows, or is another file.
+    """
+    path = os.path.join(git_dir or repo.git_dir, "gitcp", NAME)
     try:
-        with open(os.path.join(git_dir or repo.git_dir, "gitcp", NAME), "rb") as f:
+        with open(path, "rb", buffering=0) as f:
+            st = os.fstat(f.fileno())
+            file, size, lines = _READ.get(path, (0, 0, []))
+            if file != st.st_ino or size > st.st_size:
+                size, lines = 0, []
+            f.seek(size)
             data = f.read()
     except FileNotFoundError:
         return [], -1
-    return entries.load(data), len(data)
+    end = data.rfind(b"\n") + 1  # a line that is still being written is read anew
+    _READ[path] = st.st_ino, size + end, [*lines, *entries.load(data[:end])]
+    return [*_READ[path][2], *entries.load(data[end:])], size + len(data)
 
 
 def expanded(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
@@ -142,9 +155,9 @@ class Journal:
         """Cut the journal back to what is unsettled, where it has become long."""
         from gitcp.core.credit import cutting
 
-        lines, size = _raw(self.repo)
-        if size <= cutting.LARGEST:
+        if mark(self.repo)[1] <= cutting.LARGEST:
             return
+        lines, _ = _raw(self.repo)
         from gitcp.store.session import state as states
 
         left = cutting.kept(lines, self.lines)

@@ -1,0 +1,37 @@
+"""The lines of a journal, read all at once or one by one: what is damaged is left out."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitcp.core.credit import entries
+
+PATHS = st.text(st.characters(codec=None, blacklist_characters="\0\n"), min_size=1).filter(
+    lambda path: path[0] != "/" and ".." not in path
+)
+LINES = st.builds(lambda path, at: {"path": path, "at": at}, PATHS, st.integers(0, 1 << 40))
+CUTS = st.tuples(LINES, st.integers(0, 200))
+
+
+@given(st.lists(CUTS))
+def test_lines_that_were_cut_short_take_no_other_with_them(given: list[tuple[dict, int]]) -> None:  # type: ignore[type-arg]
+    texts = [entries.dump(line)[: cut or None].rstrip(b"\n") for line, cut in given]
+    whole = []
+    for text in texts:
+        try:
+            whole.append(json.loads(text))
+        except ValueError:
+            continue
+    kept = [line for line in whole if isinstance(line, dict) and "path" in line]
+    assert [line for line in entries.load(b"\n".join(texts)) if "path" in line] == kept
+
+
+def test_a_line_that_holds_two_is_none() -> None:
+    good = entries.dump({"path": "a", "at": 1})
+    assert (
+        entries.load(good + b'{"path":"b","at":2},{"path":"c","at":3}\n' + good)
+        == [{"path": "a", "at": 1}] * 2
+    )
