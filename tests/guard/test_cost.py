@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from tests.guard.working_copies import Copy, post, pre
+from tests.support import traced
 from tests.support.harness import ENTRY, Agent
 
 GUARD = re.compile(r"gitcp\.(?:store\.guard|core\.guard|cmd\.(?:check|release)_claim|jj)[.\w]*")
@@ -53,7 +54,7 @@ def processes(copy: Copy, agent: Agent, path: str) -> int:
     copy.env["GITCP_TRACE"] = str(trace)
     assert (pre(agent, path).status, post(agent, path).status) == (0, 0)
     del copy.env["GITCP_TRACE"]
-    return trace.read_text().count(" git: ")
+    return len(traced.processes(trace))
 
 
 def test_on_an_unchanged_head_the_guard_runs_no_process(git_copy: Copy) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import traced
 from tests.support.harness import Agent, World
 from tests.support.linking import ids, linked, sessions, settled, shell, sound
 
@@ -207,12 +208,11 @@ def crowd(world: World, number: int, phase: str) -> None:
 
 
 def commit(world: World, trace: Path) -> tuple[list[str], list[str]]:
-    """The ids of a commit of new.py, and the git processes and loaded states of its hooks."""
+    """The ids of a commit of new.py, and the git processes of its hooks."""
     world.env["GITCP_TRACE"] = str(trace)
     made = world.commit("new.py")
-    notes = trace.read_text().splitlines()
     del world.env["GITCP_TRACE"]
-    return made, [line.split(" git: ")[1].split(" ")[0] for line in notes if " git: " in line]
+    return made, [line.partition(" -C ")[0] for line in traced.processes(trace)]
 
 
 @pytest.mark.parametrize("phase", ["idle", "ended"])
