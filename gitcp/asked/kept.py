@@ -33,6 +33,7 @@ _SOURCES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _HARMLESS = (
     *("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_PAGER"),
     *("GIT_INDEX_FILE", "GIT_PREFIX", "GIT_EXEC_PATH", "GIT_REFLOG_ACTION", "GIT_TRACE"),
+    *("GIT_SSL_", "GIT_HTTP_", "GIT_CURL_", "GIT_PROXY_", "GIT_ALLOW_PROTOCOL", "GIT_DIFF_"),
     *("GIT_SSH", "GIT_ASKPASS", "GIT_TERMINAL_PROMPT", "GIT_OPTIONAL_LOCKS", "GIT_PS1_"),
     *("GIT_NO_REPLACE_OBJECTS", "GIT_LITERAL_PATHSPECS", "GIT_NO_LAZY_FETCH", "GIT_MERGE_AUTOEDIT"),
 )
@@ -119,7 +120,8 @@ def _plain(env: Mapping[str, str]) -> bool:
 def _key(env: Mapping[str, str]) -> dict[str, str]:
     """What tells git where to look, and which git it is."""
     names = ("HOME", "XDG_CONFIG_HOME", *_SOURCES)
-    return {**{name: env[name] for name in names if name in env}, "git": str(_stamp(_git(env)))}
+    stamp = _stamp(_git(env)) or []  # not its inode: a hook's PATH begins with a twin of git
+    return {**{name: env[name] for name in names if name in env}, "git": f"{stamp[1:3]}"}
 
 
 def _git(env: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ from gitcp.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypedDict
+    from typing import Any, TypedDict
 
     class Shadow(TypedDict):
         base7: str  # as written: seven hex digits, more in old names
@@ -90,11 +90,16 @@ def worktree_hash(worktree_id: str) -> str:
     """Return the six hex digits that stand for a worktree in branch names (reference §2.1)."""
     if not worktree_id:
         return MAIN_WORKTREE
+    return str(sha256(worktree_id.encode(errors="surrogateescape")).hexdigest()[:6])
+
+
+def sha256(data: bytes = b"") -> Any:
+    """hashlib.sha256(data) without hashlib, which costs 9 ms: slower where there is much."""
     try:
         from _sha256 import sha256  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:  # its name since Python 3.12; hashlib costs 9 ms
+    except ImportError:  # its name since Python 3.12
         from _sha2 import sha256  # type: ignore[import-not-found,unused-ignore]
-    return str(sha256(worktree_id.encode(errors="surrogateescape")).hexdigest()[:6])
+    return sha256(data)
 
 
 def shadow_branch(base: str, worktree: str, suffix: int | None = None, digits: int = 7) -> str:

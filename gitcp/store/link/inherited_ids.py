@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 
 from gitcp.core.message import trailers
-from gitcp.store.link import find_commits
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
 
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 
 def amended(repo: Repo, objects: Objects, commit: Commit) -> list[str]:
     """The ids of a commit: its own, a note's, else what its session was given last."""
+    from gitcp.store.link import find_commits
+
     linked = find_commits.linked(objects, commit["oid"])
     if linked:
         return linked
@@ -44,7 +45,11 @@ def picked(
     """The ids of what `cherry-pick -n` brought, or one that stopped, for a message that does
     not show them: those of which these changes have something.  commit: what is picked, where
     git tells it; it may have ids in a note."""
-    noted = find_commits.linked(objects, commit["oid"]) if commit else []
+    noted: list[str] = []
+    if commit:
+        from gitcp.store.link import find_commits
+
+        noted = find_commits.linked(objects, commit["oid"])
     ids = dict.fromkeys([*_ids_in(repo, "MERGE_MSG"), *noted])
     return evident(repo, objects, ids, changes)
 

@@ -15,9 +15,8 @@ from gitcp.core.decide import overlap
 from gitcp.store.git import reflog
 from gitcp.store.git.commit import read_commit
 from gitcp.store.git.tree import Lookup
-from gitcp.store.link import commit_changes, find_commits
+from gitcp.store.link import commit_changes
 from gitcp.store.session import state as states
-from gitcp.store.v1 import committed_read, committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +36,11 @@ def ids(repo: Repo, objects: Objects, head: str, changes: Changes) -> list[str]:
     """The ids a commit with these changes on head gets again, oldest first: by evidence, each
     checkpoint's for itself.  Notes what is still to come for the commit after this one."""
     commits = _listed(repo, objects) + _reset(repo, objects, head)
+    if not commits:
+        _keep(repo, [])
+        return []
+    from gitcp.store.link import find_commits
+
     given: list[str] = []
     left: list[Commit] = []
     for commit in commits:
@@ -55,6 +59,8 @@ def entries(
 ) -> list[Recorded]:
     """What a checkpoint holds of a commit, as match() takes it: its sessions' files as they
     were committed.  Where the checkpoint does not tell, all that commit changed; [] without."""
+    from gitcp.store.v1 import committed_read, committed_refs
+
     if committed_refs.find(repo, objects, checkpoint_id) is None:
         return []
     sessions = committed_read.read(repo, objects, checkpoint_id)["sessions"]
@@ -125,6 +131,10 @@ def _listed(repo: Repo, objects: Objects) -> list[Commit]:
 
 def _linked(objects: Objects, oids: Iterable[str]) -> list[Commit]:
     commits = [commit for oid in oids if (commit := read_commit(objects, oid))]
+    if not commits:
+        return []
+    from gitcp.store.link import find_commits
+
     return [commit for commit in commits if find_commits.linked(objects, commit["oid"])]
 
 

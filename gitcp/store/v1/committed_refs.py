@@ -23,9 +23,21 @@ _PATTERNS = (
 
 def sources(repo: Repo) -> list[str]:
     """The refs that hold checkpoints: ours, or the remotes' where it is absent; then legacy."""
-    existing = repo.git.lines("for-each-ref", "--format=%(refname)", *_PATTERNS, sep=b"\n")
-    names = [text(name) for name in existing]
+    return _preferred(_listed(repo))
 
+
+def everywhere(repo: Repo) -> list[str]:
+    """sources(), and behind them the remotes' branches that ours stands before."""
+    names = _listed(repo)
+    return list(dict.fromkeys([*_preferred(names), *names]))
+
+
+def _listed(repo: Repo) -> list[str]:
+    names = repo.git.lines("for-each-ref", "--format=%(refname)", *_PATTERNS, sep=b"\n")
+    return [text(name) for name in names]
+
+
+def _preferred(names: list[str]) -> list[str]:
     def pick(branch: str) -> list[str]:
         local = f"refs/heads/{branch}"
         if local in names:
@@ -34,12 +46,6 @@ def sources(repo: Repo) -> list[str]:
         return sorted(remote, key=lambda n: (not n.startswith("refs/remotes/origin/"), n))
 
     return pick("entire/checkpoints/v1") + pick("entire/sessions")
-
-
-def everywhere(repo: Repo) -> list[str]:
-    """sources(), and behind them the remotes' branches that ours stands before."""
-    existing = repo.git.lines("for-each-ref", "--format=%(refname)", *_PATTERNS, sep=b"\n")
-    return list(dict.fromkeys([*sources(repo), *map(text, existing)]))
 
 
 def find(repo: Repo, objects: Objects, checkpoint_id: str) -> tuple[str, str] | None:
