@@ -41,16 +41,18 @@ def main() -> int:
     """Run gitcp-hook from where this file lies."""
     gc.set_threshold(_FEW)
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    from gitcp.start import bundle
-
-    bundle.use()
-    sys.meta_path.append(Elsewhere)
     try:
-        from gitcp import hook
+        from gitcp.start import bundle
+
+        bundle.use()
+        sys.meta_path.append(Elsewhere)
+        from gitcp import hook, trace
     except OSError as e:  # no descriptor is left, or the disk cannot be read
         print(f"warning: gitcp cannot start: {e.strerror}", file=sys.stderr)
         return 0
     status = hook.main()
+    if trace.on():
+        trace.note("imports", " ".join(sorted(sys.modules)))
     bundle.complete()
     return status
 

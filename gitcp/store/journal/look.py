@@ -43,7 +43,7 @@ def whole(
     before = Known(repo, objects, journal.lines)
     now = Lookup(objects, knowns.tree_of(objects, head))
     changed: Changed = {}
-    for path in {*before.paths, *dirty, *_committed(repo, objects, before.head)}:
+    for path in {*before.paths, *dirty, *_committed(repo, objects, before.head, head)}:
         was, entry = before.entry(path), dirty[path] if path in dirty else now(path)
         if was != entry:
             changed[path] = (was, entry)
@@ -53,8 +53,10 @@ def whole(
     journal.append([{"look": at}])
 
 
-def _committed(repo: Repo, objects: Objects, old: str) -> set[str]:
+def _committed(repo: Repo, objects: Objects, old: str, head: str) -> set[str]:
     """The paths that commits made here since the last look have changed."""
+    if old == head:
+        return set()
     from gitcp.store.journal import restored
 
     new = restored.committed_since(repo, old) if old != "HEAD" else None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.store.link import session_metadata
 from gitcp.store.session import turn_work
-from gitcp.store.v1 import committed_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +28,9 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     fresh = bool(state.pop("turn_checkpoint_ids", None))
     if stored is None or (not fresh and stored.size == late["size"]):
         return []
+    from gitcp.store.link import session_metadata
+    from gitcp.store.v1 import committed_write
+
     data: SessionData = {
         "session_id": state["session_id"],
         "transcript": stored,

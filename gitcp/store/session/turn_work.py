@@ -104,7 +104,6 @@ def checkpoint_turn(
     that goes on after its Stop is measured from there; the end of a task, and compaction,
     come in the middle and write nothing where nothing is new since the last of them.
     """
-    from gitcp.store.session import tasks
     from gitcp.store.stream import checkpoint
 
     session_id, middle = state["session_id"], event["event"] in MIDDLE
@@ -116,6 +115,8 @@ def checkpoint_turn(
     if middle and turn_log.middle(repo, session_id) == now.entries:
         new = False
     if event["event"] in ("subagent-end", "todo"):
+        from gitcp.store.session import tasks
+
         step = tasks.step(repo, objects, state, event, now.tip)
         if step and not new:
             tasks.commit(repo, objects, state, step)

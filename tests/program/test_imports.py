@@ -1,0 +1,73 @@
+"""What each hook imports: every module is paid for in each tool call, so none creeps in."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.harness import World
+
+# Modules of ours, packages included, that each hook of a turn in a file, and then a commit, takes;
+# who needs one more finds one that is not needed, or has a reason to put in here.
+MOST = {
+    "UserPromptSubmit": 121,
+    "PreToolUse": 73,
+    "PostToolUse": 73,
+    "Stop": 123,
+    "prepare-commit-msg": 77,
+    "post-commit": 136,
+}
+# Each costs a hook what several of ours do.
+HEAVY = {"re", "enum", "json", "importlib", "collections", "functools", "contextlib", "hashlib"}
+HEAVY |= {"typing", "dataclasses", "pathlib", "subprocess", "logging", "tempfile", "traceback"}
+
+
+@pytest.fixture(scope="module")
+def names() -> dict[str, set[str]]:
+    """Filled by the one turn that all tests look at."""
+    return {}
+
+
+@pytest.fixture
+def imported(world: World, names: dict[str, set[str]]) -> dict[str, set[str]]:
+    """Hook -> the modules that it had when it ended."""
+    if not names:
+        agent = world.agent("s", tools=True)
+        agent.turn("warm up", {"a.txt": "one\n"})
+        world.commit("a.txt")
+        trace = Path(world.env.setdefault("GITCP_TRACE", str(world.home / "trace")))
+        agent.turn("Do part 2", {"a.txt": "two\n"})
+        world.commit("a.txt")
+        notes = [line.partition(" imports: ") for line in trace.read_text().splitlines()]
+        lists = [set(words.split()) for _, mark, words in notes if mark]
+        assert len(lists) == len(MOST)
+        names.update(zip(MOST, lists, strict=True))
+    return names
+
+
+@pytest.mark.parametrize("hook", MOST)
+def test_a_hook_imports_no_more_of_ours_than_it_did(
+    imported: dict[str, set[str]], hook: str
+) -> None:
+    ours = sorted(name for name in imported[hook] if name.partition(".")[0] == "gitcp")
+    assert len(ours) <= MOST[hook], "\n".join([str(len(ours)), *ours])
+
+
+@pytest.mark.parametrize("hook", MOST)
+def test_a_hook_imports_nothing_heavy(imported: dict[str, set[str]], hook: str) -> None:
+    assert not imported[hook] & HEAVY
+
+
+def test_a_tools_hook_imports_neither_snapshots_nor_checkpoints(
+    imported: dict[str, set[str]],
+) -> None:
+    rooms = ("gitcp.store.stream", "gitcp.store.v1", "gitcp.store.link", "gitcp.core.redact")
+    for hook in ("PreToolUse", "PostToolUse"):
+        assert not [name for name in imported[hook] if name.startswith(rooms)]
+        assert "gitcp.store.snapshot.snapshot" not in imported[hook]
+
+
+def test_these_are_the_names_of_modules() -> None:
+    assert sys.stdlib_module_names >= HEAVY
