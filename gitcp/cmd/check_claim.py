@@ -56,7 +56,7 @@ def _judged(event: Record) -> tuple[bool, str]:
     """(whether to refuse, what there is to say)."""
     from gitcp import context
     from gitcp.repo import Repo
-    from gitcp.store.guard import guard
+    from gitcp.store.guard import claims, guard
 
     repo, name = Repo.here(), event["event"]
     mode = guard.mode(repo)
@@ -65,7 +65,7 @@ def _judged(event: Record) -> tuple[bool, str]:
     if name == "tool-start":
         message = guard.start(repo, event, context.leave_all)
         return bool(message) and mode == "deny", message
-    guard.leave(repo, event)
+    claims.leave(repo, event)
     return False, guard.greet(repo, event)
 
 

@@ -59,12 +59,14 @@ def _guarded(work: Callable[[Record], list[Record]], event: Record) -> list[Reco
 
 
 def _judged(event: Record) -> list[Record]:
+    if event["event"] != "tool-end":
+        return []
     from gitcp.repo import Repo
     from gitcp.store.guard import guard
 
     repo = Repo.here()
     mode = guard.mode(repo)
-    if mode == "off" or event["event"] != "tool-end":
+    if mode == "off":
         return []
     objection, event["poisoned"] = guard.end(repo, event)
     return (
@@ -75,10 +77,12 @@ def _judged(event: Record) -> list[Record]:
 def _record(event: Record) -> list[Record]:
     """What the stages after this one put into the journal goes onto the session's ref; not
     where the original it began on has become somebody else's."""
+    if event["event"] != "tool-end":
+        return []
     from gitcp.repo import Repo
     from gitcp.store.guard import guard
 
-    if event["event"] == "tool-end" and guard.mode(Repo.here()) == "deny":
+    if guard.mode(Repo.here()) == "deny":
         from gitcp import context
         from gitcp.store.guard import session_change
 
@@ -90,12 +94,15 @@ def _record(event: Record) -> list[Record]:
 
 def _let_go(event: Record) -> list[Record]:
     from gitcp.repo import Repo
-    from gitcp.store.guard import guard
 
     if event["event"] == "tool-end":
+        from gitcp.store.guard import guard
+
         guard.let_go(Repo.here(), event)
     else:
-        guard.leave(Repo.here(), event)
+        from gitcp.store.guard import claims
+
+        claims.leave(Repo.here(), event)
     return []
 
 

@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
+from tests.git import traced
 from tests.guard.working_copies import Copy, post, pre
-from tests.support import traced
 from tests.support.harness import ENTRY, Agent
 
 GUARD = re.compile(r"gitcp\.(?:store\.guard|core\.guard|cmd\.(?:check|release)_claim|jj)[.\w]*")

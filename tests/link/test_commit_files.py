@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import traced
+from tests.git import traced
 from tests.support.harness import Agent, World
 from tests.support.linking import ids, linked, sessions, settled, shell, sound
 

@@ -11,6 +11,7 @@ import os
 from gitcp.core import json
 from gitcp.core.guard import verdict
 from gitcp.store.git import refs
+from gitcp.store.git.objects import Objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,8 +95,7 @@ def _commit(repo: Repo, name: str, oid: str | None) -> Look:
 
 
 def _read(repo: Repo, oid: str, wanted: tuple[str, ...]) -> dict[str, Any]:
-    _, out = repo.git.run("cat-file", "commit", oid)
-    message = out.partition(b"\n\n")[2]
+    message = Objects.shared(repo).need(oid, "commit").partition(b"\n\n")[2]
     return {
         "sessions": verdict.sessions_named(message, wanted),
         "workspace": verdict.workspace_owner(message),

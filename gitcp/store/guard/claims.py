@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.guard.claim_rules import Claim
+    from gitcp.core.record_types import Record
     from gitcp.repo import Repo
 
 _POLL = (0.02, 0.25)  # seconds between two looks of one who waits: at first, at most
@@ -198,3 +199,12 @@ def _remove(repo: Repo, key: str) -> None:
         os.unlink(repo.own("claims", key))
     except FileNotFoundError:
         pass
+
+
+def leave(repo: Repo, event: Record) -> None:
+    """The session's calls here are over: its turn begins or ends, or that of its subagent."""
+    session_id, agent_id = event["session_id"], event.get("agent_id")
+    release(
+        repo,
+        lambda c: c["session_id"] == session_id and (not agent_id or c["agent_id"] == agent_id),
+    )

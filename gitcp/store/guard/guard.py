@@ -133,15 +133,6 @@ def _end(repo: Repo, claim: Claim) -> tuple[Verdict, str] | None:
     return judged, f"{', '.join(claim['paths'])}, and on refs/gitcp/edits/{session_id}"
 
 
-def leave(repo: Repo, event: Record) -> None:
-    """The session's calls here are over: its turn begins or ends, or that of its subagent."""
-    session_id, agent_id = event["session_id"], event.get("agent_id")
-    claims.release(
-        repo,
-        lambda c: c["session_id"] == session_id and (not agent_id or c["agent_id"] == agent_id),
-    )
-
-
 def greet(repo: Repo, event: Record) -> str:
     """At a prompt: what would speak against its first edit, and who else is at work here."""
     now, session_id = base.now(repo), event["session_id"]
