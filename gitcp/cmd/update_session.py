@@ -74,10 +74,11 @@ def _begin(ctx: Context, state: State, event: Record, began: int) -> None:
     """The turn begins, or goes on, from one look at the worktree."""
     from gitcp.store.journal import turn_look
     from gitcp.store.session import catch_up, events
-    from gitcp.store.snapshot import blobs, snapshot
+    from gitcp.store.snapshot import blobs, index, snapshot
     from gitcp.store.stream import shadow_refs
 
     repo, objects = ctx.repo, ctx.objects
+    index.seed_again(repo)
     look = turn_look.Look(repo)
     scan = snapshot.scan(repo)
     look.scanned()

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 
 from gitcp.repo import Repo
 from gitcp.store.snapshot import index, index_file
+from tests.support.harness import World
 from tests.support.snapshots import assert_exact, git, listing, oracle, seed, sh, take
 
 CASES = {
@@ -248,11 +250,32 @@ def test_sparse_checkout_widened_hides_nothing(repo: Path) -> None:
     assert_exact(repo)
 
 
-def test_an_index_of_files_too_young_to_believe_is_made_anew_later(repo: Path) -> None:
+@pytest.mark.parametrize("old", [True, False])
+def test_an_index_of_files_too_young_to_believe_is_made_anew_later(repo: Path, old: bool) -> None:
     for n in range(250):
         Path(f"file{n}").write_text("x\n")
-        os.utime(f"file{n}", (1e9, 1e9))  # old by their date, but changed just now
+        if old:  # by their date, but changed just now
+            os.utime(f"file{n}", (1e9, 1e9))
     sh("git add .; git commit -q -m x")
     here = Repo.find()
     index.seed(here, force=True)
     assert index.seed(here) is True
+
+
+def test_files_of_the_second_of_their_checkout_are_believed_from_a_later_prompt_on(
+    world: World,
+) -> None:
+    for n in range(250):
+        (world.path / f"file{n}").write_text("x\n")
+    world.commit()
+    mark = world.path / ".git" / "gitcp" / "index-stale"
+    a = world.agent("s")
+    a.prompt("begin")  # makes our index in the very second
+    assert mark.exists()
+    a.prompt("go on")
+    assert mark.exists()
+    until = time.time() + 30
+    while mark.exists() and time.time() < until:
+        os.utime(mark, (1e9, 1e9))
+        a.prompt("and on")
+    assert not mark.exists()

@@ -39,8 +39,7 @@ def whole(
 ) -> None:
     """Take in a look at everything: dirty is what differs from the commit head, at when the
     look began, by the journal's clock."""
-    repo = journal.repo
-    before = Known(repo, objects, journal.lines)
+    repo, before = journal.repo, Known(journal.repo, objects, journal.lines)
     now = Lookup(objects, knowns.tree_of(objects, head))
     changed: Changed = {}
     for path in {*before.paths, *dirty, *_committed(repo, objects, before.head, head)}:
@@ -120,8 +119,7 @@ def _record(
     from gitcp.core.credit import evidence, replay
     from gitcp.store.journal import restored, windows
 
-    repo = journal.repo
-    able = windows.at(journal)
+    repo, able = journal.repo, windows.at(journal)
     elsewhere = restored.Elsewhere(repo, objects, before.head)
     owners = windows.recorded(repo) if before.first else {}
     moved = _moves(objects, changed)

@@ -9,6 +9,8 @@ from gitcp.core.message import prompts
 from gitcp.errors import Error, InputError, Moved
 from gitcp.store.git.tree import Lookup, diff_trees
 from gitcp.store.session import turn_log
+from gitcp.store.snapshot import blobs
+from gitcp.store.stream import checkpoint, shadow_refs
 from gitcp.store.v1 import redaction, transcript
 
 TYPE_CHECKING = False
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.session import tasks
-    from gitcp.store.stream import checkpoint
     from gitcp.store.v1.transcript import Stored
 
 # Events in the middle of a turn that get a checkpoint of what it did so far.
@@ -39,8 +40,8 @@ class Turn:
     def __init__(self, repo: Repo, objects: Objects, state: State) -> None:
         from gitcp.store.journal import turn_look
         from gitcp.store.journal.work import Work
-        from gitcp.store.snapshot import blobs, snapshot
-        from gitcp.store.stream import branches, shadow_refs
+        from gitcp.store.snapshot import snapshot
+        from gitcp.store.stream import branches
 
         self.began, self.look = time.time_ns(), turn_look.Look(repo)
         self.base = turn_log.baseline(repo, state["session_id"])
@@ -75,7 +76,6 @@ class Turn:
     def end(self, repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> None:
         """The turn is over: what is dirty now is what a later one, or its rest, begins with."""
         from gitcp.store.journal import turn_look
-        from gitcp.store.stream import checkpoint
 
         checkpoint.clear_verdict(state)
         state["over_limit"] = omission.over(self.scan.omitted)
@@ -104,8 +104,6 @@ def checkpoint_turn(
     that goes on after its Stop is measured from there; the end of a task, and compaction,
     come in the middle and write nothing where nothing is new since the last of them.
     """
-    from gitcp.store.stream import checkpoint
-
     session_id, middle = state["session_id"], event["event"] in MIDDLE
     now, step, oid = Turn(repo, objects, state), None, None
     if now.head != state["base_commit"]:
@@ -152,8 +150,6 @@ def _content(
 def _task_trailers(session_id: str, step: tasks.Step | None) -> list[str]:
     if step is None:
         return []
-    from gitcp.store.stream import shadow_refs
-
     return [f"Entire-Metadata-Task: {shadow_refs.METADATA}{session_id}/tasks/{step['tool_use_id']}"]
 
 
@@ -161,8 +157,6 @@ def dirty_among(
     repo: Repo, objects: Objects, paths: Iterable[str], head: str
 ) -> dict[str, Entry | None]:
     """Those of paths that differ from the commit head in the worktree; O(paths), no scan."""
-    from gitcp.store.snapshot import blobs
-
     before = Lookup(objects, base_tree(objects, head))
     now = blobs.at(repo, objects, list(paths), write=True)
     return {path: entry for path, entry in now.items() if entry != before(path)}

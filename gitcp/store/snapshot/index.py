@@ -7,6 +7,7 @@ person hides a file in it, and git never locks it.  A stale one is still right, 
 from __future__ import annotations
 
 import os
+import time
 
 from gitcp import trace
 from gitcp.errors import Error
@@ -23,6 +24,7 @@ _STATUS = (
     " --ignore-submodules=dirty"
 ).split()
 _A_SECOND = 1 << 20  # bytes of an index: as many files as a slow disk looks at in a second
+_GROWN = 2.0  # seconds after which the times of a file are believed
 _STALE = 200  # so many paths where the index is not HEAD's: time to seed anew
 
 
@@ -112,6 +114,17 @@ def seed(repo: Repo, force: bool = False) -> bool:
         for name in (scratch, scratch + ".lock"):
             _mark(name, b"")
     return True
+
+
+def seed_again(repo: Repo) -> None:
+    """seed() where it was found, seconds ago, that every scan reads files in vain: those that
+    were too young to be believed then are old enough now.  For a prompt, before its scan."""
+    try:
+        age = time.time() - os.stat(repo.own("index-stale")).st_mtime
+    except FileNotFoundError:
+        return
+    if age >= _GROWN:
+        seed(repo)
 
 
 def _changed(path: str) -> int:

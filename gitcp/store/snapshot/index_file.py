@@ -23,7 +23,8 @@ def distrust(path: str, since: int, algo: str) -> int:
     """
     with open(path, "rb") as f:
         data = bytearray(f.read())
-    doubted = [at for at, changed, dated in entries(data, algo) if changed >= since > dated]
+    times = list(entries(data, algo))
+    doubted = [at for at, changed, dated in times if changed >= since > dated]
     for at in doubted:
         data[at + _STAT - 4 : at + _STAT] = bytes(4)  # the mark is git's own: size 0
     if doubted:
@@ -33,7 +34,7 @@ def distrust(path: str, since: int, algo: str) -> int:
         data[-width:] = hashlib.new(algo, data[:-width]).digest()
         with open(path, "wb") as f:
             f.write(data)
-    return len(doubted)
+    return sum(max(changed, dated) >= since for _, changed, dated in times)
 
 
 def entries(data: bytearray, algo: str) -> Iterator[tuple[int, int, int]]:
