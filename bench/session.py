@@ -117,6 +117,29 @@ class Session:
         assert b"Entire-Checkpoint: " in last
         return cost
 
+    def leftover(self, count: int) -> None:
+        """count sessions that left work of their own behind, which no commit has taken."""
+        shared = self.repo / ".git" / "gitcp" / "open"
+        states = self.repo / ".git" / "entire-sessions"
+        states.mkdir(exist_ok=True)
+        shared.mkdir(parents=True, exist_ok=True)
+        head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=self.repo, text=True)
+        for n in range(count):
+            sid = f"{n:08x}-2222-4222-8333-444444444444"
+            common = {"session_id": sid, "phase": "idle", "base_commit": head.strip()}
+            common |= {"agent_type": "Claude Code", "worktree_path": str(self.repo)}
+            path, oid, ref = f"left{n}.py", "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", ""
+            stream = {"id": f"{n:012x}", "ref": ref, "files": {path: ["100644", oid]}}
+            marker = {**common, "worktree_id": "", "count": 1, "streams": [stream]}
+            (shared / sid).write_text(json.dumps(marker))
+            file = {"oid": oid, "mode": "100644", "turn_id": ""}
+            state = {
+                **common,
+                "checkpoint_count": 1,
+                "streams": [{**stream, "files": {path: file}}],
+            }
+            (states / f"{sid}.json").write_text(json.dumps(state))
+
     def stored(self, count: int) -> None:
         """count sessions of the past: ended, committed, their states and checkpoints kept."""
         folder = self.repo / ".git" / "entire-sessions"

@@ -15,6 +15,7 @@ GUARDS = {"off": Budget(5), "warn": Budget(6.5), "deny": Budget(6.5)}
 # A shell's two ends look at the worktree, at 2 P each.
 TURN = {"prompt": Budget(4), "shell, both hooks": Budget(9), "stop": Budget(5.5)}
 COMMIT = Budget(10)
+LEFTOVER = (300, 1000, *((5000,) if os.environ.get("LONG") else ()))
 
 
 def turn(session: Session, at: int = 1) -> dict[str, Cost]:
@@ -62,7 +63,7 @@ def append(repo: Path) -> Cost:
 
 
 def test_growth(template: Path, tmp_path: Path) -> None:
-    """Sessions of the past, and a transcript of 5 MB, beside a small session without a past."""
+    """Sessions of the past, open or not, and a transcript of 5 MB, beside one small session."""
     rows = table("growth, 300 files")
     sessions = {
         "": Session(template, tmp_path / "one"),
@@ -70,6 +71,10 @@ def test_growth(template: Path, tmp_path: Path) -> None:
         ", 500 stored sessions": Session(template, tmp_path / "many"),
         ", a transcript of 5 MB": Session(template, tmp_path / "long", 5250),
     }
+    for count in LEFTOVER:
+        name = f", {count} leftover sessions"
+        sessions[name] = Session(template, tmp_path / f"left{count}")
+        sessions[name].leftover(count)
     for count, name in ((100, ", 100 stored sessions"), (500, ", 500 stored sessions")):
         sessions[name].stored(count)
     for count in range(max(2, ROUNDS // 3) + 1):

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from gitcp.repo import Repo
+from gitcp.store.session import markers
 from tests.support.harness import Agent, World
 
 README = "line one\nline two\nline three\n"
@@ -190,3 +192,18 @@ def test_a_line_that_was_never_written_is_not_one_the_person_took_out(
     assert world.commit() == []
     note = world.git("notes", "--ref=gitcp", "show", "HEAD")
     assert world.committed(note.split(": ")[1])["session-a"]["files_touched"] == ["README.md"]
+
+
+def test_a_process_that_has_read_a_marker_sees_it_change_and_go(world: World, a: Agent) -> None:
+    repo = Repo.find(str(world.path))
+    a.turn("one", {"a.py": "a = 1\n"})
+    first = markers.stored(repo, "session-a")
+    assert first
+    assert markers.stored(repo, "session-a") is first
+    a.turn("two", {"b.py": "b = 1\n"})
+    second = markers.stored(repo, "session-a")
+    assert second
+    assert {path for stream in second["streams"] for path in stream["files"]} == {"a.py", "b.py"}
+    world.commit()
+    a.end()
+    assert markers.stored(repo, "session-a") is None

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 
+# path -> the file it was, what that says
+_PARSED: dict[str, tuple[tuple[int, int, int], Marker]] = {}
+
+
 def marker(state: State) -> Marker:
     """What a commit hook needs of a state: its home, phase, process and unsettled paths."""
     return {
@@ -134,11 +138,23 @@ def of(repo: Repo, session_id: str) -> Marker | None:
 
 
 def stored(repo: Repo, session_id: str) -> Marker | None:
-    """The marker of one session as its file has it; raise Damaged where that says nothing."""
+    """The marker of one session as its file has it; raise Damaged where that says nothing.
+
+    A process parses a file once: a marker that changes is another file (states.write_file).
+    """
     path = repo.shared("open", session_id)
+    try:
+        st = os.stat(path)
+    except OSError:
+        st = None
+    sign = (st.st_ino, st.st_size, st.st_ctime_ns) if st else None
+    if sign and _PARSED.get(path, (None, None))[0] == sign:
+        return _PARSED[path][1]
     answer: Marker | None = private.load(path, shapes.MARKER)
     if answer and answer["session_id"] != session_id:
         raise private.Damaged(path, f"it is the marker of '{answer['session_id'][:60]}'")
+    if sign and answer:
+        _PARSED[path] = sign, answer
     return answer
 
 
