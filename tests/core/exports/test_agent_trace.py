@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 import uuid
 
+import pytest
+from jsonschema import Draft202012Validator
+
 from gitcp.core.blame import authors
 from gitcp.core.exports import agent_trace
 from tests.core.exports.test_git_ai import COMMIT, wrote
@@ -62,3 +65,107 @@ def test_a_model_of_an_unknown_provider_is_not_guessed() -> None:
 def test_a_commit_without_a_sessions_line_has_no_record() -> None:
     assert agent_trace.record(COMMIT, "", {"a": {1: authors.nobody("unknown")}}, "1") is None
     assert agent_trace.record(COMMIT, "", {"latin\udce9": {1: wrote()}}, "1") is None
+
+
+# The format as its specification has it (0.1.0), every format and bound on.
+LINES_OF = {"type": "integer", "minimum": 1}
+CONTRIBUTOR = {
+    "type": "object",
+    "required": ["type"],
+    "properties": {
+        "type": {"enum": ["human", "ai", "mixed", "unknown"]},
+        "model_id": {"type": "string", "maxLength": 250, "pattern": "^[^/]+/.+$"},
+    },
+}
+RANGE = {
+    "type": "object",
+    "required": ["start_line", "end_line"],
+    "properties": {
+        "start_line": LINES_OF,
+        "end_line": LINES_OF,
+        "content_hash": {"type": "string"},
+        "contributor": CONTRIBUTOR,
+    },
+}
+CONVERSATION = {
+    "type": "object",
+    "required": ["ranges"],
+    "properties": {
+        "url": {"type": "string", "format": "uri"},
+        "contributor": CONTRIBUTOR,
+        "ranges": {"type": "array", "items": RANGE},
+        "related": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["type", "url"],
+                "properties": {"url": {"type": "string", "format": "uri"}},
+            },
+        },
+    },
+}
+SCHEMA = {
+    "type": "object",
+    "required": ["version", "id", "timestamp", "files"],
+    "properties": {
+        "version": {"const": "0.1.0"},
+        "id": {"type": "string", "format": "uuid"},
+        "timestamp": {"type": "string", "format": "date-time"},
+        "vcs": {
+            "type": "object",
+            "required": ["type", "revision"],
+            "properties": {"type": {"enum": ["git", "jj", "hg", "svn"]}},
+        },
+        "tool": {"type": "object", "properties": {"name": {"type": "string"}}},
+        "files": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["path", "conversations"],
+                "properties": {
+                    "path": {"type": "string"},
+                    "conversations": {"type": "array", "items": CONVERSATION},
+                },
+            },
+        },
+        "metadata": {
+            "type": "object",
+            "propertyNames": {"pattern": r"^[a-z0-9-]+(\.[a-z0-9-]+)+$"},
+        },
+    },
+}
+
+
+def faults(record: object) -> list[str]:
+    checker = Draft202012Validator.FORMAT_CHECKER
+    assert {"uri", "uuid", "date-time"} <= set(checker.checkers)  # none is passed over silently
+    return [
+        e.message for e in Draft202012Validator(SCHEMA, format_checker=checker).iter_errors(record)
+    ]
+
+
+def test_every_record_is_valid_against_the_formats_schema() -> None:
+    odd = wrote("s/1 ü%\udce9", model="zq-9" * 99)
+    lines = {"a b": {1: wrote("s 1"), 2: odd}, "ü": {7: wrote(model="acme/" + "x" * 300)}}
+    for given in (LINES, lines):
+        record = agent_trace.record(COMMIT, "2005-04-01T11:14:15Z", given, "1")
+        assert record and faults(record) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("timestamp", "2005-04-01 11:14"),
+        ("id", "7"),
+        ("version", "1"),
+        ("metadata", {"gitcp": {}}),
+        ("files", [{"path": "a", "conversations": [{"url": "no url", "ranges": []}]}]),
+        (
+            "files",
+            [{"path": "a", "conversations": [{"ranges": [{"start_line": 0, "end_line": 1}]}]}],
+        ),
+    ],
+)
+def test_the_schema_finds_what_is_not_valid(key: str, value: object) -> None:
+    record = agent_trace.record(COMMIT, "2005-04-01T11:14:15Z", LINES, "1")
+    assert faults({**(record or {}), key: value})

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 COMMIT = "f" * 40
 
 
-def wrote(session: str = "s1", turn: str = "t1", tool: str | None = "u1") -> Author:
+def wrote(
+    session: str = "s1", turn: str = "t1", tool: str | None = "u1", model: str = "claude-opus-4"
+) -> Author:
     author = authors.nobody("session")
-    author |= {"session_id": session, "agent": "Claude Code", "model": "claude-opus-4"}
+    author |= {"session_id": session, "agent": "Claude Code", "model": model}
     author |= {"turn_id": turn, "tool_use_id": tool, "checkpoint_id": "a1b2c3d4e5f6"}
     return author
 
