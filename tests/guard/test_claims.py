@@ -137,7 +137,7 @@ def test_subagents_share_a_session_id_and_not_a_path(git_copy: Copy) -> None:
     assert pre(a, use="toolu_4", **other).status == 0
 
 
-def test_a_killed_tool_start_leaves_nothing_that_holds(git_copy: Copy) -> None:
+def test_a_killed_tool_start_or_a_claim_cut_short_leaves_nothing_that_holds(git_copy: Copy) -> None:
     a, b = git_copy.pair()
     assert pre(a).status == 0
     (claim,) = git_copy.claims()
