@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 TOOL, WINDOW, TRANSCRIPT, TURN = "tool", "window", "transcript", "turn"
 SHELL, CUT = "shell", "cut"
-BETWEEN, RESTORED = "between", "restored"
+BETWEEN, RESTORED, HOOK = "between", "restored", "hook"
 
 # What takes content out of the worktree without undoing it.
 _AWAY = frozenset(("stash", "checkout", "restore", "reset", "switch", "clean"))

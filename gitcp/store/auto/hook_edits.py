@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.credit import entries
+from gitcp.core.credit import entries, evidence
 from gitcp.core.credit.entries import UNKNOWN
 from gitcp.store.journal.journal import Journal, clock
 from gitcp.store.journal.known import Known
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.auto.intent import Intent
     from gitcp.store.git.objects import Objects
-
-HOW = "hook"
 
 
 def note(repo: Repo, objects: Objects, about: Intent) -> None:
@@ -32,7 +30,7 @@ def note(repo: Repo, objects: Objects, about: Intent) -> None:
         known, at = Known(repo, objects, journal.lines), clock(repo)
         journal.append(
             [
-                entries.edit(path, entry, now[path], UNKNOWN, HOW, at)
+                entries.edit(path, entry, now[path], UNKNOWN, evidence.HOOK, at)
                 for path, entry in before.items()
                 if path in now and now[path] != entry and known.entry(path) == entry
             ]

@@ -122,7 +122,7 @@ def _record(
     repo, able = journal.repo, windows.at(journal)
     elsewhere = restored.Elsewhere(repo, objects, before.head)
     owners = windows.recorded(repo) if before.first else {}
-    moved = _moves(objects, changed)
+    moved, judged = _moves(objects, changed), windows.judged(repo)
     lines = []
     for path, (was, now) in sorted(changed.items()):
         back = entries.had(journal.lines, path, now) or elsewhere.has(path, now)
@@ -130,6 +130,8 @@ def _record(
         who, how = verdict["who"], verdict["how"]
         if who == replay.PERSON and path in owners and owners[path][1] == now:
             who = owners[path][0]  # a session's work from before there was a journal
+        if who == replay.PERSON and path in judged and judged[path] == was:
+            who, how = replay.UNKNOWN, evidence.HOOK
         line = entries.edit(path, was, now, who, how, at)
         line |= _besides(verdict, moved.get(path))
         if "by" in line and elsewhere.stashed(path, was):

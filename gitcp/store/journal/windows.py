@@ -15,6 +15,7 @@ from gitcp.store.session import markers, process, turn_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from gitcp.core.credit.evidence import Window
@@ -176,3 +177,13 @@ def recorded(repo: Repo) -> dict[str, tuple[Author, Version]]:
                 entry = (mode, oid) if oid else None
                 records[path] = ((marker["session_id"], "", ""), entry)
     return records
+
+
+def judged(repo: Repo) -> Mapping[str, Version]:
+    """The files that a commit of ours is made of, while the repository's hooks look at them."""
+    if not os.path.exists(repo.own("auto")):
+        return {}
+    from gitcp.store.auto import intent
+
+    about = intent.read(repo)
+    return about["entries"] if about else {}

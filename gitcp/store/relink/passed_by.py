@@ -31,6 +31,7 @@ def settle(ctx: Context, but: str = "") -> None:
     repo, head = ctx.repo, ctx.head
     mend(repo, ctx.objects, since=judged.looked(repo))
     _give_back(repo, ctx.objects, head)
+    taken_back.ids(repo, ctx.objects, head, {})  # a later reset may hide the one there was
     waiting = False
     for marker in markers.here(repo):
         if marker["session_id"] == but or marker["base_commit"] == head:
