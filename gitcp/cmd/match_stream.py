@@ -43,13 +43,17 @@ def _stashed(ctx: Context, verdict: Verdict) -> str:
     """What to say of the stream that the turn leaves, in overlap mode or suffix mode."""
     if verdict["verdict"] not in ("reset", "new"):
         return ""
-    from gitcp.store.stream import shadow_refs, stash_notice
+    from gitcp.store.stream import place, shadow_refs, stash_notice
 
     try:
         tip = shadow_refs.read(ctx.objects, verdict["ref"])
     except Error:
         return ""  # what cannot be read is told of elsewhere
-    return stash_notice.message(ctx.repo, ctx.objects, tip)
+    if tip is None:
+        return ""
+    # In suffix mode a branch that is left stays where it is.
+    ref = place.archive(ctx.repo, tip)[0] if verdict["verdict"] == "reset" else tip["ref"]
+    return stash_notice.message(ctx.repo, ctx.objects, tip, ref)
 
 
 parser, bind, main = stage.plain("match-stream", _verdicts)

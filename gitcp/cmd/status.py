@@ -104,34 +104,41 @@ def _watch(repo: Repo) -> int:
 def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     """(a record of type status, sessions: open and recent ones, all streams)."""
     from gitcp.store.git.objects import Objects
+    from gitcp.store.relink import lost_links
     from gitcp.store.session import session_list, session_read
     from gitcp.store.setup import health
-    from gitcp.store.stream import stream_list
+    from gitcp.store.stream import stash_notice, stream_list
 
     states, left = session_read.recent(repo, _RECENT, _MOST)
     with Objects(repo) as objects:
         streams, more = stream_list.newest(repo, objects, states, _MOST)
+        lost: Record = {
+            "stashed": stash_notice.held(repo, objects, streams) if repo.top else [],
+            "relinkable": lost_links.lately(repo, objects) if repo.top else 0,
+        }
+    places = {s["id"]: s["ref"] for s in reversed(streams)}
     sessions = [
-        {**session, **_besides(s)}
+        {**session, **_besides(s, places)}
         for session, s in zip(session_list.with_states(states, ()), states, strict=True)
         if _of_interest(s)
     ]
     sessions.sort(key=lambda s: -float(s["last"]))
     about = _about(repo, states, left + len(states) - len(sessions), more)
     called = {str(state.get("agent_type")) for state in states}
-    return {**about, "findings": health.check(repo, time.time(), called)}, sessions, streams
+    findings = health.check(repo, time.time(), called)
+    return {**about, **lost, "findings": findings}, sessions, streams
 
 
-def _besides(state: State) -> Record:
+def _besides(state: State, places: dict[str, str]) -> Record:
     """What status tells of a session besides: dead says that it is in a turn, and its agent's
-    process has ended."""
+    process has ended.  places: stream id -> the ref it is at now."""
     from gitcp.store.session import process, session_read
 
     agent = state.get("agent_process")
     facts: Record = {
         "prompt": session_read.prompt(state),
         "last": _last(state),
-        "stream": _stream(state),
+        "stream": places.get(str(state["streams"][-1]["id"]), "") if state["streams"] else "",
     }
     if state["phase"] == "active" and agent and not process.alive(agent):
         facts["dead"] = True
@@ -146,10 +153,6 @@ def _last(state: State) -> float:
     from gitcp.store.session.session_read import instant
 
     return instant(state.get("last_interaction_time") or state.get("started_at"))
-
-
-def _stream(state: State) -> str:
-    return str(state["streams"][-1]["ref"] if state["streams"] else "")
 
 
 def _about(repo: Repo, states: Sequence[State], settled: int, more: int) -> Record:

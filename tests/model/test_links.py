@@ -89,7 +89,7 @@ class Walk:
         self.commit(*BARE)
 
     def killed(self, act: Callable[[], None]) -> None:
-        """What is done, with none of the hooks that come after a commit."""
+        """Done with none of the hooks that come after a commit."""
         hooks = [self.world.path / ".git/hooks" / name for name in ("post-commit", "post-rewrite")]
         texts = [hook.read_text() for hook in hooks]
         for hook in hooks:
@@ -195,18 +195,15 @@ class Walk:
         where = f"{oid} after {self.log}"
         assert set(ids) <= kept, f"dangling {set(ids) - kept} in {where}"
         added = [line for line in patch.splitlines() if line.startswith("+line number")]
-        holds = {line.rpartition(" ")[2] for line in added} & {
-            a.sid for a in [*self.agents, self.other]
-        }
+        holds = {line.rpartition(" ")[2] for line in added} - {"person"}
         linked = {sid for one in ids for sid in self.world.committed(one)}
         assert holds <= linked, f"lost {holds - linked} in {where}"
         gone = {line.rpartition(" ")[2] for line in patch.splitlines() if line.startswith("-line")}
         for one in ids:
             of = self.world.committed(one).keys()
             assert of & (holds | gone), f"wrong {one} of {of} in {where}"
-            # A commit that has a part of another one's has its checkpoint, whoever else is in it.
-            if wrong := of - holds - gone:
-                assert wrong <= self.ever(one), f"wrong {wrong} in {where}"
+            wrong = of - holds - gone  # but in a part of a commit: it has the whole checkpoint
+            assert not wrong or wrong <= self.ever(one), f"wrong {wrong} in {where}"
 
     def ever(self, checkpoint: str) -> set[str]:
         """Whose lines are in any commit with this id, be it gone by now."""

@@ -85,7 +85,7 @@ def branch(name: str) -> Broken:
 def note(commit: str, checkpoint: str) -> Broken:
     def broken(store: Store) -> None:
         with Objects(store.repo) as objects:
-            oid = refs.read(store.repo, commit) or "1" * 40
+            oid = commit if len(commit) == 40 else refs.read(store.repo, commit) or "1" * 40
             notes.add(store.repo, objects, oid, checkpoint or store.cid)
 
     return broken
@@ -94,6 +94,16 @@ def note(commit: str, checkpoint: str) -> Broken:
 def trailer(store: Store) -> None:
     message = f"x\n\nEntire-Checkpoint: {UNKNOWN}"
     git("-c", "core.hooksPath=/", "commit", "-q", "--allow-empty", "-m", message, cwd=store.path)
+
+
+def promise(store: Store) -> None:
+    """A commit of the session's work whose post-commit is killed."""
+    hook = store.git_dir / "hooks" / "post-commit"
+    text = hook.read_text()
+    hook.write_text("#!/bin/sh\nkill -9 $$\n")
+    git("add", "c.txt", cwd=store.path)
+    git("commit", "-q", "-m", "promised", cwd=store.path)
+    hook.write_text(text)
 
 
 def renumber(store: Store) -> None:
@@ -199,6 +209,8 @@ STORED: dict[str, tuple[Broken, str, str]] = {
     "a commit that names no checkpoint": (trailer, "dangling-trailer", "warning"),
     "a note that names no checkpoint": (note("HEAD", UNKNOWN), "dangling-note", "warning"),
     "a note on no commit": (note("refs/heads/none", ""), "dangling-note", "warning"),
+    "a note that names another commit's checkpoint": (
+        lambda s: note(git("rev-parse", "HEAD~1", cwd=s.path), s.cid)(s), "empty-link", "note"),
     "a branch that was not fetched": (delete(V1), "no-store", "warning"),
     "a note that is gone": (lost_note, "missing-object", "error"),
     "a ref at a file": (at_a_blob, "bad-ref", "error"),
@@ -216,6 +228,7 @@ STORED: dict[str, tuple[Broken, str, str]] = {
 }  # fmt: skip
 
 MENDED: dict[str, tuple[Broken, str]] = {
+    "a commit whose last hook was killed": (promise, "dangling-trailer"),
     "a piece of a transcript that is gone": (only_stored, "broken-store"),
     "a commit of the permanent branch that is gone": (old_commit, "broken-store"),
     "a newest commit of the permanent branch that is gone": (new_commit, "broken-store"),

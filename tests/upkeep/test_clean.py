@@ -365,3 +365,34 @@ def test_what_a_client_exported_goes_when_its_session_is_settled(place: Place) -
         place.age(f"gitcp/exports/opencode/{sid}.jsonl", 0.05)
     leftovers.sweep(place.repo)
     assert [p.name for p in path.parent.iterdir()] == ["s-live.jsonl"]
+
+
+def test_work_on_a_base_that_no_worktree_is_on_goes_as_late_as_an_archive(world: World) -> None:
+    """Its marker has every commit start Python, for nothing."""
+    a = world.agent("session-a")
+    world.git("switch", "-q", "-c", "side")
+    world.git("commit", "-q", "--allow-empty", "-m", "side")
+    a.turn("write", {"a.txt": "a\n"})
+    a.end()
+    world.git("clean", "-qf", "a.txt")
+    world.git("switch", "-q", "main")
+    place = Place(world.path)
+    assert [one for one in place.find() if one["kind"] == "left-stream"] == []
+    place.later = 31
+    [left] = [one for one in place.find() if one["kind"] == "left-stream"]
+    assert left["alone"] == {"session-a": ["a.txt"]}
+    assert "left-stream" in place.clean()
+    assert (world.open(), world.streams) == ([], [])
+
+
+def test_work_whose_stream_is_gone_goes_as_late_too(world: World) -> None:
+    a = world.agent("session-a")
+    a.turn("write", {"a.txt": "a\n"})
+    a.end()
+    world.git("update-ref", "-d", f"refs/heads/{world.branch()}")
+    place = Place(world.path)
+    assert place.find() == [] and world.open() == ["session-a"]
+    place.later = 31
+    assert "settles a.txt of 'session-a'" in place.find()[0]["reason"]
+    assert "lost-stream" in place.clean()
+    assert world.open() == []

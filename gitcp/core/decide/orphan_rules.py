@@ -14,6 +14,8 @@ KINDS = {
     "orphan-stream": "Streams without a session",
     "settled-stream": "Settled streams",
     "expired-archive": "Archived streams",
+    "left-stream": "Streams left behind",
+    "lost-stream": "Work whose stream is gone",
     "orphan-edits": "Edits of sessions",
     "settled-state": "Session states",
     "transcript-cache": "Transcript caches",

@@ -52,6 +52,7 @@ def status(
         if about["more_streams"]:
             more = many(about["more_streams"], "older stream")
             yield [(f"  and {more} (gitcp list-streams; 'gitcp clean' takes expired ones)", "dim")]
+    yield from _lost(about, names)
     yield from _store(about)
 
 
@@ -98,8 +99,10 @@ def _claims(claims: Sequence[Record], names: dict[str, str], ago: Ago) -> Iterat
 def _work(session: Record) -> str:
     """The files that no commit has settled: those on the session's stream, and others."""
     files = len(session.get("files_touched") or ())
-    if not files or not session["stream"]:
-        return many(files, "file") if files else "nothing unsettled"
+    if not files:
+        return "nothing unsettled"
+    if not session["stream"]:
+        return f"{many(files, 'file')}, whose stream is gone"
     here = len(session["streams"][-1]["files"])
     away = f", {files - here} away" if files > here else ""
     return f"{many(here, 'file')} on {_ref(session['stream'])}{away}"
@@ -122,7 +125,7 @@ def _stream(stream: Record, names: dict[str, str], worktree: str, ago: Ago) -> L
     who = " ".join(names.get(s) or short(s, 13) for s in stream["sessions"])
     other = "" if stream["worktree"] in ("", worktree) else "  (another worktree)"
     held = f"{many(stream['checkpoints'], 'checkpoint')}, {many(len(stream['files']), 'file')}"
-    kind = stream["kind"]
+    kind = "settled" if stream.get("settled") else stream["kind"]
     colour = {"live": "green", "suffix": "cyan"}.get(kind, "dim")
     return [
         (f"  {kind:8}  ", colour),
@@ -130,6 +133,22 @@ def _stream(stream: Record, names: dict[str, str], worktree: str, ago: Ago) -> L
         (who, "yellow"),
         (other, "dim"),
     ]
+
+
+def _lost(about: Record, names: dict[str, str]) -> Iterator[Line]:
+    """Work that a stash holds, and links that could be found again."""
+    stashed, relinkable = about.get("stashed") or (), about.get("relinkable")
+    if stashed or relinkable:
+        yield []
+    for one in stashed:
+        name = names.get(one["session_id"]) or short(one["session_id"], 13)
+        yield [
+            ("work of ", ""),
+            (name, "yellow"),
+            (f" is in {one['stash']}; {_ref(one['ref'])} keeps its checkpoints", ""),
+        ]
+    if relinkable:
+        yield [(f"{many(relinkable, 'link')} could be found again ('gitcp relink')", "yellow")]
 
 
 def _store(about: Record) -> Iterator[Line]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.context import Context
-    from gitcp.core.record_types import Record, State
+    from gitcp.core.record_types import Entry, Record, State
     from gitcp.store.auto.intent import Intent
 
 _WAIT = 45.0  # seconds for the commits of other sessions here, whose hooks may be slow
@@ -95,10 +95,11 @@ def _once(ctx: Context, session_id: str, oid: str) -> list[Record]:
         return []
     catch_up.moved(repo, objects, state, head)
     ctx.keep(state)
-    about, tip = _intent(ctx, state, head, oid), shadow_refs.read(objects, oid)
-    if about is None or tip is None:
+    tip = shadow_refs.read(objects, oid)
+    seen = shadow_refs.recorded(objects, tip) if tip else {}
+    about = _intent(ctx, state, head, oid, seen)
+    if about is None:
         return []
-    about["dirty"] = shadow_refs.recorded(objects, tip)
     subject = need_commit(objects, oid)["message"].partition("\n")[0]
     message = f"{subject}\n\nEntire-Checkpoint: {about['checkpoint_id']}\n"
     ctx.leave()
@@ -116,11 +117,14 @@ def _once(ctx: Context, session_id: str, oid: str) -> list[Record]:
     return [{"type": "checkpoint", "commit": about["commit"], **ids}]
 
 
-def _intent(ctx: Context, state: State, head: str, oid: str) -> Intent | None:
-    """What the commit is to be; None when there is nothing in it; Refused with the reason."""
+def _intent(
+    ctx: Context, state: State, head: str, oid: str, seen: dict[str, Entry | None]
+) -> Intent | None:
+    """What the commit is to be, seen being what its checkpoint oid has; None when there is
+    nothing in it; Refused with the reason."""
     repo, objects = ctx.repo, ctx.objects
     tree = turn_work.base_tree(objects, head)
-    mine = taken.work(repo, objects, state, head, tree)
+    mine = taken.work(repo, objects, state, head, tree, seen)
     if not mine["entries"]:
         return None
     why = refusal.under_way(repo)
@@ -146,7 +150,7 @@ def _intent(ctx: Context, state: State, head: str, oid: str) -> Intent | None:
         "expected": head,
         "tree": tree or repo.empty_tree,
         "tip": oid,
-        "dirty": {},
+        "dirty": seen,
         "stash": "",
         "commit": "",
         "mark": [],

@@ -13,6 +13,7 @@ from gitcp.store.stream.live import Live
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import TypedDict
 
     from gitcp.core.credit.attribution import PathCredit
@@ -33,8 +34,19 @@ if TYPE_CHECKING:
 ABSENT = ("000000", None)
 
 
-def work(repo: Repo, objects: Objects, state: State, head: str, tree: str | None) -> Work:
-    """The session's work that lies in the worktree on the commit head, whose tree is given."""
+def work(
+    repo: Repo,
+    objects: Objects,
+    state: State,
+    head: str,
+    tree: str | None,
+    seen: Mapping[str, Entry | None],
+) -> Work:
+    """The session's work that lies in the worktree on the commit head, whose tree is given.
+
+    seen: what its checkpoint of just now has: of work that fell back, and whose stream others
+    have left behind since, that tells what there is.
+    """
     live, before = Live(repo, objects, head), Lookup(objects, tree)
     changes: Changes = {}
     current: set[str] = set()
@@ -42,8 +54,8 @@ def work(repo: Repo, objects: Objects, state: State, head: str, tree: str | None
     for stream in state["streams"]:
         for path, file in stream["files"].items():
             is_live, entry = live.entry(stream["id"], stream["ref"], path)
-            was = before(path)
-            if not is_live or entry == was:
+            was, entry = before(path), entry if is_live else seen.get(path)
+            if entry == was or not (is_live or entry):
                 continue
             if entry and entry[0] == TREE:
                 entry = None  # a directory stands where the file was

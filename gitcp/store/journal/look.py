@@ -120,8 +120,8 @@ def _record(
     from gitcp.store.journal import restored, windows
 
     repo, able = journal.repo, windows.at(journal)
-    elsewhere = restored.Elsewhere(repo, objects, before.head)
     owners = windows.recorded(repo) if before.first else {}
+    elsewhere = restored.Elsewhere(repo, objects, before.head)
     moved, judged = _moves(objects, changed), windows.judged(repo)
     lines = []
     for path, (was, now) in sorted(changed.items()):
@@ -134,8 +134,7 @@ def _record(
             who, how = replay.UNKNOWN, evidence.HOOK
         line = entries.edit(path, was, now, who, how, at)
         line |= _besides(verdict, moved.get(path))
-        if "by" in line and elsewhere.stashed(path, was):
-            line["away"] = True
+        line |= {"away": True} if "by" in line and elsewhere.stashed(path, was) else {}
         line |= {"kept": False} if path in ignored else {}
         lines.append(line)
     journal.append(lines if len(lines) <= MANY else _as_trees(objects, lines))
@@ -144,9 +143,7 @@ def _record(
 def _besides(verdict: Verdict, follows: str | None) -> JournalLine:
     from gitcp.core.credit import evidence
 
-    more: JournalLine = {}
-    if verdict["shared"]:
-        more["shared"] = True
+    more: JournalLine = {"shared": True} if verdict["shared"] else {}
     if follows:
         more["follows"] = follows
     by: Window | None = verdict["by"]

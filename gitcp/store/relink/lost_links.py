@@ -5,22 +5,25 @@ Nothing here touches a commit: a link that is found again is a note on it (behav
 
 from __future__ import annotations
 
+import os
+
 from gitcp.core.decide import relink_rules as core
 from gitcp.errors import Error, GitError
 from gitcp.record import text
 from gitcp.store.link import find_commits
 from gitcp.store.relink import dismissed
-from gitcp.store.v1 import committed_list
+from gitcp.store.v1 import committed_list, committed_read, committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.core.decide.relink_rules import Pair
+    from gitcp.core.decide.relink_rules import Blobs, Pair
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
 MOST = 2000  # commits looked at
+_RECENT = 50  # commits that are looked at in a glance
 
 
 def lost(repo: Repo, objects: Objects, among: str = "") -> list[Pair]:
@@ -31,13 +34,34 @@ def lost(repo: Repo, objects: Objects, among: str = "") -> list[Pair]:
         checkpoint["checkpoint_id"]: core.blobs(checkpoint["sessions"])
         for checkpoint in committed_list.listing(repo)
     }
+    return _paired(repo, objects, files, among, MOST)
+
+
+def lately(repo: Repo, objects: Objects) -> int:
+    """How many links could be found again of commits that only HEAD's recent past has: what a
+    glance tells, where lost() reads all that is stored."""
+    if not os.path.exists(repo.shared("linked")):
+        return 0
+    gone, files = _reflog(repo, _RECENT, "--not", "--branches", "--remotes"), {}
+    for one in gone:
+        if committed_refs.find(repo, objects, one):
+            files[one] = core.blobs(committed_read.read(repo, objects, one)["sessions"])
+    return len(_paired(repo, objects, files, "", _RECENT)) if files else 0
+
+
+def _paired(
+    repo: Repo, objects: Objects, files: dict[str, Blobs], among: str, most: int
+) -> list[Pair]:
+    """The commits, of the newest so many, that checkpoints without one belong to.  files: the
+    checkpoints asked about -> the blobs they say their commit had."""
     carried = find_commits.commits(repo, objects, files)
     no = dismissed.read(repo)
     files = {one: blobs for one, blobs in files.items() if one not in no}
     wanted = {one: pairs for one, pairs in files.items() if not _on_a_branch(repo, carried[one])}
     if not wanted:
         return []
-    free = _candidates(repo, {oid for oids in carried.values() for oid in oids}, among)
+    carrying = {oid for oids in carried.values() for oid in oids}
+    free = _candidates(repo, carrying, among, most)
     gone = {one: oids for one, oids in _reflog(repo).items() if one in wanted}
     originals = patch_ids(repo, [oid for oids in gone.values() for oid in oids])
     known = {one: {originals[o] for o in oids if o in originals} for one, oids in gone.items()}
@@ -54,12 +78,13 @@ def _on_a_branch(repo: Repo, commits: Sequence[str]) -> bool:
     return False
 
 
-def _candidates(repo: Repo, carrying: set[str], among: str) -> dict[str, set[tuple[str, str]]]:
-    """Commits on branches that carry no id -> the (path, blob) pairs they bring."""
+def _candidates(repo: Repo, carrying: set[str], among: str, most: int) -> dict[str, Blobs]:
+    """Commits on branches, of the newest so many, that carry no id -> the (path, blob) pairs
+    they bring."""
     args = "log --no-merges --raw -z --no-abbrev --no-renames --no-notes --format=%H%n%B%x00"
     where = ("--end-of-options", among, "--") if among else ("--exclude=entire/*", "--branches")
     try:
-        _, out = repo.git.run(*args.split(), f"--max-count={MOST}", *where)
+        _, out = repo.git.run(*args.split(), f"--max-count={most}", *where)
     except GitError as e:
         raise Error(e.complaint.removeprefix("fatal: ").partition("\n")[0]) from None
     brought: dict[str, set[tuple[str, str]]] = {}
@@ -75,13 +100,14 @@ def _candidates(repo: Repo, carrying: set[str], among: str) -> dict[str, set[tup
     return {oid: pairs for oid, pairs in brought.items() if oid not in carrying}
 
 
-def _reflog(repo: Repo) -> dict[str, list[str]]:
-    """checkpoint id -> commits only reflogs know that carry it."""
+def _reflog(repo: Repo, most: int = MOST, *but: str) -> dict[str, list[str]]:
+    """checkpoint id -> commits of reflogs that carry it, of the newest so many; but: and that
+    are not there."""
     from gitcp.core.message import trailers
 
-    form = ("--no-notes", "-z", "--format=%H%n%B", f"--max-count={MOST}")
+    form = ("--no-notes", "-z", "--format=%H%n%B", f"--max-count={most}")
     carriers: dict[str, list[str]] = {}
-    for entry in repo.git.lines("log", "--reflog", "-E", "--grep=^Entire-Checkpoint:", *form):
+    for entry in repo.git.lines("log", "--reflog", "-E", "--grep=^Entire-Checkpoint:", *form, *but):
         oid, _, message = entry.partition(b"\n")
         for one in trailers.read(message):
             carriers.setdefault(one, []).append(oid.decode())

@@ -6,7 +6,13 @@ import os
 
 from gitcp.core.upkeep.findings import CODES
 from gitcp.errors import Busy, Error, Moved
-from gitcp.store.repair import broken_edits, broken_refs, broken_store, broken_streams
+from gitcp.store.repair import (
+    broken_edits,
+    broken_refs,
+    broken_store,
+    broken_streams,
+    kept_promises,
+)
 from gitcp.store.session import markers, recall
 from gitcp.store.session import state as states
 from gitcp.store.stream import checkpoint, shadow_refs
@@ -44,6 +50,8 @@ def _repair(repo: Repo, objects: Objects, finding: Finding) -> str:
         return _graphed(repo, broken_streams.mend(repo, objects, subject))
     if finding["kind"] == "broken-edits":
         return broken_edits.mend(repo, objects, subject)
+    if finding["kind"] == "dangling-trailer":
+        return kept_promises.keep(repo, objects, subject, finding["checkpoint_id"])
     if finding["kind"] == "broken-store":
         return _graphed(repo, broken_store.mend(repo, objects))
     if finding["kind"] == "bad-ref":

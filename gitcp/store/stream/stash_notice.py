@@ -1,4 +1,4 @@
-"""What the person is told when a prompt leaves work behind that an entry of the stash holds.
+"""Work that was left behind and that an entry of the stash holds: what a person is told of it.
 
 Seed 000, "Stash + new work on different files": the work is kept, and how to find it is said.
 """
@@ -8,33 +8,44 @@ from __future__ import annotations
 from gitcp.store.git import reflog
 from gitcp.store.git.tree import Lookup
 from gitcp.store.session import markers
-from gitcp.store.stream import shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import Tip
+    from collections.abc import Iterable, Iterator
+
+    from gitcp.core.record_types import Record, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
 
-def message(repo: Repo, objects: Objects, tip: Tip | None) -> str:
-    """The session, the stash entry and the ref that keeps its checkpoints, for a stream that is
-    about to be left; '' when no entry has something that it records."""
-    stashes = reflog.stashes(repo) if tip else []
-    looks = [_lookups(objects, oid) for oid in stashes]
-    for marker in markers.here(repo) if tip and stashes else ():
+def message(repo: Repo, objects: Objects, tip: Tip | None, ref: str) -> str:
+    """The session, the stash entry and the ref that will keep its checkpoints, for a stream that
+    is about to be left; '' when no entry has something that it records."""
+    left = next(_held(repo, objects, {tip["stream"]: ref}), None) if tip else None
+    if left is None:
+        return ""
+    session_id, stash = left["session_id"], left["stash"]
+    return f"gitcp: work of session '{session_id}' is in {stash}; '{ref}' keeps its checkpoints"
+
+
+def held(repo: Repo, objects: Objects, streams: Iterable[Record]) -> list[Record]:
+    """Of the archived streams of a listing those whose work here an entry of the stash holds:
+    {session_id, stash, ref}."""
+    archived = {s["id"]: s["ref"] for s in reversed(list(streams)) if s["kind"] == "archived"}
+    return list(_held(repo, objects, archived)) if archived else []
+
+
+def _held(repo: Repo, objects: Objects, kept: dict[str, str]) -> Iterator[Record]:
+    """kept: stream id -> the ref that keeps it."""
+    looks = [_lookups(objects, oid) for oid in reflog.stashes(repo)]
+    for marker in markers.here(repo) if looks else ():
         for stream in marker["streams"]:
-            if not tip or stream["id"] != tip["stream"]:
-                continue
-            files = {path: (mode, oid) for path, (mode, oid) in stream["files"].items()}
-            for number, entries in enumerate(looks):
-                if any(look(path) == entry for look in entries for path, entry in files.items()):
-                    kept = tip["ref"].removeprefix(shadow_refs.BRANCHES)
-                    return (
-                        f"gitcp: work of session '{marker['session_id']}' is in stash@{{{number}}}"
-                        f"; its checkpoints stay below '{shadow_refs.ARCHIVE}{kept}'"
-                    )
-    return ""
+            files = [(path, (mode, oid)) for path, (mode, oid) in stream["files"].items()]
+            for number, entries in enumerate(looks if stream["id"] in kept else ()):
+                if any(look(path) == entry for look in entries for path, entry in files):
+                    where = {"stash": f"stash@{{{number}}}", "ref": kept[stream["id"]]}
+                    yield {"session_id": marker["session_id"], **where}
+                    break
 
 
 def _lookups(objects: Objects, stash: str) -> list[Lookup]:

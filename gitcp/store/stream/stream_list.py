@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.git import ids
 from gitcp.errors import Error
+from gitcp.store.session import recall
 from gitcp.store.stream import shadow_refs, stream_history
 
 TYPE_CHECKING = False
@@ -41,7 +42,17 @@ def _records(
         for stream in {stream["id"] for stream in state["streams"]}:
             of.setdefault(stream, []).append(state)
     chains = stream_history.chains(repo, tips)
-    return [_record(objects, t, len(chains[t["ref"]]), of.get(t["stream"], [])) for t in tips]
+    records = [_record(objects, t, len(chains[t["ref"]]), of.get(t["stream"], [])) for t in tips]
+    for record, tip in zip(records, tips, strict=True):
+        if tip["stream"] not in of and _is_settled(repo, objects, tip):
+            record["settled"] = True
+    return records
+
+
+def _is_settled(repo: Repo, objects: Objects, tip: Tip) -> bool:
+    """Whether commits have all of a stream: 'gitcp clean' takes it in time."""
+    orphaned = recall.orphaned(repo, objects, tip)
+    return orphaned and not recall.forsaken(repo, objects, tip)
 
 
 def _record(objects: Objects, tip: Tip, count: int, on: list[State]) -> Record:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import Error
 from gitcp.store.git import notes
+from gitcp.store.git.commit import read_commit
+from gitcp.store.link import commit_changes
+from gitcp.store.relink import taken_back
 from gitcp.store.show import commit_list
 
 TYPE_CHECKING = False
@@ -30,6 +33,7 @@ def check(survey: Survey, stored: set[str]) -> Iterator[Finding]:
         for link in commit["checkpoints"]
         if link["linked"] == "trailer"
     ]
+    yield from _empty(survey, [pair for pair in named if pair[1] in stored])
     lost = [(oid, name) for oid, name in named if name not in stored]
     if lost and not stored:
         reason = f"{len(lost)} commits name checkpoints; 'gitcp fetch' brings them"
@@ -39,6 +43,24 @@ def check(survey: Survey, stored: set[str]) -> Iterator[Finding]:
             reason = f"names '{name}', which is not stored"
             yield finding("dangling-trailer", oid, reason, checkpoint_id=name)
     yield from _notes(survey, stored)
+
+
+def _empty(survey: Survey, links: list[tuple[str, str]]) -> Iterator[Finding]:
+    """Links (commit, id) to checkpoints of which the commit holds nothing, by evidence."""
+    repo, objects = survey.repo, survey.objects
+    for oid, name in links:
+        commit = read_commit(objects, oid)
+        if commit is None:
+            continue
+        try:
+            record = taken_back.entries(repo, objects, name, commit)
+            changes = commit_changes.of_commit(objects, commit)[1]
+            empty = bool(record) and not taken_back.holds(objects, record, changes)
+        except Error:
+            continue  # what cannot be read is told of elsewhere
+        if empty:
+            reason = f"has nothing of '{name}', which it is linked to"
+            yield finding("empty-link", oid, reason, checkpoint_id=name)
 
 
 def _notes(survey: Survey, stored: set[str]) -> Iterator[Finding]:
@@ -57,4 +79,5 @@ def _notes(survey: Survey, stored: set[str]) -> Iterator[Finding]:
             if name not in stored:
                 reason = f"its note names '{name}', which is not stored"
                 yield finding("dangling-note", oid, reason, checkpoint_id=name)
+        yield from _empty(survey, [(oid, name) for name in names if name in stored])
     survey.objects.forget()

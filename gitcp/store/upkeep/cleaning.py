@@ -41,6 +41,8 @@ def clean(repo: Repo, ages: Ages, findings: Iterable[Finding]) -> list[Finding]:
     for one in doomed:
         if one["kind"] == "settled-state" and _state(repo, one, ages):
             done.append(one)
+        if one["kind"] == "lost-stream" and _let_go(repo, one):
+            done.append(one)
     there = set(states.names(repo)) | set(listed(repo.shared("open")))
     for one in doomed:
         if one["kind"] in _FILES and _file(repo, one, there):
@@ -92,7 +94,7 @@ def _tip(one: Finding) -> Tip:
 
 
 def _let_go(repo: Repo, finding: Finding) -> bool:
-    """Settle what sessions have in an archive alone; not when one of them is active by now."""
+    """Settle what sessions have in a stream alone; not when one of them is active by now."""
     alone: dict[str, list[str]] = finding.get("alone") or {}
     with states.held(repo, list(alone)):
         named = [state for name in alone if (state := states.load(repo, name))]

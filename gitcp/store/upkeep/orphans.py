@@ -8,7 +8,6 @@ import time
 from gitcp.core.decide import orphan_rules
 from gitcp.core.decide.orphan_rules import days, orphan
 from gitcp.store.git.commit import read_commit
-from gitcp.store.session import session_read
 from gitcp.store.session.process import alive
 from gitcp.store.upkeep import check_files, orphan_streams, undo_logs
 from gitcp.store.upkeep.survey import listed, older
@@ -38,6 +37,7 @@ def find(survey: Survey, ages: orphan_rules.Ages) -> Iterator[Finding]:
     """Findings of each kind of core.orphans, in its order.  `settled` tells what may go now: a
     stream that lost its state is told at once, and kept as long as an archive."""
     yield from orphan_streams.find(survey, ages)
+    yield from orphan_streams.gone(survey, ages)
     known = {state["session_id"] for state in survey.states} | set(survey.markers)
     for ref, oid in survey.refs.items():
         name = ref.removeprefix(EDITS)
@@ -46,7 +46,7 @@ def find(survey: Survey, ages: orphan_rules.Ages) -> Iterator[Finding]:
             yield orphan("orphan-edits", ref, "its session has no state", oid=oid, ref=ref)
     gone = {state["session_id"]: state for state in survey.states if expired(state, ages)}
     for name, state in gone.items():
-        last = last_seen(state)
+        last = orphan_streams.last_seen(state)
         reason = f"{state['phase']} and settled, not used for {days(ages.now - last)}"
         revision = state.get("revision", 0)
         yield orphan("settled-state", name, reason, time=int(last), revision=revision)
@@ -64,13 +64,7 @@ def expired(state: State, ages: orphan_rules.Ages) -> bool:
     """Whether a state is settled, and so old that nobody takes the session up again."""
     if not orphan_rules.settled(state) or alive(state.get("agent_process")):
         return False
-    return ages.now - last_seen(state) >= ages.state
-
-
-def last_seen(state: State) -> float:
-    """When a session last did something, in seconds since 1970; 0 where it does not say."""
-    keys = ("last_interaction_time", "ended_at", "started_at")
-    return max(session_read.instant(state.get(key)) for key in keys)
+    return ages.now - orphan_streams.last_seen(state) >= ages.state
 
 
 def _files(survey: Survey, needed: set[str], gone: set[str]) -> Iterator[Finding]:

@@ -31,6 +31,7 @@ class Survey:
 
     def __init__(self, repo: Repo, objects: Prefetched) -> None:
         self.repo, self.objects = repo, objects
+        self._heads: set[str] | None = None
         self.states = [_state(repo, name) for name in states.names(repo)]
         self._naming: dict[str, set[int]] = {}  # what may name a stream -> numbers of states
         for number, state in enumerate(self.states):
@@ -57,6 +58,13 @@ class Survey:
         self._metadata: dict[str, set[str]] = {}
         self.strangers: list[str] = []
         self._read_tips()
+
+    def heads(self) -> set[str]:
+        """Where the HEADs of all worktrees are."""
+        if self._heads is None:
+            lines = self.repo.git.lines("worktree", "list", "--porcelain", sep=b"\n")
+            self._heads = {text(line[5:]) for line in lines if line.startswith(b"HEAD ")}
+        return self._heads
 
     def missing(self) -> list[str]:
         """The refs whose object is not there."""

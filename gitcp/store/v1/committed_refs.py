@@ -105,7 +105,10 @@ class Places:
             tip = self._objects.read(f"{ref}^{{tree}}")
             self._tips[ref] = tip[0] if tip else None
         if self._tips[ref] is None and self._objects.read(ref):
-            trouble.append(Error(f"'{ref}': its tree is missing"))
+            tip = self._objects.read(f"{ref}^{{tree}}")  # the ref may have come meanwhile
+            self._tips[ref] = tip[0] if tip else None
+            if tip is None:
+                trouble.append(Error(f"'{ref}': its tree is missing"))
         return self._tips[ref]
 
     def _read(self, oid: str) -> Tree:

@@ -1,0 +1,85 @@
+"""status: what is not where it was: streams that moved or went, stashed work, lost links."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.harness import Agent, Json, World
+
+
+@pytest.fixture
+def a(world: World) -> Agent:
+    return world.agent("session-a")
+
+
+def records(world: World, kind: str) -> list[Json]:
+    lines = world.gitcp("status", "--json").splitlines()
+    return [one for one in map(json.loads, lines) if one["type"] == kind]
+
+
+def test_a_stream_that_moved_is_shown_where_it_is(world: World, a: Agent) -> None:
+    a.turn("write", {"a.txt": "a\n"})
+    before = world.branch()
+    world.write("mine.txt", "mine\n")
+    assert world.commit("mine.txt") == []
+    assert before != world.branch()
+    assert f"1 file on {world.branch()}" in world.gitcp("status")
+    [session] = records(world, "session")
+    assert session["stream"] == f"refs/heads/{world.branch()}"
+
+
+def test_a_stream_that_is_gone_is_said_to_be(world: World, a: Agent) -> None:
+    a.turn("write", {"a.txt": "a\n"})
+    world.git("update-ref", "-d", f"refs/heads/{world.branch()}")
+    assert "1 file, whose stream is gone" in world.gitcp("status")
+    assert [session["stream"] for session in records(world, "session")] == [""]
+
+
+def test_a_stream_that_a_rebase_has_settled_is_not_shown_as_live(world: World, a: Agent) -> None:
+    a.turn("write", {"a.txt": "a\n"})
+    world.write("mine.txt", "mine\n")
+    world.commit("mine.txt")
+    world.env["GIT_SEQUENCE_EDITOR"] = "sed -i s/pick/edit/"
+    world.git("rebase", "-q", "-i", "HEAD~1")
+    world.git("add", "a.txt")
+    world.git("commit", "-q", "-m", "the agent's, in the midst of it")
+    world.git("rebase", "--continue")
+    assert a.state.get("files_touched") is None, "the rebase has committed it"
+    rows = world.gitcp("status").partition("Streams:\n")[2].splitlines()
+    assert not [row for row in rows if row.split()[0] == "live"]
+    assert all(stream.get("settled") for stream in records(world, "stream"))
+
+
+@pytest.mark.parametrize("mode", ["overlap", "suffix"])
+def test_stashed_work_is_told_with_its_stash_and_the_ref_that_keeps_it(
+    world: World, a: Agent, mode: str
+) -> None:
+    world.git("config", "gitcp.streams", mode)
+    a.turn("write", {"a.txt": "a\n"})
+    old = world.streams[0]
+    world.git("stash", "-u", "-q")
+    b = world.agent("session-b")
+    told = b.prompt("something else").said
+    b.write("b.txt", "b\n")
+    b.stop()
+    kept = f"refs/gitcp/archive/{old.removeprefix('entire/')}/1"
+    ref = f"refs/heads/{old}" if mode == "suffix" else kept
+    assert f"work of session 'session-a' is in stash@{{0}}; '{ref}' keeps its checkpoints" in told
+    assert world.refs(ref)
+    if mode == "overlap":
+        text = f"work of session-a is in stash@{{0}}; {kept} keeps its checkpoints"
+        assert text in world.gitcp("status")
+        world.git("stash", "pop", "-q")
+        assert "stash@" not in world.gitcp("status")
+
+
+def test_links_that_could_be_found_again_are_counted(world: World, a: Agent) -> None:
+    a.turn("write", {"a.txt": "a\n"})
+    [one] = world.commit()
+    assert "found again" not in world.gitcp("status")
+    world.git("-c", "core.hooksPath=/dev/null", "commit", "-q", "--amend", "-m", "no line")
+    assert "1 link could be found again ('gitcp relink')" in world.gitcp("status")
+    assert one in world.gitcp("relink")
+    assert "found again" not in world.gitcp("status")
