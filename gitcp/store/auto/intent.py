@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 
+from gitcp.store.git import files
 from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
@@ -49,9 +50,8 @@ def write(repo: Repo, intent: Intent) -> None:
 def read(repo: Repo) -> Intent | None:
     """What was left; None for nothing, or a file that is none of ours."""
     try:
-        with open(path(repo), "rb") as f:
-            intent: Any = json.loads(f.read())
-    except (OSError, ValueError):
+        intent: Any = json.loads(files.peek(path(repo)))
+    except ValueError:
         return None
     parts = ("dirty", "entries")
     if not isinstance(intent, dict) or any(not isinstance(intent.get(k), dict) for k in parts):

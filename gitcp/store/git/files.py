@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 
 from gitcp.errors import Error
@@ -19,8 +18,22 @@ def read(path: str) -> bytes | None:
         raise Error(f"cannot read '{path}': {e.strerror}") from None
 
 
+def peek(path: str | bytes, tail: int = 0) -> bytes:
+    """What a file holds, or its last so many bytes; nothing where it cannot be read: for what
+    only hints, and is as well not there."""
+    try:
+        with open(path, "rb") as f:
+            if tail:
+                f.seek(max(0, os.fstat(f.fileno()).st_size - tail))
+            return f.read()
+    except (OSError, ValueError):
+        return b""
+
+
 def digest(data: bytes) -> str:
     """A name for the bytes of a file."""
+    import hashlib
+
     return hashlib.sha256(data).hexdigest()
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from gitcp.store.git import files
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.repo import Repo
@@ -26,14 +28,8 @@ def stashes(repo: Repo) -> list[str]:
 
 
 def _entries(path: str) -> list[Entry]:
-    try:
-        with open(path, "rb") as f:
-            f.seek(max(0, os.fstat(f.fileno()).st_size - _BYTES))
-            lines = f.read().splitlines()
-    except OSError:
-        return []
     entries = []
-    for line in lines:
+    for line in files.peek(path, _BYTES).splitlines():
         oids, _, reason = line.partition(b"\t")
         old, _, rest = oids.decode("ascii", "replace").partition(" ")
         if rest and len(old) >= 40:  # the first line may be cut

@@ -8,7 +8,7 @@ from gitcp import trace
 from gitcp.errors import Error, GitError, Moved
 from gitcp.lock import exclusive
 from gitcp.record import raw, text
-from gitcp.store.git import keep
+from gitcp.store.git import files, keep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -144,11 +144,7 @@ def _is_oid(repo: Repo, content: bytes) -> bool:
 
 
 def _content(path: bytes) -> bytes:
-    try:
-        with open(path, "rb") as f:
-            data = f.read()
-    except OSError:
-        return b""
+    data = files.peek(path)
     return data.removesuffix(b"\n") if data.count(b"\n") == 1 else data
 
 

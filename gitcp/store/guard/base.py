@@ -10,7 +10,7 @@ import os
 
 from gitcp.core import json
 from gitcp.core.guard import verdict
-from gitcp.store.git import refs
+from gitcp.store.git import files, refs
 from gitcp.store.git.objects import Objects
 
 TYPE_CHECKING = False
@@ -104,10 +104,9 @@ def _read(repo: Repo, oid: str, wanted: tuple[str, ...]) -> dict[str, Any]:
 
 def _remembered(repo: Repo) -> dict[str, Any]:
     try:
-        with open(repo.own("guard-head"), "rb") as f:
-            known = json.loads(f.read())
+        known = json.loads(files.peek(repo.own("guard-head")))
         complete = isinstance(known["sessions"], list) and "workspace" in known
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return {}
     return dict(known) if complete else {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.store.git import reflog
+from gitcp.store.git import files, reflog
 from gitcp.store.git.tree import Lookup
 from gitcp.store.journal.known import tree_of
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
+_TAIL = 1 << 14  # bytes of a reflog that are read
 _NAMED = ("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 
 
@@ -82,12 +83,6 @@ def committed_since(repo: Repo, old: str) -> str | None:
 
 def _reflog(repo: Repo) -> list[bytes]:
     """The last lines of HEAD's reflog, whole ones: git may be at work on another."""
-    try:
-        with open(os.path.join(repo.git_dir, "logs", "HEAD"), "rb") as f:
-            start = max(0, os.fstat(f.fileno()).st_size - (1 << 14))
-            f.seek(start)
-            data = f.read()
-    except OSError:
-        return []
+    data = files.peek(os.path.join(repo.git_dir, "logs", "HEAD"), _TAIL + 1)
     lines = data[: data.rfind(b"\n") + 1].splitlines()
-    return lines[1:] if start else lines
+    return lines[1:] if len(data) > _TAIL else lines

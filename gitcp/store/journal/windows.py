@@ -10,6 +10,7 @@ import os
 
 from gitcp.core.credit import entries, evidence
 from gitcp.core.transcript import tool_ends
+from gitcp.store.git import files
 from gitcp.store.journal.journal import read
 from gitcp.store.session import markers, process, turn_log
 
@@ -90,12 +91,7 @@ def _end(repo: Repo, call: JournalLine, marker: Marker | None) -> tuple[int | No
 
 
 def _tail(path: str | None) -> bytes:
-    try:
-        with open(path or "", "rb") as f:
-            f.seek(max(0, os.fstat(f.fileno()).st_size - _TAIL))
-            return f.read()
-    except (OSError, ValueError):
-        return b""
+    return files.peek(path or "", _TAIL)
 
 
 def _turn(

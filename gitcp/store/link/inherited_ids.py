@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 
 from gitcp.core.message import trailers
+from gitcp.store.git import files
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
 
@@ -68,8 +69,4 @@ def evident(repo: Repo, objects: Objects, ids: Iterable[str], changes: Changes) 
 
 
 def _ids_in(repo: Repo, name: str) -> list[str]:
-    try:
-        with open(os.path.join(repo.git_dir, name), "rb") as f:
-            return trailers.anywhere(f.read())
-    except OSError:
-        return []
+    return trailers.anywhere(files.peek(os.path.join(repo.git_dir, name)))

@@ -14,7 +14,7 @@ from gitcp.core.git import ids
 from gitcp.errors import GitError
 from gitcp.lock import exclusive
 from gitcp.record import raw, text
-from gitcp.store.git import refs
+from gitcp.store.git import files, refs
 from gitcp.store.git.commit import parse_commit, read_commit, write_commit
 from gitcp.store.repair.rebuilt_tree import Rebuilder
 from gitcp.store.repair.written_again import write_again
@@ -80,11 +80,8 @@ def archived(ref: str) -> str:
 
 def log_of(repo: Repo, ref: str) -> list[str]:
     """Where a ref was before, newest first, as its reflog has it."""
-    try:
-        with open(os.path.join(os.fsencode(repo.common), b"logs", raw(ref)), "rb") as f:
-            lines = f.read().decode("utf-8", "replace").splitlines()
-    except OSError:
-        return []
+    log = files.peek(os.path.join(os.fsencode(repo.common), b"logs", raw(ref)))
+    lines = log.decode("utf-8", "replace").splitlines()
     return [oid for line in reversed(lines) for oid in reversed(line.split(" ", 2)[:2])]
 
 

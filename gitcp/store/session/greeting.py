@@ -7,6 +7,7 @@ import sys
 
 from gitcp.core import json
 from gitcp.errors import Error
+from gitcp.store.git import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,9 +108,8 @@ def _in_settings(repo: Repo) -> bool | None:
     settings: dict[str, Any] = {}
     for name in ("settings.json", "settings.local.json"):
         try:
-            with open(os.path.join(repo.worktree, ".entire", name), "rb") as f:
-                read = json.loads(f.read())
-        except (OSError, ValueError):
+            read = json.loads(files.peek(os.path.join(repo.worktree, ".entire", name)))
+        except ValueError:
             continue
         if isinstance(read, dict):
             options = read.get("strategy_options")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import time
 
+from gitcp.store.git import files
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.repo import Repo
@@ -72,7 +74,7 @@ def warn(repo: Repo, message: str) -> None:
 def warnings(repo: Repo) -> list[tuple[int, str]]:
     """(seconds since 1970, text) of the last KEPT warnings, the oldest first."""
     kept = []
-    for line in _lines(repo.shared("warnings"))[-KEPT:]:
+    for line in files.peek(repo.shared("warnings")).splitlines()[-KEPT:]:
         seconds, _, message = line.decode("utf-8", "replace").partition(" ")
         if seconds.isdigit():
             kept.append((int(seconds), message))
@@ -90,13 +92,5 @@ def forget_warnings(repo: Repo) -> None:
 def _shorten(path: str) -> None:
     tmp = f"{path}.{os.getpid()}"
     with open(tmp, "wb") as f:
-        f.write(b"".join(line + b"\n" for line in _lines(path)[-KEPT:]))
+        f.write(b"".join(line + b"\n" for line in files.peek(path).splitlines()[-KEPT:]))
     os.rename(tmp, path)
-
-
-def _lines(path: str) -> list[bytes]:
-    try:
-        with open(path, "rb") as f:
-            return f.read().splitlines()
-    except OSError:
-        return []

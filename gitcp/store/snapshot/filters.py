@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from gitcp.record import raw
+from gitcp.store.git import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,8 +92,4 @@ class Filters:
 
 
 def _content(path: bytes) -> bytes | None:
-    try:
-        with open(path, "rb") as f:
-            return f.read() or None
-    except OSError:
-        return None
+    return files.peek(path) or None
