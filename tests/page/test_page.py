@@ -10,10 +10,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from gitcp.store.page import highlight
 from tests.page.browser import needs_browser, opened, page
 from tests.page.hostile import SECRET, SESSION, A
 from tests.support.checkpoints import git
-from tests.support.paths import BIN
+from tests.support.paths import BIN, TOP
+
+PAGE = TOP / "gitcp" / "store" / "page"
 
 
 def test_the_page_is_one_file_that_names_nothing_outside_and_holds_no_secret(told: Path) -> None:
@@ -180,3 +183,20 @@ def test_without_the_template_engine_one_line_says_how_to_get_it(told: Path) -> 
     assert done.stderr == (
         "fatal: pages are made with Jinja2 and Pygments: pip install jinja2 pygments\n"
     )
+
+
+def test_its_script_is_short_and_makes_no_markup() -> None:
+    script, template = ((PAGE / name).read_text() for name in ("page.js", "page.html"))
+    assert script.count("\n") < 400
+    for word in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "fetch("):
+        assert word not in script
+    assert not re.search(r"\son\w+=|\sstyle=|\bsrc=|\|\s*safe", template)
+
+
+def test_what_is_longer_than_256_kib_stays_plain() -> None:
+    line = "def f(): pass  # a comment"
+    assert highlight.highlighted("a.py", [line])[0][0] == ["k", "def"]
+    many = [line] * (highlight.LARGEST // (len(line) + 1) + 1)
+    assert highlight.LARGEST == 256 * 1024
+    assert highlight.highlighted("a.py", many) == [[["", line]]] * len(many)
+    assert highlight.highlighted("a.nothing-known", [line, ""]) == [[["", line]], []]
