@@ -221,3 +221,30 @@ def test_damaged_records_make_nothing_known_and_nothing_fail(history: Path) -> N
         linked(A, SESSION, "a.txt", ranges)
         done = tool("blame", "a.txt")
         assert (done.returncode, done.stderr) == (0, b"") and b"(? " in done.stdout
+
+
+def processes(trace: Path, *argv: str) -> int:
+    """How many gits a command ran."""
+    env = {**os.environ, "GITCP_TRACE": str(trace)}
+    command = (sys.executable, str(BIN / "gitcp"), *argv)
+    subprocess.run(command, env=env, stdout=subprocess.DEVNULL, check=True)
+    count = sum(" git: " in line for line in trace.read_text().splitlines())
+    trace.unlink()
+    return count
+
+
+def test_the_number_of_gits_does_not_grow_however_long_the_history(
+    repo: Path, tmp_path: Path
+) -> None:
+    counts = []
+    for n in range(6):
+        with (repo / "a.txt").open("a") as file:
+            file.write(f"line {n}\n")
+        commit(f"number {n}", n)
+        linked(f"{n:012x}", SESSION, "a.txt", [[n + 1, n + 1, "t1", None]])
+        if n in (1, 5):
+            asked = (("blame", "a.txt"), ("stats",), ("stats", "--survival"))
+            for argv in asked:  # what git says of a repository is kept
+                processes(tmp_path / "trace", *argv)
+            counts.append([processes(tmp_path / "trace", *argv) for argv in asked])
+    assert all(more <= few for few, more in zip(*counts, strict=True)) and min(counts[0]) > 2

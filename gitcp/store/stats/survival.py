@@ -65,6 +65,8 @@ class Replay:
 
     def record(self) -> dict[str, Any]:
         """The sums, where the last commit taken is the last of the history."""
+        for stream in (self._patches, self._merges):
+            next(stream, None)  # git ends, and whether all went well is known
         self._survival.finish(self._files)
         return self._survival.record()
 
