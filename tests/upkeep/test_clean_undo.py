@@ -161,3 +161,9 @@ def test_a_step_with_other_commits_behind_it_keeps_them(world: World, a: Agent) 
     assert clean(world, 0) == [("expired-steps", "e3b0c4")]
     assert world.head in world.git("log", "-1", "--format=%P", "refs/gitcp/undo/e3b0c4")
     assert [step["reason"] for step in undo_log.read(repo)] == ["a ref"]
+
+
+def test_what_is_damaged_in_the_list_of_what_expired_is_passed_over(world: World, a: Agent) -> None:
+    path = world.path / ".git" / "gitcp" / "expired"
+    path.write_text('{"id": "abc"}\nnot JSON\n[1]\n{"id": "def", "time": "x"}\n')
+    assert [p for p in points(world, "--all") if p["gone"]] == []

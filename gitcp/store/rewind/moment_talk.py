@@ -27,7 +27,9 @@ def at(repo: Repo, objects: Objects, point: Point, same_id: bool) -> Conversatio
     if point["kind"] not in MOMENTS:
         return conversation.of_point(repo, objects, point, same_id)
     state = states.peek(repo, point["session_id"]) or {}
-    data = conversation.live(state) or _stored(repo, objects, point["session_id"])
+    data = conversation.live(state)
+    if not data:
+        data = resume.of_session(repo, objects, point["session_id"])["transcript"]
     place = _place(state, data, point)
     if place is None:
         return None  # nothing was said before it
@@ -45,11 +47,5 @@ def _place(state: State, data: bytes, point: Point) -> tuple[str, bool] | None:
         return leaf, True
     prompt = asked.begun(cutter.prompts(data), point["session_prompt"], point["time"])
     if prompt is None:
-        raise Error(
-            f"the transcript does not have the prompt of turn '{point['id']}'; --files-only"
-        )
+        raise Error(f"the transcript does not have the prompt of turn '{point['id']}'")
     return (prompt[2], False) if prompt[2] else None
-
-
-def _stored(repo: Repo, objects: Objects, session_id: str) -> bytes:
-    return resume.of_session(repo, objects, session_id)["transcript"]

@@ -175,9 +175,17 @@ def _expired(repo: Repo, known: Collection[str], everywhere: bool) -> Iterator[P
         here = one["worktree"] in ("", repo.worktree_hash) and one["id"] not in known
         base = one["base_commit"]
         if here and (everywhere or not base or base == head):
-            keys = ("id", "kind", "message", "time", "session_id", "base_commit")
-            known_of_it = {key: one[key] for key in keys}
-            yield {**point_list.EMPTY, **known_of_it, "date": _date(one["time"]), "gone": True}  # type: ignore[typeddict-item]
+            yield {
+                **point_list.EMPTY,
+                "id": one["id"],
+                "kind": one["kind"],
+                "message": one["message"],
+                "time": one["time"],
+                "date": _date(one["time"]),
+                "session_id": one["session_id"],
+                "base_commit": base,
+                "gone": True,
+            }
 
 
 def _prompts(repo: Repo) -> dict[str, str]:

@@ -52,7 +52,12 @@ def listed(repo: Repo) -> list[Record]:
     """All that is remembered, in the order in which it expired."""
     data = content(_path(repo)) or b""
     loaded = (transcript_scan.load(line) for line in data.split(b"\n") if line)
-    return [one for one in loaded if one and isinstance(one.get("id"), str)]
+    return [one for one in loaded if one and _whole(one)]
+
+
+def _whole(one: Record) -> bool:
+    texts = ("id", "kind", "message", "session_id", "base_commit", "worktree")
+    return all(isinstance(one.get(key), str) for key in texts) and isinstance(one.get("time"), int)
 
 
 def _path(repo: Repo) -> str:
