@@ -14,7 +14,7 @@ import pytest
 from gitcp.core.transcript import stretches
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
-from gitcp.store.v1 import transcript
+from gitcp.store.v1 import transcript, transcript_copy
 from tests.support.checkpoints import Plain, keep, line
 from tests.support.harness import World
 from tests.support.paths import TOP
@@ -137,3 +137,22 @@ def test_memory_stays_flat(repo: Path, tmp_path: Path, shape: str) -> None:
     out = subprocess.run(argv, env=env, capture_output=True, text=True, check=True, timeout=120)
     peak = int(out.stdout.split()[-1])  # KiB
     assert peak < 150 << 10, f"{peak >> 10} MiB for {size >> 20}"
+
+
+@pytest.mark.parametrize("hole", [1 << 30, 0])
+def test_what_a_turn_wrote_is_looked_for_in_bounded_memory(tmp_path: Path, hole: int) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(line(1) + line(2))
+    start = len(line(1))
+    assert transcript_copy.live(str(path), start) == line(2)
+    with path.open("ab") as f:
+        f.truncate(f.tell() + hole)
+        f.seek(0, os.SEEK_END)
+        f.write((b"x" * (100 << 20) if not hole else b"") + b"\n" + line(3))
+    data = transcript_copy.live(str(path), start)
+    assert data.endswith(line(3)) and len(data) < stretches.DOCUMENT
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "t")
+    assert transcript_copy.live(str(tmp_path / "t")) == b""

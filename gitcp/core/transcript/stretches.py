@@ -37,6 +37,14 @@ def stretches(read: Read, start: int, end: int, room: int) -> Iterator[Stretch]:
         yield from lines(read, begin, end)
 
 
+def news(read: Read, start: int, end: int) -> bytes:
+    """What stands from start to end, for who looks at it at once: of more than DOCUMENT bytes
+    the first and the last lines, as stretches() has them."""
+    if end - start <= DOCUMENT:
+        return read(start, end)
+    return b"".join(part for part, _ in stretches(read, start, end, DOCUMENT))
+
+
 def lines(read: Read, start: int, end: int) -> Iterator[Stretch]:
     """The complete lines from start to end, those that are too long shortened."""
     while start < end:

@@ -149,14 +149,10 @@ def _written(repo: Repo, marker: Marker, base: turn_log.Baseline) -> set[str]:
     """The paths that the transcript says were written since the turn began."""
     from gitcp.agents import adapter
     from gitcp.errors import InputError
+    from gitcp.store.v1 import transcript_copy
 
-    path, start = base.get("transcript"), int(base.get("offset", 0))
     try:
-        with open(path or "", "rb") as f:
-            if os.fstat(f.fileno()).st_size < start:
-                start = 0  # compacted, or begun anew
-            f.seek(start)
-            data = f.read()
+        data = transcript_copy.live(base.get("transcript") or "", int(base.get("offset", 0)))
         scan = adapter(marker["agent_type"]).scan(data) if data else None
     except (OSError, ValueError, InputError):
         return set()

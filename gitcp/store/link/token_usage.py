@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.transcript import tokens
 from gitcp.errors import InputError
+from gitcp.store.v1 import transcript_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ def _with_subagents(state: State, scan: Scan, client: Any) -> Usage | None:
     path, usages = state.get("transcript_path"), []
     for name in scan["subagents"] if path else ():
         try:
-            with open(client.subagent_transcript(path, name), "rb") as f:
-                usages.append(client.scan(f.read())["usage"])
-        except (OSError, AttributeError, InputError):
+            data = transcript_copy.live(client.subagent_transcript(path, name))
+            usages.append(client.scan(data)["usage"])
+        except (OSError, AttributeError, TypeError, InputError):
             continue  # not every client keeps one
     return tokens.with_subagents(scan["usage"], usages)
 

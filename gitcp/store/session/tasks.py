@@ -11,7 +11,7 @@ from gitcp.core.message import prompts
 from gitcp.store.git.tree import Lookup, walk
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs
-from gitcp.store.v1 import redaction
+from gitcp.store.v1 import redaction, transcript_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -152,8 +152,7 @@ def _transcript(repo: Repo, state: State, agent_id: str | None, path: str | None
             path = client.subagent_transcript(state.get("transcript_path") or "", agent_id)
         if not path:
             return None
-        with open(path, "rb") as f:
-            return redaction.redactor(repo).jsonl(f.read())
+        return redaction.redactor(repo).jsonl(transcript_copy.live(path))
     except (OSError, InputError):
         return None
 

@@ -12,6 +12,7 @@ import time
 import zlib
 
 from gitcp.core import json
+from gitcp.core.transcript import stretches
 from gitcp.core.upkeep import shapes
 from gitcp.store.git import private
 
@@ -118,6 +119,17 @@ def read(fd: int, start: int, end: int) -> bytes:
         parts.append(data)
         start += len(data)
     return b"".join(parts)
+
+
+def live(path: str, start: int = 0) -> bytes:
+    """What a client's own file has from byte start on, from its beginning where it is shorter by
+    now; bounded (stretches.news).  Raises OSError; ValueError for what can be no path."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe is not waited for
+    try:
+        size = os.fstat(fd).st_size
+        return stretches.news(lambda a, b: read(fd, a, b), start if start <= size else 0, size)
+    finally:
+        os.close(fd)
 
 
 def _write(fd: int, data: bytes, at: int) -> None:
