@@ -145,3 +145,14 @@ def test_lines_that_the_journal_has_forgotten_keep_their_authors(
     told = world.committed(ids(world)[-1])[b.sid]["initial_attribution"]["lines_added"]
     assert (told["agent"], told["others"]) == (1, 2), told
     sound(world, lost=way == "an undone reset")
+
+
+def test_the_commit_of_the_store_that_followed_lines_is_shown_as_its_checkpoint(
+    world: World, a: Agent
+) -> None:
+    one = worked(world, a)
+    world.write("f.txt", BASE + text(1, 2, 3))
+    world.git("add", "f.txt")
+    world.git("commit", "-q", "--amend", "--no-edit")
+    assert world.git("log", "-1", "--format=%s", V1) == f"Follow lines of Checkpoint: {one}"
+    assert world.gitcp("show", world.git("rev-parse", V1)) == world.gitcp("show", one)

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     Subject = tuple[str, str]  # "commit", "temporary", "checkpoint" or "session"; oid or id
 
 _HEX = frozenset("0123456789abcdef")
-_STORED = ("Checkpoint: ", "Finalize transcript for Checkpoint: ")
+_STORED = (
+    "Checkpoint: ",
+    "Finalize transcript for Checkpoint: ",
+    "Follow lines of Checkpoint: ",
+)
 
 
 def resolve(repo: Repo, objects: Objects, name: str) -> Subject:
