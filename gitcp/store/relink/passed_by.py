@@ -30,8 +30,6 @@ def settle(ctx: Context, but: str = "") -> None:
     commits the ids they lost.  but: a session that has settled by itself."""
     repo, head = ctx.repo, ctx.head
     mend(repo, ctx.objects, since=judged.looked(repo))
-    _give_back(repo, ctx.objects, head)
-    taken_back.ids(repo, ctx.objects, head, {})  # a later reset may hide the one there was
     waiting = False
     for marker in markers.here(repo):
         if marker["session_id"] == but or marker["base_commit"] == head:
@@ -40,6 +38,8 @@ def settle(ctx: Context, but: str = "") -> None:
             waiting = True  # its own next event does it
             continue
         _one(ctx, marker["session_id"], head)
+    _give_back(repo, ctx.objects, head)
+    taken_back.ids(repo, ctx.objects, head, {})  # a later reset may hide the one there was
     if not waiting:
         judged.look(repo, head)
 

@@ -27,9 +27,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.core.record_types import Commit, State
+    from gitcp.core.record_types import Commit, Marker, State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.link.commit_changes import Changes
     from gitcp.store.link.commit_match import Linked
 
 # Reasons in a reflog by which HEAD comes to commits that others made, or that were there.
@@ -65,7 +66,9 @@ def one(
     stored = {name: committed_read.session_ids(repo, objects, name) for name in ids}
     mine = [name for name in ids if session_id in stored[name]]
     promised = [name for name in ids if not stored[name]]
-    if mine and not promised and not olds:
+    own = [markers.marker(state)]
+    more = mine and _beyond(repo, objects, changes, parent, own, mine)
+    if mine and not promised and not olds and not more:
         # Condensed, and killed before the state was saved.
         condense.settle(repo, objects, state, commit, changes, parent)
         line_credit.settle(repo, objects, commit)
@@ -75,7 +78,6 @@ def one(
         return  # its own post-commit is about to come
     had = [old for oid in olds if (old := read_commit(objects, oid))]
     fresh = commit_changes.beyond(objects, changes, had)
-    own = [markers.marker(state)]
     matched = commit_match.sessions(
         repo, objects, fresh, parent, own, agent=False, replay=bool(olds)
     )
@@ -92,6 +94,24 @@ def one(
         notes.add(repo, objects, commit["oid"], checkpoint_id)
     pair = [(state, linked)]
     condense.together(repo, objects, commit, checkpoint_id, pair, noted=not ids)
+
+
+def _beyond(
+    repo: Repo,
+    objects: Objects,
+    changes: Changes,
+    parent: str,
+    own: list[Marker],
+    ids: Sequence[str],
+) -> bool:
+    """Whether a commit has work of the session that none of these checkpoints of its holds: an id
+    may have come back with the content of an earlier commit."""
+    from gitcp.store.relink import taken_back
+
+    matched = commit_match.sessions(repo, objects, changes, parent, own, agent=False)
+    paths = {path for linked in matched.values() for path in linked["paths"]}
+    held = {(e["path"], e["oid"]) for one in ids for e in taken_back.entries(repo, objects, one)}
+    return any((path, changes[path][3]) not in held for path in paths)
 
 
 def _decided(repo: Repo, parent: str, ids: Sequence[str], session_id: str) -> dict[str, Linked]:

@@ -1,0 +1,104 @@
+"""Links that a kill, a note or a second reset came between, as random walks found them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.support.harness import Agent, World
+from tests.support.linking import ids, noted, sound
+
+BARE = ("-c", "core.hooksPath=/dev/null")
+
+
+@pytest.fixture
+def a(world: World) -> Agent:
+    return world.agent("session-a")
+
+
+@contextmanager
+def killed(world: World) -> Iterator[None]:
+    """No hook that comes after a commit does anything."""
+    hooks = [world.path / ".git/hooks" / name for name in ("post-commit", "post-rewrite")]
+    texts = [hook.read_text() for hook in hooks]
+    for hook in hooks:
+        hook.write_text("#!/bin/sh\nkill -9 $$\n")
+    yield
+    for hook, text in zip(hooks, texts, strict=True):
+        hook.write_text(text)
+
+
+def holders(world: World, commit: str = "HEAD") -> dict[str, list[str]]:
+    """checkpoint id -> its sessions, of all ids of a commit."""
+    return {i: sorted(world.committed(i)) for i in [*ids(world, commit), *noted(world, commit)]}
+
+
+def test_an_id_promised_beside_one_that_came_back_is_stored(world: World, a: Agent) -> None:
+    a.turn("write", {"a.txt": "one\n"})
+    [first] = world.commit()
+    world.git("reset", "-q", "HEAD~1")
+    a.turn("more", {"b.txt": "two\n"})
+    with killed(world):
+        world.git("add", ".")
+        world.git("commit", "-q", "-m", "both", warns=".*")
+    world.agent("session-b").start()
+    [back, new] = ids(world)
+    assert back == first
+    assert list(world.committed(new)["session-a"]["files"]) == ["b.txt"]
+    sound(world)
+
+
+def test_what_an_amend_that_was_killed_put_in_is_linked(world: World, a: Agent) -> None:
+    b = world.agent("session-b")
+    b.turn("write", {"b.txt": "b\n"})
+    [one] = world.commit()
+    a.turn("write", {"a.txt": "a\n"})
+    with killed(world):
+        world.git("add", ".")
+        world.git("commit", "-q", "--amend", "--no-edit", warns=".*")
+    world.agent("session-c").start()
+    assert holders(world) == {one: ["session-a", "session-b"]}
+    assert world.open() == []
+
+
+def test_a_noted_link_follows_a_cherry_pick(world: World, a: Agent) -> None:
+    world.git("switch", "-q", "-c", "side")
+    a.turn("write", {"a.txt": "a\n"})
+    world.git("add", ".")
+    world.git(*BARE, "commit", "-q", "-m", "by another tool")
+    world.agent("session-b").start()
+    [one] = noted(world)
+    world.git("switch", "-q", "main")
+    world.git("cherry-pick", "side")
+    assert ids(world) == [one]
+
+
+def test_a_second_reset_to_the_same_commit_is_seen_as_one(world: World, a: Agent) -> None:
+    """git leaves ORIG_HEAD as it is where it says so already: after a stash, here."""
+    a.turn("write", {"a.txt": "a\n"})
+    [one] = world.commit()
+    world.write("README.md", "the person's\n")
+    world.git("stash", "-q")
+    world.env["GIT_EDITOR"] = "false"
+    world.write("other.txt", "x\n")
+    world.git("add", "other.txt")
+    world.git("commit", "-q", ok=False)
+    world.git("reset", "-q", "--soft", "HEAD~1")
+    world.git("commit", "-q", "-m", "again")
+    assert ids(world) == [one]
+
+
+def test_new_work_beside_what_came_back_without_hooks_is_linked_too(world: World, a: Agent) -> None:
+    a.turn("write", {"a.txt": "a\n"})
+    [one] = world.commit()
+    world.git("reset", "-q", "HEAD~1")
+    world.agent("session-b").start()
+    a.turn("more", {"b.txt": "b\n"})
+    world.git("add", ".")
+    world.git(*BARE, "commit", "-q", "-m", "by another tool")
+    world.agent("session-c").start()
+    files = {path for i in holders(world) for path in world.committed(i)["session-a"]["files"]}
+    assert one in holders(world) and files == {"a.txt", "b.txt"}
+    assert world.open() == []
