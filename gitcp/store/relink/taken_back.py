@@ -35,7 +35,8 @@ _RECENT = 50  # entries of HEAD's reflog
 def ids(repo: Repo, objects: Objects, head: str, changes: Changes) -> list[str]:
     """The ids a commit with these changes on head gets again, oldest first: by evidence, each
     checkpoint's for itself.  Notes what is still to come for the commit after this one."""
-    commits = _listed(repo, objects) + _reset(repo, objects, head)
+    every = [*_listed(repo, objects), *_reset(repo, objects, head)]
+    commits = list({commit["oid"]: commit for commit in every}.values())
     if not commits:
         _keep(repo, [])
         return []
