@@ -1,0 +1,171 @@
+"""What grows: large files, sessions that were left behind, changes, checkpoints, transcripts.
+
+LONG=1 (`make bench-long`) adds the sizes that the budgets speak of.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.growth import MB, Cost, cost, row
+from bench.session import ENTRY, SID, TOP, Session, quietly
+
+LONG = bool(os.environ.get("LONG"))
+HOOK = (sys.executable, "-I", "-S", str(ENTRY), "claude-code")
+
+
+def sizes(short: tuple[int, ...], long: tuple[int, ...]) -> tuple[int, ...]:
+    return short + long if LONG else short
+
+
+def gitcp(session: Session, name: str, *args: str) -> Cost:
+    return cost(sys.executable, str(TOP / "bin" / f"gitcp-{name}"), *args, cwd=session.repo)
+
+
+def call(session: Session, event: str, **payload: object) -> Cost:
+    given = {
+        "session_id": SID,
+        "transcript_path": str(session.transcript),
+        "cwd": str(session.repo),
+        "hook_event_name": event,
+        "prompt_id": f"prompt-{session.turn}",
+        **payload,
+    }
+    return cost(*HOOK, event, cwd=session.repo, stdin=json.dumps(given).encode())
+
+
+def shell(session: Session) -> dict[str, object]:
+    """A shell call that begins now; what its end takes."""
+    tool: dict[str, object] = {
+        "tool_name": "Bash",
+        "tool_use_id": f"toolu_{session.turn}",
+        "tool_input": {"command": "make"},
+    }
+    session.hook("PreToolUse", **tool)
+    return {**tool, "tool_response": {}}
+
+
+@pytest.mark.parametrize("kind", ["binary", "text"])
+def test_a_commit_of_a_large_file(template: Path, tmp_path: Path, kind: str) -> None:
+    """The largest process is no larger than 64 MB, whatever the file."""
+    for size in sizes((1, 10), (100, 200)):
+        at = tmp_path / f"{size}"
+        session = Session(template, at)
+        session.prompt()
+        end = shell(session)
+        line = b"line of a text that a program wrote, the same again and again\n"
+        unit = os.urandom(MB) if kind == "binary" else line * (MB // len(line))
+        with (session.repo / "large").open("wb") as f:
+            for _ in range(size):
+                f.write(unit)
+        close = call(session, "PostToolUse", **end)
+        stop = call(session, "Stop", stop_hook_active=False)
+        quietly("git", "add", "large", cwd=session.repo)
+        commit = cost("git", "commit", "-q", "-m", "x", cwd=session.repo)
+        rest = call(session, "UserPromptSubmit", prompt="go on", prompt_id="p2")
+        peak = max(one.peak for one in (close, stop, commit, rest))
+        seconds = sum(one.seconds for one in (close, stop, commit, rest))
+        figures = f"{seconds:6.2f} s", f"{peak / MB:5.0f} MB"
+        row(
+            f"a turn and a commit of a {kind} file", f"{size} MB", figures, peak <= 64 * MB, "64 MB"
+        )
+        shutil.rmtree(at)
+
+
+def test_a_turn_that_changes_many_files(template: Path, tmp_path: Path) -> None:
+    """One pack, not an object a file; linear."""
+    for size in sizes((500, 5_000), (50_000,)):
+        at = tmp_path / f"{size}"
+        session = Session(template, at)
+        session.prompt()
+        end = shell(session)
+        for n in range(size):
+            file = session.repo / f"made{n // 1000}" / f"{n}.py"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(f"line of file {n}\n")
+        used = [call(session, "PostToolUse", **end), call(session, "Stop", stop_hook_active=False)]
+        argv = ["git", "count-objects"]
+        loose = subprocess.check_output(argv, cwd=session.repo, text=True).split()[0]
+        seconds = sum(one.seconds for one in used)
+        plain = plain_add(session)
+        figures = f"{seconds:6.2f} s", f"{seconds / plain:5.1f} x git add -A", f"{loose} loose"
+        row("a turn that writes files", f"{size}", figures, int(loose) < 1000, "< 1000 loose")
+        shutil.rmtree(at)
+
+
+def plain_add(session: Session) -> float:
+    quietly("git", "read-tree", "HEAD", cwd=session.repo)
+    used = cost("git", "add", "-A", cwd=session.repo)
+    return max(used.seconds, 0.001)
+
+
+def left_behind(session: Session, count: int) -> None:
+    """count sessions that nobody ended, each with a stream of its own on a base of its own."""
+    session.prompt()
+    end = shell(session)
+    (session.repo / "new.py").write_text("written by an agent, once\n")
+    session.hook("PostToolUse", **end)
+    session.stop()
+    git = session.repo / ".git"
+    state = git / "entire-sessions" / f"{SID}.json"
+    files = [state, git / "gitcp" / "open" / SID, git / "gitcp" / "turn" / SID]
+    texts = {path: path.read_text() for path in files}
+    known = json.loads(texts[state])
+    stream, base = known["streams"][0], known["base_commit"]
+    tip = subprocess.check_output(["git", "cat-file", "commit", stream["ref"]], cwd=session.repo)
+    message = tip.decode().partition("\n\n")[2]
+    commits = []
+    for n in range(count):
+        new = {SID: f"{n:08x}{SID[8:]}", base: f"{n:07x}{base[7:]}", stream["id"]: f"{n:012x}"}
+        new[base[:7]] = f"{n:07x}"
+        for path, content in texts.items():
+            path.with_name(path.name.replace(SID, new[SID])).write_text(replaced(content, new))
+        body = replaced(message, new)
+        commits += [f"commit {replaced(stream['ref'], new)}", f"committer x <x@x> {n} +0000"]
+        commits += [f"data {len(body.encode())}", body, "M 100644 inline new.py", "data 1", "x"]
+    quietly("git", "fast-import", "--quiet", cwd=session.repo, stdin="\n".join([*commits, ""]))
+    for path in files:
+        path.unlink()
+
+
+def replaced(content: str, new: dict[str, str]) -> str:
+    for old, other in new.items():
+        content = content.replace(old, other)
+    return content
+
+
+def test_sessions_that_were_left_behind(template: Path, tmp_path: Path) -> None:
+    """At most a second, and no more than linear."""
+    for size in sizes((100, 1_000), (5_000,)):
+        session = Session(template, tmp_path / f"{size}")
+        left_behind(session, size)
+        for command in ("status", "clean"):
+            used = gitcp(session, command)
+            figures = f"{used.seconds:6.2f} s", f"{used.peak / MB:5.0f} MB"
+            row(f"{command}, sessions left behind", f"{size}", figures, used.seconds <= 1, "1 s")
+
+
+def test_the_first_stop_of_a_long_transcript(template: Path, tmp_path: Path) -> None:
+    """Linear, and memory flat; the next stop costs what is new."""
+    for size in sizes((1, 10), (50, 200)):
+        session = Session(template, tmp_path / f"{size}", transcript_lines=size * 1_000)
+        session.prompt()
+        (session.repo / "new.py").write_text("x\n")
+        first = call(session, "Stop", stop_hook_active=False)
+        session.prompt()
+        (session.repo / "new.py").write_text("y\n")
+        later = call(session, "Stop", stop_hook_active=False)
+        figures = (
+            f"{first.seconds:6.2f} s",
+            f"then {later.seconds:5.2f} s",
+            f"{first.peak / MB:4.0f} MB",
+        )
+        flat = first.peak <= 64 * MB and later.seconds <= 0.2
+        row("the first stop of a transcript", f"{size} MB", figures, flat, "64 MB, then O(new)")
