@@ -156,3 +156,23 @@ def test_the_commit_of_the_store_that_followed_lines_is_shown_as_its_checkpoint(
     world.git("commit", "-q", "--amend", "--no-edit")
     assert world.git("log", "-1", "--format=%s", V1) == f"Follow lines of Checkpoint: {one}"
     assert world.gitcp("show", world.git("rev-parse", V1)) == world.gitcp("show", one)
+
+
+@pytest.mark.parametrize("words", [["--no-edit"], ["-m", "all of it"]])
+def test_what_a_merge_squashed_keeps_its_authors_though_no_session_worked(
+    world: World, a: Agent, words: list[str]
+) -> None:
+    world.write("f.txt", BASE)
+    world.commit("f.txt")
+    world.git("checkout", "-q", "-b", "side")
+    a.prompt("write")
+    edit(a, "f.txt", BASE + text(1, 2))
+    a.stop()
+    [one] = world.commit("f.txt")
+    world.git("checkout", "-q", "main")
+    world.write("f.txt", TOP + BASE)
+    world.commit("f.txt")
+    world.git("merge", "-q", "--squash", "side")
+    world.git("commit", "-q", *words)
+    assert ids(world) == [one]
+    assert versions(world, one, "f.txt")[blob(world)] == [[9, 10]]

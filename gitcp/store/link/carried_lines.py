@@ -50,11 +50,28 @@ def follow(repo: Repo, database: Objects, commits: Iterable[str], amended: bool 
         committed_write.write(repo, database, items, subject=subject)
 
 
+def squashed(repo: Repo, database: Objects, ids: Iterable[str], changes: Changes) -> None:
+    """follow() for a commit that is to be made of what a merge has squashed: git tells of it
+    before, and no more when it is made."""
+    items: list[tuple[str, SessionData]] = []
+    with Prefetched(repo) as objects:
+        evidence = Evidence(repo, objects, worktree=False)
+        for one in ids:
+            if records := evidence.recorded.of(one):
+                items += [(one, data) for data in _standing(changes, records, evidence)]
+    if items:
+        subject = f"Follow lines of Checkpoint: {items[0][0]}"
+        committed_write.write(repo, database, items, subject=subject)
+
+
 def _mapped(
     _: Repo, objects: Objects, commit: Commit, records: Sequence[Record], evidence: Evidence
 ) -> list[SessionData]:
+    return _standing(commit_changes.of_commit(objects, commit)[1], records, evidence)
+
+
+def _standing(changes: Changes, records: Sequence[Record], evidence: Evidence) -> list[SessionData]:
     """The recorded lines that stand in contents which the checkpoint does not know yet."""
-    changes = commit_changes.of_commit(objects, commit)[1]
     credits = {
         path: credit
         for path, oid in _unknown(records, changes).items()

@@ -82,8 +82,13 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     copied = _copied(objects, args) if source == "commit" and not amended else []
     ids += inherited_ids.evident(repo, objects, copied, changes)
     ids += taken_back.ids(repo, objects, head, changes)
+    squashed = inherited_ids.squashed(repo)
+    if squashed:
+        from gitcp.store.link import carried_lines
+
+        carried_lines.squashed(repo, objects, squashed, changes)
     if source != "squash":
-        ids += inherited_ids.squashed(repo) + inherited_ids.picked(repo, objects, changes)
+        ids += squashed + inherited_ids.picked(repo, objects, changes)
     if sessions:
         ids.append(checkpoint_id)
     ids = list(dict.fromkeys(ids))
