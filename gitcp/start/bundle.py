@@ -1,8 +1,9 @@
 """The bytecode of the modules that hooks import, in one file instead of a hundred.
 
 To find, open and check a module's own .pyc costs as much as to run it: 8 ms of a prompt's hook.
-The file is checked like those: by build of Python, and each module by its source's time and size.
-What is not in it is imported as ever, and added when the hook has done its work.
+The file is for one build of Python, and each module in it for its source as it stands: by its
+times and size, that of change too, for an installer dates files as it likes.  What is not in it
+is imported as ever, and added when the hook has done its work.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
     from typing import Any
 
-    Stamp = tuple[int, int]  # of a module's source: its time in ns, its bytes
+    Stamp = tuple[int, int, int]  # of a module's source: its times in ns, its bytes
     Place = tuple[bool, Stamp, int, int]  # is it a package, stamp, where its code begins, bytes
 
 _TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -94,7 +95,7 @@ def _stamp(source: str) -> Stamp | None:
         st = os.stat(source)
     except OSError:
         return None
-    return st.st_mtime_ns, st.st_size
+    return st.st_mtime_ns, st.st_ctime_ns, st.st_size
 
 
 def use() -> None:

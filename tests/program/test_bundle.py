@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -38,7 +39,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def lib(installed: Path, tmp_path: Path) -> Path:
     """A copy of its own for a test that spoils it."""
-    return Path(shutil.copytree(installed, tmp_path / "lib"))
+    folder = Path(shutil.copytree(installed, tmp_path / "lib"))
+    hook(folder)  # the files of a copy are others
+    return folder
 
 
 def hook(lib: Path) -> list[str]:
@@ -75,6 +78,17 @@ def test_a_module_that_has_changed_runs_as_it_is_now_and_is_taken_in_again(lib: 
     names = hook(lib)
     assert names[0] == "changed"
     assert "gitcp.agents.codex" in names
+
+
+def test_an_upgrade_that_dates_its_files_alike_runs_the_new_ones(lib: Path) -> None:
+    source = lib / "gitcp" / "agents" / "codex.py"
+    st, text = source.stat(), source.read_text()
+    source.write_text(text.replace('NAME = "codex"', 'NAME = "xedoc"'))
+    os.utime(source, ns=(st.st_atime_ns, st.st_mtime_ns))
+    for compiled in source.parent.glob("__pycache__/codex.*"):
+        compiled.unlink()  # as an installer does
+    assert source.stat().st_size == st.st_size
+    assert "gitcp.agents.codex" not in hook(lib)
 
 
 def test_a_module_that_is_gone_is_gone(lib: Path) -> None:
