@@ -183,7 +183,8 @@ def test_the_last_of_two_checkpoints_wrote_the_line_and_a_tie_is_nobodys(history
     linked(A, SESSION, "a.txt", [[1, 1, "t1", None]], "2005-04-07T22:13:13Z")
     linked(B, "other-session", "a.txt", [[1, 1, "t1", None]], "2005-04-07T23:00:00Z")
     assert authors("a.txt")[0] == "Claude Code other-se #3"
-    linked(B, "other-session", "a.txt", [[1, 1, "t1", None]], "2005-04-07T22:13:13Z")
+    linked("c" * 12, "third", "a.txt", [[1, 1, "t1", None]], "2005-04-07T23:00:00Z")
+    assert authors("a.txt")[0] == "?"
 
 
 def test_a_rewritten_commit_keeps_the_authors_of_what_the_rewrite_left_alone(
