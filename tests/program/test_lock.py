@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import filelock
 import pytest
 
+from gitcp import lock as locks
 from gitcp.errors import Busy, Error
 from gitcp.lock import exclusive
+from gitcp.process import deadline
 from gitcp.repo import Repo
 from gitcp.store.session import state
 
@@ -31,6 +34,27 @@ def test_a_lock_is_free_again_after_its_block(here: Repo) -> None:
 def test_a_lock_that_is_held_is_busy_and_named(here: Repo) -> None:
     with exclusive(here, "v1"), pytest.raises(Busy, match="'v1' is locked"):
         exclusive(here, "v1", timeout=0.0).__enter__()
+
+
+@pytest.mark.parametrize(("first", "waits"), [(0.0, True), (0.01, False)])
+def test_who_waited_in_vain_does_not_wait_again_but_who_only_looked_does(
+    here: Repo, monkeypatch: pytest.MonkeyPatch, first: float, waits: bool
+) -> None:
+    monkeypatch.setattr(deadline, "_limits", {})
+    monkeypatch.setattr(locks, "_given_up", set())
+    deadline.begin()
+    held = exclusive(here, "v1")
+    held.__enter__()
+    with pytest.raises(Busy):
+        exclusive(here, "v1", first).__enter__()
+    timer = threading.Timer(0.1, held.__exit__)
+    timer.start()
+    try:
+        with exclusive(here, "v1", 20.0):
+            assert waits
+    except Busy:
+        assert not waits
+    timer.join()
 
 
 def test_another_name_is_another_lock(here: Repo) -> None:
