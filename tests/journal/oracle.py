@@ -59,7 +59,8 @@ class Oracle:
         self._lines_of(made[-1], stored) if made else None
         for sid in () if amended else stored:
             self.cost(sid)
-        self.told |= self.busy & set(stored)
+        if not amended:
+            self.told |= self.busy & set(stored)
         self.committed |= set(self.world.git("grep", "-h", "^line", "HEAD", ok=False).splitlines())
 
     def _sums(self, stored: dict[str, dict[str, Any]]) -> None:
