@@ -77,8 +77,15 @@ def killed_after_v1(world: World, agent: Agent | None, path: str) -> str:
     return one
 
 
-@pytest.mark.parametrize("maker", ["the person", "the agent"])
-@pytest.mark.parametrize("event", ["prompt", "end", "another session"])
+@pytest.mark.parametrize(
+    ("maker", "event"),
+    [
+        ("the person", "end"),
+        ("the person", "another session"),
+        ("the agent", "prompt"),
+        ("the agent", "another session"),
+    ],
+)
 def test_killed_between_the_store_and_the_state_nothing_counts_twice(
     world: World, a: Agent, maker: str, event: str
 ) -> None:
