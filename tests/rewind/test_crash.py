@@ -135,6 +135,22 @@ def test_a_change_refused_by_the_machine_takes_everything_back(
     assert failed > 1
 
 
+def test_a_file_comes_back_where_a_directory_was_made_before_the_machine_refused(
+    prepared: World,
+) -> None:
+    point, old = temporary(prepared)[-1], files(prepared.path)
+    refused: list[int] = []
+
+    def refuse(name: str, n: int) -> None:
+        if name == "rename" and (prepared.path / "thing").is_dir() and not refused:
+            refused.append(n)
+            raise OSError(28, "No space left on device")
+
+    in_child(prepared.path, lambda: rewind.run(["--to", point]), refuse)
+    assert files(prepared.path) == old
+    assert done(prepared, "undo", "--list") == ""
+
+
 def test_what_somebody_changed_after_a_kill_stays_and_is_told(prepared: World) -> None:
     world, point = prepared, temporary(prepared)[-1]
 

@@ -100,6 +100,7 @@ class Apply:
             full = os.path.join(self._top, raw(path))
             if os.path.lexists(aside):
                 self._folders.again(path.rpartition("/")[0])
+                self._folders.gone(path)
                 os.rename(aside, full)
             elif action["now"] is not None and not os.path.isdir(full):
                 _unlink(full)

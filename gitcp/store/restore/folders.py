@@ -100,14 +100,19 @@ class Folders:
                 os.mkdir(full)
                 os.chmod(full, self.removed.get(path, 0o777))
 
+    def gone(self, place: str) -> None:
+        """Remove the directories that were made at place and below, as far as they are empty."""
+        for path in reversed(self.created):
+            if not place or f"{path}/".startswith(f"{place}/"):
+                try:
+                    os.rmdir(os.path.join(self._top, raw(path)))
+                except OSError:
+                    pass  # somebody else's file is in it, or it is gone already
+
     def take_back(self) -> None:
         """Remove the directories that were made, as far as they are empty, and make the
         removed ones again."""
-        for path in reversed(self.created):
-            try:
-                os.rmdir(os.path.join(self._top, raw(path)))
-            except OSError:
-                pass  # somebody else's file is in it
+        self.gone("")
         for path in reversed(self.removed):
             self.again(path)
 
