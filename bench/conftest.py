@@ -1,4 +1,4 @@
-"""A repository of the size the budgets speak of, and a table of ratios at the end."""
+"""A repository of the size the budgets speak of, and the tables at the end."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from bench import growth
+from bench import budgets, growth
 from tests.conftest import sealed  # noqa: F401  the same sealed world as for tests
 
-FILES = 300
+FILES, HISTORY = 300, 100
 
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """FILES files in directories of 15, committed once."""
+    """FILES files in directories of 15, with a history of HISTORY commits."""
     path = tmp_path_factory.mktemp("template")
     for n in range(FILES):
         file = path / f"dir{n // 15:02}" / f"file{n:03}.py"
@@ -25,11 +25,17 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     who = ["-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "gc.auto=0"]
     for args in (["init", "-q", "-b", "main"], ["add", "-A"], [*who, "commit", "-q", "-m", "one"]):
         subprocess.run(["git", *args], cwd=path, check=True)
+    for n in range(HISTORY):
+        (path / "dir19" / "file299.py").write_text(f"{n}\n")
+        subprocess.run(["git", *who, "commit", "-q", "-a", "-m", f"{n}"], cwd=path, check=True)
+    for args in (["gc", "-q"], ["config", "gc.auto", "0"]):
+        subprocess.run(["git", *args], cwd=path, check=True)
     return path
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: Any) -> None:
-    """Each group against its first row, which is its floor; then the rows of growing sizes."""
+    """The rows of growing sizes; each group against its first row, which is its floor; the rows
+    against their budgets, and what is over."""
     if growth.ROWS:
         terminalreporter.section("what grows, each size beside its budget")
     for line in growth.ROWS:
@@ -46,4 +52,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: A
             name = row.name.removeprefix("test_").replace("_", " ")
             median = row.stats.median
             line = f"  {name:60} {median * 1e3:8.1f} ms {median / floor:7.2f} x"
+            terminalreporter.write_line(line)
+    if any(one.measured() for one in budgets.TABLES):
+        terminalreporter.section("rows against their budgets")
+        for line in budgets.report():
             terminalreporter.write_line(line)
