@@ -85,7 +85,10 @@ def _do(
             where = f": '{text(os.fsencode(e.filename))}'" if e.filename else ""
             raise Error(f"{e.strerror}{where}; everything is as it was") from None
         raise
-    intent.end(repo)
+    try:
+        intent.end(repo)
+    except OSError:
+        pass  # all of it is done: the next command finds nothing left to do
 
 
 def _differ(repo: Repo, objects: Objects, prepared: Prepared) -> list[str]:
