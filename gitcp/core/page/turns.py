@@ -49,11 +49,14 @@ _PATHS = ("file_path", "absolute_path", "notebook_path", "path")
 _LONGEST = 200_000  # characters of one text: a page is to be looked at
 
 
-def turns(data: bytes, tasks: Mapping[str, bytes] | None = None) -> list[Turn]:
-    """The turns of a transcript.  tasks: tool use id -> the transcript of its subagent."""
+def turns(
+    data: bytes, tasks: Mapping[str, bytes] | None = None, of_subagent: bool = False
+) -> list[Turn]:
+    """The turns of a transcript, of_subagent or a session's.  tasks: tool use id -> the transcript
+    of the subagent it started, which may have started others."""
     gathered: list[Turn] = []
     calls: dict[str, Part] = {}
-    for item in items(data):
+    for item in items(data, of_subagent):
         if item["kind"] == "prompt" or not gathered:
             prompt = item["text"] if item["kind"] == "prompt" else ""
             gathered.append(_turn(len(gathered) + 1, prompt, item))
@@ -64,9 +67,10 @@ def turns(data: bytes, tasks: Mapping[str, bytes] | None = None) -> list[Turn]:
         turn["end"] = item["time"] or turn["end"]
         if item["kind"] == "call":
             part = _call(item["name"], item["given"])
-            below = (tasks or {}).get(item["id"])
+            left = dict(tasks or {})
+            below = left.pop(item["id"], b"")
             if below:
-                part["task"] = [p for t in turns(below) for p in t["parts"]]
+                part["task"] = [p for t in turns(below, left, True) for p in t["parts"]]
             calls[item["id"]] = part
             turn["parts"].append(part)
             turn["ticks"].append(item["time"])

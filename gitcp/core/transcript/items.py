@@ -51,10 +51,14 @@ _ROLES = {
 }
 
 
-def items(data: bytes) -> Iterator[Item]:
-    """The items of a transcript in their order; what is no JSON is passed over."""
+def items(data: bytes, of_subagent: bool = False) -> Iterator[Item]:
+    """The items of a transcript in their order; what is no JSON is passed over.
+
+    of_subagent: it is a subagent's own, whose every line stands beside the main conversation.
+    """
+    passed_over = [key for key in NOT_SAID if not (of_subagent and key == "isSidechain")]
     for line, entry in _entries(data):
-        if any(entry.get(key) for key in NOT_SAID):
+        if any(entry.get(key) for key in passed_over):
             continue
         time = entry.get("timestamp")
         time = time if isinstance(time, str) else ""

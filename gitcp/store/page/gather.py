@@ -6,10 +6,11 @@ from gitcp.agents import adapter
 from gitcp.core.page import turns
 from gitcp.errors import Error, InputError
 from gitcp.record import text
-from gitcp.store.git.tree import read_tree, walk
+from gitcp.store.git.tree import TREE
 from gitcp.store.show import commit_list, lookup
 from gitcp.store.stats import history
 from gitcp.store.v1 import committed_read
+from gitcp.store.v1.parts import Parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,21 +53,26 @@ def sessions(repo: Repo, objects: Objects, records: Sequence[Record]) -> list[Re
     """The sessions behind commit records, oldest first: each with what it did and said.
 
     The transcript is the one of a session's newest checkpoint among them: it has all turns.
+    Those of its subagents lie in the checkpoint of the commit they worked for.
     """
     root = (repo.top or repo.common) + "/"
-    newest: dict[str, tuple[str, Record]] = {}
+    stored: dict[str, list[tuple[str, Record]]] = {}
     for record in records:  # newest first
         for checkpoint in record["checkpoints"]:
             for part in checkpoint.get("contents", ()):
-                newest.setdefault(part["session_id"], (checkpoint["checkpoint_id"], part))
+                stored.setdefault(part["session_id"], []).append(
+                    (checkpoint["checkpoint_id"], part)
+                )
     stories = []
-    for session_id, (checkpoint_id, part) in reversed(newest.items()):
-        checkpoint = committed_read.read(repo, objects, checkpoint_id)
+    for session_id, parts in reversed(stored.items()):
+        every = [committed_read.read(repo, objects, one) for one, _ in parts]
         try:
-            content = committed_read.session(objects, checkpoint, session_id)
+            content = committed_read.session(objects, every[0], session_id)
         except Error:
             continue  # damaged: the rest of the page is worth having
-        tasks = _tasks(objects, checkpoint)
+        part, tasks = parts[0][1], dict[str, bytes]()
+        for one in reversed(every):
+            tasks |= _tasks(objects, one)
         stories.append(
             {
                 "session_id": session_id,
@@ -96,13 +102,15 @@ def _turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str) -> li
 
 
 def _tasks(objects: Objects, checkpoint: committed_read.Checkpoint) -> dict[str, bytes]:
-    """Tool use id -> the transcript of the subagent it started."""
-    entry = read_tree(objects, checkpoint["tree"]).get("tasks")
+    """Tool use id -> the transcript of the subagent it started, as far as they are there."""
+    parts = Parts(objects, checkpoint["checkpoint_id"])
     transcripts: dict[str, bytes] = {}
-    for path, (_, oid) in walk(objects, entry[1]) if entry and entry[0] == "40000" else ():
-        name, _, rest = path.partition("/")
-        if rest.startswith("agent-") and rest.endswith(".jsonl"):
-            transcripts[name] = objects.need(oid, "blob")
+    mode, oid = parts.tree(checkpoint["tree"]).get("tasks", ("", ""))
+    for task, (inner, below) in parts.tree(oid, "tasks").items() if mode == TREE else ():
+        files = parts.tree(below, f"tasks/{task}") if inner == TREE else {}
+        for name in files:
+            if name.startswith("agent-") and name.endswith(".jsonl"):
+                transcripts[task] = parts.blob(files, name, f"tasks/{task}") or b""
     return transcripts
 
 

@@ -1,0 +1,37 @@
+"""Subagents in a page's turns: below the call that started each, and never for ever."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gitcp.core.page import turns
+
+
+def transcript(*blocks: dict[str, Any], beside: bool = True) -> bytes:
+    entry = {"type": "assistant", "isSidechain": beside}
+    return b"\n".join(
+        json.dumps({**entry, "message": {"content": [one]}}).encode() for one in blocks
+    )
+
+
+def call(name: str) -> dict[str, Any]:
+    return {"type": "tool_use", "id": name, "name": "Agent", "input": {"prompt": name}}
+
+
+def nested(parts: Any) -> Any:
+    return [part.get("text") or nested(part.get("task", ())) for part in parts]
+
+
+def test_a_subagent_that_starts_another_has_it_below() -> None:
+    tasks = {
+        "outer": transcript({"text": "out"}, call("inner")),
+        "inner": transcript({"text": "in"}, call("outer"), call("inner")),
+    }
+    main = transcript({"text": "main"}, call("outer"), beside=False)
+    [turn] = turns.turns(main, tasks)
+    assert nested(turn["parts"]) == ["main", ["out", ["in", [], []]]]
+
+
+def test_lines_beside_the_main_conversation_are_no_part_of_it() -> None:
+    assert turns.turns(transcript({"text": "beside"})) == []
