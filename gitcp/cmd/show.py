@@ -135,10 +135,11 @@ def page(lines: Iterable[Line], paged: bool = True) -> None:
     on = cli.colour(sys.stdout, settings("color.ui"))
 
     def ink(part: str, colour: str) -> str:
-        safe = cli.printable(part).replace("\n", "\\n")  # a line is a line, whatever a path holds
-        return paint(safe, colour, on and bool(colour))
+        if not part.isprintable():  # a line is a line, whatever a path holds
+            part = cli.printable(part).replace("\n", "\\n")
+        return paint(part, colour, True) if on and colour else part
 
-    texts = (spans.draw([line], ink) for line in lines)
+    texts = spans.each(lines, ink)
     if paged and sys.stdout.isatty():
         command = os.path.basename(sys.argv[0]).removeprefix("gitcp-")
         shell.page(texts, settings("core.pager"), settings(f"pager.{command}"))

@@ -13,10 +13,18 @@ from gitcp.core.message import trailers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 KEY = trailers.KEY
 REMOVED = f"{KEY}-Removed"
+
+
+def linked(message: bytes, note: bytes = b"") -> dict[str, str]:
+    """id -> 'trailer', 'note' or 'text', in their order: carried(), then further ones."""
+    if not note and (only := trailers.only(message)) is not None:
+        return dict.fromkeys(only, "trailer")
+    links = carried(message, note)
+    return links | dict.fromkeys(_further(message, note, links), "text")
 
 
 def carried(message: bytes, note: bytes = b"") -> dict[str, str]:
@@ -43,17 +51,17 @@ def removed(note: bytes) -> dict[str, str]:
     return gone
 
 
-def buried(message: bytes, note: bytes = b"") -> list[str]:
-    """Further ids in the message, on lines of their own or glued to text: for who then asks
-    whether they exist."""
-    return named(message, note)[1]
-
-
 def named(message: bytes, note: bytes = b"") -> tuple[list[str], list[str]]:
-    """What is carried(), and what is buried()."""
-    known, gone = carried(message, note), removed(note)
+    """What is carried(), and further ids in the message, on lines of their own or glued to text:
+    for who then asks whether they exist."""
+    known = carried(message, note)
+    return list(known), _further(message, note, known)
+
+
+def _further(message: bytes, note: bytes, known: Collection[str]) -> list[str]:
+    gone = removed(note)
     anywhere = trailers.anywhere(message)
-    return list(known), [one for one in anywhere if one not in known and one not in gone]
+    return [one for one in anywhere if one not in known and one not in gone]
 
 
 def added(note: bytes, checkpoint_id: str) -> bytes:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 KEY = "Entire-Checkpoint"
+_KEY_LOWER, _LAST = KEY.lower().encode(), f"\n\n{KEY}: ".encode()
 _SIGNED = b"Signed-off-by: "
 
 
@@ -44,6 +45,20 @@ def read(message: bytes, key: str = KEY, *, comment: bytes = b"#") -> list[str]:
     values = [unfold(value) for token, value in pairs if token.lower() == key.lower().encode()]
     texts = [value.decode(errors="surrogateescape") for value in values]
     return [t for t in texts if key.lower() != KEY.lower() or is_checkpoint_id(t)]
+
+
+def only(message: bytes) -> list[str] | None:
+    """What read() gives where the message shows at a glance that anywhere() gives no more: it
+    never speaks of the key, or on its last line alone; None where one has to look."""
+    if _KEY_LOWER not in message.lower():
+        return []
+    text, gap, last = message.rpartition(_LAST)
+    value = last[:-1].decode("ascii", "replace")
+    plain = gap and last[-1:] == b"\n" and is_checkpoint_id(value)
+    # scissors end a message before its end; what is above a title is no text
+    if not plain or b">8" in text or blank(text[:1]) or _KEY_LOWER in text.lower():
+        return None
+    return [value]
 
 
 def anywhere(message: bytes) -> list[str]:

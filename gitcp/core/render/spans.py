@@ -30,7 +30,7 @@ def draw(lines: Iterable[Line], ink: Ink) -> str:
 def each(lines: Iterable[Line], ink: Ink) -> Iterator[str]:
     """draw(), line by line as they come: the first of many is there at once."""
     for line in lines:
-        yield "".join(ink(text, colour) for text, colour in line) + "\n"
+        yield "".join([ink(text, colour) for text, colour in line]) + "\n"
 
 
 def short(text: str, size: int) -> str:
@@ -101,8 +101,10 @@ def spent(usage: Any, agent: str = "") -> str:
     What came from a cache is told apart: stored usages of Gemini CLI count it as input too.
     """
     given = mapping(usage)
-    whole: Any = {**given, "subagent_tokens": mapping(given.get("subagent_tokens"))}
-    fresh, creation, read, output, calls = tokens.counts(tokens.flat(whole))
+    whole: Any = given
+    if part := given.get("subagent_tokens"):
+        whole = tokens.flat(whole | {"subagent_tokens": mapping(part)})
+    fresh, creation, read, output, calls = tokens.counts(whole)
     fresh = max(0, fresh - read) if agent == "Gemini CLI" else fresh
     if not any((fresh, creation, read, output, calls)):
         return ""
@@ -123,12 +125,12 @@ def shortened(names: Collection[str]) -> dict[str, str]:
 def shares(attribution: Any, parts: Iterable[str]) -> str:
     """The lines that parts (agent, others, person, unknown) have in an initial_attribution:
     `person +3 -1, unknown +2 -0`, the agent's without a name; '' where it does not tell."""
-    added, removed = (
-        mapping(mapping(attribution).get(key)) for key in ("lines_added", "lines_removed")
-    )
-    words = []
+    given, words = mapping(attribution), list[str]()
+    added, removed = mapping(given.get("lines_added")), mapping(given.get("lines_removed"))
+    if not (added or removed):
+        return ""
     for part in parts:
-        plus, minus = (tokens.count(counts.get(part)) for counts in (added, removed))
+        plus, minus = tokens.count(added.get(part)), tokens.count(removed.get(part))
         if plus or minus:
             words.append(f"{'' if part == 'agent' else part + ' '}+{plus} -{minus}")
     return ", ".join(words)

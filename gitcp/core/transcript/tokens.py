@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from gitcp.core.record_types import Usage
 
@@ -26,6 +26,9 @@ def usage(
     }
 
 
+_KEYS = tuple(usage())
+
+
 def count(value: object) -> int:
     """A count as clients write it; what is absent, negative or not a number is 0."""
     return value if isinstance(value, int) and value > 0 else 0
@@ -33,8 +36,10 @@ def count(value: object) -> int:
 
 def counts(given: Usage | None) -> tuple[int, int, int, int, int]:
     """The five counts in the order usage() takes them; a missing key is 0."""
-    fields: dict[str, object] = {**(given or {})}
-    fresh, creation, read, output, calls = (count(fields.get(key)) for key in usage())
+    if not given:
+        return 0, 0, 0, 0, 0
+    fields: Mapping[str, object] = given
+    fresh, creation, read, output, calls = [count(fields.get(key)) for key in _KEYS]
     return fresh, creation, read, output, calls
 
 

@@ -25,10 +25,7 @@ def session(metadata: Record, prompts: Sequence[str]) -> Record:
     """
     given = {path: mapping(f) for path, f in mapping(metadata.get("files")).items()}
     touched = summary.strings(metadata.get("files_touched"))
-    files = {
-        path: {key: str(given.get(path, {}).get(key) or "") for key in ("turn_id", "prompt")}
-        for path in sorted({*touched, *given})
-    }
+    files = {path: _cause(given.get(path, {})) for path in sorted({*touched, *given})}
     return {
         "session_id": metadata.get("session_id", ""),
         "agent": metadata.get("agent", ""),
@@ -38,11 +35,15 @@ def session(metadata: Record, prompts: Sequence[str]) -> Record:
     }
 
 
+def _cause(fact: Record) -> dict[str, str]:
+    return {"turn_id": str(fact.get("turn_id") or ""), "prompt": str(fact.get("prompt") or "")}
+
+
 def asked(causes: Sequence[str], prompts: Sequence[str]) -> list[str]:
-    """The prompts that made something, each once, in the order in which they were said."""
-    order = {prompt.strip(): n for n, prompt in enumerate(prompts)}
-    ordered = sorted({p for p in causes if p}, key=lambda p: order.get(p.strip(), len(order)))
-    if ordered:
-        return ordered
+    """The prompts that causing something, each once, in the order in which they were said."""
+    causing = dict.fromkeys(p for p in causes if p)
+    if causing:
+        order = {prompt.strip(): n for n, prompt in enumerate(prompts)}
+        return sorted(causing, key=lambda p: order.get(p.strip(), len(order)))
     typed = [p for p in prompts if p.strip() and not p.startswith(_INTERRUPTED)]
     return typed[-1:]

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _NOWHERE = {"GIT_ALLOW_PROTOCOL": "none"}  # what GIT_NO_LAZY_FETCH is before git 2.44
 
 
+_PIPE = 1 << 16  # bytes that a pipe holds
+
+
 class Ended(GitError):
     """git ended in the middle of a conversation."""
 
@@ -43,7 +46,7 @@ class Batch:
         env = None if fetches() else _NOWHERE
         self._run = self._repo.git.start("cat-file", "--batch-command", feed=True, env=env)
         self._in, self._out = self._run.pipes()
-        self._buffer = b""
+        self._buffer, self._at = b"", 0  # what git said, and how much of it was taken
 
     def look(self, spec: str) -> tuple[str, int] | None:
         """(oid, bytes) of a name, without its content; None when it is missing or ambiguous."""
@@ -78,7 +81,7 @@ class Batch:
         left = list(specs)
         while left:
             try:
-                self._write(b"".join(b"contents %s\n" % raw(spec) for spec in left))
+                self._write(b"".join([b"contents %s\n" % raw(spec) for spec in left]))
                 while left:
                     answer = self._object()
                     del left[0]
@@ -118,31 +121,36 @@ class Batch:
         self._run.finish(ok=range(256))
 
     def _line(self) -> bytes:
-        while b"\n" not in self._buffer:
+        while (end := self._buffer.find(b"\n", self._at)) < 0:
             self._more()
-        line, _, self._buffer = self._buffer.partition(b"\n")
+        line = self._buffer[self._at : end]
+        self._at = end + 1
         return line
 
     def _take(self, size: int) -> bytes:
-        parts, have = [self._buffer], len(self._buffer)
+        begin, end = self._at, self._at + size
+        if end <= len(self._buffer):
+            self._at = end
+            return self._buffer[begin:end]
+        parts, have = [self._buffer[begin:]], len(self._buffer) - begin
         while have < size:
-            data = self._read(1 << 20)
+            data = self._read()
             if not data:
                 raise Ended
             parts.append(data)
             have += len(data)
         whole = b"".join(parts)
-        self._buffer = whole[size:]
+        self._buffer, self._at = whole[size:], 0
         return whole[:size]
 
     def _more(self) -> None:
-        data = self._read(1 << 16)
+        data = self._read()
         if not data:
             raise Ended
-        self._buffer += data
+        self._buffer, self._at = self._buffer[self._at :] + data, 0
 
-    def _read(self, size: int) -> bytes:
+    def _read(self) -> bytes:
         if not deadline.readable(self._out):
             self._run.end()
             raise Late(("git", "cat-file"), deadline.EACH)
-        return os.read(self._out, size)
+        return os.read(self._out, _PIPE)

@@ -31,7 +31,7 @@ def commits(repo: Repo, objects: Objects, ids: Iterable[str]) -> dict[str, list[
         return carriers
     for oid, message in _grep(repo, carriers):
         note = notes.text_on(objects, oid) or b""
-        for checkpoint_id in (*links.carried(message, note), *links.buried(message, note)):
+        for checkpoint_id in links.linked(message, note):
             if checkpoint_id in carriers:
                 carriers[checkpoint_id].append(oid)
     for oid, checkpoint_id in _noted(objects, carriers):

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from gitcp.store.v1.committed_read import Checkpoint
 
 _KEYS = "oid tree parents author email date day time message".split()
-_FORMAT = "%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%as%x00%ct%x00%s%x00%B%x00%N%x00"
+# Only the message and the note have newlines; a field has a NUL nowhere.
+_FORMAT = "%H%n%T%n%P%n%an%n%ae%n%aI%n%as%n%ct%n%s%x00%B%x00%N%x00"
 _LOG = f"log --no-color --no-show-signature --no-notes --notes={notes.REF} --format={_FORMAT}"
 # All branches and tags, without the histories that nobody's commits are on.
 ALL = (
@@ -70,22 +71,21 @@ def commits(
     try:
         for field in repo.git.start(*_LOG.split(), *chosen).records():
             fields.append(field)
-            if len(fields) == len(_KEYS) + 2:
-                yield _commit(fields)
+            if len(fields) == 3:
+                yield _commit(*fields)
                 fields = []
     except GitError as e:
         # Without a command whose format nobody wants to see.
         raise Error(e.complaint.removeprefix("fatal: ").partition("\n")[0]) from None
 
 
-def _commit(raw_fields: Sequence[bytes]) -> Record:
-    *fields, message, note = raw_fields
-    commit: Record = {"type": "commit", **dict(zip(_KEYS, map(text, fields), strict=True))}
-    commit["oid"] = commit["oid"].lstrip("\n")  # git's own end of the commit before
+def _commit(head: bytes, message: bytes, note: bytes) -> Record:
+    # A newline before the first field is git's own end of the commit before.
+    fields = text(head.lstrip(b"\n")).split("\n")
+    commit: Record = {"type": "commit", **dict(zip(_KEYS, fields, strict=True))}
     commit["parents"] = commit["parents"].split()
     commit["time"] = int(commit["time"] or 0)
-    linked = links.carried(message, note)
-    linked |= dict.fromkeys(links.buried(message, note), "text")  # if it is stored
+    linked = links.linked(message, note)  # by its text: if it is stored
     commit["checkpoints"] = [{"checkpoint_id": i, "linked": how} for i, how in linked.items()]
     return commit
 
@@ -96,6 +96,7 @@ class _Store:
     def __init__(self, repo: Repo, objects: Prefetched) -> None:
         self._repo, self._objects = repo, objects
         self._refs: list[str] | None = None
+        self._places = committed_refs.Places(repo, objects)
 
     def with_sessions(self, window: Iterable[Record]) -> Iterator[Record]:
         """The commits of window, each checkpoint with what is stored of it."""
@@ -118,29 +119,30 @@ class _Store:
         stored: dict[str, Checkpoint] = {}
         if names and self._refs is None:
             self._refs = committed_refs.everywhere(self._repo)
+        trouble: dict[str, list[Error]] = {name: [] for name in names}
         for ref in self._refs or ():
-            left = {f"{ref}:{n[:2]}/{n[2:]}": n for n in names if n not in stored}
-            self._objects.fetch(left)
-            named = {name: self._objects.read(at) for at, name in left.items()}
-            trees = {name: got[0] for name, got in named.items() if got and got[1] == "tree"}
-            committed_list.prepare(self._objects, trees.values(), summary.PROMPT)
+            left = [name for name in names if name not in stored]
+            placed = {n: self._places.tree_in(ref, n, trouble[n]) for n in left}
+            trees = {name: tree for name, tree in placed.items() if tree}
+            known = committed_list.prepare(self._objects, trees.values(), summary.PROMPT)
             for name, tree in trees.items():
-                stored[name] = committed_read.load(self._objects, name, ref, tree)
-        places, trouble = committed_refs.Places(self._repo, self._objects), list[Error]()
-        for name in (name for name in names if name not in stored):
-            for ref in self._refs or ():
-                if gone := places.tree_in(ref, name, trouble):
-                    trouble.append(Error(f"checkpoint '{name}': missing tree '{gone}'"))
-        for error in trouble:
+                if tree in known or self._is_tree(tree):
+                    stored[name] = committed_read.load(self._objects, name, ref, tree, known)
+                else:
+                    trouble[name].append(Error(f"checkpoint '{name}': missing tree '{tree}'"))
+        for error in (e for name in names if name not in stored for e in trouble[name]):
             notice.lack(str(error))
         return stored
+
+    def _is_tree(self, oid: str) -> bool:
+        there = self._objects.read(oid)
+        return there is not None and there[1] == "tree"
 
     def _details(self, checkpoint: Checkpoint) -> Record:
         contents = []
         parts = Parts(self._objects, checkpoint["checkpoint_id"])
         for entry in checkpoint["sessions"]:
-            files = parts.tree(entry["tree"], entry["directory"])
-            prompts = text(parts.blob(files, summary.PROMPT, entry["directory"]) or b"")
+            prompts = text(parts.blob(entry["files"], summary.PROMPT, entry["directory"]) or b"")
             contents.append(
                 session_part.session(entry["metadata"], prompts.split(summary.SEPARATOR))
             )

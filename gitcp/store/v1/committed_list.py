@@ -9,8 +9,9 @@ from gitcp.core.v1 import summary
 from gitcp.errors import Error, InputError
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import TREE, read_tree
-from gitcp.store.v1.committed_read import directories, load
+from gitcp.store.v1.committed_read import load
 from gitcp.store.v1.committed_refs import everywhere, sources
+from gitcp.store.v1.committed_tree import numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,29 +47,32 @@ def listing(repo: Repo) -> Iterator[Checkpoint]:
 
 
 def _load(objects: Prefetched, ref: str, window: list[tuple[str, str]]) -> Iterator[Checkpoint]:
-    prepare(objects, [tree for _, tree in window])
+    known = prepare(objects, [tree for _, tree in window])
     for checkpoint_id, tree in window:
-        yield load(objects, checkpoint_id, ref, tree)
+        yield load(objects, checkpoint_id, ref, tree, known)
     objects.forget()
 
 
-def prepare(objects: Prefetched, trees: Iterable[str], *more: str) -> None:
-    """Have at hand what load() will read of these checkpoints, and files named more; what is
-    missing is not told of here."""
+def prepare(objects: Prefetched, trees: Iterable[str], *more: str) -> dict[str, Tree]:
+    """Have at hand what load() will read of these checkpoints, and files named more.
+
+    The directories that could be read, by oid; what is missing is not told of here.
+    """
     entries = _fetched(objects, trees)
-    below = [e[name][1] for e in entries for name in directories(e, {}) if name]
-    inner = _fetched(objects, below)
+    below = [e[name][1] for e in entries.values() for name in numbers(e)]
+    known = entries | _fetched(objects, below)
     names = (summary.METADATA, *more)
-    objects.fetch(e[n][1] for e in [*entries, *inner] for n in names if n in e)
+    objects.fetch([e[n][1] for e in known.values() for n in names if n in e])
+    return known
 
 
-def _fetched(objects: Prefetched, oids: Iterable[str]) -> list[Tree]:
+def _fetched(objects: Prefetched, oids: Iterable[str]) -> dict[str, Tree]:
     wanted = list(oids)
     objects.fetch(wanted)
-    trees = []
+    trees = {}
     for oid in wanted:
         with suppress(Error):
-            trees.append(read_tree(objects, oid))
+            trees[oid] = read_tree(objects, oid)
     return trees
 
 

@@ -12,7 +12,7 @@ from gitcp.store.v1.parts import Parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import Any, TypedDict
 
     from gitcp.core.record_types import Tree
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         index: int
         directory: str
         tree: str
+        files: Tree
         session_id: str
         metadata: dict[str, Any]
 
@@ -69,9 +70,15 @@ def session_ids(repo: Repo, objects: Objects, checkpoint_id: str) -> list[str]:
     return [entry["session_id"] for entry in read(repo, objects, checkpoint_id)["sessions"]]
 
 
-def load(objects: Objects, checkpoint_id: str, ref: str, tree: str) -> Checkpoint:
-    """The checkpoint whose directory is tree, as far as it is there."""
-    parts = Parts(objects, checkpoint_id)
+def load(
+    objects: Objects,
+    checkpoint_id: str,
+    ref: str,
+    tree: str,
+    known: Mapping[str, Tree] | None = None,
+) -> Checkpoint:
+    """The checkpoint whose directory is tree, as far as it is there; known: as Parts has it."""
+    parts = Parts(objects, checkpoint_id, known)
     entries = parts.tree(tree)
     root = parts.json(entries)
     sessions: list[SessionEntry] = []
@@ -84,6 +91,7 @@ def load(objects: Objects, checkpoint_id: str, ref: str, tree: str) -> Checkpoin
                 "index": len(sessions),
                 "directory": name,
                 "tree": at,
+                "files": files,
                 "session_id": metadata.get("session_id", ""),
                 "metadata": metadata,
             }

@@ -9,6 +9,7 @@ from gitcp.store.git.tree import TREE, read_tree, walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from gitcp.core.record_types import Entry, Tree
@@ -24,8 +25,11 @@ class Parts:
     A person hears of it at once, by the checkpoint and the part (console/notice.py).
     """
 
-    def __init__(self, objects: Objects, checkpoint_id: str) -> None:
-        self._objects, self._id = objects, checkpoint_id
+    def __init__(
+        self, objects: Objects, checkpoint_id: str, known: Mapping[str, Tree] | None = None
+    ) -> None:
+        """known: directories that were read before, by oid."""
+        self._objects, self._id, self._known = objects, checkpoint_id, known or {}
         self.lacks: list[str] = []
 
     def lack(self, part: str, why: object) -> None:
@@ -36,6 +40,8 @@ class Parts:
 
     def tree(self, oid: str, part: str = "") -> Tree:
         """The entries of a directory; {} where it cannot be read."""
+        if oid in self._known:
+            return self._known[oid]
         try:
             return read_tree(self._objects, oid)
         except Error as e:
