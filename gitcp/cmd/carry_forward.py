@@ -36,7 +36,8 @@ def _moves(match: Record) -> list[Edit]:
         line_credit.settle(ctx.repo, ctx.objects, commit)
         settled = set(match["sessions"]) if match["linked"] else None
         edits = carry_forward.forward(ctx.repo, ctx.objects, match["old"], commit, settled)
-        judged.add(ctx.repo, match["commit"], match["old"])
+        if not match.get("left_out"):
+            judged.add(ctx.repo, match["commit"], match["old"])
         return edits
 
 

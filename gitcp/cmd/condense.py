@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 from gitcp.console import stage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gitcp.core.record_types import Record
 
@@ -40,6 +42,7 @@ def _settle(match: Record) -> None:
     from gitcp.store.git.commit import need_commit
     from gitcp.store.link import commit_sessions
 
+    failed: dict[str, Exception] = {}
     with context.here() as ctx:
         commit, old = need_commit(ctx.objects, match["commit"]), match["old"]
         states = ctx.states(match["sessions"])
@@ -48,10 +51,27 @@ def _settle(match: Record) -> None:
         else:
             pairs = [(state, match["sessions"][one]) for one, state in states.items()]
             about = (commit, match["id"], pairs, old, match["noted"])
-            commit_sessions.store(ctx.repo, ctx.objects, *about)
-        for state in states.values():
-            ctx.keep(state)
+            failed = commit_sessions.store(ctx.repo, ctx.objects, *about)
+        for session_id, state in states.items():
+            if session_id not in failed:
+                ctx.keep(state)
         ctx.leave()  # streams move on from what the states on disk say
+    _leave_out(match, failed)
+
+
+def _leave_out(match: Record, failed: Mapping[str, Exception]) -> None:
+    """These sessions are no part of the match any more: their own next events store them."""
+    from gitcp.errors import sentence
+
+    for session_id, error in failed.items():
+        from gitcp.store.setup import heard
+
+        message = f"session '{session_id}' is left out of its commit for now: {sentence(error)}"
+        print("warning:", message, file=sys.stderr)
+        heard.failed(message)
+    if failed:
+        left = {one: why for one, why in match["sessions"].items() if one not in failed}
+        match |= {"sessions": left, "left_out": sorted(failed)}
 
 
 parser, bind, main = stage.plain("condense", _condense)

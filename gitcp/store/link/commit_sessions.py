@@ -24,22 +24,26 @@ def store(
     sessions: list[tuple[State, Linked]],
     old: str,
     noted: bool = False,
-) -> None:
+) -> dict[str, Exception]:
     """Condense every session of a commit, each with its part in it, under checkpoint_id.
 
-    The caller holds the locks and saves the states.  old: what HEAD was before.  noted: the
-    commit does not carry the id, a note is to; that comes first, so that killed in between the
-    next event stores under the id that is there.
+    The caller holds the locks and saves the states, but of those returned, which an error kept
+    out; raises it where it is all of them.  old: what HEAD was before.  noted: the commit does not
+    carry the id, a note is to; that comes first, so that killed in between the next event stores
+    under the id that is there.
     """
+    failed: dict[str, Exception] = {}
     for state, _ in sessions:
-        _catch_up(repo, objects, state, commit, old)
-    pairs = [
-        (state, linked) for state, linked in sessions if phase.condenses(state, linked["paths"])
-    ]
+        with condense.Apart(state["session_id"], failed):
+            _catch_up(repo, objects, state, commit, old)
+    well = [(state, linked) for state, linked in sessions if state["session_id"] not in failed]
+    condense.raise_if_none(failed, well)
+    pairs = [(state, linked) for state, linked in well if phase.condenses(state, linked["paths"])]
     if pairs and noted:
         notes.add(repo, objects, commit["oid"], checkpoint_id)
     if pairs:
-        condense.together(repo, objects, commit, checkpoint_id, pairs, noted)
+        failed |= condense.together(repo, objects, commit, checkpoint_id, pairs, noted)
+    return failed
 
 
 def dismiss(

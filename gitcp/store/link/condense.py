@@ -1,11 +1,13 @@
 """Condensing: a commit's sessions onto the permanent store, all in one commit on it.
 
 Write order: objects, v1, states.  Killed in between, the next event of a session finds the
-checkpoint on v1 and settles its state (unhooked_commits.py).
+checkpoint on v1 and settles its state (unhooked_commits.py).  What is wrong with the data of one
+session keeps back no other: its part waits for its own next event.
 """
 
 from __future__ import annotations
 
+from gitcp import trace
 from gitcp.core.decide import remaining
 from gitcp.store.blame import ai_notes
 from gitcp.store.git.tree import Lookup
@@ -39,37 +41,74 @@ def together(
     noted: bool = False,
     extra: Mapping[str, Any] | None = None,
     files: Mapping[str, bytes] | None = None,
-) -> None:
+) -> dict[str, Exception]:
     """Condense sessions with their part in a commit under checkpoint_id, in one commit on v1.
 
-    The caller holds the locks of the sessions and saves their states.  noted: the commit does
-    not carry the id; metadata names it, the caller has written the note.  extra: further keys
-    of the sessions' metadata; files: further ones below tasks/.
+    The caller holds the locks and saves the states, but of the sessions returned, which an error
+    left out; raises it where it is all of them.  noted: the id is in a note, which is written;
+    metadata names the commit.  extra: further keys of the metadata; files: more below tasks/.
     """
     parent, changes = commit_changes.of_commit(objects, commit)
-    live = Live(repo, objects, parent)
+    live, failed = Live(repo, objects, parent), dict[str, Exception]()
     credit = line_credit.Credit(repo, objects, commit, changes, [state for state, _ in sessions])
     items: list[tuple[str, SessionData]] = []
-    storeds = []
+    storeds: list[tuple[State, Stored | None]] = []
     for state, linked in sessions:
-        stored = turn_work.stored_transcript(repo, objects, state, check=True)
-        storeds.append(stored)
-        data = session_metadata.data(repo, state, linked, changes, stored, credit)
-        done = session_metadata.task_files(objects, live, state, changes, credit)
-        data["tasks"] = {**done, **(files or {})}
-        data["metadata"] |= extra or {}
-        if data["tasks"]:
-            data["metadata"]["tasks"] = sorted({path.split("/")[0] for path in data["tasks"]})
-        if noted:
-            data["metadata"]["commit"] = commit["oid"]
-        items.append((checkpoint_id, data))
-    shares = _other_shares(repo, objects, checkpoint_id, credit, items)
-    committed_write.write(repo, objects, items + shares)
+        with Apart(state["session_id"], failed):
+            stored = turn_work.stored_transcript(repo, objects, state, check=True)
+            data = session_metadata.data(repo, state, linked, changes, stored, credit)
+            done = session_metadata.task_files(objects, live, state, changes, credit)
+            _add(data, {**done, **(files or {})}, extra or {}, commit["oid"] if noted else "")
+            items.append((checkpoint_id, data))
+            storeds.append((state, stored))
+    raise_if_none(failed, items)
+    items += _other_shares(repo, objects, checkpoint_id, credit, items)
+    committed_write.write(repo, objects, items)
     line_credit.settle(repo, objects, commit)
-    for (state, _), stored in zip(sessions, storeds, strict=True):
-        settle(repo, objects, state, commit, changes, parent)
-        _moved_on(state, checkpoint_id, stored, commit["oid"])
+    for state, stored in storeds:
+        with Apart(state["session_id"], failed):
+            settle(repo, objects, state, commit, changes, parent)
+            _moved_on(state, checkpoint_id, stored, commit["oid"])
+    raise_if_none(failed, [state for state, _ in storeds if state["session_id"] not in failed])
     ai_notes.keep(repo, [commit["oid"]])
+    return failed
+
+
+def _add(
+    data: SessionData, task_files: dict[str, bytes], extra: Mapping[str, Any], noted: str
+) -> None:
+    data["tasks"] = task_files
+    data["metadata"] |= extra
+    if task_files:
+        data["metadata"]["tasks"] = sorted({path.split("/")[0] for path in task_files})
+    if noted:
+        data["metadata"]["commit"] = noted
+
+
+class Apart:
+    """A `with` around what is done for one session of several: an error is noted in failed, and
+    does not keep back the others."""
+
+    __slots__ = ("_failed", "_session_id")
+
+    def __init__(self, session_id: str, failed: dict[str, Exception]) -> None:
+        self._session_id, self._failed = session_id, failed
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: object, _traceback: object) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        trace.note("condense", f"'{self._session_id}': {error!r}")
+        self._failed[self._session_id] = error
+        return True
+
+
+def raise_if_none(failed: Mapping[str, Exception], done: object) -> None:
+    """Raise the first error where nothing could be done for any session."""
+    if failed and not done:
+        raise next(iter(failed.values()))
 
 
 def _other_shares(

@@ -6,6 +6,7 @@ import os
 
 from gitcp.core.transcript import tokens
 from gitcp.core.v1.summary import load
+from gitcp.errors import Error
 from gitcp.store.session import state as states
 from gitcp.store.session import tasks, turn_work
 
@@ -85,12 +86,7 @@ def task_files(
 
     A task whose work the journal knows goes to a commit that has some of it, and to no other.
     """
-    blobs = {}
-    for stream in state["streams"]:
-        tip = live.tip(stream["id"], stream["ref"])
-        for path, oid in tasks.stored(objects, tip, state["session_id"]).items():
-            blobs[path] = objects.need(oid, "blob")
-    elsewhere = set()
+    blobs, elsewhere = _kept_tasks(objects, live, state), set()
     for path, data in blobs.items():
         if path.endswith("/checkpoint.json"):
             agent = (load(data) or {}).get("agent_id")
@@ -98,6 +94,21 @@ def task_files(
             if work and not any(one in changes for one in work):
                 elsewhere.add(path.split("/")[0])
     return {path: data for path, data in blobs.items() if path.split("/")[0] not in elsewhere}
+
+
+def _kept_tasks(objects: Objects, live: Live, state: State) -> dict[str, bytes]:
+    """The task files of a session that can be read; which cannot is said once."""
+    blobs: dict[str, bytes] = {}
+    for stream in state["streams"]:
+        tip = live.tip(stream["id"], stream["ref"])
+        try:
+            for path, oid in tasks.stored(objects, tip, state["session_id"]).items():
+                blobs[path] = objects.need(oid, "blob")
+        except Error as e:
+            from gitcp.console import notice
+
+            notice.lack(f"tasks of session '{state['session_id']}' are left out: {e}")
+    return blobs
 
 
 def files(

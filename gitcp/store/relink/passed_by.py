@@ -67,7 +67,7 @@ def _one(ctx: Context, session_id: str, head: str) -> None:
             catch_up.moved(ctx.repo, ctx.objects, state, head)
             finalize.finalize(ctx.repo, ctx.objects, state)
             ctx.keep(state)
-    except Error as e:
+    except (Error, OSError) as e:  # of its data: nothing of who looks
         trace.note("settle", f"'{session_id}': {e}")
 
 

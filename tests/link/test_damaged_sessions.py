@@ -1,0 +1,117 @@
+"""Two sessions in one commit, of which one has damaged data: it keeps back no other."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.harness import Agent, World
+
+SICK, WELL = "s-sick", "s-well"
+
+
+@pytest.fixture
+def sick(world: World) -> Agent:
+    """A session with work, a subagent's part of it, and another session's beside it."""
+    agent = world.agent(SICK)
+    agent.prompt("make it")
+    agent.write("sick.txt", "1\n")
+    call: dict[str, Any] = {
+        "tool_name": "Agent",
+        "tool_use_id": "toolu_1",
+        "tool_input": {"prompt": "go"},
+    }
+    agent.event("PreToolUse", **call)
+    agent.event("PostToolUse", **call, tool_response={"agentId": "a1"})
+    agent.stop()
+    world.agent(WELL).turn("make that", {"well.txt": "2\n"})
+    return agent
+
+
+def commit(world: World) -> tuple[str, set[str], list[str]]:
+    """Commit everything; the checkpoint's id, the sessions it has, what was warned of."""
+    world.git("add", "-A")
+    argv = ["git", "commit", "-q", "-m", "both"]
+    done = subprocess.run(argv, cwd=world.path, check=True, stderr=subprocess.PIPE, text=True)
+    [checkpoint] = world.ids("HEAD")
+    at = f"entire/checkpoints/v1:{checkpoint[:2]}/{checkpoint[2:]}"
+    known = world.git("rev-parse", "-q", "--verify", at, ok=False)
+    stored = set(world.committed(checkpoint)) if known else set()
+    return checkpoint, stored, done.stderr.splitlines()
+
+
+def unreadable(world: World) -> Path:
+    """Make the copy of the session's transcript what nobody can read."""
+    path = world.path / f".git/gitcp/transcript/{SICK}.redacted"
+    path.rename(path.with_suffix(".away"))
+    path.mkdir()
+    return path
+
+
+def mend(path: Path) -> None:
+    path.rmdir()
+    path.with_suffix(".away").rename(path)
+
+
+def test_a_session_that_cannot_be_stored_is_left_out_and_stored_at_its_next_event(
+    world: World, sick: Agent
+) -> None:
+    path = unreadable(world)
+    checkpoint, stored, warnings = commit(world)
+    assert stored == {WELL}
+    [warning] = warnings
+    assert f"'{SICK}' is left out of its commit" in warning and "Is a directory" in warning
+    assert warning.removeprefix("warning: ") in world.gitcp("doctor", "--fix", "--json")
+    assert world.archives, "its work is kept until it is stored"
+    mend(path)
+    sick.prompt("go on")
+    both = world.committed(checkpoint)
+    assert both.keys() == {SICK, WELL} and both[SICK]["files_touched"] == ["sick.txt"]
+    assert "make it" in both[SICK]["transcript"]
+    assert not sick.state["streams"]
+
+
+def test_another_session_s_event_stores_what_was_left_out(world: World, sick: Agent) -> None:
+    path = unreadable(world)
+    checkpoint, stored, _ = commit(world)
+    mend(path)
+    assert stored == {WELL}
+    world.agent("s-new").start()
+    assert world.committed(checkpoint).keys() == {SICK, WELL}
+
+
+def test_the_only_session_that_cannot_be_stored_is_promised(world: World, sick: Agent) -> None:
+    world.git("add", "well.txt")
+    world.git("commit", "-q", "-m", "well")
+    path = unreadable(world)
+    checkpoint, stored, warnings = commit(world)
+    assert stored == set() and "Is a directory" in warnings[0]
+    mend(path)
+    sick.prompt("go on")
+    assert world.committed(checkpoint).keys() == {SICK}
+
+
+@pytest.mark.parametrize("part", ["", "/tasks/toolu_1/checkpoint.json"], ids=["tree", "blob"])
+def test_a_session_is_stored_without_the_tasks_that_its_stream_lost(
+    world: World, sick: Agent, part: str
+) -> None:
+    oid = world.git("rev-parse", f"{world.branch()}:.entire/metadata/{SICK}{part}")
+    shutil.rmtree(world.path / ".git/gitcp/keep", ignore_errors=True)
+    (world.path / ".git/objects" / oid[:2] / oid[2:]).unlink()
+    checkpoint, stored, warnings = commit(world)
+    assert stored == {SICK, WELL}
+    assert ["are left out: missing" in one for one in warnings] == [True]
+    assert world.committed(checkpoint)[SICK]["files_touched"] == ["sick.txt"]
+    sick.prompt("go on")
+
+
+@pytest.mark.parametrize("path", [f"entire-sessions/{SICK}.json", f"gitcp/transcript/{SICK}.json"])
+def test_what_can_be_made_again_keeps_neither_back(world: World, sick: Agent, path: str) -> None:
+    (world.path / ".git" / path).write_text('{"session_id": 5}')
+    checkpoint, stored, warnings = commit(world)
+    assert stored == {SICK, WELL} and all("cannot be read" in one for one in warnings)
+    assert world.committed(checkpoint)[SICK]["files_touched"] == ["sick.txt"]
