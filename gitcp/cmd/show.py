@@ -124,6 +124,11 @@ def when(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
+def visible(part: str) -> str:
+    """A part of a line, what data has in it escaped: a line is a line, whatever a path holds."""
+    return part if part.isprintable() else cli.printable(part).replace("\n", "\\n")
+
+
 def page(lines: Iterable[Line], paged: bool = True) -> None:
     """Print lines as they come: what data has in them escaped, coloured and paged at a terminal
     as the person has told git to (color.ui, core.pager, pager.<command>)."""
@@ -135,9 +140,8 @@ def page(lines: Iterable[Line], paged: bool = True) -> None:
     on = cli.colour(sys.stdout, settings("color.ui"))
 
     def ink(part: str, colour: str) -> str:
-        if not part.isprintable():  # a line is a line, whatever a path holds
-            part = cli.printable(part).replace("\n", "\\n")
-        return paint(part, colour, True) if on and colour else part
+        safe = visible(part)
+        return paint(safe, colour, True) if on and colour else safe
 
     texts = spans.each(lines, ink)
     if paged and sys.stdout.isatty():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 _EACH = 100  # commits between two words about how far it is
+_WIDE = 100  # cells where no terminal tells: nothing is cut
 
 
 def parser() -> cli.Parser:
@@ -66,10 +67,13 @@ def run(argv: Sequence[str]) -> int:
         for line in stats_lines.markdown(stats):
             print(line)
     else:
+        from shutil import get_terminal_size
+
         from gitcp.cmd import show
         from gitcp.core.render import stats_lines
 
-        show.page(stats_lines.table(stats))
+        width = get_terminal_size().columns if sys.stdout.isatty() else _WIDE
+        show.page(stats_lines.table(stats, width))
     return OK
 
 

@@ -74,6 +74,7 @@ def _age(then: float) -> str:
 def _watch(repo: Repo) -> int:
     """Show status with its lanes until somebody ends it: at a terminal in place, cut to what it
     can hold; else below one another."""
+    from itertools import islice
     from shutil import get_terminal_size
 
     from gitcp.cmd import show
@@ -91,7 +92,8 @@ def _watch(repo: Repo) -> int:
         frame = [first, *lane_lines.now(at_work, time.time(), _age), *rest]
         if terminal:
             width, height = get_terminal_size()
-            frame = [lane_lines.fit(line, width) for line in frame[: height - 1]]
+            safe = ([(show.visible(part), ink) for part, ink in line] for line in frame)
+            frame = [lane_lines.fit(line, width) for line in islice(safe, height - 1)]
         now = frame if terminal else (about, sessions, streams, at_work)  # ages alone are no news
         if now != last:
             print(_CLEAR if terminal else "\n" if last else "", end="", flush=True)

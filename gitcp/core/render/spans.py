@@ -42,24 +42,35 @@ def short(text: str, size: int) -> str:
     if len(line) * 2 <= size or (line.isascii() and len(line) <= size):
         return line
     signs = list(_signs(line))
-    if sum(cells for _, cells in signs) <= size:
+    if sum(wide for _, wide in signs) <= size:
         return line
     kept, left = "", size - 1
-    for sign, cells in signs:
-        left -= cells
+    for sign, wide in signs:
+        left -= wide
         if left < 0:
             break
         kept += sign
     return kept.rstrip() + "…"
 
 
-def clipped(text: str, cells: int) -> tuple[str, int]:
+def cells(text: str) -> int:
+    """How many cells of a terminal a text on one line takes."""
+    return len(text) if text.isascii() else sum(wide for _, wide in _signs(text))
+
+
+def padded(text: str, size: int) -> str:
+    """short(text, size), and spaces up to so many cells."""
+    line = short(text, size)
+    return line + " " * (size - cells(line))
+
+
+def clipped(text: str, size: int) -> tuple[str, int]:
     """(the beginning of text that takes at most so many cells of a terminal, how many)."""
     if text.isascii():
-        return text[:cells], min(len(text), cells)
+        return text[:size], min(len(text), size)
     kept, taken = "", 0
     for sign, wide in _signs(text):
-        if taken + wide > cells:
+        if taken + wide > size:
             break
         kept, taken = kept + sign, taken + wide
     return kept, taken
@@ -69,16 +80,16 @@ def _signs(line: str) -> Iterator[tuple[str, int]]:
     """Each sign of a line with the cells it takes: wide characters and emoji two."""
     from unicodedata import combining, east_asian_width
 
-    sign, cells = "", 0
+    sign, taken = "", 0
     for c in line:
         joined = sign.endswith(_JOINER) or c == _JOINER or combining(c) or c in _MODIFIERS
         if sign and not joined:
-            yield sign, cells
-            sign, cells = "", 0
+            yield sign, taken
+            sign, taken = "", 0
         wide = 2 if east_asian_width(c) in "WF" or c == _AS_EMOJI else 1
-        sign, cells = sign + c, max(cells, wide)
+        sign, taken = sign + c, max(taken, wide)
     if sign:
-        yield sign, cells
+        yield sign, taken
 
 
 def many(count: int, word: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.render.spans import many, number, short, spent
+from gitcp.core.render.spans import cells, many, number, padded, spent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,42 +13,43 @@ if TYPE_CHECKING:
 
     Record = Mapping[str, Any]
 
-_BAR = 30  # cells of the longest bar
+_BAR, _LABEL = 30, 44  # cells of the longest bar, of the longest label
 _MOST = 10  # rows of a table; what is left is summed up in one
 _COLOURS = {"agent": "green", "person": "blue", "unknown": "dim"}
 _NAMES = {"agent": "agents", "person": "people", "unknown": "unknown"}
 
 
-def table(stats: Record) -> Iterator[Line]:
-    """The record `stats` with bars."""
+def table(stats: Record, width: int) -> Iterator[Line]:
+    """The record `stats` with bars; width: cells of the terminal, to which tables are cut."""
+    bar = max(4, min(_BAR, width - 31))
     yield [(_summary(stats), "bold")]
     total = sum(stats["added"].values())
     for who, count in stats["added"].items():
         removed = stats["removed"][who]
         start = f"  {_NAMES[who]:8} +{number(count):5} -{number(removed):5} {_share(count, total)} "
-        yield [(start, ""), (_bar(count, total), _COLOURS[who])]
+        yield [(start, ""), (_bar(count, total, bar), _COLOURS[who])]
     if used := spent(stats["tokens"]):
         yield [(f"  tokens: {used}", "")]
     if lived := stats.get("survival"):
         yield []
-        yield from _lived(lived)
+        yield from _lived(lived, width)
     for title, rows in _sections(stats):
         if rows:
             yield []
             yield [(title, "bold")]
-            yield from _rows(rows)
+            yield from _rows(rows, width)
 
 
-def _lived(lived: Record) -> Iterator[Line]:
+def _lived(lived: Record, width: int) -> Iterator[Line]:
     """What became of the agents' lines, and by model."""
     share = _share(lived["alive"], lived["added"]).strip()
     yield [(f"{number(lived['alive'])} of the agents' {many(lived['added'], 'line')} live", "bold")]
     yield [(f"  {share}; the rest rewritten by {_takers(lived['rewritten'])}", "")]
     labels = [_model(row) for row in lived["models"]]
-    size = min(44, max(map(len, labels), default=0))
+    bar, size = _columns(labels, width - 9)
     for label, row in zip(labels, lived["models"], strict=True):
-        start = f"  {short(label, size):{size}} {_share(row['alive'], row['added'])} "
-        yield [(start, ""), (_bar(row["alive"], row["added"]), _COLOURS["agent"])]
+        start = f"  {padded(label, size)} {_share(row['alive'], row['added'])} "
+        yield [(start, ""), (_bar(row["alive"], row["added"], bar), _COLOURS["agent"])]
 
 
 def _takers(rewritten: Mapping[str, int]) -> str:
@@ -70,8 +71,15 @@ def _share(count: int, total: int) -> str:
     return f"{100 * count / total if total else 0:3.0f} %"
 
 
-def _bar(count: int, total: int) -> str:
-    return "█" * max(round(_BAR * min(count, total) / total), 1) if total and count else ""
+def _columns(labels: Sequence[str], width: int) -> tuple[int, int]:
+    """The cells of the longest bar and of the labels, which share so many."""
+    label = min(_LABEL, max(map(cells, labels), default=0))
+    bar = max(width // 3, min(_BAR, width - label))
+    return bar, min(label, width - bar)
+
+
+def _bar(count: int, total: int, longest: int) -> str:
+    return "█" * max(round(longest * min(count, total) / total), 1) if total and count else ""
 
 
 def _sections(stats: Record) -> Iterator[tuple[str, list[tuple[str, Mapping[str, int]]]]]:
@@ -88,17 +96,17 @@ def _session(session: Record) -> str:
     return f"{session['session_id'][:8]} {session['agent']} ({facts})"
 
 
-def _rows(rows: Sequence[tuple[str, Mapping[str, int]]]) -> Iterator[Line]:
+def _rows(rows: Sequence[tuple[str, Mapping[str, int]]], width: int) -> Iterator[Line]:
     kept, rest = rows[:_MOST], rows[_MOST:]
     most = max(sum(row.get(who, 0) for who in _NAMES) for _, row in kept)
     if rest:
         left = {who: sum(row.get(who, 0) for _, row in rest) for who in _NAMES}
         kept = [*kept, (f"… {many(len(rest), 'more row')}", left)]
-    size = min(44, max(len(label) for label, _ in kept))
+    bar, size = _columns([label for label, _ in kept], width - 12)  # a bar has up to three ends
     for label, row in kept:
-        line: Line = [(f"  {short(label, size):{size}} ", "")]
+        line: Line = [(f"  {padded(label, size)} ", "")]
         line.append((f"{number(sum(row.get(who, 0) for who in _NAMES)):>5} ", ""))
-        line += [(_bar(row[who], most), _COLOURS[who]) for who in _NAMES if row.get(who)]
+        line += [(_bar(row[who], most, bar), _COLOURS[who]) for who in _NAMES if row.get(who)]
         yield line
 
 

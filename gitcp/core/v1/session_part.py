@@ -40,7 +40,7 @@ def _cause(fact: Record) -> dict[str, str]:
 
 
 def asked(causes: Sequence[str], prompts: Sequence[str]) -> list[str]:
-    """The prompts that causing something, each once, in the order in which they were said."""
+    """The prompts that made something, each once, in the order in which they were said."""
     causing = dict.fromkeys(p for p in causes if p)
     if causing:
         order = {prompt.strip(): n for n, prompt in enumerate(prompts)}
