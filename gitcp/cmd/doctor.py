@@ -65,7 +65,11 @@ def _fix(repo: Repo, every: Iterable[Record], quiet: bool) -> None:
 
     for one in every:
         what = str(one.get("fix") or "")
-        if what and (quiet or cli.agreed(f"{one['reason']}: {one['remedy']}?")):
+        if what == "end" and not quiet:
+            what = cli.chosen(f"{one['reason']}:", _DEAD)
+        elif what and not quiet and not cli.agreed(f"{one['reason']}: {one['remedy']}?"):
+            what = ""
+        if what in _FIXES:
             one["fixed"] = _FIXES[what](repo, one)
     left = [(one["kind"], one["subject"], one["reason"]) for one in complaints.all_of(repo)]
     for one in every:
@@ -103,6 +107,26 @@ def _end(repo: Repo, one: Record) -> str:
     """What the end of the session would have done, had its agent said so."""
     _event("session-end", one["subject"], ["update-session", "finalize"])
     return "ended; its work stays on its stream"
+
+
+def _condense(repo: Repo, one: Record) -> str:
+    from gitcp import context
+    from gitcp.store.doctor import dead_sessions
+
+    _end(repo, one)
+    with context.of(repo) as ctx:
+        checkpoint_id = dead_sessions.condense(ctx, one["subject"])
+    return f"ended, and stored as checkpoint {checkpoint_id}; its work stays on its stream"
+
+
+def _discard(repo: Repo, one: Record) -> str:
+    from gitcp import context
+    from gitcp.store.doctor import dead_sessions
+
+    _end(repo, one)
+    with context.of(repo) as ctx:
+        dead_sessions.discard(ctx, one["subject"])
+    return "ended; its work is archived, the files stay as they are"
 
 
 def _finalize(repo: Repo, one: Record) -> str:
@@ -146,10 +170,14 @@ def _relink(repo: Repo, one: Record) -> str:
     return "linked"
 
 
+_DEAD = ("keep", "condense", "discard", "skip")  # what a person may want of a dead session
 _FIXES: Mapping[str, Callable[[Repo, Record], str]] = {
     "enable": _enable,
     "forget": _forget,
     "end": _end,
+    "keep": _end,
+    "condense": _condense,
+    "discard": _discard,
     "finalize": _finalize,
     "release": _release,
     "repair": _repair,

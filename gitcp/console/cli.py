@@ -138,6 +138,20 @@ def agreed(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
+def chosen(question: str, words: Sequence[str]) -> str:
+    """Which of words the person at the terminal takes, by its beginning: the first for a mere
+    Enter, and where there is no terminal; the last for whatever is none of them."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return words[0]
+    listed = "/".join(f"[{word[0]}]{word[1:]}" for word in words)
+    print(printable(question).replace("\n", " "), listed, end=" ", file=sys.stderr, flush=True)
+    answer = sys.stdin.readline()
+    if answer == "\n":
+        return words[0]
+    given = answer.strip().lower()
+    return next((word for word in words if given and word.startswith(given)), words[-1])
+
+
 def colour(stream: object, setting: str = "") -> bool:
     """Whether to colour what goes to stream: by setting (color.ui), else at a terminal.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.setup import hook_tools
-from tests.support.harness import World
+from tests.support.harness import Agent, World
 from tests.support.installed import HOOKS, write
 from tests.support.paths import TOP
 
@@ -223,22 +224,92 @@ def test_a_commit_that_lost_its_id_is_linked_again(known: World) -> None:
     assert checkpoint in known.git("log", "-1", "--notes=gitcp")
 
 
-def test_the_doctor_asks_at_a_terminal(known: World) -> None:
+def at_terminal(world: World, answer: bytes) -> str:
+    """What `gitcp doctor --fix` says to a person who types that."""
     import pty
 
-    (known.path / ".git/hooks/post-commit").unlink()
     argv = [sys.executable, str(TOP / "bin/gitcp-doctor"), "--fix"]
+    own, theirs = pty.openpty()
+    text = b""
+    with subprocess.Popen(argv, cwd=world.path, stdin=theirs, stdout=theirs, stderr=theirs):
+        os.close(theirs)
+        os.write(own, answer)
+        try:
+            while data := os.read(own, 4096):
+                text += data
+        except OSError:
+            pass  # it has ended
+    os.close(own)
+    return text.decode()
+
+
+def test_the_doctor_asks_at_a_terminal(known: World) -> None:
+    (known.path / ".git/hooks/post-commit").unlink()
     for answer, mended in ((b"n\n", False), (b"\n", True)):
-        own, theirs = pty.openpty()
-        with subprocess.Popen(argv, cwd=known.path, stdin=theirs, stdout=theirs, stderr=theirs):
-            os.close(theirs)
-            os.write(own, answer)
-            text = b""
-            while b"fix" not in text and b"again" not in text:
-                text += os.read(own, 4096)
-        os.close(own)
-        assert b"[Y/n]" in text
+        assert "[Y/n]" in at_terminal(known, answer)
         assert (known.path / ".git/hooks/post-commit").exists() is mended
+
+
+@pytest.fixture
+def dead(known: World) -> Agent:
+    """A session whose agent died in a turn, with work on a stream of its own."""
+    agent = known.agent("s1")
+    agent.turn("make it", {"one.txt": "1\n"})
+    agent.prompt("make more")
+    agent.write("two.txt", "2\n")
+    known.kill(agent)
+    return agent
+
+
+@pytest.mark.parametrize("answer", [b"s\n", b"what\n", b"\4"], ids=["skip", "nonsense", "end"])
+def test_a_dead_session_is_left_alone_when_the_person_skips_it(
+    known: World, dead: Agent, answer: bytes
+) -> None:
+    text = at_terminal(known, answer)
+    assert "its agent is gone: [k]eep/[c]ondense/[d]iscard/[s]kip" in text
+    assert dead.state["phase"] == "active" and known.streams
+
+
+def test_a_dead_session_is_kept_on_a_mere_enter(known: World, dead: Agent) -> None:
+    assert "ended; its work stays on its stream" in at_terminal(known, b"\n")
+    assert dead.state["phase"] == "ended"
+    (checkpoint,) = known.commit()
+    assert known.committed(checkpoint)["s1"]["files_touched"] == ["one.txt", "two.txt"]
+
+
+def test_a_dead_session_is_condensed_when_the_person_says_so(known: World, dead: Agent) -> None:
+    stored = re.search(r"stored as checkpoint ([0-9a-f]{12})", at_terminal(known, b"c\n"))
+    assert stored, "under an id of its own"
+    first = known.committed(stored[1])["s1"]
+    assert "make more" in first["transcript"] and "one.txt" in first["files_touched"]
+    assert doctor(known) == (0, "nothing is wrong here\n")
+    (checkpoint,) = known.commit()
+    later = known.committed(checkpoint)["s1"]
+    assert later["files_touched"] == ["one.txt", "two.txt"]
+    assert first["token_usage_delta"]["api_call_count"] == 3
+    assert later["token_usage_delta"]["api_call_count"] == 0, "what it cost is told once"
+
+
+def test_a_dead_session_is_discarded_when_the_person_says_so(known: World, dead: Agent) -> None:
+    assert "its work is archived" in at_terminal(known, b"d\n")
+    assert dead.state["phase"] == "ended" and dead.state["streams"] == []
+    assert known.streams == [] and known.open() == []
+    (archive,) = known.archives
+    assert known.show(archive, "one.txt") == "1\n" and known.read("two.txt") == "2\n"
+    assert known.commit() == []
+    assert doctor(known) == (0, "nothing is wrong here\n")
+    dead.pid = known.agent("s1").pid
+    dead.turn("once more", {"three.txt": "3\n"})
+    (checkpoint,) = known.commit()
+    assert known.committed(checkpoint)["s1"]["files_touched"] == ["three.txt"]
+
+
+def test_discarding_a_session_leaves_another_s_stream_as_it_is(known: World, dead: Agent) -> None:
+    known.agent("s2").turn("beside it", {"other.txt": "o\n"})
+    at_terminal(known, b"d\n")
+    assert known.archives == [] and len(known.streams) == 1
+    (checkpoint,) = known.commit()
+    assert known.committed(checkpoint).keys() == {"s2"}
 
 
 def test_what_no_remote_has_is_told_where_there_is_a_remote(known: World, tmp_path: Path) -> None:
