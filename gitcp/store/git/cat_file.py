@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _NOWHERE = {"GIT_ALLOW_PROTOCOL": "none"}  # what GIT_NO_LAZY_FETCH is before git 2.44
 
 
+# Buffered: it answers when it is told to, many at once, and not by a write for each of them.
+_COMMAND = ("cat-file", "--batch-command", "--buffer")
 _PIPE = 1 << 16  # bytes that a pipe holds
 
 
@@ -32,7 +34,7 @@ class Ended(GitError):
 
 
 class Batch:
-    """`git cat-file --batch-command`, asked one name at a time.
+    """`git cat-file --batch-command`, asked for one name or as many as a pipe holds.
 
     git dies of an object that is damaged, or that a partial clone left out and cannot fetch:
     such a one is missing, and another git answers what is asked next.
@@ -44,7 +46,7 @@ class Batch:
 
     def _start(self) -> None:
         env = None if fetches() else _NOWHERE
-        self._run = self._repo.git.start("cat-file", "--batch-command", feed=True, env=env)
+        self._run = self._repo.git.start(*_COMMAND, feed=True, env=env)
         self._in, self._out = self._run.pipes()
         self._buffer, self._at = b"", 0  # what git said, and how much of it was taken
 
@@ -109,7 +111,7 @@ class Batch:
 
     def _write(self, data: bytes) -> None:
         try:
-            os.write(self._in, data)
+            os.write(self._in, data + b"flush\n")
         except BrokenPipeError:
             raise Ended from None
 
