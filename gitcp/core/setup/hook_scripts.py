@@ -65,9 +65,15 @@ due() {{
 	any "$c/gitcp/configured/{hook}" "$d/gitcp/configured/{hook}" "$@"
 }}
 run() {{
-	if [ -x "$py" ] && [ -f "$entry" ]; then "$py" -I -S "$entry" "$@"
-	elif command -v gitcp-hook >/dev/null 2>&1; then gitcp-hook "$@"
-	fi || [ $? -ne 3 ] || return 3 # a verdict; that we failed refuses nothing
+	ended=127 # as of a program that is not there, or is none for this system
+	if [ -x "$py" ] && [ -f "$entry" ]; then
+		ended=0
+		"$py" -I -S "$entry" "$@" || ended=$?
+	fi
+	case $ended in 126 | 127)
+		if command -v gitcp-hook >/dev/null 2>&1; then gitcp-hook "$@" || ended=$?; fi ;;
+	esac
+	[ "$ended" -ne 3 ] || return 3 # a verdict; that we failed refuses nothing
 }}
 feed() {{ [ -z "${{in-}}" ] || printf '%s\\n' "$in" 2>/dev/null; }}
 again() {{ # theirs was called already, or is of the tool that calls us by another name
@@ -177,8 +183,8 @@ HOOKS = tuple(_BODY)
 def script(hook: str, py: str, entry: str, chain: Chain | None = None) -> str:
     """The text of a git hook.
 
-    py and entry are absolute: the interpreter and gitcp/entry.py.  Where they are gone,
-    `gitcp-hook` is looked for on PATH, and without that nothing is done.
+    py and entry are absolute: the interpreter and gitcp/entry.py.  Where they are gone, or cannot
+    be run here, `gitcp-hook` is looked for on PATH, and without that nothing is done.
     """
     chain = chain or {"suffix": BACKUP, "shell": ""}
     suffix, shell = chain["suffix"], chain["shell"]

@@ -1,0 +1,106 @@
+"""An installation that is not what it was when gitcp was enabled: another Python, another place."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.harness import Agent, World
+from tests.support.installed import write
+from tests.support.paths import TOP
+
+SETTINGS = ".claude/settings.local.json"
+
+
+def replaced(world: World, old: str, new: str) -> None:
+    """What every hook and entry that enable wrote says otherwise."""
+    paths = [*world.path.glob(".git/hooks/*"), world.path / SETTINGS]
+    before = [path.read_text() for path in paths]
+    for path, text in zip(paths, before, strict=True):
+        path.write_text(text.replace(old, new))
+    assert all(
+        old in text for path, text in zip(paths, before, strict=True) if "post-" in str(path)
+    )
+
+
+def client(agent: Agent, name: str, path: str, **payload: object) -> str:
+    """Run the command that the settings have for an event, as the client does; what it printed."""
+    hooks = json.loads((agent.cwd / SETTINGS).read_text())["hooks"]
+    about = {"session_id": agent.sid, "transcript_path": str(agent.transcript)}
+    given = {**about, "cwd": str(agent.cwd), "hook_event_name": name, **payload}
+    done = subprocess.run(
+        ["sh", "-c", hooks[name][0]["hooks"][0]["command"]],
+        cwd=agent.cwd,
+        env={**os.environ, "PATH": path, "CLAUDE_PID": str(agent.pid)},
+        input=json.dumps(given),
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done
+    return done.stdout
+
+
+def turn(agent: Agent, path: str) -> None:
+    """A turn that writes one.txt, told by the client to what its settings have."""
+    client(agent, "SessionStart", path, source="startup")
+    client(agent, "UserPromptSubmit", path, prompt="make it")
+    agent.say({"type": "user", "message": {"role": "user", "content": "make it"}})
+    agent.write("one.txt", "1\n")
+    client(agent, "Stop", path, stop_hook_active=False)
+
+
+def on_path(*folders: Path | str) -> str:
+    return ":".join(map(str, (*folders, os.path.dirname(sys.executable), os.environ["PATH"])))
+
+
+@pytest.fixture
+def elsewhere(world: World, tmp_path: Path) -> World:
+    """The world as a container has it: at another path, and nothing of what enable found."""
+    replaced(world, str(TOP), "/nowhere")
+    path = tmp_path / "workspace"
+    world.path.rename(path)
+    return World(path, world.home, {"PATH": on_path(TOP / "bin")}, world._sleepers)
+
+
+def test_a_container_with_another_path_records_by_the_gitcp_on_its_path(elsewhere: World) -> None:
+    turn(elsewhere.agent("s1"), elsewhere.env["PATH"])
+    (checkpoint,) = elsewhere.commit("one.txt")
+    assert elsewhere.committed(checkpoint)["s1"]["files_touched"] == ["one.txt"]
+
+
+def test_a_container_without_gitcp_says_so_once_a_session(elsewhere: World) -> None:
+    agent = elsewhere.agent("s1")
+    said = client(agent, "SessionStart", "/usr/bin:/bin", source="startup")
+    assert "gitcp is not installed where it was" in json.loads(said)["systemMessage"]
+    assert client(agent, "UserPromptSubmit", "/usr/bin:/bin", prompt="make it") == ""
+    elsewhere.env["PATH"] = "/usr/bin:/bin"
+    elsewhere.git("commit", "-q", "--allow-empty", "-m", "of a person")
+
+
+@pytest.mark.parametrize("text", ["#!/nowhere/python\n", "\x7fELF of another system\x00\n"])
+def test_a_python_that_cannot_run_here_gives_way_to_path(world: World, text: str) -> None:
+    world.agent("s1").turn("make it", {"one.txt": "1\n"})
+    python = world.home / "bin/python"
+    replaced(world, f"py='{sys.executable}'", f"py='{python}'")
+    write(python, text)
+    world.env["PATH"] = on_path(TOP / "bin")
+    (checkpoint,) = world.commit("one.txt")
+    assert world.committed(checkpoint)["s1"]["files_touched"] == ["one.txt"]
+
+
+def test_a_python_upgraded_in_place_still_records_and_is_told(world: World, tmp_path: Path) -> None:
+    package = tmp_path / "venv/lib/python3.9/site-packages/gitcp"
+    package.parent.mkdir(parents=True)
+    package.symlink_to(TOP / "gitcp")
+    replaced(world, str(TOP / "gitcp"), str(package))
+    # the base interpreter: what was installed for the former one is not there for it
+    replaced(world, sys.executable, os.path.realpath(sys.executable))
+    turn(world.agent("s1"), "/usr/bin:/bin")
+    (checkpoint,) = world.commit("one.txt")
+    assert world.committed(checkpoint)["s1"]["files_touched"] == ["one.txt"]
+    assert "another Python than gitcp was installed for" in world.gitcp("status")
