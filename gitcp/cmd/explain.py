@@ -51,7 +51,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.repo import Repo
 
     args = parser().parse_args(argv)
-    repo, name = Repo.find(), _name(args)
+    repo, name = Repo.here(), _name(args)
     if args.force and not args.generate:
         raise UsageError("--force is for --generate")
     if args.generate:

@@ -48,7 +48,7 @@ def run(argv: Sequence[str]) -> int:
     if limit is None and sys.stdout.isatty() and not args.json:
         limit = _PAGE
     options = [*(commit_list.ALL if args.all else ()), *([f"-n{limit}"] if limit else [])]
-    repo = Repo.find()
+    repo = Repo.here()
     revisions, named = _sorted_out(repo, args.revision, bool(after))
     paths = [os.path.abspath(path) for path in [*named, *after[1:]]]
     if args.graph:

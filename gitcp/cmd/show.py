@@ -46,7 +46,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.repo import Repo
 
     args = parser().parse_args(argv)
-    records = gathered(Repo.find(), args.name)
+    records = gathered(Repo.here(), args.name)
     if args.transcript:
         for transcript in transcripts(records):
             sys.stdout.buffer.write(

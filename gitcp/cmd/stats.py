@@ -53,7 +53,7 @@ def run(argv: Sequence[str]) -> int:
         at = words.index("--")
         words, paths = words[:at], words[at + 1 :]
     args = parser().parse_args(words)
-    repo = Repo.find()
+    repo = Repo.here()
     below = os.path.relpath(os.getcwd(), repo.top) if repo.top else "."
     paths = [os.path.normpath(os.path.join(below, path)) for path in paths]
     stats = _counted(repo, args.words, paths, args.survival)

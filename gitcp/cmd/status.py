@@ -44,7 +44,7 @@ def run(argv: Sequence[str]) -> int:
     args = parser().parse_args(argv)
     if args.watch and args.json:
         raise UsageError("'--watch' is for eyes: it writes no records")
-    repo = Repo.find()
+    repo = Repo.here()
     configured.write(repo)
     if args.watch:
         return _watch(repo)

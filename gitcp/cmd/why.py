@@ -43,7 +43,7 @@ def run(argv: Sequence[str]) -> int:
     if len(args.words) > 2:
         raise UsageError(f"too many arguments: '{args.words[2]}'")
     *revision, name = args.words
-    repo = Repo.find()
+    repo = Repo.here()
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects)
         records = list(origin.origins(repo, Git(), objects, evidence, name, *revision))

@@ -97,6 +97,7 @@ ABOUT: Json = {
     "worktree_id": "",
     "worktree": "e3b0c4",
     "settled": 0,
+    "more_streams": 0,
     "unpushed": 0,
 }
 
