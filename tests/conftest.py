@@ -23,6 +23,8 @@ def sealed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test sees the user's git or agent: not the environment, not the configuration."""
     # A command run in this process makes SIGPIPE deadly, as a command should: not for pytest.
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    # A script that runs us in the background has it ignored, and so would every child.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # Commands run in this process may fetch, as a person's may: no other test then does.
     monkeypatch.setattr("gitcp.git._AT_HOME", {"GIT_NO_LAZY_FETCH": "1"})
     for name in [n for n in os.environ if n.startswith(("GIT_", "GITCP_", *AGENTS))]:

@@ -104,8 +104,6 @@ def test_the_program_has_the_terminal_and_an_interrupt_is_its_to_answer(world: W
     )
     pid, fd = pty.fork()
     if not pid:
-        # What runs the tests may ignore it, and a shell cannot trap what it was given ignored.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.chdir(world.path)
         os.execve(sys.executable, [*RUN, "--", "sh", "-c", script], {**os.environ, **world.env})
     seen = b""
