@@ -115,3 +115,16 @@ def test_what_can_be_made_again_keeps_neither_back(world: World, sick: Agent, pa
     checkpoint, stored, warnings = commit(world)
     assert stored == {SICK, WELL} and all("cannot be read" in one for one in warnings)
     assert world.committed(checkpoint)[SICK]["files_touched"] == ["sick.txt"]
+
+
+def test_relink_stores_what_was_left_out(world: World, sick: Agent) -> None:
+    path = unreadable(world)
+    checkpoint, stored, _ = commit(world)
+    assert stored == {WELL}
+    mend(path)
+    assert checkpoint in world.gitcp("relink", "--dry-run")
+    assert world.committed(checkpoint).keys() == {WELL}
+    assert checkpoint in world.gitcp("relink")
+    both = world.committed(checkpoint)
+    assert both.keys() == {SICK, WELL} and both[SICK]["files_touched"] == ["sick.txt"]
+    assert world.gitcp("relink") == ""

@@ -63,7 +63,8 @@ def _one(ctx: Context, state: State, commit: Commit, dry_run: bool) -> str:
 
 
 def _commits(ctx: Context, among: str) -> list[Commit]:
-    """Those without a checkpoint that is stored, oldest first."""
+    """Those of a range without a checkpoint that is stored, oldest first; of those that no hook
+    has judged also such as lack the part of a session, whose data was damaged then."""
     where = ["--end-of-options", among, "--"] if among else [ctx.head]
     if not among and not ctx.head.strip("0"):
         return []
@@ -76,7 +77,7 @@ def _commits(ctx: Context, among: str) -> list[Commit]:
         here = unhooked_commits.made_here(ctx.repo).difference(judged.read(ctx.repo))
         oids = [oid for oid in oids if oid in here]
     every = (read_commit(ctx.objects, oid) for oid in oids)
-    return [commit for commit in every if commit and not _stored(ctx, commit)]
+    return [commit for commit in every if commit and not (among and _stored(ctx, commit))]
 
 
 def _stored(ctx: Context, commit: Commit) -> bool:
