@@ -6,11 +6,25 @@ import sys
 
 _PLAIN = "\n\t\u200c\u200d"  # the joiners hold emoji and scripts together, and drive nothing
 _PRINTED: dict[str, None] = {}
+_ASIDE: list[list[str]] = []
+
+
+class Aside:
+    """What cannot be read meanwhile is told elsewhere: it is listed, and not said."""
+
+    def __enter__(self) -> list[str]:
+        _ASIDE.append([])
+        return _ASIDE[-1]
+
+    def __exit__(self, *_: object) -> None:
+        _ASIDE.pop()
 
 
 def lack(what: str) -> None:
     """Say that something could not be read, and what that is; a second time it is silent."""
-    if what not in _PRINTED:
+    if _ASIDE:
+        _ASIDE[-1].append(what)
+    elif what not in _PRINTED:
         _PRINTED[what] = None
         print("warning:", printable(what).replace("\n", " "), file=sys.stderr)
 

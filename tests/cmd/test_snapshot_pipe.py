@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitcp.cmd import list_changes
+from tests.support.broken import break_git
 from tests.support.paths import BIN
 from tests.support.snapshots import footprint, git, listing, oracle, sh
 
@@ -100,9 +101,11 @@ def test_a_failure_at_the_head_of_the_pipe_makes_no_commit(repo: Path) -> None:
     assert run("git rev-parse -q --verify refs/heads/snap").returncode
 
 
-def test_a_failure_to_store_makes_no_commit(repo: Path) -> None:
-    sh("git config filter.no.clean false; git config filter.no.required true; echo 2 >>README.md")
-    sh("echo '*.no filter=no' >.gitattributes; echo low >n.no")
+def test_a_failure_to_store_makes_no_commit(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sh("echo 2 >>README.md; echo '*.no text' >.gitattributes; echo low >n.no")
+    break_git(monkeypatch, tmp_path / "bin", "hash-object", "fatal: n.no: no room")
     assert "n.no" in run(PIPE).stderr
     assert run("git rev-parse -q --verify refs/heads/snap").returncode
 

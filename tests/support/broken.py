@@ -8,6 +8,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from gitcp.core.record_types import Finding
 from gitcp.repo import Repo
 from gitcp.store.git import notes, refs
@@ -259,3 +261,15 @@ MENDED: dict[str, tuple[Broken, str]] = {
     "a scratch file of a dead process": (lambda s: s.old("gitcp/tmp/1-2-3"), "leftover"),
     "a scratch directory of a dead process": (scratch, "leftover"),
 }  # fmt: skip
+
+
+def break_git(monkeypatch: pytest.MonkeyPatch, folder: Path, command: str, complaint: str) -> None:
+    """Put a git first on PATH whose `command` ends with 128 after that complaint."""
+    folder.mkdir()
+    git = folder / "git"
+    git.write_text(
+        f'#!/bin/sh\nfor word; do case $word in {command}) echo "{complaint}" >&2; exit 128; esac;'
+        f' done\nexec {shutil.which("git")} "$@"\n'
+    )
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gitcp.console import notice
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import Error
 from gitcp.store.git import notes
@@ -53,12 +54,13 @@ def _empty(survey: Survey, links: list[tuple[str, str]]) -> Iterator[Finding]:
         if commit is None:
             continue
         try:
-            record = taken_back.entries(repo, objects, name, commit)
-            changes = commit_changes.of_commit(objects, commit)[1]
-            empty = bool(record) and not taken_back.holds(objects, record, changes)
+            with notice.Aside() as lacks:  # what cannot be read has a finding of its own
+                record = taken_back.entries(repo, objects, name, commit)
+                changes = commit_changes.of_commit(objects, commit)[1]
+                empty = bool(record) and not taken_back.holds(objects, record, changes)
         except Error:
-            continue  # what cannot be read is told of elsewhere
-        if empty:
+            continue
+        if empty and not lacks:
             reason = f"has nothing of '{name}', which it is linked to"
             yield finding("empty-link", oid, reason, checkpoint_id=name)
 
