@@ -201,3 +201,14 @@ def test_with_the_guards_deny_each_edit_is_a_commit_of_the_sessions_ref(
     subjects = world.git("log", "--format=%s", f"refs/gitcp/edits/{a.sid}").splitlines()
     begun = f"Where the edits of {a.sid} begin"
     assert subjects == ["Write 'a.py'", "Write 'a.py'", begun]
+
+
+def test_the_second_commit_of_a_turn_shows_the_turns_prompt(world: World, a: Agent) -> None:
+    a.prompt("commit each on its own")
+    for path in ("a.py", "b.py"):
+        edit(a, path, text(1))
+        run(a, f"git add {path} && git commit -q -m {path}")
+    a.stop()
+    first, second = (world.gitcp("show", commit) for commit in ("HEAD~", "HEAD"))
+    assert "commit each on its own" in first and "commit each on its own" in second
+    assert world.gitcp("log", "-2").count("commit each on its own") == 2
