@@ -9,7 +9,17 @@ from __future__ import annotations
 import os
 import select
 import time
-from _signal import SIGKILL, SIGPIPE, SIGTERM, SIGXFSZ
+from _signal import (
+    SIG_BLOCK,
+    SIG_SETMASK,
+    SIGKILL,
+    SIGPIPE,
+    SIGTERM,
+    SIGXFSZ,
+    pthread_sigmask,
+    sigpending,
+    sigwait,
+)
 
 from gitcp import trace
 from gitcp.errors import GitError, Late
@@ -155,12 +165,18 @@ class Running:
         return b"".join(parts[self._out]), b"".join(parts[self._err])
 
     def _feed(self, left: memoryview) -> memoryview:
+        # A command dies of SIGPIPE where its own reader has gone: not where git has.
+        before = pthread_sigmask(SIG_BLOCK, (SIGPIPE,))
         try:
             return left[os.write(self._in, left[: 1 << 16]) :]
         except BlockingIOError:
             return left
         except BrokenPipeError:
+            if SIGPIPE in sigpending():
+                sigwait((SIGPIPE,))
             return memoryview(b"")
+        finally:
+            pthread_sigmask(SIG_SETMASK, before)
 
 
 def _words(argv: Iterable[str | bytes]) -> tuple[str, ...]:

@@ -77,6 +77,14 @@ def test_what_git_refused_is_one_line_without_our_own_options(
     assert done.stderr.count("\n") == 1
 
 
+def test_a_git_that_reads_nothing_of_its_input_does_not_end_the_command() -> None:
+    """As a command has it, SIGPIPE is deadly: that is for the reader of what it writes."""
+    code = "import signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL)\n"
+    code += "from gitcp.git import Git; Git().run('version', stdin=bytes(10_000_000))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=TOP, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """The program as it lies in a checkout in which nothing is installed."""
