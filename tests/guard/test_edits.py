@@ -6,6 +6,7 @@ import itertools
 import os
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 
 from tests.guard.working_copies import A, B, Copy, post, pre, run
@@ -193,6 +194,7 @@ def commit_while(copy: Copy, threads: list[threading.Thread]) -> int:
     commits = 0
     while any(thread.is_alive() for thread in threads) and (LONG or commits < 10):
         commits += 1
+        time.sleep(0.1)  # no faster than git's own gc bears beside `git add`
         copy.write("person.txt", f"{commits}\n")
         subprocess.run(["git", "add", "person.txt"], cwd=copy.path, check=True)
         argv = ["git", "-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", f"mine {commits}"]
@@ -203,7 +205,7 @@ def commit_while(copy: Copy, threads: list[threading.Thread]) -> int:
 def test_many_sessions_edit_while_a_person_commits(git_copy: Copy) -> None:
     """Each session's ref holds exactly its edits; the person's commits are undisturbed."""
     copy, errors = git_copy, list[str]()
-    copy.set("gitcp.guard-wait", "900")  # all wait for one file, on whatever machine
+    copy.set("gitcp.guard-wait", "120")  # all wait for one file, on whatever machine
     copy.write("shared.txt", "".join(f"s{n}.\n\n\n" for n in range(SESSIONS)))
     copy.commit("shared.txt")
     agents = [copy.agent(f"many-{n:02}") for n in range(SESSIONS)]
