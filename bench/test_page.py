@@ -131,7 +131,7 @@ def test_by_the_browsers_own_clock(
         browser.set_script_timeout(60)
         gaps = browser.execute_async_script(SCROLL)
     with capsys.disabled():
-        parsed, ready = sorted(usable, key=lambda times: times[1])[1]
+        parsed, ready, work = sorted(usable, key=lambda times: times[1])[1]
         print(
             f"\n{len(text) / 1e6:.1f} MB: parsed after {parsed:.0f} ms, a turn after {ready:.0f};"
         )
