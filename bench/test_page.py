@@ -134,6 +134,6 @@ def test_by_the_browsers_own_clock(
         parsed, ready, work = sorted(usable, key=lambda times: times[1])[1]
         print(
             f"\n{len(text) / 1e6:.1f} MB: parsed after {parsed:.0f} ms, a turn after {ready:.0f};"
-            f" {work:.0f} ms of work"
+            f" {work:.2f} s of work"
         )
         print(f"scrolled: median frame {gaps[len(gaps) // 2]:.1f} ms, longest {gaps[-1]:.1f} ms")
