@@ -8,12 +8,6 @@ from tests.support.harness import Agent, Json, World
 
 
 @pytest.fixture
-def auto(world: World) -> World:
-    world.git("config", "gitcp.strategy", "auto-commit")
-    return world
-
-
-@pytest.fixture
 def a(auto: World) -> Agent:
     return auto.agent("session-a", tools=True)
 

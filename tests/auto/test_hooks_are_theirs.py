@@ -18,17 +18,6 @@ OURS = {
 }
 
 
-@pytest.fixture
-def auto(world: World) -> World:
-    world.git("config", "gitcp.strategy", "auto-commit")
-    return world
-
-
-@pytest.fixture
-def a(auto: World) -> Agent:
-    return auto.agent("session-a")
-
-
 def refused(agent: Agent, path: str, text: str = "a\n") -> str:
     """Why the turn that writes this file is not committed."""
     head = agent.world.head

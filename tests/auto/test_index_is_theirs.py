@@ -8,17 +8,6 @@ from tests.auto.hooks_and_checks import hook
 from tests.support.harness import Agent, World
 
 
-@pytest.fixture
-def auto(world: World) -> World:
-    world.git("config", "gitcp.strategy", "auto-commit")
-    return world
-
-
-@pytest.fixture
-def a(auto: World) -> Agent:
-    return auto.agent("session-a")
-
-
 def status(world: World) -> list[str]:
     return world.git("-c", "core.quotePath=false", "status", "--porcelain").splitlines()
 

@@ -46,12 +46,6 @@ exec {git} "$@"
 """
 
 
-@pytest.fixture
-def auto(world: World) -> World:
-    world.git("config", "gitcp.strategy", "auto-commit")
-    return world
-
-
 def killed_at(world: World, agent: Agent, what: str, when: str) -> None:
     """The agent's Stop, killed once at that call of git."""
     folder, git = world.home / "bin", shutil.which("git")

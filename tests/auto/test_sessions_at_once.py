@@ -13,12 +13,6 @@ from tests.support.harness import Agent, World
 LONG = bool(os.environ.get("LONG"))
 
 
-@pytest.fixture
-def auto(world: World) -> World:
-    world.git("config", "gitcp.strategy", "auto-commit")
-    return world
-
-
 @pytest.mark.parametrize("number", range(8 if LONG else 2))
 def test_two_sessions_that_stop_at_once_make_a_commit_each(auto: World, number: int) -> None:
     hook(auto, "pre-commit", "sleep 0.1")

@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator
 from typing import Any
-
-import pytest
 
 from tests.journal.lines import shares, text
 from tests.support.clients.matchers import Installed
@@ -59,15 +56,6 @@ class Gemini:
             runs.append(subprocess.Popen(["sleep", "60"], cwd=self.world.path, env=environ))
         response = {"llmContent": "Command moved to background (PID: 77)", "returnDisplay": ""}
         self.event("AfterTool", "run_shell_command", tool_input=given, tool_response=response)
-
-
-@pytest.fixture
-def child(world: World) -> Iterator[list[subprocess.Popen[bytes]]]:
-    started: list[subprocess.Popen[bytes]] = []
-    yield started
-    for process in started:
-        process.kill()
-        process.wait()
 
 
 def gemini(world: World) -> Gemini:

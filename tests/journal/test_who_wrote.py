@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator
 
 import pytest
 
@@ -14,16 +13,6 @@ from tests.support.clients import matchers
 from tests.support.clients.calls import begin, edit, end, result, run
 from tests.support.harness import Agent, World
 from tests.support.linking import ids, sessions, sound, touched
-
-
-@pytest.fixture
-def child(world: World) -> Iterator[list[subprocess.Popen[bytes]]]:
-    started: list[subprocess.Popen[bytes]] = []
-    yield started
-    for process in started:
-        process.kill()
-        process.wait()
-
 
 # 1. A call without its end.
 

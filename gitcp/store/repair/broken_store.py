@@ -11,7 +11,7 @@ from gitcp.lock import exclusive
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, write_commit
 from gitcp.store.git.tree import TREE, read_tree, write_tree
-from gitcp.store.repair.broken_streams import forget_log, lacking, log_of, note
+from gitcp.store.repair.broken_streams import chain, forget_log, lacking, log_of, note
 from gitcp.store.repair.written_again import write_again
 from gitcp.store.v1.committed_write import REF, announce, remote_refs
 
@@ -60,7 +60,7 @@ def _rebuilt(
     repo: Repo, objects: Objects, tips: list[str], theirs: list[str]
 ) -> tuple[str | None, list[str]]:
     """(a commit of what the newest tip that can be read has, the paths that it lacks)."""
-    history = _history(objects, tips)
+    history = chain(tips, lambda oid: read_commit(objects, oid))
     sound = _sound(repo, history)
     fallbacks = [c for name in (sound, *theirs) if name and (c := read_commit(objects, name))]
     if not history:
@@ -73,19 +73,6 @@ def _rebuilt(
         return (fallbacks[0]["oid"] if fallbacks else None), lost
     parents = list(dict.fromkeys(commit["oid"] for commit in fallbacks))
     return write_commit(objects, repo, tree, parents, _SUBJECT), sorted(lost)
-
-
-def _history(objects: Objects, tips: list[str]) -> list[Commit]:
-    """The commits down from the first of tips that can be read, as far as they can."""
-    history: list[Commit] = []
-    for oid in dict.fromkeys(tips):
-        commit = read_commit(objects, oid)
-        while commit:
-            history.append(commit)
-            commit = read_commit(objects, commit["parents"][0]) if commit["parents"] else None
-        if history:
-            break
-    return history
 
 
 def _sound(repo: Repo, history: list[Commit]) -> str | None:

@@ -23,7 +23,7 @@ from gitcp.store.stream import shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from gitcp.core.record_types import Commit, State, Stream
     from gitcp.repo import Repo
@@ -61,7 +61,7 @@ def mend(repo: Repo, objects: Objects, ref: str) -> str:
         if (again := write_again(repo, objects, gone)) and not lacking(repo, ref):
             return f"wrote {len(again)} missing objects again"
         log = log_of(repo, ref)
-        commits = _chain(objects, [old, *log])
+        commits = chain([old, *log], lambda oid: _checkpoint(objects, oid))
         named = _named(repo, objects, ref, commits)
         if not commits and not named and not ref.startswith(shadow_refs.ARCHIVE):
             return ""  # nothing says that it is ours
@@ -93,17 +93,17 @@ def forget_log(repo: Repo, names: set[str]) -> None:
             repo.git.run("reflog", "expire", "--expire=all", "--expire-unreachable=all", ref)
 
 
-def _chain(objects: Objects, tips: list[str]) -> list[Commit]:
-    """The checkpoints down from the first of tips that can be read, newest first."""
-    chain: list[Commit] = []
+def chain(tips: list[str], read: Callable[[str], Commit | None]) -> list[Commit]:
+    """The commits down from the first of tips that read() knows, newest first."""
+    commits: list[Commit] = []
     for oid in dict.fromkeys(tips):
-        commit = _checkpoint(objects, oid)
+        commit = read(oid)
         while commit:
-            chain.append(commit)
-            commit = _checkpoint(objects, commit["parents"][0]) if commit["parents"] else None
-        if chain:
+            commits.append(commit)
+            commit = read(commit["parents"][0]) if commit["parents"] else None
+        if commits:
             break
-    return chain
+    return commits
 
 
 def _checkpoint(objects: Objects, oid: str) -> Commit | None:
