@@ -12,6 +12,7 @@ ROOT = paths.DATA / "recordings"
 SCENARIOS = [
     (path.parent.parent.name, path.parent.name) for path in sorted(ROOT.glob("*/*/events.jsonl"))
 ]
+SPOKEN = [one for one in SCENARIOS if one != ("claude-code", "no-persistence")]  # with a transcript
 
 
 def calls(agent: str, scenario: str) -> list[tuple[str, dict[str, Any]]]:

@@ -22,6 +22,7 @@ from typing import Any
 from gitcp.agents import adapter
 from tests.support import edits
 from tests.support.clients import database, spelling
+from tests.support.clients.clock import Clock
 from tests.support.clients.process import Client
 from tests.support.paths import TOP
 
@@ -70,9 +71,12 @@ class Replay:
         without: the number of an event that does not reach us.  A hook that does not exit 0
         raises AssertionError with what it said.
         """
-        transcripts = self.transcripts()
+        transcripts, self._clock = self.transcripts(), Clock()
+        if made := self.meta.get("worktree"):
+            argv = ["git", "worktree", "add", "-q", "-b", made["branch"], made["path"]]
+            subprocess.run(argv, cwd=self.repo, check=True)
         for path, text in self.meta.get("files", {}).items():
-            _write(path, [text])
+            _write(path, text)
         calls = []
         began: dict[str, float] = {}
         with Client() as client, ExitStack() as background:
@@ -139,14 +143,17 @@ class Replay:
         """Bring the transcripts to where they were on disk when the event came."""
         payload = event["payload"]
         if path := payload.get("agent_transcript_path"):
-            _write(path, transcripts.get(path, []))
+            self._write(path, transcripts.get(path, []))
         state = event.get("transcript_path_state") or {}
         if "lines" in state:
             path = state.get("path") or payload["transcript_path"]
-            _write(path, transcripts[path][: state["lines"]])
+            self._write(path, transcripts[path][: state["lines"]])
         rows = self._folder / "database.jsonl"
         if rows.exists():
-            database.fill(self._here(rows.read_text()), self.home, event["t"])
+            database.fill(self._here(rows.read_text()), self.home, event["t"], self._clock)
+
+    def _write(self, path: str, lines: list[str]) -> None:
+        _write(path, self._clock.now("".join(lines)))
 
     def _call(self, client: Client, event: Json, env: Mapping[str, str]) -> Call:
         payload, name = event["payload"], event["event"]
@@ -210,9 +217,9 @@ def _key(event: Json) -> str:
     return spelling.call(event["payload"])
 
 
-def _write(path: str, lines: list[str]) -> None:
+def _write(path: str, text: str) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    Path(path).write_text("".join(lines))
+    Path(path).write_text(text)
 
 
 def initial(path: Path) -> None:

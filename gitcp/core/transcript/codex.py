@@ -44,13 +44,18 @@ def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
 
 
 class _Reader:
-    """The state of one scan: the directory, patches not yet applied, the last token total."""
+    """The state of one scan: the directory, patches not yet applied, the last token total.
+
+    forked: the total that comes next begins with what the session cost that this one is a
+    fork of, whose lines are not copied.
+    """
 
     def __init__(self, scan: Scan, start: int) -> None:
         self.scan, self.start = scan, start
         carry = scan["carry"]
         self.cwd = str(carry.get("cwd", ""))
         self.total: list[int] = list(carry.get("total", [0] * 4))
+        self.forked = bool(carry.get("forked"))
         self.pending: dict[str, list[str]] = dict(carry.get("pending", {}))
         waiting = {path for paths in self.pending.values() for path in paths}
         self.written = [p for p in scan["written"] if p not in waiting]
@@ -85,16 +90,17 @@ class _Reader:
             self.call(item)
         elif isinstance(item.get("cwd"), str):
             self.cwd = item["cwd"]
+            self.forked = self.forked or "history_base" in item
 
     def usage(self, info: object) -> None:
         """The client's total grows, is repeated, or starts again from nothing."""
-        given = info.get("total_token_usage") if isinstance(info, dict) else None
-        if not isinstance(given, dict):
+        now = _counts(info, "total_token_usage")
+        if now is None or now == self.total:
             return
-        names = "input_tokens cached_input_tokens cache_write_input_tokens output_tokens"
-        now = [tokens.count(given.get(name)) for name in names.split()]
-        if now == self.total:
-            return
+        if self.forked:
+            last = _counts(info, "last_token_usage") or now
+            self.total = [whole - new for whole, new in zip(now, last, strict=True)]
+            self.forked = False
         old = self.total if sum(now) >= sum(self.total) else [0] * 4
         new, read, write, output = (max(0, n - o) for n, o in zip(now, old, strict=True))
         self.total = now
@@ -137,8 +143,16 @@ class _Reader:
         """A patch without an outcome yet counts: the client may be dead, the file written."""
         waiting = [path for paths in self.pending.values() for path in paths]
         self.scan["written"] = transcript_scan.unique(self.written, waiting)
-        self.scan["carry"] = {"cwd": self.cwd, "total": self.total, "pending": self.pending}
+        carry = {"cwd": self.cwd, "total": self.total, "pending": self.pending}
+        self.scan["carry"] = {**carry, "forked": True} if self.forked else carry
         return self.scan
+
+
+def _counts(info: object, key: str) -> list[int] | None:
+    """Input, of it from and into the cache, and output; None where the client tells no such."""
+    given = info.get(key) if isinstance(info, dict) else None
+    names = "input_tokens cached_input_tokens cache_write_input_tokens output_tokens"
+    return [tokens.count(given.get(n)) for n in names.split()] if isinstance(given, dict) else None
 
 
 def _absolute(cwd: str, path: str) -> str:

@@ -52,7 +52,7 @@ def _with_subagents(state: State, scan: Scan, client: Any) -> Usage | None:
 def _begin(state: State, stored: Stored, client: Any) -> None:
     """Note what was spent before the session began, and of one taken over from the original
     program what that has condensed: neither is in what a checkpoint of ours cost."""
-    before = _with_subagents(state, client.scan(_older(stored, state)), client)
+    before = _with_subagents(state, client.scan(_older(stored, state, client)), client)
     if before:
         state["tokens_before"] = before
     start = state.get("checkpoint_transcript_start", 0)
@@ -64,7 +64,7 @@ def _begin(state: State, stored: Stored, client: Any) -> None:
         state["tokens_at_condensation"] = condensed
 
 
-def _older(stored: Stored, state: State) -> bytes:
+def _older(stored: Stored, state: State, client: Any) -> bytes:
     """The lines of a transcript that are older than the session, by the times they tell; none
     where all of it seems to be: then its clock is not ours."""
     from gitcp.core.transcript.tool_ends import nanoseconds
@@ -75,17 +75,9 @@ def _older(stored: Stored, state: State) -> bytes:
     if began is None or newest is None or newest < began - _SLACK:
         return b""
     for line in stored.lines():
-        at = _time(line)
+        at = nanoseconds(str(client.scan(line)["last_timestamp"]))
         if at is not None and at < began:
             lines.append(line)
         elif b'"assistant"' in line:
             break  # from here on it is the session's own
     return b"".join(lines)
-
-
-def _time(line: bytes) -> int | None:
-    from gitcp.core.transcript.tool_ends import nanoseconds
-    from gitcp.core.transcript.transcript_scan import load
-
-    entry = load(line) if b'"timestamp"' in line else None
-    return nanoseconds(str(entry.get("timestamp"))) if entry else None

@@ -105,3 +105,11 @@ def test_a_path_is_written_when_its_patch_was_applied(payloads: Any, written: li
 def test_a_prompt_of_an_older_client_is_read() -> None:
     found = codex.scan(lines({"type": "user_message", "message": "hello"}))
     assert found["prompts"] == ["hello"]
+
+
+def test_a_fork_costs_what_was_called_since_wherever_it_is_read_on() -> None:
+    data = recording.transcript("codex", "fork", "transcript-2")
+    assert codex.scan(data)["usage"] == tokens.usage(149, 0, 80, 39, 2)
+    for end in (n + 1 for n, byte in enumerate(data) if byte == 0x0A):
+        first = codex.scan(data[:end])
+        assert codex.scan(data[end:], previous=first)["usage"] == tokens.usage(149, 0, 80, 39, 2)

@@ -8,7 +8,7 @@ import pytest
 
 from gitcp.core.transcript.conversation import entries
 from tests.support import recording
-from tests.support.recording import SCENARIOS, transcript
+from tests.support.recording import SPOKEN, transcript
 
 
 def lines(*entries_: object) -> bytes:
@@ -24,10 +24,10 @@ def call(name: str, given: object) -> dict[str, object]:
     return {"type": "assistant", "message": {"content": [block]}}
 
 
-@pytest.mark.parametrize(("agent", "scenario"), SCENARIOS)
+@pytest.mark.parametrize(("agent", "scenario"), SPOKEN)
 def test_every_recording_begins_with_its_first_prompt(agent: str, scenario: str) -> None:
     found = list(entries(transcript(agent, scenario)))
-    first = {"First", "Go", "Create", "warm"}
+    first = {"First", "Go", "Create", "Work", "warm"}
     assert found[0][0] == "User" and found[0][1].strip('"').split()[0] in first
     assert {role for role, _ in found} <= {"User", "Assistant", "Tool"}
     assert any(role == "Assistant" for role, _ in found) or scenario.startswith("sig")

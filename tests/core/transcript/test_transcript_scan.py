@@ -21,12 +21,12 @@ RESUMED = sorted(set(RECORDED) - {"cline"})
 
 def read(agent: str, scenario: str) -> tuple[Any, bytes]:
     """The scan of an agent, and a transcript of one of its recordings."""
-    if (agent, scenario) not in recording.SCENARIOS:
+    if (agent, scenario) not in recording.SPOKEN:
         scenario = "basic-resume"
     return agents.adapter(agent).scan, recording.transcript(agent, scenario)
 
 
-@pytest.mark.parametrize(("agent", "scenario"), recording.SCENARIOS)
+@pytest.mark.parametrize(("agent", "scenario"), recording.SPOKEN)
 def test_a_scan_continued_anywhere_is_the_scan_of_the_whole(agent: str, scenario: str) -> None:
     scan, data = read(agent, scenario)
     whole = scan(data)

@@ -6,8 +6,10 @@ import json
 import sqlite3
 from pathlib import Path
 
+from tests.support.clients.clock import Clock
 
-def fill(rows: str, home: Path, time: float) -> None:
+
+def fill(rows: str, home: Path, time: float, clock: Clock) -> None:
     """Write the database of home with the rows that were there at time (seconds)."""
     path = home / ".local" / "share" / "opencode" / "opencode.db"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -21,6 +23,8 @@ def fill(rows: str, home: Path, time: float) -> None:
                 known[table] = list(row)
                 db.execute(f"CREATE TABLE {table} ({', '.join(row)})")
             if row["time_created"] <= time:
+                if "data" in row:
+                    row["data"] = clock.now(row["data"])
                 marks = ", ".join("?" * len(row))
                 values = [row.get(column) for column in known[table]]
                 db.execute(f"INSERT INTO {table} VALUES ({marks})", values)

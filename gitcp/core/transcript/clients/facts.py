@@ -9,6 +9,7 @@ A client's module gives a function `facts(entry) -> Iterator[Fact]`; a fact is o
     ("usage", key, Usage)               of one answer of the model; the same key again replaces it
     ("agent", id)                       a subagent that was started
     ("at", id)                          the entry's, where it is not its `id` or `uuid`
+    ("time", text)                      the entry's, where it is not its `timestamp`
 """
 
 from __future__ import annotations
@@ -104,6 +105,9 @@ class _Reader:
 
     def at(self, key: str) -> None:
         self.scan["last_identifier"] = key or self.scan["last_identifier"]
+
+    def time(self, text: str) -> None:
+        self.scan["last_timestamp"] = text
 
     def end(self) -> Scan:
         """A write without an answer yet counts: the client may be dead, the file written."""
