@@ -10,6 +10,7 @@ import pytest
 
 from tests.rewind.conftest import Stories
 from tests.rewind.going import done, files, run, temporary
+from tests.support.clients import calls
 from tests.support.harness import Agent, World
 
 SID = "11111111-aaaa-4a87-9186-848bdd83d62e"
@@ -48,6 +49,40 @@ def test_the_conversation_is_cut_at_the_point_under_a_new_id_and_the_newer_stays
     assert "prompt 2" in after[new]
     assert "prompt 3" not in after[new]
     assert SID not in {json.loads(line).get("sessionId") for line in after[new].splitlines()}
+
+
+def test_what_a_client_writes_of_a_turn_after_its_stop_comes_with_the_turn(
+    world: World, a: Agent
+) -> None:
+    a.prompt("prompt 1")
+    a.write("a.py", "1\n")
+    a.event("Stop", stop_hook_active=False)
+    calls.result(a, {"tool_use_id": "toolu_1"}, "what the call gave")
+    a.answer([{"type": "text", "text": "the last words"}])
+    a.turn("prompt 2", {"a.py": "2\n"})
+    told = done(world, "rewind", "--to", temporary(world)[-1])
+    said = transcripts(a)[told.split("claude -r ")[1].strip()]
+    assert "what the call gave" in said
+    assert "the last words" in said
+    assert "prompt 2" not in said
+
+
+def test_the_conversation_of_a_tasks_checkpoint_ends_with_the_task(world: World, a: Agent) -> None:
+    a.prompt("prompt 1")
+    given = {"description": "do it", "subagent_type": "dev", "prompt": "go"}
+    task = {"tool_name": "Agent", "tool_input": given, "tool_use_id": "toolu_task"}
+    a.answer([{"type": "tool_use", "id": "toolu_task", "name": "Agent", "input": given}])
+    a.event("PreToolUse", **task)
+    world.write("a.py", "1\n")
+    a.event("PostToolUse", **task, tool_response={"agentId": "abc123"})
+    calls.result(a, task, "what the task gave")
+    a.write("a.py", "2\n")
+    a.stop()
+    told = done(world, "rewind", "--to", temporary(world)[-1])
+    said = transcripts(a)[told.split("claude -r ")[1].strip()]
+    assert world.read("a.py") == "1\n"
+    assert "what the task gave" in said
+    assert "toolu_1" not in said
 
 
 def test_undo_takes_the_cut_conversation_away_and_redo_brings_it_back(three: Agent) -> None:

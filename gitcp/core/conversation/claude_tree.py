@@ -30,15 +30,16 @@ class Tree:
                 before = uuid
 
     def end_of_turn(self, leaf: str) -> str:
-        """The last line of leaf's turn: what the agent says late comes after its Stop."""
+        """The last line of leaf's turn: a client writes what was done last after its Stop."""
+        turn, end = self.chain(leaf), leaf
         for _, line in self._lines[self.at[leaf] + 1 :]:
             uuid = uuid_of(line)
-            if not uuid or self.parent[uuid] != leaf:
-                continue
-            if line.get("type") == "user" or line.get("subtype") == "compact_boundary":
+            if uuid and _begins(line):
                 break
-            leaf = uuid
-        return leaf
+            if uuid and self.parent[uuid] in turn:
+                turn.add(uuid)
+                end = uuid
+        return end
 
     def whole(self, leaf: str) -> str:
         """leaf, or where the conversation was before a compaction that leaf is within."""
@@ -135,3 +136,12 @@ def is_result(line: dict[str, Any]) -> bool:
     """Whether a line has results of calls."""
     kinds = [b.get("type") for b in blocks(line) if isinstance(b, dict)]
     return line.get("type") == "user" and "tool_result" in kinds
+
+
+def _begins(line: dict[str, Any]) -> bool:
+    """Whether a line ends the turn before it: somebody speaks, or a compaction comes between.
+
+    The text of a skill, which the client says, names the call that asked for it.
+    """
+    spoken_here = line.get("type") == "user" and "sourceToolUseID" not in line
+    return spoken_here and not is_result(line) or line.get("subtype") == "compact_boundary"

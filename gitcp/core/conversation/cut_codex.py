@@ -17,22 +17,21 @@ _HEADER = 1  # line 0 says whose rollout it is: alone it is no conversation
 
 
 def last(data: bytes) -> str:
-    """The number of the line at which a rollout ends, as a text; '' for an empty one."""
-    count = len(_lines(data))
-    return str(count) if count else ""
+    """The leaf at which a rollout ends; '' for an empty one."""
+    lines = _lines(data)
+    return _leaf(lines, len(lines))
 
 
 def prompts(data: bytes) -> list[Prompt]:
     """What the person asked, in order: (the text, its time, the leaf that stands before it)."""
-    asked, turn = [], 0
-    for number, line in enumerate(_lines(data)):
+    lines, asked, turn = _lines(data), [], 0
+    for number, line in enumerate(lines):
         if _begins(line):
             turn = number
         payload = _payload(line)
         typed = payload.get("type") == "message" and payload.get("role") == "user"
         if typed and (text := spoken(payload.get("content"))):
-            time = (transcript_scan.load(line) or {}).get("timestamp")
-            asked.append((text, str(time or ""), str(turn) if turn > _HEADER else ""))
+            asked.append((text, _time(line), _leaf(lines, turn) if turn > _HEADER else ""))
     return asked
 
 
@@ -46,21 +45,21 @@ def around_call(data: bytes, call: str) -> tuple[str, str]:
     before = own
     while before and _is_thought(lines[before - 1]):
         before -= 1
-    return str(before), str(own + 1)
+    return _leaf(lines, before), _leaf(lines, own + 1)
 
 
 def cut(
     data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, exact: bool = False
 ) -> tuple[bytes, list[str]]:
-    """(the rollout up to line leaf and to the end of its turn, what was left out).
+    """(the rollout up to the line of leaf and to the end of its turn, what was left out).
 
     redacted: the bytes were redacted: reasoning whose encrypted content that broke is left
     out, which the service would refuse for good.  exact: nothing of the turn after leaf but the
-    outputs of the calls that are kept.  Returns b'' when there is no such line.
+    outputs of the calls that are kept.  Returns b'' when that line is another one here.
     """
     lines = _lines(data)
-    end = int(leaf or 0)
-    if not 0 < end <= len(lines):
+    end = _end(lines, leaf)
+    if not end:
         return b"", []
     while not exact and end < len(lines) and not _ends(lines[end - 1]) and not _begins(lines[end]):
         end += 1
@@ -74,6 +73,25 @@ def cut(
 
 def _lines(data: bytes) -> list[bytes]:
     return [line for line in data.split(b"\n") if line.strip()]
+
+
+def _leaf(lines: list[bytes], end: int) -> str:
+    """What names the first lines so far, in every copy: how many of them redaction always
+    leaves, and the time of the last of those, which another rollout does not have there."""
+    left = [line for line in lines[:end] if not _is_reasoning(line)]
+    return f"{len(left)} {_time(left[-1])}" if left else ""
+
+
+def _end(lines: list[bytes], leaf: str) -> int:
+    """How many lines a leaf names; 0 where they are others here."""
+    number = int(leaf.partition(" ")[0] or 0)
+    places = [n for n, line in enumerate(lines) if not _is_reasoning(line)]
+    end = places[number - 1] + 1 if 0 < number <= len(places) else 0
+    return end if _leaf(lines, end) == leaf else 0
+
+
+def _time(line: bytes) -> str:
+    return str((transcript_scan.load(line) or {}).get("timestamp") or "")
 
 
 def _call(line: bytes, kinds: tuple[str, ...]) -> str:

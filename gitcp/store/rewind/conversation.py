@@ -60,7 +60,8 @@ def of_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> Conve
         return None
     state = states.peek(repo, point["session_id"]) or {}
     cutter = CUTS[agent_of(state).NAME]
-    return ready(repo, point, state, (stored, cutter.last(stored), False), same_id)
+    inside = point["is_task_checkpoint"]  # the turn went on after it
+    return ready(repo, point, state, (stored, cutter.last(stored), inside), same_id)
 
 
 def ready(

@@ -9,6 +9,12 @@ from gitcp.core.conversation import cut_claude, cut_codex, cut_gemini
 from gitcp.core.transcript import conversation
 from tests.support.paths import DATA
 
+LATE: dict[str, Any] = {
+    "claude-code/resume": cut_claude,
+    "codex/resume": cut_codex,
+    "gemini-cli/resume": cut_gemini,
+}
+CALLS = (b'"tool_use"', b'"custom_tool_call"', b'"toolCalls"')
 OLD, NEW = "old-id", "33333333-cccc-4a87-9186-848bdd83d62e"
 
 
@@ -99,6 +105,54 @@ def test_what_the_agent_says_after_its_stop_belongs_to_the_turn() -> None:
     assert cut(data, "b1")[0] == ["a1", "b1", "b2"]
 
 
+def test_a_turn_is_whole_wherever_in_it_a_client_was_with_its_writing() -> None:
+    """The clients' own writing is late: after a Stop a turn may lack more than its last words."""
+    for name, cutter in LATE.items():
+        data = transcript(name)
+        rows = data.splitlines(keepends=True)
+        second = next(n for n, row in enumerate(rows) if b"Second prompt" in row)
+        end = max(n for n, row in enumerate(rows[:second]) if b"All done: first" in row)
+        first = next(n for n, row in enumerate(rows) if any(mark in row for mark in CALLS))
+        whole = cutter.cut(data, cutter.last(b"".join(rows[: end + 1])), OLD, NEW, False)[0]
+        assert b"All done: first" in whole
+        assert b"Second prompt" not in whole
+        for n in range(first + 1, end + 1):
+            leaf = cutter.last(b"".join(rows[:n]))
+            assert cutter.cut(data, leaf, OLD, NEW, False)[0] == whole, (name, n)
+
+
+def test_a_turn_ends_where_a_hook_or_the_person_speaks_and_not_with_a_skill() -> None:
+    entries = (
+        ("user", "a1", None, "one"),
+        ("assistant", "b1", "a1", [{"type": "tool_use", "id": "t1"}]),
+        ("user", "c1", "b1", [{"type": "tool_result", "tool_use_id": "t1"}]),
+        ("user", "d1", "c1", "what the skill says"),
+        ("assistant", "e1", "d1", "answer"),
+        ("user", "f1", "e1", "feedback of a hook"),
+        ("assistant", "g1", "f1", "more"),
+    )
+    told = lines(claude(*entries))
+    told[3] |= {"isMeta": True, "sourceToolUseID": "t1"}
+    told[5] |= {"isMeta": True}
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in told)
+    assert cut(data, "b1")[0] == ["a1", "b1", "c1", "d1", "e1"]
+
+
+def test_a_rollout_that_went_another_way_is_not_cut_and_one_without_its_reasoning_is() -> None:
+    def row(second: int, kind: str, **more: object) -> bytes:
+        item = {"type": kind, **more}
+        told = {"timestamp": f"2026-01-01T00:00:0{second}Z", "payload": item}
+        return json.dumps(told).encode() + b"\n"
+
+    thought = row(1, "reasoning", encrypted_content="x")
+    start, said, end = row(0, "task_started"), row(2, "message"), row(3, "task_complete")
+    leaf = cut_codex.last(start + thought + said)
+    for copy in (start + thought + said + end, start + said + end):
+        assert cut_codex.cut(copy, leaf, OLD, NEW, False)[0] == copy
+    other = start + thought + row(5, "message") + end
+    assert cut_codex.cut(other, leaf, OLD, NEW, False)[0] == b""
+
+
 def test_every_line_names_the_new_id_and_nothing_the_old_one() -> None:
     data = transcript("claude-code/tui")
     old = lines(data)[0]["sessionId"]
@@ -131,13 +185,14 @@ def test_lines_that_name_no_parent_follow_on_each_other() -> None:
 
 def test_a_leaf_that_is_not_there_cuts_nothing() -> None:
     for cutter in (cut_claude, cut_codex, cut_gemini):
-        assert cutter.cut(b"", "x" if cutter is not cut_codex else "3", OLD, NEW, False)[0] == b""
+        assert cutter.cut(b"", "x" if cutter is not cut_codex else "3 x", OLD, NEW, False)[0] == b""
 
 
 def test_a_rollout_of_codex_ends_with_its_turn_and_has_the_new_id() -> None:
     data = transcript("codex/resume")
     old = lines(data)[0]["payload"]["id"]
-    found, notes = cut_codex.cut(data, "28", old, NEW, False)
+    leaf = cut_codex.last(b"\n".join(data.splitlines()[:28]))
+    found, notes = cut_codex.cut(data, leaf, old, NEW, False)
     assert lines(found)[-1]["payload"]["type"] == "task_complete"
     assert lines(found)[-1]["ordinal"] == 30
     assert lines(found)[0]["payload"]["id"] == NEW
@@ -149,7 +204,8 @@ def test_a_rollout_of_codex_ends_with_its_turn_and_has_the_new_id() -> None:
 def test_reasoning_that_redaction_broke_is_left_out_of_a_rollout() -> None:
     item = {"type": "reasoning", "encrypted_content": "REDACTED"}
     line = json.dumps({"type": "response_item", "ordinal": 1, "payload": item}).encode()
-    found, notes = cut_codex.cut(line + b"\n" + b'{"ordinal":2}\n', "2", OLD, NEW, True)
+    data = line + b"\n" + b'{"ordinal":2}\n'
+    found, notes = cut_codex.cut(data, cut_codex.last(data), OLD, NEW, True)
     assert lines(found) == [{"ordinal": 2}]
     assert notes == ["1 items of reasoning are left out: redaction broke their encryption"]
 
