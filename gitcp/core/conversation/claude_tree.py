@@ -143,5 +143,6 @@ def _begins(line: dict[str, Any]) -> bool:
 
     The text of a skill, which the client says, names the call that asked for it.
     """
-    spoken_here = line.get("type") == "user" and "sourceToolUseID" not in line
-    return spoken_here and not is_result(line) or line.get("subtype") == "compact_boundary"
+    if line.get("type") == "user":
+        return not is_result(line) and "sourceToolUseID" not in line
+    return line.get("subtype") == "compact_boundary"
