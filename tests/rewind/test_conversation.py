@@ -69,20 +69,16 @@ def test_what_a_client_writes_of_a_turn_after_its_stop_comes_with_the_turn(
 
 def test_the_conversation_of_a_tasks_checkpoint_ends_with_the_task(world: World, a: Agent) -> None:
     a.prompt("prompt 1")
-    given = {"description": "do it", "subagent_type": "dev", "prompt": "go"}
-    task = {"tool_name": "Agent", "tool_input": given, "tool_use_id": "toolu_task"}
-    a.answer([{"type": "tool_use", "id": "toolu_task", "name": "Agent", "input": given}])
-    a.event("PreToolUse", **task)
+    task = calls.begin(a, "Agent", description="do it", subagent_type="dev", prompt="go")
     world.write("a.py", "1\n")
-    a.event("PostToolUse", **task, tool_response={"agentId": "abc123"})
-    calls.result(a, task, "what the task gave")
-    a.write("a.py", "2\n")
+    calls.end(a, task, {"agentId": "abc123"})
+    a.write("later.py", "2\n")
     a.stop()
     told = done(world, "rewind", "--to", temporary(world)[-1])
     said = transcripts(a)[told.split("claude -r ")[1].strip()]
-    assert world.read("a.py") == "1\n"
-    assert "what the task gave" in said
-    assert "toolu_1" not in said
+    assert (world.read("a.py"), (world.path / "later.py").exists()) == ("1\n", False)
+    assert "tool_result" in said
+    assert "later.py" not in said
 
 
 def test_undo_takes_the_cut_conversation_away_and_redo_brings_it_back(three: Agent) -> None:
