@@ -7,7 +7,7 @@ import json
 import random
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from bench.repos import CACHE, git
@@ -15,6 +15,7 @@ from bench.repos import CACHE, git
 V1 = "refs/heads/entire/checkpoints/v1"
 START, STEP = 1_700_000_000, 600  # seconds: of the first commit, from one to the next
 FILES, LINES, SESSION = 400, 12, 20  # files; lines a commit changes; commits a session made
+LINKED = 10  # of a long history, one commit in so many
 
 
 def linked(commits: int, files: int = FILES) -> Path:
@@ -24,10 +25,39 @@ def linked(commits: int, files: int = FILES) -> Path:
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
         git(path, "init", "-q", "--bare", "-b", "main", "--template=", ".")
-        feed = b"".join(_stream(commits, files))
-        subprocess.run(["git", "fast-import", "--quiet"], cwd=path, input=feed, check=True)
-        (path / "made").touch()
+        _import(path, _stream(commits, files))
     return path
+
+
+def long(commits: int) -> Path:
+    """A bare repository of so many commits of one tree; each LINKED-th has a trailer."""
+    path = CACHE / f"long-{commits}"
+    if not (path / "made").exists():
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(parents=True)
+        git(path, "init", "-q", "--bare", "-b", "main", "--template=", ".")
+        _import(path, (_commit("refs/heads/main", n, _words(n)) for n in range(commits)))
+    return path
+
+
+def _words(n: int) -> str:
+    body = f"Change {n}\n\nWhat was not as it should be, and why it is now.\n"
+    return body if n % LINKED else f"{body}\nEntire-Checkpoint: {checkpoint_id(n)}\n"
+
+
+def checkpoint_id(n: int) -> str:
+    """The checkpoint that the nth commit names."""
+    return hashlib.sha256(b"%d" % n).hexdigest()[:12]
+
+
+def _import(path: Path, stream: Iterable[bytes]) -> None:
+    """Feed git piece by piece: all of it would not fit into memory."""
+    argv = ["git", "fast-import", "--quiet"]
+    with subprocess.Popen(argv, cwd=path, stdin=subprocess.PIPE) as importing:
+        assert importing.stdin
+        importing.stdin.writelines(stream)
+    assert importing.returncode == 0
+    (path / "made").touch()
 
 
 def _stream(commits: int, files: int) -> Iterator[bytes]:
@@ -40,7 +70,7 @@ def _stream(commits: int, files: int) -> Iterator[bytes]:
         mine = [f"line {n} {k} {chance.random()}" for k in range(LINES)]
         lines[at : at + (LINES // 3 if len(lines) > 200 else 2)] = mine
         data = "".join(f"{line}\n" for line in lines).encode()
-        checkpoint = hashlib.sha256(b"%d" % n).hexdigest()[:12]
+        checkpoint = checkpoint_id(n)
         message = f"Change {n}\n\nEntire-Checkpoint: {checkpoint}\n"
         yield _commit("refs/heads/main", n, message) + _file(path, data)
         yield _commit(V1, n, f"Checkpoint: {checkpoint}\n")

@@ -87,12 +87,12 @@ class Running:
         """The records git prints, each ended by the one byte sep, as it prints them.
 
         Memory stays flat however many there are.  Raises GitError behind the last one unless
-        the status is 0.  A caller that stops early closes the generator: git then ends at its
-        next write.
+        the status is 0, Late when it does not go on in time.  A caller that stops early closes
+        the generator: git then ends at its next write.
         """
         begun: list[bytes] = []
         try:
-            while data := os.read(self._out, 1 << 16):
+            while data := self._next():
                 if sep in data:
                     *whole, rest = (b"".join(begun) + data).split(sep)
                     yield from whole
@@ -107,6 +107,15 @@ class Running:
             os.waitpid(self.pid, 0)
             raise
         self.finish()
+
+    def _next(self) -> bytes:
+        """What it says next, b"" at its end; raise Late where the deadline passes before."""
+        if deadline.readable(self._out):
+            return os.read(self._out, 1 << 16)
+        self.end()
+        for fd in (self._out, self._err):
+            os.close(fd)
+        raise Late(_words(self._argv), deadline.EACH)
 
     def end(self) -> None:
         """End it without waiting for what it may still say: with all below it, if apart."""

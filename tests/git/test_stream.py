@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from gitcp.errors import GitError
+from gitcp.errors import GitError, Late
 from gitcp.git import Git
+from gitcp.process import deadline
 
 
 def test_records_come_as_git_prints_them_however_long(repo: Path) -> None:
@@ -27,8 +29,18 @@ def test_who_stops_early_leaves_no_process_behind(repo: Path) -> None:
     assert len(next(records)) == 40
     records.close()
     with pytest.raises(ProcessLookupError):
-        import os
+        os.kill(running.pid, 0)
 
+
+def test_a_hook_does_not_wait_for_records_that_never_come(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deadline, "_limits", {})
+    deadline.begin(total=0.1)
+    running = Git().start("-c", "alias.wait=!sleep 1", "wait")
+    with pytest.raises(Late):
+        list(running.records())
+    with pytest.raises(ProcessLookupError):
         os.kill(running.pid, 0)
 
 

@@ -6,14 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.core.redact.redactor import Redactor
 from gitcp.errors import Error
 from gitcp.repo import Repo
 from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import edit_tree
-from gitcp.store.v1 import sync
+from gitcp.store.v1 import redaction, sync
 from tests.support.checkpoints import V1, git
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.redact.rules import Secret
 
 TOKEN = "ghp_" + "a1B2" * 9
 LINE = '{"type":"user","uuid":"%s","message":{"role":"user","content":"%s"}}\n'
@@ -28,22 +33,45 @@ def here(repo: Path, tmp_path: Path) -> Repo:
 
 
 def store(repo: Repo, path: str, content: str) -> None:
+    store_all(repo, {path: content})
+
+
+def store_all(repo: Repo, files: dict[str, str]) -> None:
     with Objects(repo) as objects:
         tip = refs.read(repo, V1)
         before = objects.read(f"{tip}^{{tree}}") if tip else None
-        blob = objects.write("blob", content.encode())
-        tree = edit_tree(objects, before[0] if before else None, {path: ("100644", blob)})
+        blobs = {p: ("100644", objects.write("blob", s.encode())) for p, s in files.items()}
+        tree = edit_tree(objects, before[0] if before else None, blobs)
         made = write_commit(objects, repo, tree, [tip] if tip else [], "Checkpoint: x")
         refs.update(repo, [(V1, made, tip)], "test")
 
 
-def push(repo: Repo) -> None:
+def push(repo: Repo, remote: str = "origin") -> None:
     with Objects(repo) as objects:
-        sync.push(repo, objects, "origin", 30)
+        sync.push(repo, objects, remote, 30)
 
 
-def sent(tmp_path: Path) -> bool:
-    return bool(git("for-each-ref", V1, cwd=tmp_path / "bare.git"))
+def sent(tmp_path: Path, name: str = "bare.git") -> bool:
+    return bool(git("for-each-ref", V1, cwd=tmp_path / name))
+
+
+def second(tmp_path: Path) -> str:
+    """Another remote, that has nothing yet."""
+    git("init", "-q", "--bare", str(tmp_path / "second.git"))
+    git("remote", "add", "second", str(tmp_path / "second.git"))
+    return "second"
+
+
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """What is searched from now on."""
+    find, searched = Redactor.find, list[bytes]()
+
+    def finding(self: Redactor, data: bytes, kind: str = "text") -> list[Secret]:
+        searched.append(data)
+        return find(self, data, kind)
+
+    monkeypatch.setattr(Redactor, "find", finding)
+    return searched
 
 
 @pytest.mark.parametrize("name", ["full.jsonl", "full.jsonl.001", "prompt.txt", "context.md"])
@@ -77,3 +105,60 @@ def test_the_check_can_be_switched_off(here: Repo, tmp_path: Path) -> None:
     git("config", "gitcp.push-check", "false")
     push(Repo.find())
     assert sent(tmp_path)
+
+
+def test_what_was_searched_once_is_not_searched_again(
+    here: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(here, "aa/0000000000/0/prompt.txt", "hello\n")
+    push(here)
+    store(here, "ab/0000000000/0/prompt.txt", "hello again\n")
+    searched = watched(monkeypatch)
+    push(here, second(tmp_path))
+    assert searched == [b"hello again\n"]
+    assert sent(tmp_path, "second.git")
+
+
+def test_what_other_rules_let_pass_is_searched_again(
+    here: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git("config", "gitcp.redact-allow", "ghp_")
+    store(here, "aa/0000000000/0/prompt.txt", f"use {TOKEN}\n")
+    push(Repo.find())
+    git("config", "--unset", "gitcp.redact-allow")
+    monkeypatch.setattr(redaction, "_OF_REPOSITORY", {})  # another process
+    with pytest.raises(Error, match="not pushed"):
+        push(Repo.find(), second(tmp_path))
+    assert not sent(tmp_path, "second.git")
+
+
+def test_what_was_refused_is_refused_again(here: Repo, tmp_path: Path) -> None:
+    store(here, "aa/0000000000/0/prompt.txt", f"use {TOKEN}\n")
+    for _ in range(2):
+        with pytest.raises(Error, match="not pushed"):
+            push(here)
+    assert not sent(tmp_path)
+
+
+def test_a_note_of_what_was_searched_that_is_damaged_counts_for_nothing(
+    here: Repo, tmp_path: Path
+) -> None:
+    store(here, "aa/0000000000/0/prompt.txt", "hello\n")
+    push(here)
+    note = Path(here.shared("searched"))
+    first = note.read_bytes().splitlines(keepends=True)[0]
+    note.write_bytes(first + b"\xff\xfe\n" + b"0" * 40 + b" " + V1.encode() + b"\n")
+    store(here, "ab/0000000000/0/prompt.txt", f"use {TOKEN}\n")
+    with pytest.raises(Error, match=r"in 'ab/0000000000/0/prompt\.txt'"):
+        push(here)
+
+
+def test_a_secret_among_a_thousand_files_is_found_in_few_searches(
+    here: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched = watched(monkeypatch)
+    files = {f"aa/{n:010}/0/prompt.txt": f"Do part {n}\n" for n in range(1000)}
+    store_all(here, {**files, "aa/0000000777/0/prompt.txt": f"use {TOKEN}\n"})
+    with pytest.raises(Error, match=r"in 'aa/0000000777/0/prompt\.txt'$"):
+        push(here)
+    assert len(searched) == 1

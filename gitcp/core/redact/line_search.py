@@ -1,13 +1,15 @@
-"""Which lines of a transcript may hold a secret, from a search of them as they are."""
+"""Which lines of a transcript, or which of many texts, may hold a secret, from a search of them
+as they are."""
 
 from __future__ import annotations
 
+from gitcp.core.redact import secret_values
 from gitcp.core.redact.detect import Detector, flatten
 from gitcp.core.redact.patterns import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 BLOCK = 1 << 19  # bytes searched at once: more is not faster, and costs memory
 # Escapes of letters a token may be made of, and a key that may span values: where the raw line
@@ -23,6 +25,7 @@ _STAYING = [
     ),
 ]
 _LINE = compiled(rb"[^\n]++")
+_BETWEEN = b"\n\n-\n\n"  # ends whatever a rule looks at: a run, a line, armour
 _EXEMPT = compiled(rb'(?i:ids?|signature|encrypted_content)"\s*:\s*"$')
 
 
@@ -33,11 +36,29 @@ def places(block: bytes, detector: Detector) -> list[int]:
     """
     for staying in _STAYING:
         block = staying.sub(lambda match: match[1] + b" " * len(match[2]), block)
-    offsets = [match.start() for hiding in _HIDING for match in hiding.finditer(block)]
+    offsets = _hidden(block)
     for rule, start, _ in detector.find(flatten(block)):
         if rule != "entropy" or not _EXEMPT.search(block, max(0, start - 64), start):
             offsets.append(start)
     return sorted(offsets)
+
+
+def suspects(texts: Sequence[bytes], detector: Detector) -> list[int]:
+    """The numbers, in order, of every text in which a redactor finds something, and of a few
+    others: many small texts are searched at once, which is fast.  What is exempt counts too."""
+    from bisect import bisect_right
+    from itertools import accumulate
+
+    joined = _BETWEEN.join(texts)
+    ends = list(accumulate(len(text) + len(_BETWEEN) for text in texts))
+    offsets = [*_hidden(joined), *(start for _, start, _ in detector.find(flatten(joined)))]
+    return sorted({bisect_right(ends, offset) for offset in offsets})
+
+
+def _hidden(block: bytes) -> list[int]:
+    """Where the text as it stands does not show all that its values say."""
+    hidden = [match.start() for hiding in _HIDING for match in hiding.finditer(block)]
+    return [*hidden, *secret_values.apart(block)]
 
 
 def starts(block: bytes) -> list[int]:

@@ -19,13 +19,14 @@ _VALUE = (
     rb"""(?:\0{0,8}(["'`])([^\s"'`\0\1]{6,1024}+)(?=\0{0,8}["'`])"""
     rb"""|([^\s"'`,;<>(){}\[\]&|\0\1]{6,1024}+)(?![(\[{]))"""
 )
-_ENDINGS = [
-    compiled(b"(" + word + b")" + _SEPARATOR + _VALUE)
-    for word in (
-        *(b"pass(?:word|wd|phrase|wort)?", b"pwd", b"secret", b"token"),
-        *(b"key(?:_base)?", b"credentials?", b"_auth"),
-    )
-]
+_WORDS = (
+    *(b"pass(?:word|wd|phrase|wort)?", b"pwd", b"secret", b"token"),
+    *(b"key(?:_base)?", b"credentials?", b"_auth"),
+)
+_ENDINGS = [compiled(b"(" + word + b")" + _SEPARATOR + _VALUE) for word in _WORDS]
+# In JSON: a value that is a list, or stands on another line; and such a name before it.
+_APART = compiled(rb":[ \t]*[\[\r\n]")
+_NAME = compiled(rb"(?i:" + b"|".join(_WORDS) + rb')"\s*$')
 _KEY = compiled(
     rb"(?:api|access|secret|private|auth|encryption|signing|account|master|shared|client|app|service|webhook|deploy)"
     rb"[_.-]?key(?:_base)?$"
@@ -58,6 +59,14 @@ def assigned(flat: bytes) -> Iterator[tuple[int, int]]:
         for match in ending.finditer(low):
             if _given(flat, low, match):
                 yield match.span(3 if match[3] else 4)
+
+
+def apart(raw: bytes) -> Iterator[int]:
+    """Yield where in raw JSON such a name stands before a list, or at the end of its line:
+    assigned() sees it beside its values only once they are taken out."""
+    for match in _APART.finditer(raw):
+        if _NAME.search(raw, max(0, match.start() - 24), match.start()):
+            yield match.start()
 
 
 def _given(flat: bytes, low: bytes, match: re.Match[bytes]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from itertools import islice
 
 from gitcp import trace
 from gitcp.errors import Error
@@ -17,11 +18,13 @@ from gitcp.store.git.cat_file import Batch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from typing import Any, Self
 
     from gitcp.repo import Repo
     from gitcp.store.git.cat_file import Object
 
+_AT_ONCE = 400  # names: they fit into a pipe, so git is never waited for while it waits
 _WHOLE = 1 << 20  # files up to this many bytes are read at once, larger ones streamed
 _NEAR_EACH, _NEAR_ALL = 1 << 20, 32 << 20  # bytes of an object, of all, that stay at hand
 
@@ -96,6 +99,19 @@ class Objects:
             self._bytes = 0
         self._near[obj[0]] = obj
         self._bytes += size
+
+    def each(self, oids: Iterable[str]) -> Iterator[Object | None]:
+        """The objects in their order, many asked for at once, none of which stays at hand: so
+        memory holds one.  Ask for nothing else between."""
+        names = iter(oids)
+        while window := list(islice(names, _AT_ONCE)):
+            answers = self._git().ask_all(window)
+            try:
+                for answer in answers:  # noqa: UP028  to take all of them where nobody goes on
+                    yield answer
+            finally:
+                for _ in answers:
+                    pass
 
     def need(self, oid: str, kind: str) -> bytes:
         """The data of an object that must be there; raise Error naming it otherwise."""

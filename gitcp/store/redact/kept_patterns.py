@@ -41,12 +41,17 @@ def place() -> str:
     return beside.path("patterns")
 
 
+def table() -> tuple[int, int]:
+    """(bytes, time of change in ns) of the table of rules: another one where that changes."""
+    st = os.stat(os.path.join(os.path.dirname(patterns.__file__), "secrets.json"))
+    return st.st_size, st.st_mtime_ns
+
+
 def _mark(data: bytes) -> bytes:
     """What stands before data where it was written by this Python for these rules, and whole."""
     import _sre  # type: ignore[import-not-found]
 
-    table = os.stat(os.path.join(os.path.dirname(patterns.__file__), "secrets.json"))
-    parts = (_sre.MAGIC, _sre.CODESIZE, table.st_size, table.st_mtime_ns, crc32(data))
+    parts = (_sre.MAGIC, _sre.CODESIZE, *table(), crc32(data))
     return beside.MARK + b"%d %d %d %d %d\n" % parts
 
 

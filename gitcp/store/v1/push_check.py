@@ -6,40 +6,50 @@ rules of today, and at what another program put onto the branch.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from gitcp.errors import Error
 from gitcp.record import text
-from gitcp.store.v1 import redaction
+from gitcp.store.v1 import kept_tips, redaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gitcp.core.record_types import Record
+    from gitcp.core.redact.redactor import Redactor
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+
+    File = tuple[str, bytes]  # its path on the branch, its content
 
 _DOCUMENT = 4 << 20  # bytes: a larger one is no program's, and is not taken apart
 _LINES = ("full.jsonl", "full.log", ".jsonl")
 _EXAMPLES = 3
+_PIECE = 1 << 19  # bytes of files that are searched together
+_WINDOW = 256  # names read at once
+_NEW = ("rev-list", "--objects", "--filter=object:type=blob")
 # Whole worktrees, with files that were never committed; what else of ours is for this machine.
 _NO = ("false", "no", "off", "0")
 _PRIVATE = ("refs/heads/entire/", "refs/gitcp/")
 _SHARED = frozenset({"refs/heads/entire/checkpoints/v1", "refs/heads/entire/sessions"})
 
 
-def refuse(repo: Repo, objects: Objects, tips: Iterable[str], known: Iterable[str]) -> None:
-    """Raise Error naming the places of secrets in what tips have and known (oids) have not.
+def refuse(repo: Repo, objects: Objects, tips: Mapping[str, str], known: Mapping[str, str]) -> None:
+    """Raise Error naming the places of secrets in what tips have and known have not (ref ->
+    oid); what was searched once is known, too, as long as the rules are the same.
 
     gitcp.push-check=false switches the check off.
     """
     if not _strict(repo) and not repo.config.flag("gitcp.push-check", True):
         return
-    secrets = []
-    for place in places(repo, objects, tips, known):
-        secrets.append(place)
-        if len(secrets) > _EXAMPLES:
-            break
-    if secrets:
+    rules = redaction.rules(repo)
+    searched = kept_tips.searched(repo, rules)
+    there = [*known.values(), *searched.values()]
+    secrets = list(islice(places(repo, objects, tips.values(), there), _EXAMPLES + 1))
+    if not secrets:
+        kept_tips.set_searched(repo, rules, {**searched, **tips})
+    else:
         more = " and more" if len(secrets) > _EXAMPLES else ""
         listed = ", ".join(f"{rule} in '{path}'" for path, rule in secrets[:_EXAMPLES])
         raise Error(f"not pushed: what looks like a secret is stored: {listed}{more}")
@@ -50,19 +60,44 @@ def places(
 ) -> Iterator[tuple[str, str]]:
     """(path on the branch, rule) of each blob with a secret in it; a blob is told of once."""
     there = [oid for oid in known if objects.read(oid)]
-    names = "\n".join([*tips, *(f"^{oid}" for oid in there)]).encode() + b"\n"
     redactor = redaction.redactor(repo)
-    _, out = repo.git.run("rev-list", "--objects", "--stdin", stdin=names)
-    for line in out.splitlines():
-        oid, _, name = line.partition(b" ")
-        obj = objects.read(oid.decode()) if name else None
-        if obj is None or obj[1] != "blob":
-            continue
-        path = text(name)
-        document = path.endswith(".json") and len(obj[2]) < _DOCUMENT
+    for piece in _pieces(_new(repo, objects, [*tips, *(f"^{oid}" for oid in there)])):
+        yield from _secrets(redactor, piece if len(piece) == 1 else _suspects(redactor, piece))
+
+
+def _new(repo: Repo, objects: Objects, names: Iterable[str]) -> Iterator[File]:
+    """Each file of the names that git finds, whatever the number: one in memory."""
+    lines = repo.git.stream(*_NEW, *names, sep=b"\n")
+    while window := [line.partition(b" ") for line in islice(lines, _WINDOW)]:
+        blobs = [(oid.decode(), path) for oid, _, path in window if path]
+        read = objects.each(oid for oid, _ in blobs)
+        for (_, path), obj in zip(blobs, read, strict=True):
+            if obj:
+                yield text(path), obj[2]
+
+
+def _pieces(files: Iterable[File]) -> Iterator[list[File]]:
+    """The files, as many together as are searched at once: a large one is alone."""
+    piece: list[File] = []
+    size = 0
+    for file in files:
+        if size + len(file[1]) > _PIECE:
+            yield piece
+            piece, size = [], 0
+        piece.append(file)
+        size += len(file[1])
+    yield piece
+
+
+def _suspects(redactor: Redactor, piece: list[File]) -> list[File]:
+    return [piece[number] for number in redactor.suspects([data for _, data in piece])]
+
+
+def _secrets(redactor: Redactor, files: Iterable[File]) -> Iterator[tuple[str, str]]:
+    for path, data in files:
+        document = path.endswith(".json") and len(data) < _DOCUMENT
         kind = "jsonl" if _is_lines(path) else "document" if document else "text"
-        hits = redactor.find(obj[2], kind=kind)
-        if hits:
+        if hits := redactor.find(data, kind=kind):
             yield path, hits[0][0]
 
 

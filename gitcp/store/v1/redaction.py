@@ -26,6 +26,17 @@ def redactor(repo: Repo) -> Redactor:
     return _OF_REPOSITORY[repo.common]
 
 
+def rules(repo: Repo) -> str:
+    """One word for the rules that redactor() goes by: another one where they change."""
+    from hashlib import sha256
+
+    from gitcp.store.redact import kept_patterns
+    from gitcp.version import VERSION
+
+    own = repo.config.all("gitcp.redact"), repo.config.all("gitcp.redact-allow")
+    return sha256(repr((VERSION, kept_patterns.table(), own)).encode()).hexdigest()
+
+
 class Lazy:
     """A redactor that is made on its first use: most hooks have nothing new to redact."""
 

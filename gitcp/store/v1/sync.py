@@ -11,7 +11,7 @@ from gitcp import trace
 from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.store.git import notes, refs
-from gitcp.store.v1 import committed_write, push_check
+from gitcp.store.v1 import committed_write, kept_tips, push_check
 from gitcp.store.v1.merge import histories
 from gitcp.store.v1.merge import notes as note_trees
 from gitcp.store.v1.remote import Remote
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.v1.kept_tips import Tips
     from gitcp.store.v1.merge.notes import Join
-
-    Tips = dict[str, str]  # ref -> oid, of those that are there
 
 _LOCKS = {committed_write.REF: "v1", notes.REF: "notes", notes.AI: "notes"}
 
@@ -48,11 +47,11 @@ def push(
     remote, merges = Remote(repo, name, timeout), 0
     while True:
         tips = {ref: oid for ref, oid in local(repo).items() if ref not in leave}
-        if not tips or (not again and _pushed(repo, name) == tips):
+        if not tips or (not again and kept_tips.pushed(repo, name) == tips):
             _settle(repo, name, tips)
             return tips, merges
         if not merges:
-            push_check.refuse(repo, objects, tips.values(), _pushed(repo, name).values())
+            push_check.refuse(repo, objects, tips, kept_tips.pushed(repo, name))
         if not remote.push(tips):
             _settle(repo, name, tips)
             return tips, merges
@@ -130,31 +129,10 @@ def unite(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
 def _settle(repo: Repo, name: str, tips: Tips) -> None:
     """Remember what the remote has; with all remotes up to date nothing is left to push."""
     with exclusive(repo, "v1"), exclusive(repo, "notes"):
-        _remember(repo, name, tips)
+        kept_tips.set_pushed(repo, name, tips)
         if local(repo) != tips:
             return
         remotes = set(repo.git.run("remote")[1].decode(errors="surrogateescape").split()) - {name}
-        if all(_pushed(repo, other) == tips for other in remotes):
+        if all(kept_tips.pushed(repo, other) == tips for other in remotes):
             with suppress(FileNotFoundError):
                 os.unlink(repo.shared("unpushed"))
-
-
-def _remember(repo: Repo, name: str, tips: Tips) -> None:
-    path = _record(repo, name)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w") as f:
-        f.writelines(f"{oid} {ref}\n" for ref, oid in tips.items())
-
-
-def _pushed(repo: Repo, name: str) -> Tips:
-    """What the remote had when we pushed last."""
-    try:
-        with open(_record(repo, name)) as f:
-            pairs = [line.split() for line in f]
-    except OSError:
-        return {}
-    return {pair[1]: pair[0] for pair in pairs if len(pair) == 2}
-
-
-def _record(repo: Repo, name: str) -> str:
-    return repo.shared("pushed", name.replace("%", "%25").replace("/", "%2F")[-200:])

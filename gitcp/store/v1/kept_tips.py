@@ -1,0 +1,55 @@
+"""Tips kept in a file from push to push: what a remote has, what was searched for secrets."""
+
+from __future__ import annotations
+
+from gitcp.record import raw
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitcp.repo import Repo
+
+    Tips = dict[str, str]  # ref -> oid
+
+
+def pushed(repo: Repo, remote: str) -> Tips:
+    """What a remote had when we pushed last."""
+    return _read(_of_remote(repo, remote), "")
+
+
+def set_pushed(repo: Repo, remote: str, tips: Mapping[str, str]) -> None:
+    """Remember what a remote has now."""
+    _write(repo, _of_remote(repo, remote), "", tips)
+
+
+def searched(repo: Repo, rules: str) -> Tips:
+    """What was searched by these rules (one word), with all that is reachable from it."""
+    return _read(repo.shared("searched"), rules)
+
+
+def set_searched(repo: Repo, rules: str, tips: Mapping[str, str]) -> None:
+    """Remember what was searched by these rules; what was by others is forgotten."""
+    _write(repo, repo.shared("searched"), rules, tips)
+
+
+def _of_remote(repo: Repo, name: str) -> str:
+    return repo.shared("pushed", name.replace("%", "%25").replace("/", "%2F")[-200:])
+
+
+def _read(path: str, head: str) -> Tips:
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as f:
+            if head and f.readline() != f"{head}\n":
+                return {}
+            pairs = [line.split() for line in f]
+    except OSError:
+        return {}
+    return {pair[1]: pair[0] for pair in pairs if len(pair) == 2}
+
+
+def _write(repo: Repo, path: str, head: str, tips: Mapping[str, str]) -> None:
+    from gitcp.store.session.state import write_file
+
+    lines = [*([head] if head else []), *(f"{oid} {ref}" for ref, oid in tips.items())]
+    write_file(repo, path, raw("".join(f"{line}\n" for line in lines)))

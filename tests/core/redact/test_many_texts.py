@@ -1,0 +1,66 @@
+"""Many small texts are searched at once, and none with a secret is passed over."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitcp.core.redact.redactor import Redactor
+from tests.core.redact.test_redact import spelled
+from tests.support.paths import DATA
+
+REDACTOR = Redactor()
+TOKEN = "ghp_" + "a1B2" * 9
+ROWS = (DATA / "redact" / "secrets.tsv").read_text().splitlines()
+SECRETS = [spelled(row.split("\t")[1]) for row in ROWS]
+# What begins something that the next text could be taken into.
+OPEN = ["-----BEGIN CERTIFICATE-----\nMIIB", "machine", "password", '{"token":', "SHA256:"]
+WORDS = ["", "fix the bug", '{"session_id": "0b5e2c1e-1111-4222-8333-444444444444"}', "a = b"]
+
+
+def as_json(text: str) -> str:
+    return json.dumps({"files": ["a.py"], "prompt": text}, indent=2)
+
+
+TEXTS = st.lists(
+    st.sampled_from([*SECRETS, *OPEN, *WORDS]) | st.sampled_from(SECRETS).map(as_json), max_size=12
+)
+
+
+@given(TEXTS)
+def test_no_text_with_a_secret_is_passed_over(texts: list[str]) -> None:
+    data = [text.encode() for text in texts]
+    hits = {n for n, one in enumerate(data) if REDACTOR.find(one) or REDACTOR.find(one, "document")}
+    assert hits <= set(REDACTOR.suspects(data))
+
+
+def test_texts_without_a_secret_are_not_taken_apart() -> None:
+    stored = {
+        "session_id": "0b5e2c1e-1111-4222-8333-444444444444",
+        "files_touched": ["gitcp/core/redact/line_search.py"],
+        "tools": {"toolu_01AbCdEfGhIjKlMnOpQrStUv": {"model": "claude-opus-4"}},
+    }
+    texts = [json.dumps(stored, indent=2).encode(), b"Please fix the bug", b""] * 20
+    assert REDACTOR.suspects([*texts, f"use {TOKEN}".encode(), *texts]) == [60]
+
+
+def test_every_text_counts_where_a_person_has_rules_of_their_own() -> None:
+    assert Redactor(rules=["^x$"]).suspects([b"a", b"b"]) == [0, 1]
+
+
+@pytest.mark.parametrize("value", ['["swordfish17"]', ' [ ["swordfish17"] ]', '\t["swordfish17"]'])
+def test_a_list_of_secrets_is_redacted_in_a_transcript_as_in_a_document(value: str) -> None:
+    line = ('{"a": 1, "db_Password":' + value + "}\n").encode()
+    assert REDACTOR.jsonl(line) == REDACTOR.document(line)
+    assert b"REDACTED" in REDACTOR.jsonl(line)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"password":\n"hunter2secretX"}', '{"token" : [\n"a1B2c3D4e5"]}']
+)
+def test_a_value_on_another_line_than_its_name_is_seen(text: str) -> None:
+    assert REDACTOR.find(text.encode(), "document")
+    assert REDACTOR.suspects([b"", text.encode()]) == [1]
