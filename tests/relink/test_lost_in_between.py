@@ -90,6 +90,36 @@ def test_a_second_reset_to_the_same_commit_is_seen_as_one(world: World, a: Agent
     assert ids(world) == [one]
 
 
+def test_two_resets_to_what_was_looked_at_before_are_seen(world: World, a: Agent) -> None:
+    """ORIG_HEAD says what it said when a session looked at it, and is another file."""
+    a.turn("write", {"a.txt": "a\n"})
+    [one] = world.commit()
+    world.git("reset", "-q", "--hard", "HEAD~1")
+    world.agent("session-b").start()
+    world.git("reset", "-q", "--hard", "ORIG_HEAD")
+    world.git("reset", "-q", "--soft", "HEAD~1")
+    world.git("commit", "-q", "-m", "again")
+    assert ids(world) == [one]
+
+
+def test_what_no_reset_tells_of_is_told_by_status_and_found_by_relink(
+    world: World, a: Agent
+) -> None:
+    """git leaves ORIG_HEAD alone where it says so already: the second reset is no news."""
+    a.turn("write", {"a.txt": "a\n"})
+    [one] = world.commit()
+    linked = world.head
+    world.git("reset", "-q", "--hard", "HEAD~1")
+    world.agent("session-b").start()
+    world.git("switch", "-q", "-C", "main", linked)
+    world.git("reset", "-q", "--soft", "HEAD~1")
+    world.git("commit", "-q", "-m", "again")
+    assert holders(world) == {}
+    assert "relink" in world.gitcp("status")
+    world.gitcp("relink")
+    assert holders(world) == {one: ["session-a"]}
+
+
 def test_new_work_beside_what_came_back_without_hooks_is_linked_too(world: World, a: Agent) -> None:
     a.turn("write", {"a.txt": "a\n"})
     [one] = world.commit()

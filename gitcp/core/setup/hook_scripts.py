@@ -94,9 +94,8 @@ carries() { # ids of commits that are copied, squashed, picked, or were taken ba
 	for f in SQUASH_MSG MERGE_MSG rebase-merge/current-fixups gitcp/taken-back; do
 		[ ! -e "$d/$f" ] || return 0
 	done
-	was='' looked=''
-	{ read -r was <"$d/ORIG_HEAD" && read -r looked <"$d/gitcp/orig-head" || :; } 2>/dev/null
-	[ "$was" = "$looked" ] || return 0
+	was=$d/ORIG_HEAD # looked at, unless git has made another file of it
+	[ ! -e "$was" ] || [ "$was" -ef "$d/gitcp/orig-head" ] 2>/dev/null || return 0
 	amends
 }
 amends() { # by the arguments of the git that runs us, its NULs left out

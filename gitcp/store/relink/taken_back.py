@@ -2,8 +2,9 @@
 
 A reset leaves them in ORIG_HEAD, an amend that leaves content out names what it replaced.  While
 content of theirs is still to be committed, <git-dir>/gitcp/taken-back lists them, so that the
-sh guard starts us although no session is open; <git-dir>/gitcp/orig-head is the ORIG_HEAD that
-was looked at last (behaviour.md §5.2).
+sh guard starts us although no session is open; <git-dir>/gitcp/orig-head is the very file (a hard
+link) of the ORIG_HEAD that was looked at last: git never writes into one, but makes another, be
+it to say the same (behaviour.md §5.2).
 """
 
 from __future__ import annotations
@@ -92,30 +93,47 @@ def add(repo: Repo, commits: Iterable[str]) -> None:
     _keep(repo, list(dict.fromkeys([*_read(repo), *commits])))
 
 
-def look(repo: Repo) -> None:
-    """ORIG_HEAD as it is now has been looked at."""
-    states.write_file(repo, repo.own("orig-head"), _orig_head(repo).encode() + b"\n")
-
-
 def _orig_head(repo: Repo) -> str:
     try:
-        with open(os.path.join(repo.git_dir, "ORIG_HEAD"), encoding="utf-8") as f:
+        with open(_at(repo), encoding="utf-8") as f:
             return f.read().strip()
     except (OSError, UnicodeDecodeError):
         return ""
 
 
+def _at(repo: Repo) -> str:
+    return os.path.join(repo.git_dir, "ORIG_HEAD")
+
+
+def _looked(repo: Repo) -> bool:
+    """Whether ORIG_HEAD is the file that was looked at last."""
+    try:
+        return os.path.samefile(_at(repo), repo.own("orig-head"))
+    except OSError:
+        return False
+
+
+def _look(repo: Repo, *, seen: bool) -> None:
+    """ORIG_HEAD as it is now has been looked at, or is to be looked at again.  Where the file
+    system has no hard links, it always is."""
+    mark = repo.own("orig-head")
+    if os.path.exists(mark):
+        os.unlink(mark)
+    if seen:
+        try:
+            os.makedirs(os.path.dirname(mark), exist_ok=True)
+            os.link(_at(repo), mark)
+        except OSError as e:
+            trace.note("commit", f"ORIG_HEAD cannot be marked: {e}")
+
+
 def _reset(repo: Repo, objects: Objects, head: str) -> list[Commit]:
     """The commits with an id that only ORIG_HEAD has, oldest first; looked at once."""
     orig = _orig_head(repo)
-    try:
-        with open(repo.own("orig-head"), encoding="utf-8", errors="replace") as f:
-            if f.read().strip() == orig:
-                return []
-    except OSError:
-        pass
-    if orig != head:  # nothing is taken back yet, but it may be, and ORIG_HEAD say the same
-        look(repo)
+    # At HEAD nothing is taken back yet, but it may be, and git leave the file that says so.
+    if not orig or (orig != head and _looked(repo)):
+        return []
+    _look(repo, seen=orig != head)
     # A stash, too, ends in a reset: the reflog tells of those before it.
     resets = [old for old, _, why in reflog.head(repo)[-_RECENT:] if why.startswith(b"reset:")]
     tips = [oid for oid in dict.fromkeys([*resets, orig]) if read_commit(objects, oid)]
