@@ -122,6 +122,22 @@ def test_what_a_formatter_left_in_a_file_of_the_session_is_in_nobodys_way(
     assert auto.git("status", "--porcelain") == ""
 
 
+@pytest.mark.parametrize("adds", ["", "; git add a.py"], ids=["left", "added"])
+def test_what_a_formatter_makes_of_a_file_when_head_moves_and_it_runs_again_is_nobodys(
+    auto: World, adds: str
+) -> None:
+    move = "unset GIT_INDEX_FILE; git commit -q --no-verify --allow-empty -m theirs"
+    steps = (f"echo '# one' >>a.py{adds}; {move}", f"echo '# two' >>a.py{adds}", "true")
+    cases = "".join(f"{n}) {step} ;;\n" for n, step in enumerate(steps, 1))
+    hook(auto, "pre-commit", f"echo >>$HOME/runs; case $(wc -l <$HOME/runs) in\n{cases}esac")
+    a = auto.agent("session-a", tools=True)
+    a.turn("add a", {"a.py": "a = 1\n"})
+    assert auto.git("log", "-1", "--format=%s") == "Add a"
+    a.turn("more", {"a.py": auto.read("a.py") + "b = 1\n"})
+    assert auto.show("HEAD", "a.py") == "a = 1\n# one\n# two\nb = 1\n"
+    assert auto.git("status", "--porcelain") == ""
+
+
 def test_a_hook_that_adds_everything_does_not_bring_the_persons_work_in(
     auto: World, a: Agent
 ) -> None:

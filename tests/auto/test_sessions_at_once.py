@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -35,6 +36,31 @@ def test_two_sessions_that_stop_at_once_make_a_commit_each(auto: World, number: 
     assert auto.git("status", "--porcelain") == ""
     assert (auto.streams, auto.open()) == ([], [])
     sound(auto)
+
+
+def test_a_session_that_looks_while_hooks_format_takes_nothing_for_the_persons(
+    auto: World,
+) -> None:
+    """Each of two runs of the formatter is seen before it is over, by another session's prompt."""
+    a, b = (auto.agent(sid, tools=True) for sid in ("session-a", "session-b"))
+    b.turn("b's part", {"b.txt": "b\n"})
+    move = "unset GIT_INDEX_FILE; git commit -q --no-verify --allow-empty -m theirs"
+    wait = "touch $HOME/in$n; until [ -e $HOME/out$n ]; do sleep 0.02; done"
+    run = f"echo '#' >>a.py; {wait}; [ $n = 2 ] || {{ {move}; }}"
+    hook(auto, "pre-commit", f"[ -e $HOME/out1 ] && n=2 || n=1; [ -e $HOME/out2 ] || {{ {run}; }}")
+    a.prompt("a's part")
+    a.write("a.py", "a = 1\n")
+    with ThreadPoolExecutor(1) as pool:
+        stopped = pool.submit(a.stop)
+        for n in (1, 2):
+            while not (auto.home / f"in{n}").exists():
+                assert not stopped.done()
+                time.sleep(0.02)
+            b.prompt(f"look {n}")
+            (auto.home / f"out{n}").touch()
+        assert stopped.result().said == ""
+    a.turn("more", {"a.py": auto.read("a.py") + "b = 1\n"})
+    assert auto.show("HEAD", "a.py") == "a = 1\n#\n#\nb = 1\n"
 
 
 def test_a_file_that_another_session_works_on_is_not_committed(auto: World) -> None:

@@ -7,13 +7,12 @@ is written down before (intent), so that killed at any instant the next event ca
 
 from __future__ import annotations
 
-import re
-
 from gitcp.errors import GitError, Moved
 from gitcp.process.running import Running
 from gitcp.record import raw, text
 from gitcp.store.auto import hook_edits, index_files, intent, lost, person_hooks, refusal
 from gitcp.store.auto.refusal import Refused
+from gitcp.store.git import refs
 from gitcp.store.git.commit import need_commit
 from gitcp.store.git.tree import Lookup, diff_trees
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 _BEFORE = ("pre-commit", "prepare-commit-msg", "commit-msg")
-_MOVED = re.compile(r"cannot lock ref 'HEAD': (?:is at \w+ but expected|reference already exists)")
 
 
 def make(
@@ -47,12 +45,13 @@ def make(
         busy = index_files.unstaged(index)
         about["stash"] = lost.stash(repo)
         about["dirty"] = lost.still(repo, objects, about["dirty"])
+        before = hook_edits.stand(repo, objects, about)
         intent.write(repo, about)
         try:
             message = _judged(repo, index.path, message)
         finally:
             lost.put_back(repo, objects, about)
-            hook_edits.note(repo, objects, about)
+            hook_edits.note(repo, objects, before)
     tree = index_files.tree_of(index)
     entries = {path: now for path, _, now in diff_trees(objects, about["tree"], tree)}
     if not entries:
@@ -115,12 +114,12 @@ def _move_head(repo: Repo, about: Intent, message: str) -> None:
     wait = ("-c", "core.filesRefLockTimeout=2000")
     args = (*wait, "update-ref", "-m", reason, "HEAD", *ends)
     words = ("git", "-C", repo.worktree, *args)
-    env = {**person_hooks.environment(repo), "LC_ALL": "C"}
     try:
-        Running(words, env, False).finish()
+        Running(words, person_hooks.environment(repo), False).finish()
     except GitError as e:
-        if _MOVED.search(e.complaint):
-            raise Moved("HEAD", about["expected"], None) from None
+        now = refs.head(repo) or "0" * len(about["expected"])
+        if now != about["expected"]:  # where git says so, it does in the person's language
+            raise Moved("HEAD", about["expected"], now) from None
         raise Refused(refusal.reason(e)) from None
 
 

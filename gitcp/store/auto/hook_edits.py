@@ -10,19 +10,23 @@ from gitcp.store.snapshot import blobs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gitcp.core.record_types import Entries
     from gitcp.repo import Repo
     from gitcp.store.auto.intent import Intent
     from gitcp.store.git.objects import Objects
 
 
-def note(repo: Repo, objects: Objects, about: Intent) -> None:
-    """Let the journal know how the commit's files that stood as the checkpoint has them before
-    the hooks ran stand now.
+def stand(repo: Repo, objects: Objects, about: Intent) -> Entries:
+    """How the files of a commit stand in the worktree, before hooks look at it."""
+    return blobs.at(repo, objects, sorted(about["entries"]), write=False)
+
+
+def note(repo: Repo, objects: Objects, before: Entries) -> None:
+    """Let the journal know how files that stood so before the hooks ran stand now.
 
     Without it the next look takes the change for the person's, and a session's file that a hook
     has formatted would not be committed any more.
     """
-    before = {path: about["dirty"][path] for path in about["entries"] if path in about["dirty"]}
     now = blobs.at(repo, objects, sorted(before), write=True)
     if all(now.get(path) == entry for path, entry in before.items()):
         return

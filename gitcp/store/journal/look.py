@@ -130,7 +130,7 @@ def _record(
         who, how = verdict["who"], verdict["how"]
         if who == replay.PERSON and path in owners and owners[path][1] == now:
             who = owners[path][0]  # a session's work from before there was a journal
-        if who == replay.PERSON and path in judged and judged[path] == was:
+        if who == replay.PERSON and windows.hooked(judged, journal.lines, path, was):
             who, how = replay.UNKNOWN, evidence.HOOK
         line = entries.edit(path, was, now, who, how, at)
         line |= _besides(verdict, moved.get(path))

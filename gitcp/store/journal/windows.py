@@ -179,3 +179,14 @@ def judged(repo: Repo) -> Mapping[str, Version]:
 
     about = intent.read(repo)
     return about["entries"] if about else {}
+
+
+def hooked(
+    judged: Mapping[str, Version], lines: list[JournalLine], path: str, was: Version
+) -> bool:
+    """Whether a path that stood so is in the hands of the hooks that look at a commit of ours:
+    as that has it, or as hooks have made it, who are called again when HEAD moves."""
+    if path not in judged or judged[path] == was:
+        return path in judged
+    edits = entries.chain(entries.edits(lines), path)
+    return bool(edits and edits[-1]["how"] == evidence.HOOK)
