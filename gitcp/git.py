@@ -36,6 +36,12 @@ def persons(env: Mapping[str, str]) -> dict[str, str]:
     return kept | {name: os.environ[name] for name in ours if name in os.environ}
 
 
+def reading() -> dict[str, str]:
+    """What keeps a git that runs the person's programs from writing, or fetching, merely to read:
+    it changes no answer of theirs."""
+    return {"GIT_OPTIONAL_LOCKS": QUIET["GIT_OPTIONAL_LOCKS"], **_AT_HOME}
+
+
 def fetches() -> bool:
     """Whether may_fetch() was called."""
     return not _AT_HOME

@@ -68,9 +68,9 @@ def _newest(stored: Iterable[Stored]) -> list[Stored]:
 
 
 def _switch(repo: Repo, name: str) -> None:
-    if repo.git.lines("status", "--porcelain", "-z"):
+    if repo.git.run("status", "--porcelain", "-z", filters=True)[1]:
         raise Error("there are changes that are not committed: nothing is switched")
-    repo.git.run("switch", "--", name)
+    repo.git.run("switch", "--", name, filters=True)
 
 
 def _place(repo: Repo, args: Namespace, commit: str) -> str:
@@ -79,7 +79,7 @@ def _place(repo: Repo, args: Namespace, commit: str) -> str:
     if not commit:
         raise Error(f"'{args.name}' belongs to no commit: there is nothing to check out")
     folder = os.path.abspath(args.worktree)
-    repo.git.run("worktree", "add", "--detach", "--", folder, commit)
+    repo.git.run("worktree", "add", "--detach", "--", folder, commit, filters=True)
     return str(os.path.realpath(folder))
 
 

@@ -64,6 +64,24 @@ def test_filters_see_the_persons_environment(auto: World, a: Agent, strategy: st
     assert OURS & {line.partition("=")[0] for line in lines} == set()
 
 
+def test_a_filter_that_a_scan_runs_sees_the_persons_environment(auto: World, a: Agent) -> None:
+    """git asks it where only the date of a file tells that it may have changed."""
+    auto.write("a.dat", "x\n")
+    auto.write(".gitattributes", "*.dat filter=theirs\n")
+    auto.git("config", "filter.theirs.clean", "cat")
+    auto.commit(".gitattributes", "a.dat")
+    seen = auto.home / "seen"
+    auto.git("config", "filter.theirs.clean", f"sh -c 'env >>{seen}; echo asked >&2; cat'")
+    auto.env |= {"LC_ALL": "C.UTF-8"}
+    (auto.path / "a.dat").touch()
+    a.turn("add b", {"b.txt": "b\n"})
+    variables = set(seen.read_text().splitlines())
+    assert {v for v in variables if v.startswith("LC_ALL=")} == {"LC_ALL=C.UTF-8"}
+    # Neither to write nor to fetch where it only looks changes nothing that it sees.
+    quiet = {"GIT_OPTIONAL_LOCKS", "GIT_NO_LAZY_FETCH"}
+    assert OURS & {v.partition("=")[0] for v in variables} <= quiet
+
+
 @pytest.mark.parametrize("event", ["commit-msg", "prepare-commit-msg", "post-commit"])
 def test_what_the_person_configured_runs_at_a_commit_of_ours_too(
     auto: World, a: Agent, event: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -45,6 +46,24 @@ def without_privilege() -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "PYTHONPATH": str(top)}
     argv = [*UNPRIVILEGED, sys.executable, "-c", TAKE]
     return subprocess.run(argv, env=env, capture_output=True, text=True)
+
+
+@pytest.fixture
+def german(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A git that speaks another language to who has not asked for C."""
+    git, words = (
+        shutil.which("git"),
+        "s/could not open directory/kein Zugriff auf/; s/P.* denied/Nein/",
+    )
+    path = tmp_path / "bin" / "git"
+    path.parent.mkdir(mode=0o755)
+    path.write_text(f"""#!/bin/sh
+[ "$LC_ALL" != C ] || exec {git} "$@"
+{{ {git} "$@" 2>&1 >&3 | sed '{words}' >&2; }} 3>&1
+""")
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{path.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
 
 
 def test_an_untracked_file_over_the_cap(repo: Path) -> None:
@@ -133,6 +152,16 @@ def test_an_untracked_directory_that_cannot_be_read(repo: Path) -> None:
     assert "'closed': 'unreadable'" in done.stdout, done.stderr
     assert "\"it's: odd\": 'unreadable'" in done.stdout, done.stderr
     assert set(listing(done.stdout.split()[0])) == {*listing("HEAD"), "open"}
+
+
+@needs_a_limit
+@pytest.mark.usefixtures("german")
+def test_what_cannot_be_read_is_told_in_whatever_language_git_speaks(repo: Path) -> None:
+    sh("mkdir closed; echo 1 >closed/f; chmod 0 closed; chmod 311 src")
+    done = without_privilege()
+    sh("chmod 755 closed src")
+    assert "'closed': 'unreadable'" in done.stdout, done.stderr
+    assert "'src': 'unreadable'" in done.stdout, done.stderr
 
 
 @needs_a_limit

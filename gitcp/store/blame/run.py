@@ -67,7 +67,8 @@ def edges(git: Git, options: Options, rows: Sequence[Entry]) -> list[tuple[bytes
 
 def _run(git: Git, *args: str) -> bytes:
     try:
-        return git.run("blame", *map(raw, args))[1]
+        ways = ("-c", "core.useReplaceRefs=false")  # filters and textconv are the person's
+        return git.run(*ways, "blame", *map(raw, args), filters=True)[1]
     except GitError as e:
         complaint = e.complaint.partition("\n")[0]
         if e.git_status == USAGE:

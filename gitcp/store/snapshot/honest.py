@@ -1,8 +1,13 @@
-"""A git that looks at the files themselves: no flag, cache or hook may tell it otherwise."""
+"""A git that looks at the files themselves: no flag, cache or hook may tell it otherwise.
+
+It runs the person's filters, in their environment and so in their language: what it says is
+shown to people, and nothing is read out of it.
+"""
 
 from __future__ import annotations
 
-from gitcp.errors import GitError
+from gitcp.errors import GitError, Late
+from gitcp.git import reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +18,7 @@ HONEST = (
     "-c core.untrackedCache=false -c status.showUntrackedFiles=all -c core.fsmonitor=false"
     " -c core.splitIndex=false -c index.sparse=false -c core.trustctime=true"
     " -c core.checkStat=default -c core.ignoreStat=false -c core.hooksPath=/dev/null"
-    " -c sparse.expectFilesOutsideOfPatterns=false"
+    " -c sparse.expectFilesOutsideOfPatterns=false -c core.useReplaceRefs=false"
 ).split()
 
 
@@ -24,23 +29,24 @@ def honest(
 
     Where a filter fails that is required, git looks at the files as they are.
     """
-    env = {"GIT_INDEX_FILE": index}
+    env = environment(index)
     try:
-        return repo.git.run(*HONEST, *args, stdin=stdin, ok=ok, env=env)[1]
+        return repo.git.run(*HONEST, *args, stdin=stdin, ok=ok, env=env, filters=True)[1]
     except GitError as e:
-        if not unconverted(e):
+        ways = () if isinstance(e, Late) else unfiltered(repo)
+        if not ways:
             raise
-    return repo.git.run(*HONEST, *unfiltered(repo), *args, stdin=stdin, ok=ok, env=env)[1]
+    return repo.git.run(*HONEST, *ways, *args, stdin=stdin, ok=ok, env=env, filters=True)[1]
 
 
-def unconverted(error: GitError) -> bool:
-    """Whether git ended because it could not convert a file: a filter that is required failed,
-    or the file is not in the encoding that its attributes name."""
-    return "filter '" in error.complaint or "encod" in error.complaint
+def environment(index: str) -> dict[str, str]:
+    """What an honest git has beside the person's environment."""
+    return {**reading(), "GIT_INDEX_FILE": index}
 
 
-def unfiltered(repo: Repo) -> list[str]:
-    """The options of git that switch off every filter that is required."""
-    names = {key.rpartition(".")[0] for key in repo.config.keys("filter.", ".required")}
+def unfiltered(repo: Repo, *kinds: str) -> list[str]:
+    """The options of git that switch off every filter that is required, or has one of kinds."""
+    keys = (key for kind in kinds or (".required",) for key in repo.config.keys("filter.", kind))
+    names = {key.rpartition(".")[0] for key in keys}
     values = ("clean=", "process=", "required=false")
     return [word for name in sorted(names) for v in values for word in ("-c", f"{name}.{v}")]

@@ -11,12 +11,15 @@ import time
 
 from gitcp import trace
 from gitcp.errors import Error
+from gitcp.git import persons
 from gitcp.process import deadline
 from gitcp.process.running import Running
-from gitcp.store.snapshot.honest import HONEST, unfiltered
+from gitcp.store.snapshot.honest import HONEST, environment, unfiltered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from gitcp.repo import Repo
 
 _STATUS = (
@@ -29,7 +32,7 @@ _STALE = 200  # so many paths where the index is not HEAD's: time to seed anew
 
 
 class Heard(Running):
-    """A git whose warnings matter: after hear(), heard is its output and said its warnings."""
+    """A git whose warnings matter: after hear(), heard is its output; errors are its warnings."""
 
     __slots__ = ("errors", "heard")
 
@@ -51,9 +54,20 @@ def status(repo: Repo, filters: bool = True) -> Heard:
     if not os.path.exists(place(repo)):
         seed(repo)
     deadline.extend(_size(place(repo)) / _A_SECOND)
-    ways = [] if filters else unfiltered(repo)
+    return _started(repo, persons(repo.git.env), [] if filters else unfiltered(repo))
+
+
+def complaints(repo: Repo) -> bytes:
+    """What git complains of in a scan, in its own words: asked again, with none of the person's
+    filters, for they would run in our language."""
+    running = _started(repo, repo.git.env, unfiltered(repo, ".clean", ".process"))
+    running.finish(ok=range(256))
+    return running.errors
+
+
+def _started(repo: Repo, env: Mapping[str, str], ways: Sequence[str]) -> Heard:
     argv = ("git", "-C", repo.worktree, *HONEST, *ways, *_STATUS)
-    return Heard(argv, {**repo.git.env, "GIT_INDEX_FILE": place(repo)}, False)
+    return Heard(argv, {**env, **environment(place(repo))}, False)
 
 
 def _size(path: str) -> int:

@@ -8,12 +8,11 @@ import stat
 from gitcp.core.decide import omission
 from gitcp.core.git import porcelain
 from gitcp.core.git.porcelain import GONE
-from gitcp.errors import Error, GitError
+from gitcp.errors import Error, GitError, Late
 from gitcp.record import raw, text
 from gitcp.store.git.tree import edit_tree
 from gitcp.store.snapshot import index
 from gitcp.store.snapshot.changes import Change, Scan
-from gitcp.store.snapshot.honest import unconverted
 from gitcp.store.snapshot.worktree import Worktree
 
 TYPE_CHECKING = False
@@ -103,17 +102,16 @@ def _sound(repo: Repo, running: index.Heard, work: Worktree) -> tuple[Status, by
             running.hear()
             seen = porcelain.parse(running.heard)
             if seeded or not any(_misled(row, work) for row in seen.rows):
-                return seen, running.errors
+                return seen, index.complaints(repo) if running.errors else b""
         except GitError as e:
-            if filters and unconverted(e):
-                filters = False
-                running = index.status(repo, filters)
+            if filters and not isinstance(e, Late):  # one that is required may have failed
+                filters, running = False, index.status(repo, filters=False)
                 continue
             if seeded:
                 raise
         # Ours may be broken, and is not needed to make another.
         index.seed(repo, force=True)
-        seeded, running = True, index.status(repo, filters)
+        seeded, filters, running = True, True, index.status(repo)
 
 
 def _misled(row: Row, work: Worktree) -> bool:
