@@ -20,7 +20,7 @@ LINKED = 10  # of a long history, one commit in so many
 
 def linked(commits: int, files: int = FILES) -> Path:
     """A bare repository in which so many commits, all linked, change a dozen lines each."""
-    path = CACHE / f"linked-{commits}-{files}"
+    path = CACHE / f"history-{commits}-{files}"
     if not (path / "made").exists():
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
@@ -103,10 +103,15 @@ def _checkpoint(n: int, checkpoint: str, path: str, data: bytes, first: int) -> 
         "files_touched": [path],
         "agent": "Claude Code",
         "model": "claude-opus-4",
+        "files": {path: {"turn_id": turn, "prompt": f"Please do change {n}"}},
         "turns": {turn: {"number": n % SESSION + 1, "prompt": f"Please do change {n}"}},
         "tools": {tool: {"model": "claude-opus-4", "agent": ""}},
         "token_usage_delta": {"input_tokens": 5, "output_tokens": 70, "api_call_count": 2},
-        "initial_attribution": {"agent_lines": LINES, "lines_removed": {"agent": 0, "person": 0}},
+        "initial_attribution": {
+            "agent_lines": LINES,
+            "lines_added": {"agent": LINES, "person": 0},
+            "lines_removed": {"agent": 0, "person": 0},
+        },
     }
     base = f"/{checkpoint[:2]}/{checkpoint[2:]}"
     root = {"checkpoint_id": checkpoint, "sessions": [{"metadata": f"{base}/0/metadata.json"}]}

@@ -141,9 +141,9 @@ def page(lines: Iterable[Line], paged: bool = True) -> None:
 
     def ink(part: str, colour: str) -> str:
         safe = visible(part)
-        return paint(safe, colour, True) if on and colour else safe
+        return paint(safe, colour, True) if colour else safe
 
-    texts = spans.each(lines, ink)
+    texts = spans.each(lines, ink) if on else (f"{visible(t)}\n" for t in spans.plain(lines))
     if paged and sys.stdout.isatty():
         command = os.path.basename(sys.argv[0]).removeprefix("gitcp-")
         shell.page(texts, settings("core.pager"), settings(f"pager.{command}"))

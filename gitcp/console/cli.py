@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import gc
 import os
 import signal
 import sys
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 # What is wrong with the machine or its permissions, not with gitcp: no traceback.
 _GROUND = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO)
+
+# Objects made before garbage is looked for: records come and go, and leave none.
+_FEW = 50_000
 
 printable = notice.printable
 
@@ -58,6 +62,7 @@ def _called(prog: str) -> str:
 
 def guard(body: Callable[[], int]) -> int:
     """Run body; say an Error on stderr, without a traceback; return the status."""
+    gc.set_threshold(_FEW)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # die quietly under `| head`
     _open_streams()
     may_fetch()

@@ -198,3 +198,20 @@ def test_a_hook_never_fetches(stored: Repo, tmp_path: Path) -> None:
         assert objects.read(tip) is None
         assert objects.read("HEAD") is not None
     assert tip not in git("cat-file", "--batch-all-objects", "--batch-check", cwd=clone)
+
+
+def test_a_log_reads_metadata_alone_where_one_prompt_made_the_whole_commit(repo: Path) -> None:
+    here, data = Repo.find(), session("s-one")
+    with Objects(here) as objects:
+        data["transcript"] = Given(objects, b'{"of":"one"}\n')
+        data["metadata"]["files"] = {
+            path: {"turn_id": "t1", "prompt": "do it"} for path in ("a", "b")
+        }
+        committed_write.write(here, objects, [(SECOND, data)])
+    git("commit", "-q", "--allow-empty", "-m", f"x\n\nEntire-Checkpoint: {SECOND}")
+    before = run("log", "--json", "-1")
+    (checkpoint,) = json.loads(json.dumps(before[1]))[0]["checkpoints"]
+    assert checkpoint["contents"][0]["asked"] == ["do it"] and before[0] == 0
+    for name in ("metadata.json", "0/prompt.txt"):
+        gone(f"{V1}:{AT}/{name}")(here)
+    assert run("log", "--json", "-1") == before

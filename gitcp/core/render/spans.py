@@ -33,6 +33,12 @@ def each(lines: Iterable[Line], ink: Ink) -> Iterator[str]:
         yield "".join([ink(text, colour) for text, colour in line]) + "\n"
 
 
+def plain(lines: Iterable[Line]) -> Iterator[str]:
+    """The text of each line, as it is."""
+    for line in lines:
+        yield "".join([text for text, _ in line])
+
+
 def short(text: str, size: int) -> str:
     """text on one line in at most size cells of a terminal, `…` for what is left out.
 

@@ -17,11 +17,12 @@ summary checkpoint_transcript_start transcript_path is_task tool_use_id commit o
 _INTERRUPTED = "[Request interrupted"
 
 
-def session(metadata: Record, prompts: Sequence[str]) -> Record:
+def session(metadata: Record, prompts: Sequence[str] = ()) -> Record:
     """A session's part: session_id, agent, asked, files and what its metadata tells besides.
 
     prompts: its own up to then (prompt.txt).  asked: those that made the commit's files; where
-    nothing tells (data of the original program), the last one.  files: path -> {turn_id, prompt}.
+    nothing tells (data of the original program), the last one.  Where that is one prompt without
+    any given, prompt.txt has no more to say.  files: path -> {turn_id, prompt}.
     """
     given = {path: mapping(f) for path, f in mapping(metadata.get("files")).items()}
     touched = summary.strings(metadata.get("files_touched"))

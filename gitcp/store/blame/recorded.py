@@ -36,7 +36,7 @@ class Recorded:
                 with suppress(Error):  # of() tells what is not readable: nothing is known
                     places[checkpoint_id] = self.places.find(checkpoint_id)
         trees = [place[1] for place in places.values() if place]
-        committed_list.prepare(self._objects, trees, summary.LINES)
+        committed_list.prepare(self._objects, trees, summary.LINES, brief=True)
 
     def of(self, checkpoint_id: str) -> list[Record]:
         """What each session of a checkpoint recorded; [] where it is not here or unreadable."""
@@ -44,7 +44,9 @@ class Recorded:
             try:
                 place = self.places.find(checkpoint_id)
                 stored = (
-                    committed_read.load(self._objects, checkpoint_id, *place) if place else None
+                    committed_read.load(self._objects, checkpoint_id, *place, brief=True)
+                    if place
+                    else None
                 )
             except Error:
                 stored = None

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from gitcp.errors import GitError, Late
 from gitcp.git import fetches
 from gitcp.process import deadline
-from gitcp.record import raw
+from gitcp.record import raw, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import TypeVar
 
     from gitcp.repo import Repo
 
     Object = tuple[str, str, bytes]  # oid, kind, data
+    Head = tuple[str, str, int]  # oid, kind, bytes
+    Answer = TypeVar("Answer")
 
 
 _NOWHERE = {"GIT_ALLOW_PROTOCOL": "none"}  # what GIT_NO_LAZY_FETCH is before git 2.44
@@ -57,22 +61,11 @@ class Batch:
         except Ended:
             self._restart()
             return None
-        return (head[0].decode(), int(head[2])) if head else None
+        return (head[0], head[2]) if head else None
 
     def resolve_all(self, specs: Sequence[str]) -> Iterator[str | None]:
         """resolve() of as many names as a pipe holds, in their order."""
-        left = list(specs)
-        while left:
-            try:
-                self._write(b"".join(b"info %s\n" % raw(spec) for spec in left))
-                while left:
-                    head = self._answer()
-                    del left[0]
-                    yield head[0].decode() if head else None
-            except Ended:
-                self._restart()
-                del left[0]
-                yield None
+        return (head[0] if head else None for head in self._all(b"info", specs, self._answer))
 
     def ask(self, spec: str) -> Object | None:
         """The object of a name; None when it is missing or ambiguous."""
@@ -80,24 +73,38 @@ class Batch:
 
     def ask_all(self, specs: Sequence[str]) -> Iterator[Object | None]:
         """The objects of as many names as a pipe holds, in their order."""
-        left = list(specs)
-        while left:
+        return self._all(b"contents", specs, self._object)
+
+    def _all(
+        self, command: bytes, specs: Sequence[str], answer: Callable[[], Answer | None]
+    ) -> Iterator[Answer | None]:
+        """What answer() reads of each name, in their order; they are asked for at once."""
+        lines = [b"%s %s\n" % (command, raw(spec)) for spec in specs]
+        self._write(b"".join(lines))
+        return self._answers(lines, answer)
+
+    def _answers(
+        self, lines: Sequence[bytes], answer: Callable[[], Answer | None]
+    ) -> Iterator[Answer | None]:
+        for count in range(1, len(lines) + 1):
             try:
-                self._write(b"".join([b"contents %s\n" % raw(spec) for spec in left]))
-                while left:
-                    answer = self._object()
-                    del left[0]
-                    yield answer
+                given = answer()
             except Ended:
                 self._restart()
-                del left[0]
-                yield None
+                self._write(b"".join(lines[count:]))
+                given = None
+            yield given
 
     def _object(self) -> Object | None:
         head = self._answer()
         if head is None:
             return None
-        return head[0].decode(), head[1].decode(), self._take(int(head[2]) + 1)[:-1]
+        oid, kind, size = head
+        begin, end = self._at, self._at + size
+        if end >= len(self._buffer):
+            return oid, kind, self._take(size + 1)[:-1]
+        self._at = end + 1
+        return oid, kind, self._buffer[begin:end]
 
     def _restart(self) -> None:
         """Another git in place of one that ended; raise GitError when it cannot work at all."""
@@ -105,19 +112,19 @@ class Batch:
         self._start()
         self._head(b"info", self._repo.empty_tree)  # git knows that one by heart
 
-    def _head(self, command: bytes, spec: str) -> list[bytes] | None:
+    def _head(self, command: bytes, spec: str) -> Head | None:
         self._write(b"%s %s\n" % (command, raw(spec)))
         return self._answer()
 
     def _write(self, data: bytes) -> None:
-        try:
+        with suppress(BrokenPipeError):  # reading tells that it ended
             os.write(self._in, data + b"flush\n")
-        except BrokenPipeError:
-            raise Ended from None
 
-    def _answer(self) -> list[bytes] | None:
-        head = self._line().split(b" ")
-        return head if len(head) == 3 and head[2].isdigit() else None  # "<spec> missing"
+    def _answer(self) -> Head | None:
+        words = text(self._line()).split(" ")
+        if len(words) != 3 or not words[2].isdecimal():  # "<spec> missing"
+            return None
+        return words[0], words[1], int(words[2])
 
     def close(self) -> None:
         self._run.finish(ok=range(256))
@@ -130,11 +137,8 @@ class Batch:
         return line
 
     def _take(self, size: int) -> bytes:
-        begin, end = self._at, self._at + size
-        if end <= len(self._buffer):
-            self._at = end
-            return self._buffer[begin:end]
-        parts, have = [self._buffer[begin:]], len(self._buffer) - begin
+        parts = [self._buffer[self._at :]]
+        have = len(parts[0])
         while have < size:
             data = self._read()
             if not data:

@@ -1,6 +1,12 @@
-"""Reading many objects at once: asked for ahead of use, through one `cat-file --batch`."""
+"""Reading many objects at once: asked for ahead of use, through one `cat-file --batch`.
+
+Tasks may take turns: a task is a generator that yields the oids of what it reads before it
+yields again, and returns its result.  git reads for those to come while one is worked on.
+"""
 
 from __future__ import annotations
+
+from collections import deque
 
 from gitcp.record import raw
 from gitcp.store.git import partial
@@ -8,13 +14,18 @@ from gitcp.store.git.objects import Objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Generator, Iterable, Iterator, Sequence
+    from typing import TypeVar
 
     from gitcp.repo import Repo
-    from gitcp.store.git.cat_file import Object
+    from gitcp.store.git.cat_file import Batch, Object
+
+    Result = TypeVar("Result")
+    Steps = Generator[Iterable[str], None, Result]  # oids
 
 # Names asked for at once: they fit into a pipe, so git is never waited for while it waits.
 _WINDOW = 400
+_AT_ONCE = 5  # tasks under way: as many as one has steps, and one that is worked on
 _PIPE = 1 << 15  # bytes: names are echoed where they are missing
 
 
@@ -24,16 +35,42 @@ class Prefetched(Objects):
     def __init__(self, repo: Repo) -> None:
         super().__init__(repo)
         self._got: dict[str, Object | None] = {}
+        self._begun: list[str] = []  # what git is reading meanwhile
+        self._answers: Iterator[Object | None] = iter(())
         self._remote = partial.remote(repo)
 
     def fetch(self, oids: Iterable[str]) -> None:
         """Have these objects at hand for read()."""
-        wanted = [oid for oid in dict.fromkeys(oids) if oid not in self._got]
+        self._settle()
+        self._fetch([oid for oid in dict.fromkeys(oids) if oid not in self._got])
+
+    def begin(self, oids: Iterable[str]) -> None:
+        """forget(), and have git read these meanwhile: the next read() has them at hand."""
+        self._settle()
+        self.forget()
+        self._begun = list(dict.fromkeys(oids))
+        self._answers = self._ask(self._begun[:_WINDOW])
+
+    def _settle(self) -> None:
+        begun, self._begun = self._begun, []
+        self._got.update(zip(begun, self._answers, strict=False))
+        self._fetch(begun[_WINDOW:])
+
+    def _fetch(self, wanted: Sequence[str]) -> None:
         for at in range(0, len(wanted), _WINDOW):
             part = wanted[at : at + _WINDOW]
-            if self._remote:
-                partial.bring(self._repo, self._remote, part)
-            self._got.update(zip(part, self._git().ask_all(part), strict=True))
+            self._got.update(zip(part, self._ask(part), strict=True))
+
+    def _ask(self, part: Sequence[str]) -> Iterator[Object | None]:
+        if not part:
+            return iter(())
+        if self._remote:
+            partial.bring(self._repo, self._remote, part)
+        return super()._git().ask_all(part)
+
+    def _git(self) -> Batch:
+        self._settle()
+        return super()._git()
 
     def resolve(self, specs: Iterable[str]) -> dict[str, str | None]:
         """name -> oid, None for one that is missing or has a newline in it."""
@@ -54,4 +91,46 @@ class Prefetched(Objects):
         self._got.clear()
 
     def read(self, spec: str) -> Object | None:
+        if self._begun:
+            self._settle()
         return self._got[spec] if spec in self._got else super().read(spec)
+
+
+def finish(objects: Prefetched, steps: Steps[Result]) -> Result:
+    """What one task returns; what it read stays at hand."""
+    while True:
+        try:
+            objects.fetch(next(steps))
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+
+
+def overlapped(objects: Prefetched, tasks: Iterable[Steps[Result]]) -> Iterator[Result]:
+    """What each task returns, in their order; nothing that was read stays at hand.
+
+    The first task has git for itself, so that its result is there soon.
+    """
+    source, most = iter(tasks), 1
+    running: deque[tuple[Steps[Result], list[Result]]] = deque()  # with what one has returned
+    while True:
+        if len(running) < most and (steps := next(source, None)):
+            running.append((steps, []))
+        if not running:
+            return
+        wanted: list[str] = []
+        for steps, returned in running:
+            if not returned:
+                wanted += _go_on(steps, returned)
+        objects.begin(wanted)
+        while running and running[0][1]:
+            yield from running.popleft()[1]
+            most = _AT_ONCE
+
+
+def _go_on(steps: Steps[Result], returned: list[Result]) -> Iterable[str]:
+    try:
+        return next(steps)
+    except StopIteration as end:
+        returned.append(end.value)
+        return ()

@@ -8,7 +8,7 @@ from gitcp.core.v1 import session_part, summary
 from gitcp.errors import Error, GitError
 from gitcp.record import raw, text
 from gitcp.store.git import notes
-from gitcp.store.git.prefetch import Prefetched
+from gitcp.store.git.prefetch import Prefetched, overlapped
 from gitcp.store.v1 import committed_list, committed_read, committed_refs
 from gitcp.store.v1.parts import Parts
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Record
     from gitcp.repo import Repo
+    from gitcp.store.git.prefetch import Steps
     from gitcp.store.v1.committed_read import Checkpoint
 
 _KEYS = "oid tree parents author email date day time message".split()
@@ -33,7 +34,7 @@ ALL = (
     "--all",
 )
 # Commits whose checkpoints are read at once: few at first, so that the first line is there soon.
-_FIRST, _WINDOW = 8, 256
+_FIRST, _WINDOW = 8, 64
 
 
 def listing(
@@ -48,8 +49,9 @@ def listing(
     """
     with Prefetched(repo) as objects:
         store = _Store(repo, objects)
-        for window in _windows(commits(repo, revisions, options, paths)):
-            yield from store.with_sessions(window)
+        windows = _windows(commits(repo, revisions, options, paths))
+        for window in overlapped(objects, map(store.with_sessions, windows)):
+            yield from window
 
 
 def _windows(commits: Iterable[Record]) -> Iterator[list[Record]]:
@@ -98,36 +100,38 @@ class _Store:
         self._refs: list[str] | None = None
         self._places = committed_refs.Places(repo, objects)
 
-    def with_sessions(self, window: Iterable[Record]) -> Iterator[Record]:
+    def with_sessions(self, window: list[Record]) -> Steps[list[Record]]:
         """The commits of window, each checkpoint with what is stored of it."""
-        wanted = list(window)
-        names = [c["checkpoint_id"] for commit in wanted for c in commit["checkpoints"]]
-        stored = self._load(list(dict.fromkeys(names)))
-        for commit in wanted:
+        names = [c["checkpoint_id"] for commit in window for c in commit["checkpoints"]]
+        loaded = yield from self._load(list(dict.fromkeys(names)))
+        stored = yield from self._details(loaded)
+        for commit in window:
             commit["checkpoints"] = [
                 link
                 for link in commit["checkpoints"]
                 if link["linked"] != "text" or link["checkpoint_id"] in stored
             ]
             for link in commit["checkpoints"]:
-                checkpoint = stored.get(link["checkpoint_id"])
-                link.update(self._details(checkpoint) if checkpoint else {"missing": True})
-            yield commit
-        self._objects.forget()
+                link.update(stored.get(link["checkpoint_id"], {"missing": True}))
+        return window
 
-    def _load(self, names: list[str]) -> dict[str, Checkpoint]:
+    def _load(self, names: list[str]) -> Steps[dict[str, Checkpoint]]:
         stored: dict[str, Checkpoint] = {}
         if names and self._refs is None:
             self._refs = committed_refs.everywhere(self._repo)
         trouble: dict[str, list[Error]] = {name: [] for name in names}
         for ref in self._refs or ():
             left = [name for name in names if name not in stored]
+            if not left:
+                break
             placed = {n: self._places.tree_in(ref, n, trouble[n]) for n in left}
             trees = {name: tree for name, tree in placed.items() if tree}
-            known = committed_list.prepare(self._objects, trees.values(), summary.PROMPT)
+            known = yield from committed_list.preparing(self._objects, trees.values(), brief=True)
             for name, tree in trees.items():
                 if tree in known or self._is_tree(tree):
-                    stored[name] = committed_read.load(self._objects, name, ref, tree, known)
+                    stored[name] = committed_read.load(
+                        self._objects, name, ref, tree, known, brief=True
+                    )
                 else:
                     trouble[name].append(Error(f"checkpoint '{name}': missing tree '{tree}'"))
         for error in (e for name in names if name not in stored for e in trouble[name]):
@@ -138,16 +142,39 @@ class _Store:
         there = self._objects.read(oid)
         return there is not None and there[1] == "tree"
 
-    def _details(self, checkpoint: Checkpoint) -> Record:
-        contents = []
-        parts = Parts(self._objects, checkpoint["checkpoint_id"])
-        for entry in checkpoint["sessions"]:
-            prompts = text(parts.blob(entry["files"], summary.PROMPT, entry["directory"]) or b"")
-            contents.append(
-                session_part.session(entry["metadata"], prompts.split(summary.SEPARATOR))
-            )
-        root = checkpoint["summary"]
-        names = [part["session_id"] for part in contents]
-        details = {"strategy": root.get("strategy") or "", "sessions": names, "contents": contents}
-        lacks = list(dict.fromkeys([*checkpoint["lacks"], *parts.lacks]))
-        return {**details, "lacks": lacks} if lacks else details
+    def _details(self, stored: dict[str, Checkpoint]) -> Steps[dict[str, Record]]:
+        """What a commit's record tells of each of the checkpoints."""
+        parts = {
+            name: [session_part.session(entry["metadata"]) for entry in checkpoint["sessions"]]
+            for name, checkpoint in stored.items()
+        }
+        yield from self._ask(stored, parts)
+        details = {}
+        for name, checkpoint in stored.items():
+            contents = parts[name]
+            strategies = [given.get("strategy") for given in (checkpoint["summary"], *contents)]
+            details[name] = {
+                "strategy": next(filter(None, strategies), ""),
+                "sessions": [part["session_id"] for part in contents],
+                "contents": contents,
+            }
+            if checkpoint["lacks"]:
+                details[name]["lacks"] = list(dict.fromkeys(checkpoint["lacks"]))
+        return details
+
+    def _ask(self, stored: dict[str, Checkpoint], parts: dict[str, list[Record]]) -> Steps[None]:
+        """Read prompt.txt of the sessions whose metadata leave open what was asked."""
+        silent = [
+            (checkpoint, entry, part)
+            for name, checkpoint in stored.items()
+            for entry, part in zip(checkpoint["sessions"], parts[name], strict=True)
+            if len(part["asked"]) != 1
+        ]
+        files = [entry["files"] for _, entry, _ in silent]
+        if silent:
+            yield [f[summary.PROMPT][1] for f in files if summary.PROMPT in f]
+        for checkpoint, entry, part in silent:
+            reader = Parts(self._objects, checkpoint["checkpoint_id"])
+            prompts = text(reader.blob(entry["files"], summary.PROMPT, entry["directory"]) or b"")
+            part["asked"] = session_part.asked(part["asked"], prompts.split(summary.SEPARATOR))
+            checkpoint["lacks"] += reader.lacks

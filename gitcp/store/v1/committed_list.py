@@ -7,9 +7,9 @@ from contextlib import suppress
 from gitcp.console import notice
 from gitcp.core.v1 import summary
 from gitcp.errors import Error, InputError
-from gitcp.store.git.prefetch import Prefetched
+from gitcp.store.git.prefetch import Prefetched, finish
 from gitcp.store.git.tree import TREE, read_tree
-from gitcp.store.v1.committed_read import load
+from gitcp.store.v1.committed_read import load, plain
 from gitcp.store.v1.committed_refs import everywhere, sources
 from gitcp.store.v1.committed_tree import numbers
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record, Tree
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.git.prefetch import Steps
     from gitcp.store.v1.committed_read import Checkpoint
 
 _WINDOW = 128  # checkpoints whose objects are asked for at once
@@ -53,22 +54,32 @@ def _load(objects: Prefetched, ref: str, window: list[tuple[str, str]]) -> Itera
     objects.forget()
 
 
-def prepare(objects: Prefetched, trees: Iterable[str], *more: str) -> dict[str, Tree]:
+def prepare(
+    objects: Prefetched, trees: Iterable[str], *more: str, brief: bool = False
+) -> dict[str, Tree]:
     """Have at hand what load() will read of these checkpoints, and files named more.
 
     The directories that could be read, by oid; what is missing is not told of here.
     """
-    entries = _fetched(objects, trees)
+    return finish(objects, preparing(objects, trees, *more, brief=brief))
+
+
+def preparing(
+    objects: Prefetched, trees: Iterable[str], *more: str, brief: bool = False
+) -> Steps[dict[str, Tree]]:
+    """prepare() as a task of overlapped()."""
+    entries = yield from _reading(objects, trees)
     below = [e[name][1] for e in entries.values() for name in numbers(e)]
-    known = entries | _fetched(objects, below)
+    folders = yield from _reading(objects, below)
+    roots = [e for e in entries.values() if not (brief and plain(e))]
     names = (summary.METADATA, *more)
-    objects.fetch([e[n][1] for e in known.values() for n in names if n in e])
-    return known
+    yield [e[n][1] for e in (*roots, *folders.values()) for n in names if n in e]
+    return entries | folders
 
 
-def _fetched(objects: Prefetched, oids: Iterable[str]) -> dict[str, Tree]:
+def _reading(objects: Prefetched, oids: Iterable[str]) -> Steps[dict[str, Tree]]:
     wanted = list(oids)
-    objects.fetch(wanted)
+    yield wanted
     trees = {}
     for oid in wanted:
         with suppress(Error):

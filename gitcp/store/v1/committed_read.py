@@ -55,6 +55,9 @@ if TYPE_CHECKING:
         lacks: list[str]
 
 
+_AROUND = frozenset((summary.METADATA, "tasks"))  # beside the directories of sessions
+
+
 def read(repo: Repo, objects: Objects, checkpoint_id: str) -> Checkpoint:
     """A checkpoint by its full id; raise Error when there is none."""
     place = committed_refs.find(repo, objects, checkpoint_id)
@@ -76,11 +79,15 @@ def load(
     ref: str,
     tree: str,
     known: Mapping[str, Tree] | None = None,
+    brief: bool = False,
 ) -> Checkpoint:
-    """The checkpoint whose directory is tree, as far as it is there; known: as Parts has it."""
+    """The checkpoint whose directory is tree, as far as it is there; known: as Parts has it.
+
+    brief: for its sessions; summary is {} where they are plain() without it.
+    """
     parts = Parts(objects, checkpoint_id, known)
     entries = parts.tree(tree)
-    root = parts.json(entries)
+    root = {} if brief and plain(entries) else parts.json(entries)
     sessions: list[SessionEntry] = []
     for name in directories(entries, root):
         at = entries[name][1] if name else tree
@@ -104,6 +111,13 @@ def load(
         "sessions": sessions,
         "lacks": parts.lacks,
     }
+
+
+def plain(entries: Tree) -> bool:
+    """Whether a checkpoint's directory shows what sessions it has: one, in a directory of its
+    own.  The order of several, and a legacy one beside them, only the summary tells."""
+    around = len(_AROUND.intersection(entries))
+    return len(entries) - around == 1 == len(numbers(entries))
 
 
 def directories(entries: Tree, root: dict[str, Any]) -> list[str]:

@@ -94,5 +94,5 @@ class Checkpoint:
 
 def numbers(entries: Mapping[str, Entry]) -> list[str]:
     """The names of the session directories among entries, in their order."""
-    digits = (n for n, (mode, _) in entries.items() if mode == TREE and n.isascii() and n.isdigit())
-    return sorted(digits, key=int)
+    digits = [n for n in entries if n.isdigit() and n.isascii() and entries[n][0] == TREE]
+    return sorted(digits, key=int) if len(digits) > 1 else digits

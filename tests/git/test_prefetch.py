@@ -1,0 +1,69 @@
+"""Tasks that read objects take turns: each gets what it asked for, in whatever way they end."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gitcp.repo import Repo
+from gitcp.store.git import prefetch
+from gitcp.store.git.objects import Objects
+from gitcp.store.git.prefetch import Prefetched, overlapped
+from tests.support.checkpoints import git
+
+MANY = 40
+
+
+@pytest.fixture
+def blobs(repo: Path) -> list[str]:
+    with Objects(Repo.find()) as objects:
+        return [objects.write("blob", b"%d" % n) for n in range(MANY)]
+
+
+def reading(objects: Prefetched, oids: list[str]) -> prefetch.Steps[list[bytes | None]]:
+    """A task of a step for each object."""
+    contents = []
+    for oid in oids:
+        yield [oid]
+        found = objects.read(oid)
+        contents.append(found[2] if found else None)
+    return contents
+
+
+@pytest.mark.parametrize("at_once", [1, 400], ids=["more than fit at once", "all at once"])
+def test_results_come_in_order_however_many_steps_a_task_takes(
+    blobs: list[str], monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(prefetch, "_WINDOW", at_once)
+    lengths = [3, 0, 7, 1, 0, 2, 9, 1]
+    with Prefetched(Repo.find()) as objects:
+        tasks = [reading(objects, blobs[n : n + size]) for n, size in enumerate(lengths)]
+        results = list(overlapped(objects, tasks))
+    assert results == [[b"%d" % (n + k) for k in range(size)] for n, size in enumerate(lengths)]
+
+
+def test_the_first_result_is_there_before_a_second_task_is_begun(blobs: list[str]) -> None:
+    begun = []
+
+    def task(number: int) -> prefetch.Steps[list[bytes | None]]:
+        begun.append(number)
+        return reading(objects, blobs[number : number + 2])
+
+    with Prefetched(Repo.find()) as objects:
+        results = overlapped(objects, map(task, range(4)))
+        assert next(results) == [b"0", b"1"]
+        assert begun == [0]
+        assert list(results) == [[b"1", b"2"], [b"2", b"3"], [b"3", b"4"]]
+
+
+def test_an_object_that_git_dies_of_is_missing_and_no_other_is(blobs: list[str]) -> None:
+    broken = git("rev-parse", "--git-path", f"objects/{blobs[5][:2]}/{blobs[5][2:]}")
+    os.chmod(broken, 0o644)
+    Path(broken).write_bytes(b"no object")
+    with Prefetched(Repo.find()) as objects:
+        tasks = [reading(objects, blobs[n : n + 3]) for n in range(0, 12, 3)]
+        results = [content for result in overlapped(objects, tasks) for content in result]
+        assert objects.read(blobs[20]) == (blobs[20], "blob", b"20")
+    assert results == [None if n == 5 else b"%d" % n for n in range(12)]
