@@ -131,15 +131,15 @@ def _chosen(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
     listed = points.listing(repo, objects, args.all)
     if args.to is None:
         return _pick(repo, objects, listed[:LISTED])
-    if args.to.endswith(journal_edits.AFTER):
-        own = point_list.choose(listed, args.to.removesuffix(journal_edits.AFTER))
-        return {**own, "id": own["id"] + journal_edits.AFTER}
+    after = journal_edits.AFTER if args.to.endswith(journal_edits.AFTER) else ""
+    name = args.to.removesuffix(after)
     try:
-        return point_list.choose(listed, args.to)
+        point = point_list.choose(listed, name)
     except Error:
         if args.all:
             raise
-    return point_list.choose(points.listing(repo, objects, everywhere=True), args.to)
+        point = point_list.choose(points.listing(repo, objects, everywhere=True), name)
+    return {**point, "id": point["id"] + after}
 
 
 def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None:
@@ -167,11 +167,12 @@ def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None
 
 def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
     from gitcp.store.rewind import going_back, journal_edits, scopes, wishes
+    from gitcp.store.rewind.kept_edits import KeptEdits
     from gitcp.store.undo import undo_log
 
     _check(point, args)
     below = [scopes.named(repo, path) for path in args.path]
-    to_point = journal_edits.to(repo, objects, point, below)
+    to_point = journal_edits.to(KeptEdits(repo), objects, point, below)
     wisher = wishes.nothing if args.transcript_only else to_point
     reason = f"to {point['id'][:10]}" + (f", {' '.join(below)}" if below else "")
     talk = _conversation(repo, objects, args, point)
@@ -185,12 +186,13 @@ def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
 def _edits(repo: Repo, objects: Objects, args: Namespace) -> int:
     """Take back single edits, as a step of its own."""
     from gitcp.store.rewind import going_back, journal_edits, scopes
+    from gitcp.store.rewind.kept_edits import KeptEdits
     from gitcp.store.undo import undo_log
 
     if args.to or args.list or args.transcript_only or args.same_id:
         raise UsageError("--session, --turn and --tool go to no point, and have no conversation")
     below = [scopes.named(repo, path) for path in args.path]
-    what, lines = journal_edits.chosen(repo, args.session, args.turn, args.tool)
+    what, lines = journal_edits.chosen(KeptEdits(repo), args.session, args.turn, args.tool)
     wisher = journal_edits.without(repo, objects, lines, below, args.conflict)
     step = undo_log.new_step("rewind", f"the edits of {what}")
     agree = undo.Agreement(repo, args)

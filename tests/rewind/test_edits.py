@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gitcp.core.credit import cutting
 from tests.rewind.going import done, files, plan, points, run
 from tests.support.harness import Agent, World
 
@@ -139,3 +140,25 @@ def test_going_back_is_nobodys_work_for_the_journal(world: World, a: Agent) -> N
     (checkpoint,) = world.commit()
     told = world.committed(checkpoint)[a.sid]
     assert told["files"]["a.py"]["prompt"] == "one"
+
+
+def test_moments_are_kept_when_commits_have_cut_the_journal(world: World, a: Agent) -> None:
+    moments = []
+    for number in range(5):
+        if number == 4:
+            path = world.path / ".git" / "gitcp" / "journal"
+            path.write_bytes(b'{"look":1}\n' * (cutting.LARGEST // 10) + path.read_bytes())
+        a.turn(f"turn {number}", {f"{number}.py": "new\n"})
+        world.commit()
+        moments.append((a.state["turn_id"], world.head, files(world.path)))
+    recent, every = ({p["id"] for p in points(world, *how)} for how in ((), ("--all",)))
+    turns = [turn for turn, _, _ in moments]
+    assert {*turns[:2], "toolu_1", "toolu_2"} <= every - recent
+    assert {*turns[2:], "toolu_3", "toolu_5"} <= recent
+    for number in (1, 4):  # one that was cut, one that was not
+        told = run(world, "rewind", "--files-only", "--to", turns[number])
+        assert "note: the point is from before commit " in told.stdout
+        assert files(world.path) == moments[number - 1][2]
+        done(world, "undo")
+    done(world, "rewind", "--turn", turns[0])
+    assert not (world.path / "0.py").exists()

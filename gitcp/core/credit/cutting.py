@@ -42,7 +42,32 @@ def kept(lines: list[JournalLine], expanded: list[JournalLine]) -> list[JournalL
         or (line.get("session"), line.get("open", line.get("close"))) in running
     ]
     here = {id(line) for line in left}
-    return [*_contents([line for line in lines if id(line) not in here]), *left]
+    contents = _contents([line for line in lines if id(line) not in here])
+    old = sum(id(line) in here for line in lines[: recent + 1])
+    return [*contents, *left[:old], *_mark(lines, recent + 1), *left[old:]]
+
+
+def since_cut(lines: list[JournalLine]) -> tuple[list[JournalLine], set[str]]:
+    """(the lines before which alone some were cut, the turns and tool uses that have edits on
+    both sides of that)."""
+    at = max((n for n, line in enumerate(lines) if "cut" in line), default=-1)
+    if at < 0 and any("had" in line for line in lines):
+        return [], set()  # it was cut before that was marked
+    return lines[at + 1 :], set(lines[at]["cut"] if at >= 0 else ())
+
+
+def _mark(lines: list[JournalLine], at: int) -> list[JournalLine]:
+    """The line that tells since when a journal is whole of which edits before line at are cut."""
+    if not any("who" in line or "cut" in line for line in lines[:at]):
+        return []
+    before = {name for line in lines[:at] for name in [*_names(line), *line.get("cut", ())]}
+    after = {name for line in lines[at:] for name in _names(line)}
+    return [{"cut": sorted(before & after)}]
+
+
+def _names(line: JournalLine) -> set[str]:
+    """The turn and the tool use of an edit."""
+    return set(entries.author(line)[1:] if entries.author(line)[0] else ()) - {""}
 
 
 def _contents(cut: list[JournalLine]) -> list[JournalLine]:

@@ -191,7 +191,7 @@ JOURNAL_LINE = {
     **dict.fromkeys(("before?", "after?"), entry),
     **dict.fromkeys(("at?", "look?", "since?"), count),
     **dict.fromkeys(("open?", "close?", "session?", "turn?", "how?", "goes_on?", "task?"), str),
-    **{key: [str] for key in ("names?", "ignored?", "settled?")},
+    **{key: [str] for key in ("names?", "ignored?", "settled?", "cut?")},
     "looked?": entries,
     "had?": {None: [object_name]},
     "trees?": [object_name],

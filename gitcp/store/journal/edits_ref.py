@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PREFIX = "refs/gitcp/edits/"
 _BLOBS = ("100644", "100755", "120000")
-_MOST = 10_000  # commits of one session that are read to build a journal anew
+_MOST = 100_000  # commits of all sessions that are read to build a journal anew
 
 
 def keep(
@@ -77,15 +77,19 @@ def _files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[str, s
 
 def rebuilt(repo: Repo) -> list[JournalLine]:
     """The edits of this worktree that the sessions' refs hold, in the order of their times."""
+    return united(repo, [])
+
+
+def united(repo: Repo, here: list[JournalLine]) -> list[JournalLine]:
+    """The edits here and those that only the sessions' refs hold, each once, by their times."""
     objects = Objects.shared(repo)
-    lines: dict[bytes, JournalLine] = {}
+    lines = {entries.dump(line): line for line in here}
     home = f"\nGitcp-Worktree: {repo.worktree_hash}\n"
-    for ref in refs.listing(repo, PREFIX):
-        args = ("rev-list", "--first-parent", f"--max-count={_MOST}", ref)
-        for oid in repo.git.lines(*args, sep=b"\n"):
-            commit = read_commit(objects, oid.decode())
-            ours = commit is not None and home in commit["message"]
-            entry = lookup(objects, commit["tree"], "entries") if commit and ours else None
-            for line in entries.load(objects.need(entry[1], "blob")) if entry else ():
-                lines[entries.dump(line)] = line
+    args = ("rev-list", "--first-parent", f"--max-count={_MOST}", f"--glob={PREFIX}*")
+    for oid in repo.git.lines(*args, sep=b"\n"):
+        commit = read_commit(objects, oid.decode())
+        ours = commit is not None and home in commit["message"]
+        entry = lookup(objects, commit["tree"], "entries") if commit and ours else None
+        for line in entries.load(objects.need(entry[1], "blob")) if entry else ():
+            lines.setdefault(entries.dump(line), line)
     return sorted(entries.edits(lines.values()), key=lambda line: int(line["at"]))

@@ -1,14 +1,11 @@
-"""Single edits taken back, and moments inside a turn: what the journal of the worktree tells.
-
-The journal goes back to the last commit that took a path; what is committed is git's to revert.
-"""
+"""Single edits taken back, and moments inside a turn: what the journal of the worktree tells,
+and of what was cut from it the refs of the sessions."""
 
 from __future__ import annotations
 
 from gitcp.core.credit import entries
 from gitcp.core.rewind import plan, point_list
 from gitcp.errors import Error
-from gitcp.store.journal import journal
 from gitcp.store.restore import planning
 from gitcp.store.rewind import wishes
 from gitcp.store.session import session_read
@@ -24,19 +21,20 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
     from gitcp.store.restore.planning import Wish, Wisher
     from gitcp.store.restore.present import Present
+    from gitcp.store.rewind.kept_edits import KeptEdits
 
     Pairs = dict[str, list[tuple[Version, Version]]]
 
 AFTER = ":after"
 
 
-def chosen(repo: Repo, session: str, turn: str, tool: str) -> tuple[str, list[JournalLine]]:
-    """(what is taken back, its edits in the journal's order): those of a session, of a turn of
-    its, of one tool use; each by the beginning of its id, '' for any.
+def chosen(kept: KeptEdits, session: str, turn: str, tool: str) -> tuple[str, list[JournalLine]]:
+    """(what is taken back, its edits in their order): those of a session, of a turn of its, of
+    one tool use; each by the beginning of its id, '' for any.
 
-    Raises Error when nothing in the journal is meant, or several things are.
+    Raises Error when nothing is meant, or several things are.
     """
-    lines = entries.edits(journal.read(repo))
+    lines = kept.all()
     words = []
     for number, (kind, name) in enumerate((("session", session), ("turn", turn), ("tool", tool))):
         if name:
@@ -77,14 +75,17 @@ def without(
     return wish
 
 
-def moments(repo: Repo, prompts: Mapping[str, str], date: Callable[[int], str]) -> Iterator[Point]:
-    """A point before each tool use and each turn that the journal knows, the newest first.
+def moments(
+    edits: tuple[list[JournalLine], set[str]],
+    prompts: Mapping[str, str],
+    date: Callable[[int], str],
+) -> Iterator[Point]:
+    """A point before each tool use and each turn that begins in some edits, the newest first.
 
-    prompts: turn id -> what was asked; date: of seconds since 1970.  One without an edit is
-    none.
+    edits: as KeptEdits.recent() gives them.  prompts: turn id -> what was asked; date: of
+    seconds since 1970.  One without an edit is none.
     """
-    lines = entries.edits(journal.read(repo))
-    seen: set[str] = set()
+    lines, seen = edits[0], set(edits[1])
     points: list[Point] = []
     for line in lines:
         session, turn, tool = entries.author(line)
@@ -114,14 +115,12 @@ def _point(
     }
 
 
-def to_moment(repo: Repo, name: str, scopes: Sequence[str]) -> Wisher:
+def to_moment(kept: KeptEdits, name: str, scopes: Sequence[str]) -> Wisher:
     """The worktree as it was before a tool use or a turn; after it, with AFTER behind its id."""
-    lines = entries.edits(journal.read(repo))
-    own = name.removesuffix(AFTER)
-    places = [n for n, line in enumerate(lines) if own in entries.author(line)[1:]]
-    if not places:
+    own, after = name.removesuffix(AFTER), name.endswith(AFTER)
+    since, commit = kept.since(own, after)
+    if not since and not after:
         raise Error(f"the journal knows no turn or tool use '{own}'")
-    since = lines[places[-1] + 1 :] if name.endswith(AFTER) else lines[places[0] :]
     then: dict[str, Version] = {}
     makers: dict[str, str] = {}
     for line in since:
@@ -135,15 +134,16 @@ def to_moment(repo: Repo, name: str, scopes: Sequence[str]) -> Wisher:
             for path, entry in then.items()
             if present.file(path) != entry and plan.below(path, scopes)
         ]
-        facts = planning.facts(repo, present, None, lambda path: makers.get(path, ""))
-        notes = wishes.in_the_middle(repo)
+        facts = planning.facts(kept.repo, present, None, lambda path: makers.get(path, ""))
+        before = f"the point is from before commit {commit[:7]}; HEAD stays where it is"
+        notes = [*([before] if commit else []), *wishes.in_the_middle(kept.repo)]
         return {"actions": plan.whole(changes, facts), "conflicts": [], "notes": notes}
 
     return wish
 
 
-def to(repo: Repo, objects: Objects, point: Point, scopes: Sequence[str]) -> Wisher:
+def to(kept: KeptEdits, objects: Objects, point: Point, scopes: Sequence[str]) -> Wisher:
     """The worktree as it was at any point, below scopes."""
     if point["kind"] in ("prompt", "tool"):
-        return to_moment(repo, point["id"], scopes)
-    return wishes.to_point(repo, objects, point, scopes)
+        return to_moment(kept, point["id"], scopes)
+    return wishes.to_point(kept.repo, objects, point, scopes)

@@ -13,6 +13,7 @@ from gitcp.record import text
 from gitcp.store.git import refs
 from gitcp.store.git.tree import Lookup, read_tree
 from gitcp.store.rewind import history, journal_edits
+from gitcp.store.rewind.kept_edits import KeptEdits
 from gitcp.store.session import session_read
 from gitcp.store.stream import (
     carry_forward,
@@ -39,13 +40,15 @@ COMMITS = 50  # of HEAD's history that are looked at for committed points
 def listing(
     repo: Repo, objects: Objects, everywhere: bool = False, depth: int = COMMITS
 ) -> list[Point]:
-    """Every point of this worktree; everywhere: also those of other bases.  depth: how many
-    commits are looked at.
+    """Every point of this worktree; everywhere: also those of other bases, and the moments that
+    the journal has no more.  depth: how many commits are looked at.
 
     Points without a change to the one before them are folded into it.
     """
     points = [*_temporary(repo, objects, everywhere), *_kept(repo, objects)]
-    points += journal_edits.moments(repo, _prompts(repo), _date)
+    kept = KeptEdits(repo)
+    edits = (kept.all(), set()) if everywhere else kept.recent()
+    points += journal_edits.moments(edits, _prompts(repo), _date)
     points += _committed(repo, depth)
     points += _expired(repo, {point["id"] for point in points}, everywhere)
     return point_list.folded(point_list.newest_first(points))

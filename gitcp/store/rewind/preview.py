@@ -6,6 +6,7 @@ from gitcp.core.rewind import plan as plans
 from gitcp.errors import Error
 from gitcp.store.restore.present import Present
 from gitcp.store.rewind import journal_edits
+from gitcp.store.rewind.kept_edits import KeptEdits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ class Preview:
     def __init__(self, repo: Repo, objects: Objects) -> None:
         self._repo, self._objects = repo, objects
         self._present: Present | None = None
+        self._kept = KeptEdits(repo)
         self._plans: dict[str, Plan] = {}
 
     def plan(self, point: Point) -> Plan:
@@ -41,7 +43,7 @@ class Preview:
         if self._present is None:
             self._present = Present(self._repo, self._objects)
         try:
-            wish = journal_edits.to(self._repo, self._objects, point, ())(self._present)
+            wish = journal_edits.to(self._kept, self._objects, point, ())(self._present)
         except Error as e:
             return {"actions": [], "conflicts": [], "notes": [str(e)]}
         return {"actions": wish["actions"], "conflicts": wish["conflicts"], "notes": wish["notes"]}

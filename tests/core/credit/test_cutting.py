@@ -76,3 +76,19 @@ def test_very_many_paths_stay_as_one_line_while_one_is_unsettled() -> None:
     both = [edit("a", 1), edit("b", 1), *lines[1:]]
     assert packed in cutting.kept(lines, both)
     assert packed not in cutting.kept(lines, [edit("a", 1), *lines[1:]])
+
+
+def test_since_when_nothing_is_cut_is_marked_with_the_turns_that_began_before() -> None:
+    def by(turn: str, at: int) -> Any:
+        return entries.edit("a", None, NOW, ("s", turn, f"{turn}-{at}"), "tool", at)
+
+    turn = [by("t1", 1), commit("0", "a"), by("t1", 2), *(commit(str(n), "a") for n in range(1, 4))]
+    assert cutting.since_cut(turn) == (turn, set())
+    once = cutting.kept([*turn, by("t2", 3)], [])
+    whole, parted = cutting.since_cut(once)
+    assert (whole[0], whole[-1], parted) == (by("t1", 2), by("t2", 3), {"t1"})
+    later = [*once, by("t1", 4), by("t2", 5), *(commit(str(n), "a") for n in range(4, 7))]
+    whole, parted = cutting.since_cut(cutting.kept([*later, by("t2", 6)], []))
+    assert [line["at"] for line in whole if "at" in line] == [3, 4, 5, 6]
+    assert parted == {"t1"}, "its first edit is gone since the first time"
+    assert cutting.since_cut([{"had": {}}, by("t1", 1)]) == ([], set())
