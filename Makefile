@@ -23,7 +23,7 @@ man:
 	else echo 'mandoc is not installed: the pages are not checked'; test -z "$$CI"; fi
 
 test: setup
-	$(PY) -m pytest -q -n auto
+	$(PY) -m pytest -q -n auto --dist worksteal
 
 stress: setup
 	LONG=1 $(PY) -m pytest -q -n auto tests/stress tests/guard/test_races.py tests/guard/test_edits.py

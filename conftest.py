@@ -14,6 +14,11 @@ settings.register_profile("long", deadline=None, max_examples=1000, suppress_hea
 settings.load_profile("long" if os.environ.get("LONG") else "short")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: a test often waits for a lock, a pipe or a time limit."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """In CI a test that did not run is one that failed."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")

@@ -13,7 +13,6 @@ import pytest
 
 from gitcp import commands
 from gitcp.cmd import completion
-from tests.setup import hook_tools
 from tests.support.paths import TOP
 
 BUILD = "from setuptools import build_meta as b; print(b.build_wheel('{0}'), b.build_sdist('{0}'))"
@@ -29,8 +28,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if (TOP / name).exists():
             (at / "top" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(TOP / name, at / "top" / name, follow_symlinks=False)
-    python = hook_tools.environment("setuptools>=77")
-    argv = [str(python), "-c", BUILD.format(at)]
+    argv = [sys.executable, "-c", BUILD.format(at)]
     done = subprocess.run(argv, cwd=at / "top", capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return at

@@ -40,15 +40,6 @@ def pypi(name: str) -> Path:
     return program
 
 
-def environment(requirement: str) -> Path:
-    """The Python of an environment that has a requirement; skips as npm() does."""
-    at = ROOT / "".join(c for c in requirement if c.isalnum())
-    done, python = at / "done", at / "bin" / "python"
-    pip = [str(python), "-m", "pip", "install", "-q", requirement]
-    _install(done, [sys.executable, "-m", "venv", str(at)], pip, ["touch", str(done)])
-    return python
-
-
 def _install(program: Path, *commands: list[str]) -> None:
     ROOT.mkdir(parents=True, exist_ok=True)
     with FileLock(ROOT / ".lock"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -59,6 +60,7 @@ def person(world: World, top: Path, busy: Callable[[], bool]) -> int:
             made += 1
         else:
             world.git("status", "--short", cwd=top)
+            time.sleep(0.05)  # looking is no work to race with, and costs the sessions their time
     return made
 
 
