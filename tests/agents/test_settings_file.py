@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from gitcp.agents.install import settings_file
 from gitcp.errors import InputError
+from tests.support.installed import write
 
 HOOKS = (("Stop", None, None), ("SessionEnd", "x|y", 10))
 SHARED = settings_file.shared_command("claude-code")
@@ -38,7 +42,7 @@ def test_hooks_go_in_once_and_out_again_and_every_other_byte_stays(
     text = {**TEXTS, **COMMENTED}[name]
     there = settings_file.install(text, "claude-code", HOOKS, command, form)
     assert settings_file.install(there, "claude-code", HOOKS, command, form) == there
-    assert there.count("exec gitcp-hook claude-code SessionEnd") == 1
+    assert there.count(" claude-code SessionEnd") == 1
     back = settings_file.remove(there, settings_file.ours("claude-code"), form)
     assert back == text
 
@@ -64,8 +68,27 @@ def test_the_hooks_of_another_agent_stay() -> None:
 
 
 def test_a_command_is_quoted_for_the_shell() -> None:
-    want = "test -x '/a b/python' && test -f '/it'\"'\"'s/gitcp/entry.py' && exec "
-    assert OWN("Stop").startswith(want) and settings_file.ours("claude-code")(OWN("Stop"))
+    want = " '/a b/python' '/it'\"'\"'s/gitcp/entry.py' claude-code Stop"
+    assert OWN("Stop").endswith(want) and settings_file.ours("claude-code")(OWN("Stop"))
+    assert settings_file.programs(OWN("Stop")) == ["/a b/python", "/it's/gitcp/entry.py"]
+
+
+@pytest.mark.parametrize("shell", ["sh", "dash", "bash", "zsh", "fish"])
+def test_a_command_runs_in_whatever_shell_a_client_starts(shell: str, tmp_path: Path) -> None:
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed")
+    python, entry = tmp_path / "it's a/python", tmp_path / "gitcp/entry.py"
+    write(python, '#!/bin/sh\necho "$@"; cat\nexit 2\n')
+    write(entry, "")
+    command = settings_file.own_command(str(python), str(entry), "codex", "lost 'it'\n")
+    argv = [shell, "-c", command("SessionStart")]
+    done = subprocess.run(argv, input="given", capture_output=True, text=True)
+    said = f"-I -S {entry} codex SessionStart\ngiven"
+    assert (done.stdout, done.stderr, done.returncode) == (said, "", 2)
+    entry.unlink()
+    env = {"PATH": "/usr/bin:/bin"}
+    done = subprocess.run(argv, input="given", capture_output=True, text=True, env=env)
+    assert (done.stdout, done.stderr, done.returncode) == ("lost 'it'\n", "", 0)
 
 
 @pytest.mark.parametrize(

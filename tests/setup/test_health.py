@@ -137,7 +137,7 @@ def test_a_program_that_is_gone_is_named_unless_path_has_another(
     known: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for path in [*known.path.glob(".git/hooks/*"), known.path / ".claude/settings.local.json"]:
-        path.write_text(path.read_text().replace("entry.py", "gone.py"))
+        path.write_text(path.read_text().replace(str(TOP), "/gone"))
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     assert found(known) == ["program", "program"]
     write(tmp_path / "bin/gitcp-hook", "#!/bin/sh\n")

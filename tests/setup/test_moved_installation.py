@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from gitcp.agents import opencode
+from gitcp.agents.install import own_files
 from tests.support.harness import Agent, World
 from tests.support.installed import write
 from tests.support.paths import TOP
@@ -29,7 +32,10 @@ def replaced(world: World, old: str, new: str) -> None:
 
 
 def client(agent: Agent, name: str, path: str, **payload: object) -> str:
-    """Run the command that the settings have for an event, as the client does; what it printed."""
+    """Run the command that the settings have for an event, as the client does; what it printed.
+
+    What the shell says of a Python that cannot run is no matter.
+    """
     hooks = json.loads((agent.cwd / SETTINGS).read_text())["hooks"]
     about = {"session_id": agent.sid, "transcript_path": str(agent.transcript)}
     given = {**about, "cwd": str(agent.cwd), "hook_event_name": name, **payload}
@@ -41,7 +47,10 @@ def client(agent: Agent, name: str, path: str, **payload: object) -> str:
         capture_output=True,
         text=True,
     )
-    assert (done.returncode, done.stderr) == (0, ""), done
+    said = [
+        line for line in done.stderr.splitlines() if f"{agent.world.home}/bin/python" not in line
+    ]
+    assert (done.returncode, said) == (0, []), done
     return done.stdout
 
 
@@ -82,15 +91,43 @@ def test_a_container_without_gitcp_says_so_once_a_session(elsewhere: World) -> N
     elsewhere.git("commit", "-q", "--allow-empty", "-m", "of a person")
 
 
-@pytest.mark.parametrize("text", ["#!/nowhere/python\n", "\x7fELF of another system\x00\n"])
-def test_a_python_that_cannot_run_here_gives_way_to_path(world: World, text: str) -> None:
-    world.agent("s1").turn("make it", {"one.txt": "1\n"})
+BROKEN = {
+    "its interpreter is gone": "#!/nowhere/python\n",
+    "of another system": "\x7fELF of another system\x00\n",
+    "a library of it is gone": "#!/bin/sh\nexit 127\n",
+    "its own modules are gone": "#!/bin/sh\nexit 1\n",
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_python_that_cannot_run_here_gives_way_to_path(world: World, what: str) -> None:
     python = world.home / "bin/python"
-    replaced(world, f"py='{sys.executable}'", f"py='{python}'")
-    write(python, text)
+    replaced(world, sys.executable, str(python))
+    write(python, BROKEN[what])
     world.env["PATH"] = on_path(TOP / "bin")
+    turn(world.agent("s1"), world.env["PATH"])
     (checkpoint,) = world.commit("one.txt")
     assert world.committed(checkpoint)["s1"]["files_touched"] == ["one.txt"]
+    assert f"start '{python}', which cannot run" in world.gitcp("status")
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_plugin_whose_python_cannot_run_tells_the_one_on_path(tmp_path: Path, what: str) -> None:
+    python, plugin = tmp_path / "python", tmp_path / "plugin.mjs"
+    write(python, BROKEN[what])
+    baked = (str(python), str(TOP / "gitcp/entry.py"))
+    (text,) = own_files.files(opencode, str(plugin), baked).values()
+    plugin.write_bytes(text)
+    write(tmp_path / "bin/gitcp-hook", f'#!/bin/sh\necho "$@" >{tmp_path}/args\ncat\nexit 2\n')
+    tell = f"""import {{ Gitcp }} from {json.dumps(str(plugin))}
+const hooks = await Gitcp({{ directory: "." }})
+await hooks["tool.execute.before"]({{ sessionID: "s1" }}, {{}}).catch(() => console.log("no"))"""
+    argv = ["node", "--input-type=module", "-e", tell]
+    env = {**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+    done = subprocess.run(argv, env=env, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("no\n", "")
+    assert (tmp_path / "args").read_text() == "opencode tool.execute.before\n"
 
 
 def test_a_python_upgraded_in_place_still_records_and_is_told(world: World, tmp_path: Path) -> None:

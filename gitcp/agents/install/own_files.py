@@ -1,13 +1,15 @@
 """Files that are ours from the first line to the last: opencode's plugin, Cline's hook scripts.
 
-Where an installation's interpreter or entry is gone they look for `gitcp-hook` on PATH, and
-without that do nothing.
+Where an installation's interpreter or entry is gone, or cannot run, they look for `gitcp-hook`
+on PATH, and without that do nothing.
 """
 
 from __future__ import annotations
 
 import json
 import os
+
+from gitcp.core.setup.hook_scripts import CANNOT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,26 +24,34 @@ import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
 
 const own = %(own)s
-const argv = own.length && [own[0], own[3]].every((file) => existsSync(file)) ? own : ["gitcp-hook"]
+const onPath = ["gitcp-hook"]
+const first = own.length && [own[0], own[3]].every((file) => existsSync(file)) ? own : onPath
+
+// why and with which status it ended: 127 for what cannot be run
+const run = (argv, cwd, given) =>
+  new Promise((resolve) => {
+    const child = spawn(argv[0], argv.slice(1), { cwd, stdio: ["pipe", "ignore", "pipe"] })
+    let why = ""
+    child.stderr.on("data", (text) => (why += text))
+    child.stdin.on("error", () => {})
+    child.on("error", () => resolve({ status: 127, why }))
+    child.on("close", (status) => resolve({ status, why }))
+    child.stdin.end(given)
+  })
 
 export const Gitcp = async ({ directory }) => {
   const parents = {}
   const seen = new Set()
-  const tell = (hook, input, output) =>
-    new Promise((resolve, reject) => {
-      const id = input.sessionID
-      if (!parents[id]) seen.add(id)
-      const child = spawn(argv[0], [...argv.slice(1), "opencode", hook], {
-        cwd: directory,
-        stdio: ["pipe", "ignore", "pipe"],
-      })
-      let why = ""
-      child.stderr.on("data", (text) => (why += text))
-      child.stdin.on("error", () => {})
-      child.on("error", () => resolve())
-      child.on("close", (status) => (status === 2 ? reject(new Error(why.trim())) : resolve()))
-      child.stdin.end(JSON.stringify({ hook, input, output, parent: parents[id], directory }))
-    })
+  const tell = async (hook, input, output) => {
+    const id = input.sessionID
+    if (!parents[id]) seen.add(id)
+    const given = JSON.stringify({ hook, input, output, parent: parents[id], directory })
+    const event = ["opencode", hook]
+    let ended = await run([...first, ...event], directory, given)
+    if (first === own && %(cannot)s.includes(ended.status))
+      ended = await run([...onPath, ...event], directory, given)
+    if (ended.status === 2) throw new Error(ended.why.trim())
+  }
   const told = (hook) => (input, output) => tell(hook, input, output)
   return {
     event: async ({ event }) => {
@@ -71,7 +81,11 @@ exec gitcp-hook %(agent)s %(event)s
 """
 _OWN = """\
 py=%s entry=%s
-if [ -x "$py" ] && [ -f "$entry" ]; then exec "$py" -I -S "$entry" %s %s; fi
+if [ -x "$py" ] && [ -f "$entry" ]; then
+	"$py" -I -S "$entry" %s %s
+	ended=$?
+	case $ended in %s) ;; *) exit $ended ;; esac
+fi
 """
 
 
@@ -83,14 +97,16 @@ def files(adapter: ModuleType, path: str, baked: tuple[str, str] | None) -> dict
     """
     if adapter.FORM == "plugin":
         own = [baked[0], "-I", "-S", baked[1]] if baked else []
-        return {path: (_PLUGIN % {"marker": MARKER, "own": json.dumps(own)}).encode()}
+        values = {"marker": MARKER, "own": json.dumps(own), "cannot": json.dumps(CANNOT)}
+        return {path: (_PLUGIN % values).encode()}
     return {os.path.join(path, name): _script(adapter, name, baked) for name, *_ in adapter.HOOKS}
 
 
 def _script(adapter: ModuleType, event: str, baked: tuple[str, str] | None) -> bytes:
     from shlex import quote
 
-    own = _OWN % (*map(quote, baked), adapter.NAME, event) if baked else ""
+    cannot = " | ".join(map(str, CANNOT))
+    own = _OWN % (*map(quote, baked), adapter.NAME, event, cannot) if baked else ""
     values = {"marker": MARKER, "own": own, "agent": adapter.NAME, "event": event}
     return (_SCRIPT % values).encode("utf-8", "surrogateescape")
 

@@ -9,6 +9,7 @@ import json
 import re
 
 from gitcp.agents.install import json_text, settings
+from gitcp.core.setup.hook_scripts import CANNOT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 
 _OURS = r"(?:\bgitcp-hook|\bgitcp hook|/gitcp/entry\.py'?)\s+{agent}\s+[\w.]+\s*$"
 _THERE = "command -v gitcp-hook >/dev/null 2>&1"
+# As sh has it, which not every client runs a command by: $0 is the interpreter, $1 the entry.
+_EITHER = (
+    'if [ -x "$0" ] && [ -f "$1" ]; then "$0" -I -S "$@"; s=$?; '
+    f"case $s in {'|'.join(map(str, CANNOT))}) ;; *) exit $s;; esac; fi; "
+    'shift; %s; exec gitcp-hook "$@"'
+)
 _ENTIRES = re.compile(r"\bentire(?:/main\.go)?['\"]? hooks [a-z-]+ ")
 
 
@@ -35,21 +42,17 @@ def ours(agent: str) -> Callable[[str], bool]:
 def own_command(py: str, entry: str, agent: str, lost: str = "") -> Callable[[str], str]:
     """client's event -> the command for a file of the person's own; the paths are absolute.
 
-    Where they are gone, gitcp-hook is looked for on PATH; where that is not there either, the
-    start of a session prints lost.  Without the test a Python that cannot find entry would
-    exit 2, with which a hook refuses.
+    Where they are gone, or Python cannot begin, gitcp-hook is looked for on PATH; where that is
+    not there either, the start of a session prints lost.  Without the test a Python that cannot
+    find entry would exit 2, with which a hook refuses.
     """
     from shlex import quote
 
-    there = f"test -x {quote(py)} && test -f {quote(entry)}"
-    baked = f"{there} && exec {quote(py)} -I -S {quote(entry)}"
-
     def command(event: str) -> str:
-        either = _from_path(agent, event)
-        if lost and event.lower() == "sessionstart":
-            absent = f"{{ echo {quote(lost.strip())}; exit 0; }}"
-            either = f"{_THERE} || {absent}; exec gitcp-hook {agent} {event}"
-        return f"{baked} {agent} {event}; {either}"
+        last = lost.strip() if event.lower() == "sessionstart" else ""
+        absent = f"{{ echo {quote(last)}; exit 0; }}" if last else "exit 0"
+        words = ("sh", "-c", _EITHER % f"{_THERE} || {absent}", py, entry, agent, event)
+        return f"exec {' '.join(map(quote, words))}"
 
     return command
 
@@ -57,11 +60,7 @@ def own_command(py: str, entry: str, agent: str, lost: str = "") -> Callable[[st
 def shared_command(agent: str) -> Callable[[str], str]:
     """client's event -> the command for a file that other people get too: who does not have
     gitcp is not bothered."""
-    return lambda event: _from_path(agent, event)
-
-
-def _from_path(agent: str, event: str) -> str:
-    return f"! {_THERE} || exec gitcp-hook {agent} {event}"
+    return lambda event: f"! {_THERE} || exec gitcp-hook {agent} {event}"
 
 
 def programs(command: str) -> list[str]:
@@ -72,8 +71,7 @@ def programs(command: str) -> list[str]:
         words = split(command)
     except ValueError:
         return []
-    at = words.index("-S") if "-S" in words else 0
-    return [words[at - 2], words[at + 1]] if at >= 2 and at + 1 < len(words) else []
+    return words[-4:-2] if words[:3] == ["exec", "sh", "-c"] else []
 
 
 def install(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
         shell: str  # '' to run it; a shell's name to have $0 stay the hook's own name
 
 
+# Statuses that are not gitcp's: Python's that cannot begin, and of what is no program here.
+CANNOT = (1, 126, 127)
 MARKER = "# gitcp hook 1"
 END = "# gitcp hook end"
 BACKUP = ".before-gitcp"
@@ -65,12 +67,12 @@ due() {{
 	any "$c/gitcp/configured/{hook}" "$d/gitcp/configured/{hook}" "$@"
 }}
 run() {{
-	ended=127 # as of a program that is not there, or is none for this system
+	ended=127
 	if [ -x "$py" ] && [ -f "$entry" ]; then
 		ended=0
 		"$py" -I -S "$entry" "$@" || ended=$?
 	fi
-	case $ended in 126 | 127)
+	case $ended in {cannot})
 		if command -v gitcp-hook >/dev/null 2>&1; then gitcp-hook "$@" || ended=$?; fi ;;
 	esac
 	[ "$ended" -ne 3 ] || return 3 # a verdict; that we failed refuses nothing
@@ -195,6 +197,7 @@ def script(hook: str, py: str, entry: str, chain: Chain | None = None) -> str:
         hook=hook,
         suffix=suffix,
         call=call,
+        cannot=" | ".join(map(str, CANNOT)),
         signs=" ".join(_quote(f"[{sign[0]}]{sign[1:]}") for sign in TOOLS),  # not to match itself
     )
     return f"#!/bin/sh\n{head}{_BODY[hook]}{END}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from gitcp.core.setup import hook_scripts, hook_text
 from gitcp.record import text
@@ -75,6 +76,18 @@ def _program(subject: str, pair: Iterable[str], who: str) -> Iterator[Finding]:
     elif not gone and hook_text.upgraded(os.path.realpath(py), entry):
         reason = f"{who} '{py}', which is another Python than gitcp was installed for"
         yield finding("program", subject, reason, "install gitcp again")
+    elif not gone and not _begins(py):
+        yield finding("program", subject, f"{who} '{py}', which cannot run", "install gitcp again")
+
+
+def _begins(py: str) -> bool:
+    """Whether an interpreter runs; that of this process does."""
+    from subprocess import DEVNULL, call
+
+    try:
+        return py == sys.executable or not call([py, "-I", "-S", "-c", ""], stderr=DEVNULL)
+    except OSError:
+        return False
 
 
 def enabled(repo: Repo) -> list[str]:
