@@ -78,17 +78,20 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _counted(repo: Repo, revisions: list[str], paths: list[str], lived: bool) -> Record:
+    import gc
+
     from gitcp.core.stats.sums import Sums
     from gitcp.store.blame.evidence import Evidence
     from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.stats import history, survival
 
+    gc.disable()  # what it looks through for circles comes and goes with each window of commits
     sums = Sums()
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects)
         replay = survival.Replay(repo, evidence, revisions, paths) if lived else None
         of = f" of {replay.commits}" if replay else ""
-        options = survival.ORDER if replay else ()
+        options = survival.OPTIONS if replay else ()
         limits = () if replay else paths
         for count, commit in enumerate(history.commits(repo, evidence, revisions, limits, options)):
             if count % _EACH == 0:
@@ -96,7 +99,7 @@ def _counted(repo: Repo, revisions: list[str], paths: list[str], lived: bool) ->
             if replay:
                 replay.take(commit)
             if not replay or history.limit(commit, paths):
-                sums.take(commit, evidence.blob)
+                sums.take(commit)
         stats = sums.record()
         if replay:
             stats["survival"] = replay.record()

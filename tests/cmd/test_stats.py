@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -66,3 +68,34 @@ def test_markdown_escapes_what_a_name_could_do(counted: Path) -> None:
 def test_what_is_no_revision_is_said_in_gits_words(counted: Path) -> None:
     done = stats("nothing")
     assert (done.returncode, done.stdout) == (128, "") and "nothing" in done.stderr
+
+
+def test_a_renamed_file_counts_what_was_changed_in_it_alone(counted: Path) -> None:
+    git("mv", "src/app.py", "src/counter.py")
+    (counted / "src" / "counter.py").write_text("one\ntwo\nthree\nfour\nfive\n")
+    git("commit", "-qam", "rename")
+    record = json.loads(stats("--json", "HEAD~1..").stdout)
+    assert (record["added"]["person"], record["removed"]["person"]) == (1, 0)
+    assert [f["path"] for f in record["files"]] == ["src/counter.py"]
+
+
+def test_the_first_commit_counts_whatever_git_log_would_show_of_it(counted: Path) -> None:
+    git("config", "log.showRoot", "false")
+    git("config", "diff.renames", "copies")
+    git("config", "diff.noPrefix", "true")
+    git("config", "core.quotePath", "true")
+    assert json.loads(stats("--json").stdout)["added"]["person"] == 7
+
+
+@pytest.mark.parametrize("survival", [(), ("--survival",)])
+def test_how_far_it_is_shows_at_a_terminal_and_goes_again(
+    counted: Path, survival: tuple[str, ...]
+) -> None:
+    own, theirs = pty.openpty()
+    argv = (sys.executable, str(BIN / "gitcp"), "stats", "--json", *survival)
+    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=theirs, check=True)
+    os.close(theirs)
+    shown = os.read(own, 1 << 16).decode()
+    os.close(own)
+    assert f"stats: 0{' of 3' if survival else ''} commits" in shown
+    assert shown.endswith("\r\033[K") and json.loads(done.stdout)["commits"] == 3

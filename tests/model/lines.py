@@ -181,7 +181,7 @@ class Lines:
         before = self.present()
         self.run("revert", "--no-edit", f"HEAD~{self.chance.randint(0, 2)}")
         self.settle("revert", "--abort")
-        for line in self.present() - before:
+        for _, line in self.present() - before:
             self.may(line, PERSON, UNKNOWN)
 
     def pick(self) -> None:
@@ -288,10 +288,11 @@ class Lines:
     def may(self, line: str, *names: str) -> None:
         self.also.setdefault(line.strip(), set()).update(names)
 
-    def present(self) -> set[str]:
-        """The lines that the worktree has."""
-        paths = [self.world.path / name for name in self.names()]
-        return {s.strip() for p in paths if p.exists() for s in p.read_text().splitlines()}
+    def present(self) -> set[tuple[str, str]]:
+        """(file, line) of what the worktree has."""
+        paths = [(name, self.world.path / name) for name in self.names()]
+        there = [(name, path.read_text()) for name, path in paths if path.exists()]
+        return {(name, line.strip()) for name, text in there for line in text.splitlines()}
 
 
 _STATES = {

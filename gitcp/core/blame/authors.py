@@ -6,11 +6,13 @@ lines and their authors.  Only evidence counts: a line that no record knows is n
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from gitcp.core.credit import line_diff
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, TypedDict
 
     class Record(TypedDict):
@@ -55,6 +57,9 @@ def nobody(who: str) -> Author:
     }
 
 
+_UNKNOWN = nobody("unknown")
+
+
 def of_blob(
     records: Iterable[Record], path: str, oid: str, blob: Callable[[str], bytes | None]
 ) -> dict[int, Author]:
@@ -65,14 +70,18 @@ def of_blob(
     a resolved conflict) only lines that the two have in common keep their author.  A line that
     two checkpoints give to different sessions is the later one's; at the same time, unknown.
     """
+    read = [(record["time"], _lines(record, path, oid, blob)) for record in records]
+    parts = [part for part in read if part[1]]
+    if len(parts) == 1:
+        return parts[0][1]
     best: dict[int, tuple[str, Author]] = {}
-    for record in records:
-        for line, author in _lines(record, path, oid, blob).items():
+    for time, lines in parts:
+        for line, author in lines.items():
             old = best.get(line)
-            if old is None or _stronger(record["time"], author, old):
-                best[line] = record["time"], author
-            elif _tie(record["time"], author, old):
-                best[line] = record["time"], nobody("unknown")
+            if old is None or _stronger(time, author, old):
+                best[line] = time, author
+            elif _tie(time, author, old):
+                best[line] = time, nobody("unknown")
     return {line: author for line, (_, author) in best.items()}
 
 
@@ -146,6 +155,23 @@ def turn(record: Record, turn_id: str, tool_use_id: str | None) -> Author:
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def completed(known: dict[int, Author], attested: Mapping[int, Author]) -> dict[int, Author]:
+    """The authors of lines, those that are unknown by what another tool attests."""
+    if not attested:
+        return known
+    rest = {n: who for n, who in attested.items() if known.get(n, _UNKNOWN)["who"] == "unknown"}
+    return {**known, **rest}
+
+
+def runs(
+    known: Mapping[int, Author], first: int, count: int
+) -> Iterator[tuple[Author | None, int]]:
+    """(author, how many lines) of the lines from first on; those of one edit have one in common."""
+    for _, run in groupby(map(known.get, range(first, first + count)), key=id):
+        lines = list(run)
+        yield lines[0], len(lines)
 
 
 def label(author: Author) -> str:

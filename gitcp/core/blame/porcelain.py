@@ -7,6 +7,8 @@ where git says them, then a content line that begins with a tab, which --increme
 
 from __future__ import annotations
 
+import re
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,40 +33,39 @@ if TYPE_CHECKING:
     # The author and the mail of one line of an entry, by its offset; None: git's own.
     Names = Callable[[Entry, int], tuple[bytes, bytes] | None]
 
-HEX = frozenset(b"0123456789abcdef")
+_HEAD = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) (\d+) (\d+)(?: (\d+))?")
+
+# What ends the headers: the path, or behind it what newer git marks a line with.
+_LAST = frozenset((b"filename", b"ignored", b"unblamable"))
 
 
 def parse(output: bytes) -> tuple[list[Entry], bytes]:
     """The entries git printed, and what it printed behind them (--show-stats)."""
     lines = output.split(b"\n")
+    last = len(lines) - 1
     entries: list[Entry] = []
-    paths: dict[str, bytes] = {}
+    paths: dict[bytes, bytes] = {}
     at = 0
-    while at < len(lines) - 1 and (head := _head(lines[at])):
+    while at < last and (head := _HEAD.fullmatch(lines[at])):
         at += 1
+        oid, orig, final, count = head.groups()
         headers: list[tuple[bytes, bytes]] = []
-        content = None
-        while at < len(lines) - 1 and content is None:
-            line = lines[at]
-            if not line.startswith(b"\t") and _head(line):
-                break  # --incremental: the next entry
-            at += 1
-            if line.startswith(b"\t"):
-                content = line[1:]
-                break
-            key, _, value = line.partition(b" ")
+        while at < last and not lines[at].startswith(b"\t") and not _HEAD.fullmatch(lines[at]):
+            key, _, value = lines[at].partition(b" ")
             headers.append((key, value))
+            at += 1
             if key == b"filename":
-                paths[head[0]] = value
-                if at < len(lines) - 1 and not lines[at].startswith(b"\t"):
-                    break
-        oid, orig, final, count = head
+                paths[oid] = value
+            if key in _LAST and lines[at] not in _LAST:
+                break
+        content = lines[at][1:] if at < last and lines[at].startswith(b"\t") else None
+        at += content is not None
         entries.append(
             {
-                "oid": oid,
-                "orig": orig,
-                "final": final,
-                "count": count,
+                "oid": oid.decode(),
+                "orig": int(orig),
+                "final": int(final),
+                "count": int(count or 0),
                 "path": paths.get(oid, b""),
                 "headers": headers,
                 "content": content,
@@ -79,16 +80,6 @@ def whole(entries: list[Entry]) -> list[Entry]:
     for entry in entries:
         entry["headers"] = known.setdefault(entry["oid"], entry["headers"])
     return entries
-
-
-def _head(line: bytes) -> tuple[str, int, int, int] | None:
-    words = line.split(b" ")
-    if len(words) not in (3, 4) or len(words[0]) not in (40, 64) or not HEX.issuperset(words[0]):
-        return None
-    if not all(word.isdigit() for word in words[1:]):
-        return None
-    numbers = [int(word) for word in words[1:]]
-    return words[0].decode(), numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else 0
 
 
 def rewritten(entries: list[Entry], names: Names) -> Iterator[bytes]:

@@ -7,35 +7,30 @@ lines are told apart by `initial_attribution` (gitcp-formats(5)), for a commit a
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from gitcp.core.blame import authors
 from gitcp.core.transcript import tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any, TypedDict
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     from gitcp.core.blame.authors import Author, Record
+    from gitcp.core.git.patches import Change, Patch
 
-    class Commit(TypedDict):
-        """files: path -> (added, removed), (0, 0) for a binary one.  oids: of the blobs, by
-        path.  linked: it carries ids.  attested: path -> line -> author, by other tools' notes."""
+    class Commit(Change):
+        """linked: it names a checkpoint.  known: path -> line -> author."""
 
-        oid: str
-        parents: Sequence[str]
-        day: str
-        files: Mapping[str, tuple[int, int]]
-        oids: Mapping[str, str]
         linked: bool
-        parts: Sequence[Record]
-        attested: Mapping[str, Mapping[int, Author]]
+        records: Sequence[Record]
+        known: Mapping[str, Mapping[int, Author]]
 
-    Blob = Callable[[str], bytes | None]
     Counts = dict[str, int]
-    # path -> (agent, model) or "person" or "unknown" -> lines
-    Shares = dict[str, dict[Any, int]]
+    # (agent, model, session), "person" or "unknown" -> lines
+    Shares = dict[tuple[str, str, str] | str, int]
 
-_UNKNOWN = authors.nobody("unknown")
 WHO = ("agent", "person", "unknown")
 
 
@@ -47,42 +42,44 @@ class Sums:
         self.added, self.removed = _none(), _none()
         self.models: dict[tuple[str, str], int] = {}
         self.sessions: dict[str, dict[str, Any]] = {}
-        self.files: dict[str, Counts] = {}
-        self.days: dict[str, Counts] = {}
+        self.files: defaultdict[str, Counts] = defaultdict(_row)
+        self.days: defaultdict[str, Counts] = defaultdict(_row)
         self._checkpoints: set[tuple[str, str]] = set()
 
-    def take(self, commit: Commit, blob: Blob) -> None:
-        """Count one commit in.  blob reads one by its oid, None where it is gone."""
+    def take(self, commit: Commit) -> None:
+        """Count one commit in."""
         self.commits += 1
         self.linked += commit["linked"]
-        for path, shares in added(commit, blob).items():
-            row = self.files.setdefault(path, {**_none(), "removed": 0})
-            day = self.days.setdefault(commit["day"], {**_none(), "removed": 0})
-            row["removed"] += commit["files"][path][1]
-            day["removed"] += commit["files"][path][1]
-            for who, count in shares.items():
+        for patch in patches(commit):
+            row, day = self.files[patch["path"] or patch["old"]], self.days[commit["day"]]
+            gone = sum([hunk[1] for hunk in patch["hunks"]])
+            row["removed"] += gone
+            day["removed"] += gone
+            for who, count in added(commit, patch).items():
                 name = who if isinstance(who, str) else "agent"
                 for sums in (self.added, row, day):
                     sums[name] += count
-                if name == "agent":
+                if not isinstance(who, str):
                     self.models[who[:2]] = self.models.get(who[:2], 0) + count
                     self._session(who[2], who[0])["added"] += count
         for name, count in removed(commit).items():
             self.removed[name] += count
-        for part in commit["parts"]:
-            self._checkpoint(part)
+        for record in commit["records"]:
+            self._checkpoint(record)
 
     def _session(self, session_id: str, agent: str) -> dict[str, Any]:
-        empty = {"agent": agent, "added": 0, "turns": set(), "tokens": tokens.usage()}
-        return self.sessions.setdefault(session_id, {**empty, "checkpoints": set()})
+        if session_id not in self.sessions:
+            empty = {"agent": agent, "added": 0, "turns": set(), "tokens": tokens.usage()}
+            self.sessions[session_id] = {**empty, "checkpoints": set()}
+        return self.sessions[session_id]
 
-    def _checkpoint(self, part: Record) -> None:
+    def _checkpoint(self, record: Record) -> None:
         """A checkpoint that several commits carry is counted once."""
-        metadata, key = part["metadata"], (part["checkpoint_id"], part["session_id"])
-        session = self._session(part["session_id"], str(metadata.get("agent") or ""))
+        metadata, key = record["metadata"], (record["checkpoint_id"], record["session_id"])
+        session = self._session(record["session_id"], str(metadata.get("agent") or ""))
         turns = metadata.get("turns")
         session["turns"].update(turns if isinstance(turns, dict) else ())
-        session["checkpoints"].add(part["checkpoint_id"])
+        session["checkpoints"].add(record["checkpoint_id"])
         if key in self._checkpoints:
             return
         self._checkpoints.add(key)
@@ -134,56 +131,53 @@ def _none() -> Counts:
     return dict.fromkeys(WHO, 0)
 
 
-def added(commit: Commit, blob: Blob) -> Shares:
-    """path -> whose its added lines are: (agent, model, session), "person" or "unknown".
+def _row() -> Counts:
+    return {**_none(), "removed": 0}
 
-    blob reads one by its oid, None where it is gone."""
-    recorded = [part for part in commit["parts"] if part["lines"] is not None]
-    unsaid = "unknown" if commit["linked"] else "person"
+
+def patches(commit: Commit) -> Sequence[Patch]:
+    """What counts of a commit: of a merge nothing, what it brings was counted where it was made."""
+    return commit["patches"] if len(commit["parents"]) < 2 else ()
+
+
+def added(commit: Commit, patch: Patch) -> Shares:
+    """Whose the lines are that a patch adds: (agent, model, session), "person" or "unknown"."""
+    known = commit["known"].get(patch["path"], {})
     shares: Shares = {}
-    for path, (count, _) in commit["files"].items():
-        known = authors.of_blob(recorded, path, commit["oids"].get(path, ""), blob)
-        attested = commit["attested"].get(path, {})
-        left = count
-        row = shares[path] = {}
-        for who, lines in _counted(completed(known, attested)).items():
-            row[who] = min(left, lines)
-            left -= row[who]
-        row[unsaid] = row.get(unsaid, 0) + left
+    for _, _, first, count in patch["hunks"]:
+        for author, lines in authors.runs(known, first, count):
+            who = _who(author, commit)
+            shares[who] = shares.get(who, 0) + lines
     return shares
 
 
-def completed(known: Mapping[int, Author], attested: Mapping[int, Author]) -> dict[int, Author]:
-    """The authors of lines, those that are unknown by what another tool attests."""
-    unknown = {line for line in attested if known.get(line, _UNKNOWN)["who"] == "unknown"}
-    return {**known, **{line: attested[line] for line in unknown}}
+def unsaid(commit: Commit) -> str:
+    """Whose the lines are of which nothing is known."""
+    return "unknown" if commit["linked"] else "person"
 
 
-def _counted(known: Mapping[int, Author]) -> dict[Any, int]:
-    """How many lines are whose, sessions' first."""
-    counts: dict[Any, int] = {}
-    for author in known.values():
-        session = (author["agent"], author["model"], author["session_id"])
-        name = session if author["who"] == "session" else author["who"]
-        counts[name] = counts.get(name, 0) + 1
-    return dict(sorted(counts.items(), key=lambda item: isinstance(item[0], str)))
+def _who(author: Author | None, commit: Commit) -> tuple[str, str, str] | str:
+    if author is None or author["who"] != "session":
+        return author["who"] if author else unsaid(commit)
+    return author["agent"], author["model"], author["session_id"]
 
 
 def removed(commit: Commit) -> Counts:
     """Who removed the lines that the commit removes."""
-    total = sum(count for _, count in commit["files"].values())
-    return removed_of(total, commit["linked"], commit["parts"])
+    total = sum(hunk[1] for patch in patches(commit) for hunk in patch["hunks"])
+    return _removed_of(total, commit["linked"], commit["records"])
 
 
-def removed_of(total: int, linked: bool, parts: Iterable[Record]) -> Counts:
-    """Who removed so many lines in a commit, by what its parts say."""
+def _removed_of(total: int, linked: bool, records: Iterable[Record]) -> Counts:
     counts = _none()
+    if not total:
+        return counts
     if not linked:
         counts["person"] = total
         return counts
     persons = []
-    for part in parts:
-        attribution = part["metadata"].get("initial_attribution")
+    for record in records:
+        attribution = record["metadata"].get("initial_attribution")
         by = attribution.get("lines_removed") if isinstance(attribution, dict) else None
         if isinstance(by, dict):
             counts["agent"] += tokens.count(by.get("agent"))

@@ -6,24 +6,18 @@ What is behind the last agent's line is left off, so that memory holds what agen
 
 from __future__ import annotations
 
+from gitcp.core.blame import authors
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any, TypedDict
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from gitcp.core.blame.authors import Author
+    from gitcp.core.git.patches import Hunk, Resolved
 
     Owners = bytes
-    Files = dict[bytes, tuple[bytes, Owners]]  # path -> blob, owners
-    # First line and count in the old content, then in the new one, as in `@@ -a,b +c,d @@`.
-    Hunk = tuple[int, int, int, int]
-
-    class Resolved(TypedDict):
-        """A hunk of a combined diff: where it begins in each parent (0-based index), and its
-        lines: for each parent whether it has the line, and whether the result has it."""
-
-        starts: list[int]
-        lines: list[tuple[str, bool]]
+    Files = dict[str, tuple[str, Owners]]  # path -> blob, owners
 
 
 _MOST = 255  # agents with their models; further ones are counted as the last
@@ -38,7 +32,13 @@ class Survival:
         self._gone: dict[int, dict[str, int]] = {}
         self._alive: dict[int, int] = {}
 
-    def code(self, author: Author | None) -> int:
+    def _new(self, author: Author | None, lines: int) -> Owners:
+        code = self._code(author)
+        if code:
+            self._added[code] = self._added.get(code, 0) + lines
+        return bytes([code]) * lines
+
+    def _code(self, author: Author | None) -> int:
         """The byte of a line by its author."""
         if author is None or author["who"] != "session":
             return 0
@@ -46,26 +46,30 @@ class Survival:
         return self._names.setdefault(name, min(len(self._names) + 1, _MOST))
 
     def change(
-        self, old: Owners, hunks: Sequence[Hunk], known: Mapping[int, Author], rest: str, taker: str
+        self,
+        old: Owners,
+        hunks: Sequence[Hunk],
+        known: Mapping[int, Author],
+        rest: str,
+        taker: Callable[[], str],
     ) -> Owners:
         """The owners of a file after a commit.
 
         known: the authors of its new lines.  rest: "person" or "unknown", whose the others are.
-        taker: who removed lines of the commit where a hunk puts nothing in their place, or
-        lines of several.
+        taker tells who removed lines of the commit, for a hunk that puts nothing in their place,
+        or lines of several.
         """
         parts, at = [], 0
         for start, removed, first, added in hunks:
             here = start - 1 if removed else start
             parts.append(old[at:here].ljust(here - at, b"\0"))
             at = here + removed
-            authors = [known.get(line) for line in range(first, first + added)]
-            codes = bytes(map(self.code, authors))
-            parts.append(codes)
-            self._count(codes)
+            takers = set()
+            for author, lines in authors.runs(known, first, added):
+                parts.append(self._new(author, lines))
+                takers.add(_who(author, rest))
             if any(gone := old[here:at]):
-                who = {_who(author, rest) for author in authors}
-                self._take(gone, who.pop() if len(who) == 1 else taker)
+                self._take(gone, takers.pop() if len(takers) == 1 else taker())
         return b"".join([*parts, old[at:]]).rstrip(b"\0")
 
     def merge(
@@ -87,9 +91,7 @@ class Survival:
                 if owners:
                     joined += max(owners).ljust(1, b"\0")
                 else:
-                    fresh = bytes([self.code(codes.get(len(joined) + 1))])
-                    self._count(fresh)
-                    joined += fresh
+                    joined += self._new(codes.get(len(joined) + 1), 1)
         return bytes(joined + parents[0][at[0] :]).rstrip(b"\0")
 
     def finish(self, files: Files) -> None:
@@ -97,10 +99,6 @@ class Survival:
         for _, owners in files.values():
             for code in set(owners) - {0}:
                 self._alive[code] = self._alive.get(code, 0) + owners.count(code)
-
-    def _count(self, codes: bytes) -> None:
-        for code in set(codes) - {0}:
-            self._added[code] = self._added.get(code, 0) + codes.count(code)
 
     def _take(self, gone: bytes, taker: str) -> None:
         for code in set(gone) - {0}:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from gitcp.core.blame import authors
-from gitcp.store.blame import unrecorded
+from gitcp.core.blame import alignment, authors
+from gitcp.record import raw
+from gitcp.store.blame import changes, unrecorded
 from gitcp.store.blame.attested import Attested
 from gitcp.store.blame.recorded import Recorded
 from gitcp.store.git import notes
@@ -11,13 +12,15 @@ from gitcp.store.link import find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gitcp.core.blame.authors import Author, Record
+    from gitcp.core.git.patches import Change, Hunk
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
 
     Known = dict[int, Author]  # by 1-based line
+    Place = tuple[str, str]  # commit, path
 
 
 class Evidence:
@@ -31,26 +34,39 @@ class Evidence:
         self._notes = notes.Reader(objects)
         self._attested = Attested(objects)
         self._named: dict[str, list[str]] = {}
-        self._linked: dict[str, list[Record] | None] = {}
+        self._records: dict[str, Sequence[Record]] = {}
         self._oids: dict[str, str | None] = {}  # of blobs, by `<commit>:<path>`
-        self._known: dict[tuple[str, str], Known | None] = {}
-        self._noted: dict[tuple[str, str], Known] = {}
+        self._hunks: dict[Place, Sequence[Hunk]] = {}
+        self._lines: dict[Place, Known] = {}
+        self._known: dict[Place, Known] = {}
         self._contents: dict[str, list[bytes]] = {}
         self._worktree: dict[str, Known] = {}
 
-    def prefetch(self, places: Iterable[tuple[str, str]], contents: bool = False) -> None:
-        """Have at hand what author() will need of lines of these (commit, path): a few questions
-        to git, however many they are.  contents: it will be given how the lines read."""
-        wanted = [place for place in dict.fromkeys(places) if place[0].strip("0")]
+    def prefetch(self, places: Mapping[Place, Iterable[int]], contents: bool = False) -> None:
+        """Have at hand what author() will need of these lines (1-based) of (commit, path): a few
+        questions to git, however many they are.  contents: it will be given how they read."""
+        wanted = [place for place in places if place[0].strip("0")]
         commits = list(dict.fromkeys(commit for commit, _ in wanted))
         self._objects.fetch(commits)
-        self._objects.fetch(oid for commit in commits if (oid := self._notes.oid(commit)))
-        self._attested.prefetch(commits)
+        self._fetch_notes(commits)
         self.recorded.prefetch(one for commit in commits for one in self._ids(commit))
-        specs = [f"{commit}:{path}" for commit, path in wanted if self._records(commit)]
+        specs = [f"{commit}:{path}" for commit, path in wanted if self.records(commit)]
         self._oids |= self._objects.resolve(specs)
         if contents:
             self._objects.fetch(oid for spec in specs if (oid := self._oids.get(spec)))
+        self._align([place for place in wanted if self._lacks(place, places[place])])
+
+    def prefetch_changes(self, window: Sequence[Change]) -> None:
+        """Have at hand what known() will need of commits that git has told of."""
+        self._fetch_notes([change["oid"] for change in window])
+        for change in window:
+            oid, note = change["oid"], self._notes.text(change["oid"]) or b""
+            self._named[oid] = find_commits.named(change["message"], note, self.recorded.places)
+            for patch in change["patches"]:
+                if patch["hunks"]:
+                    self._oids[f"{oid}:{patch['path']}"] = patch["oid"]
+                    self._hunks[oid, patch["path"]] = patch["hunks"]
+        self.recorded.prefetch(one for change in window for one in self._named[change["oid"]])
 
     def author(self, commit: str, path: str, line: int, content: bytes | None = None) -> Author:
         """Who wrote a line (1-based) of path in commit.
@@ -62,42 +78,53 @@ class Evidence:
         """
         if not commit.strip("0"):
             return self._uncommitted(path).get(line, authors.nobody("person"))
-        known = self._of(commit, path)
-        unsaid = authors.nobody("person" if known is None else "unknown")
-        author = (known or {}).get(line, unsaid)
-        if known is None or author["who"] == "unknown":
-            author = self._by_notes(commit, path).get(line, author)
+        unsaid = authors.nobody("unknown" if self.linked(commit) else "person")
+        author = self.known(commit, path).get(line, unsaid)
         if content is not None and author["who"] == "session":
             there = self._line(commit, path, line)
             if there is None or there.split() != content.split():
                 return authors.nobody("unknown")
         return author
 
-    def prefetch_attested(self, commits: Iterable[str]) -> None:
-        """Have at hand what attested() will need."""
-        self._attested.prefetch(commits)
-
-    def attested(self, commit: str, paths: Iterable[str]) -> dict[str, Known]:
-        """The authors of lines by what notes of other tools attest: path -> line -> author."""
-        lines = ((path, self._by_notes(commit, path)) for path in paths)
-        return {path: known for path, known in lines if known}
+    def known(self, commit: str, path: str) -> Known:
+        """The authors of the lines of path in commit: as they are recorded, and where nothing is
+        known, as a note of another tool attests."""
+        key = commit, path
+        if key not in self._known:
+            self._known[key] = authors.completed(
+                self.lines(commit, path), self._attested.lines(commit, path)
+            )
+        return self._known[key]
 
     def lines(self, commit: str, path: str) -> Known:
         """The authors of the lines of path that are recorded for commit."""
-        return self._of(commit, path) or {}
+        key = commit, path
+        if key not in self._lines:
+            records = self.records(commit)
+            oid = self._oid(commit, path) if records else None
+            known = authors.of_blob(records, path, oid, self.blob) if oid else {}
+            if known and key in self._hunks:
+                hunks = self._hunks[key]
+                known = alignment.aligned(known, hunks, lambda: self._content(commit, path))
+            self._lines[key] = known
+        return self._lines[key]
 
     def linked(self, commit: str) -> bool:
-        """Whether a checkpoint of the commit is stored here."""
-        return self._records(commit) is not None
+        """Whether the commit names a checkpoint."""
+        return bool(self._ids(commit))
 
-    def proven(self, commit: str, records: list[Record]) -> list[Record]:
-        """The records of a commit with what transcripts prove where no lines were recorded."""
-        return unrecorded.completed(self._repo, self._objects, commit, records)
+    def records(self, commit: str) -> Sequence[Record]:
+        """What the sessions of a commit's checkpoints recorded; where that is no lines, with
+        those that their transcripts prove."""
+        if commit not in self._records:
+            records = [record for one in self._ids(commit) for record in self.recorded.of(one)]
+            self._records[commit] = unrecorded.completed(self._repo, self._objects, commit, records)
+        return self._records[commit]
 
     def guess(self, commit: str, path: str) -> Author | None:
         """Whom a line of a linked commit may be of where nothing is known: the one session that
         touched the path.  A guess: for eyes alone, and shown as one."""
-        records = [r for r in self._records(commit) or () if path in unrecorded.touched(r)]
+        records = [r for r in self.records(commit) if path in unrecorded.touched(r)]
         if len({record["session_id"] for record in records}) != 1:
             return None
         files = records[-1]["metadata"].get("files")
@@ -109,15 +136,30 @@ class Evidence:
         """Let go of what was read: memory stays flat however many commits are asked for."""
         self.recorded.forget()
         self._attested.forget()
-        for kept in (
-            self._named,
-            self._linked,
-            self._oids,
-            self._known,
-            self._noted,
-            self._contents,
-        ):
+        for kept in (self._named, self._records, self._oids, self._hunks):
             kept.clear()
+        for known in (self._lines, self._known, self._contents):
+            known.clear()
+
+    def _fetch_notes(self, commits: Sequence[str]) -> None:
+        self._objects.fetch(oid for commit in commits if (oid := self._notes.oid(commit)))
+        self._attested.prefetch(commits)
+
+    def _lacks(self, place: Place, lines: Iterable[int]) -> bool:
+        """Whether the record of a place leaves out one of the lines that git says are new there."""
+        known = self.lines(*place)
+        return bool(known) and any(line not in known for line in lines)
+
+    def _align(self, places: Sequence[Place]) -> None:
+        if not places:
+            return
+        commits = list(dict.fromkeys(commit for commit, _ in places))
+        paths = [raw(path) for path in dict.fromkeys(path for _, path in places)]
+        for change in changes.of_paths(self._repo, commits, paths):
+            for patch in change["patches"]:
+                self._hunks[change["oid"], patch["path"]] = patch["hunks"]
+        for place in places:
+            self._lines.pop(place, None)
 
     def _uncommitted(self, path: str) -> Known:
         if path not in self._worktree:
@@ -128,33 +170,11 @@ class Evidence:
             self._worktree[path] = uncommitted.lines(*about) if self._journalled else {}
         return self._worktree[path]
 
-    def _of(self, commit: str, path: str) -> Known | None:
-        key = commit, path
-        if key not in self._known:
-            records = self._records(commit)
-            oid = self._oid(commit, path) if records else None
-            known = authors.of_blob(records or (), path, oid, self.blob) if oid else {}
-            self._known[key] = None if records is None else known
-        return self._known[key]
-
-    def _by_notes(self, commit: str, path: str) -> Known:
-        key = commit, path
-        if key not in self._noted:
-            self._noted[key] = self._attested.lines(commit, path)
-        return self._noted[key]
-
     def _ids(self, commit: str) -> list[str]:
         if commit not in self._named:
             texts = find_commits.texts(self._objects, commit, self._notes)
             self._named[commit] = find_commits.named(*texts, self.recorded.places)
         return self._named[commit]
-
-    def _records(self, commit: str) -> list[Record] | None:
-        if commit not in self._linked:
-            ids = self._ids(commit)
-            records = [record for one in ids for record in self.recorded.of(one)]
-            self._linked[commit] = self.proven(commit, records) if ids else None
-        return self._linked[commit]
 
     def _oid(self, commit: str, path: str) -> str | None:
         spec = f"{commit}:{path}"
@@ -168,11 +188,13 @@ class Evidence:
         return there[2] if there and there[1] == "blob" else None
 
     def _line(self, commit: str, path: str, line: int) -> bytes | None:
-        oid = self._oid(commit, path)
-        if oid is None:
-            return None
+        lines = self._content(commit, path)
+        return lines[line - 1] if 0 < line <= len(lines) else None
+
+    def _content(self, commit: str, path: str) -> list[bytes]:
+        """The lines of path in commit; [] where it is not here."""
+        oid = self._oid(commit, path) or ""
         if oid not in self._contents:
             data = self.blob(oid)
             self._contents[oid] = data.split(b"\n") if data is not None else []
-        lines = self._contents[oid]
-        return lines[line - 1] if 0 < line <= len(lines) else None
+        return self._contents[oid]

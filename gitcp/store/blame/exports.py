@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from gitcp.core.blame import alignment
 from gitcp.core.exports import agent_trace, git_ai, git_ai_union
 from gitcp.record import text
 from gitcp.store.blame.evidence import Evidence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.exports.git_ai import Lines, Log
     from gitcp.core.record_types import Entry, Record
+    from gitcp.core.stats.sums import Commit
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -98,10 +100,16 @@ def _commits(
     when a note was written."""
     evidence, noted = Evidence(repo, objects), notes.Reader(objects, notes.AI)
     for commit in history.commits(repo, evidence, revisions, (), options):
-        oid = commit["oid"]
-        if commit["linked"] or noted.oid(oid):
-            paths = commit["files"] or _resolved(repo, oid)
-            yield oid, {path: evidence.lines(oid, path) for path in paths}
+        if commit["linked"] or noted.oid(commit["oid"]):
+            yield commit["oid"], _lines(repo, evidence, commit)
+
+
+def _lines(repo: Repo, evidence: Evidence, commit: Commit) -> Lines:
+    oid = commit["oid"]
+    hunks = {patch["path"]: patch["hunks"] for patch in commit["patches"] if patch["path"]}
+    if not hunks:
+        return {path: evidence.lines(oid, path) for path in _resolved(repo, oid)}
+    return {p: alignment.added(evidence.lines(oid, p), hunks[p]) for p in hunks}
 
 
 def _resolved(repo: Repo, merge: str) -> list[str]:

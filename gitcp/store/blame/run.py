@@ -37,10 +37,14 @@ def whole(git: Git, options: Options) -> tuple[list[Entry], bytes]:
     return porcelain.whole(entries), rest
 
 
-def places(entries: Iterable[Entry]) -> list[tuple[str, str]]:
-    """(commit, path there) of entries, each once: what evidence is asked of."""
-    named = dict.fromkeys((entry["oid"], entry["path"]) for entry in entries)
-    return [(oid, text(quoting.unquote(path))) for oid, path in named]
+def places(entries: Iterable[Entry]) -> dict[tuple[str, str], list[int]]:
+    """(commit, path there) of entries -> their lines there: what evidence is asked of."""
+    lines: dict[tuple[str, bytes], list[int]] = {}
+    for entry in entries:
+        count = entry["count"] if entry["content"] is None else 1
+        first = entry["orig"]
+        lines.setdefault((entry["oid"], entry["path"]), []).extend(range(first, first + count))
+    return {(oid, text(quoting.unquote(path))): rows for (oid, path), rows in lines.items()}
 
 
 def moved(repo: Repo, options: Options) -> bool:

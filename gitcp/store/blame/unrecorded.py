@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gitcp.core.blame import proven
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.store.v1 import committed_read
@@ -21,6 +20,8 @@ def completed(repo: Repo, objects: Prefetched, commit: str, records: list[Record
     whole = [record for record in records if record["lines"] is not None]
     if len(whole) == len(records):
         return records
+    from gitcp.core.blame import proven  # what reads transcripts, and few need it
+
     lacking = (record for record in records if record["lines"] is None)
     proved = [_proven(repo, objects, commit, record) for record in lacking]
     silent = [record for record in proved if record["lines"] is None]
@@ -50,4 +51,6 @@ def _proven(repo: Repo, objects: Prefetched, commit: str, record: Record) -> Rec
         return record
     if len(transcript) > _LARGEST:
         return record
+    from gitcp.core.blame import proven
+
     return proven.recorded(record, transcript, contents)

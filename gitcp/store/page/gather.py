@@ -133,9 +133,9 @@ def lines(repo: Repo, evidence: Evidence, records: Sequence[Record]) -> dict[str
     counted = {}
     for commit in history.commits(repo, evidence, names, (), ["--no-walk=unsorted"]):
         shares: dict[str, dict[str, int]] = {}
-        for path, by in sums.added(commit, evidence.blob).items():
-            row = shares.setdefault(path, {})
-            for who, count in by.items():
+        for patch in sums.patches(commit):
+            row = shares.setdefault(patch["path"] or patch["old"], {})
+            for who, count in sums.added(commit, patch).items():
                 key = who if isinstance(who, str) else who[2]
                 row[key] = row.get(key, 0) + count
         counted[commit["oid"]] = shares

@@ -9,6 +9,8 @@ from gitcp.store.v1.committed_write import REF
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gitcp.core.record_types import Tree
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
@@ -81,6 +83,16 @@ class Places:
         if trouble:
             raise trouble[0]
         return None
+
+    def shards(self, ids: Iterable[str]) -> list[str]:
+        """The directories that find() will read for these, to be fetched at once."""
+        try:
+            tip = self._tip(REF, [])
+            entries = self._read(tip) if tip else {}
+        except Error:
+            return []
+        names = dict.fromkeys(one[:2] for one in ids)
+        return [entries[name][1] for name in names if name in entries]
 
     def tree_in(self, ref: str, checkpoint_id: str, trouble: list[Error]) -> str | None:
         """The directory of a checkpoint in one ref; None when it has none, or one that cannot

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gitcp.core.blame import authors
 from gitcp.core.stats import sums
 from gitcp.core.transcript import tokens
 
 if TYPE_CHECKING:
     from gitcp.core.blame.authors import Record
+    from gitcp.core.git.patches import Patch
     from gitcp.core.stats.sums import Commit
 
 
@@ -24,23 +26,31 @@ def part(session: str = "s1", ranges: Any = None, **metadata: Any) -> Record:
     }
 
 
-def commit(*parts: Record, linked: bool = True, **files: tuple[int, int]) -> Commit:
+def commit(*records: Record, linked: bool = True, added: int = 10, parents: int = 1) -> Commit:
+    """A commit that puts so many lines into f in place of four."""
+    patch: Patch = {
+        "path": "f",
+        "old": "f",
+        "oid": "0",
+        "hunks": [(1, 4, 1, added)],
+        "resolved": [],
+    }
     return {
         "oid": "0",
-        "parents": ["1"],
+        "parents": ["1"] * parents,
         "day": "2026-01-02",
-        "files": files or {"f": (10, 4)},
-        "oids": dict.fromkeys(files or "f", "0"),
+        "message": b"",
+        "patches": [patch],
         "linked": linked,
-        "parts": parts,
-        "attested": {},
+        "records": records,
+        "known": {"f": authors.of_blob(records, "f", "0", lambda _: None)},
     }
 
 
 def summed(*commits: Commit) -> dict[str, Any]:
     made = sums.Sums()
     for one in commits:
-        made.take(one, lambda _: None)
+        made.take(one)
     return made.record()
 
 
@@ -89,8 +99,14 @@ def test_removed_lines_are_told_apart_by_the_attribution_of_the_commit() -> None
 
 
 def test_more_lines_than_the_commit_adds_are_not_counted() -> None:
-    record = summed(commit(part(ranges=[[1, 99, "t1", None]]), f=(3, 0)))
+    record = summed(commit(part(ranges=[[1, 99, "t1", None]]), added=3))
     assert record["added"] == {"agent": 3, "person": 0, "unknown": 0}
+
+
+def test_a_merge_counts_as_a_commit_and_nothing_else() -> None:
+    record = summed(commit(part(ranges=[[1, 9, "t1", None]]), parents=2))
+    assert (record["commits"], record["files"], record["days"]) == (1, [], [])
+    assert record["added"] == record["removed"] == {"agent": 0, "person": 0, "unknown": 0}
 
 
 def test_a_checkpoint_on_two_commits_gives_its_tokens_once() -> None:

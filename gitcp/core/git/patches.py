@@ -1,0 +1,146 @@
+"""A stream of `git log -p -U0` taken apart: commits, their files, and the hunks of those."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from itertools import islice
+
+from gitcp.core.git import quoting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import TypedDict
+
+    # First line and count in the old content, then in the new one, as in `@@ -a,b +c,d @@`.
+    Hunk = tuple[int, int, int, int]
+
+    class Resolved(TypedDict):
+        """A hunk of a combined diff: where it begins in each parent (0-based index), and its
+        lines: for each parent whether it has the line, and whether the result has it."""
+
+        starts: list[int]
+        lines: list[tuple[str, bool]]
+
+    class Patch(TypedDict):
+        """A file of a commit.  path: "" where it is deleted; old: its name before, "" where it
+        is new; oid: its blob, "" where that stayed; resolved: the hunks of a merge, which has
+        no others."""
+
+        path: str
+        old: str
+        oid: str
+        hunks: list[Hunk]
+        resolved: list[Resolved]
+
+    class Change(TypedDict):
+        """A commit with its files.  day: as --date=short has it."""
+
+        oid: str
+        parents: Sequence[str]
+        day: str
+        message: bytes
+        patches: list[Patch]
+
+
+_MARK, _FIELDS = b"\x02", 4  # no line between patches begins so; a message has no NUL
+FORMAT = ("--date=short", "--format=%x02%H%x00%P%x00%ad%x00%B%x00")
+_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_RANGE = re.compile(rb" [-+](\d+)(?:,(\d+))?")
+
+
+def commits(lines: Iterable[bytes]) -> Iterator[Change]:
+    """The commits of `git log -p -U0 --full-index` in FORMAT, as they come."""
+    stream = iter(lines)
+    change: Change | None = None
+    for line in stream:
+        if line.startswith(_MARK):
+            if change:
+                yield change
+            change = _commit(line, stream)
+        elif change and line.startswith(b"diff --"):
+            change["patches"].append(_begun(line))
+        elif change and change["patches"]:
+            _header(change["patches"][-1], line, stream)
+    if change:
+        yield change
+
+
+def _commit(line: bytes, stream: Iterator[bytes]) -> Change:
+    lines, ends = [line[1:]], line.count(b"\0")
+    while ends < _FIELDS and (more := next(stream, None)) is not None:
+        lines.append(more)
+        ends += more.count(b"\0")
+    oid, parents, day, message = (b"\n".join(lines).split(b"\0") + [b""] * _FIELDS)[:_FIELDS]
+    return {
+        "oid": oid.decode(),
+        "parents": parents.decode().split(),
+        "day": day.decode(),
+        "message": message,
+        "patches": [],
+    }
+
+
+def _begun(line: bytes) -> Patch:
+    kind, _, name = line.removeprefix(b"diff --").partition(b" ")
+    if kind == b"git":  # `a/<path> b/<path>`; where the two differ, other lines name them
+        first, second = name[: len(name) // 2], name[len(name) // 2 + 1 :]
+        path = _named(first)[2:] if first[3:] == second[3:] else ""
+    else:
+        path = _named(name)
+    return {"path": path, "old": path, "oid": "", "hunks": [], "resolved": []}
+
+
+def _named(name: bytes) -> str:
+    return quoting.unquote(name).decode("utf-8", "surrogateescape")
+
+
+def _header(patch: Patch, line: bytes, stream: Iterator[bytes]) -> None:
+    key, _, value = line.partition(b" ")
+    if key == b"@@" and (header := _HUNK.match(line)):
+        start, removed, first, added = (1 if n is None else int(n) for n in header.groups())
+        patch["hunks"].append((start, removed, first, added))
+        _skip(stream, removed, added)
+    elif key == b"index":
+        patch["oid"] = value.partition(b"..")[2].partition(b" ")[0].decode()
+    elif key == b"@@@" or line.startswith(b"@@@@"):
+        patch["resolved"].append(_resolved(line, stream))
+    elif line.startswith((b"rename from ", b"copy from ")):
+        patch["old"] = _named(line.partition(b" from ")[2])
+    elif line.startswith((b"rename to ", b"copy to ")):
+        patch["path"] = _named(line.partition(b" to ")[2])
+    elif line.startswith(b"deleted file"):
+        patch["path"] = ""
+    elif line.startswith(b"new file"):
+        patch["old"] = ""
+
+
+def _skip(stream: Iterator[bytes], removed: int, added: int) -> None:
+    """Pass over the lines of a hunk: their number is told, so that none is taken for a header.
+
+    `\\ No newline at end of file` stands behind the last line of a side, uncounted.
+    """
+    deque(islice(stream, removed), maxlen=0)
+    if removed and added:
+        added -= not next(stream, b"").startswith(b"\\")
+    deque(islice(stream, added), maxlen=0)
+
+
+def _resolved(line: bytes, stream: Iterator[bytes]) -> Resolved:
+    """A hunk of a merge: `@@@ -a,b -c,d +e,f @@@`."""
+    ranges = [(int(m[1]), 1 if m[2] is None else int(m[2])) for m in _RANGE.finditer(line)]
+    parents, (_, left) = ranges[:-1], ranges[-1]
+    counts = [count for _, count in parents]
+    lines: list[tuple[str, bool]] = []
+    while (left or any(counts)) and (row := next(stream, None)) is not None:
+        if row.startswith(b"\\"):
+            continue
+        marks = row[: len(parents)].decode("latin-1")
+        stays = "-" not in marks
+        has = "".join("y" if (mark == " ") == stays and mark != "+" else "n" for mark in marks)
+        left -= stays
+        counts = [n - (c == "y") for n, c in zip(counts, has, strict=True)]
+        lines.append((has, stays))
+    starts = [start - 1 if count else start for start, count in parents]
+    return {"starts": starts, "lines": lines}
