@@ -46,13 +46,17 @@ def take() -> tuple[str, Scan]:
 
 def listing(tree: str) -> Listing:
     """path -> (mode, oid) of every file, each of them checked to be there."""
-    found = {}
+    found, blobs_there = {}, []
     for line in git("ls-tree", "-r", "-z", "--full-tree", tree).split(b"\0")[:-1]:
         head, _, path = line.partition(b"\t")
         mode, kind, oid = head.decode().split()
         if kind == "blob":
-            git("cat-file", "-e", oid)
+            blobs_there.append(f"{oid} blob")
         found[text(path)] = (mode, oid)
+    asked = "".join(f"{one[:-5]}\n" for one in blobs_there).encode()
+    batch = ["git", "cat-file", "--batch-check=%(objectname) %(objecttype)"]
+    answers = subprocess.run(batch, input=asked, check=True, capture_output=True).stdout
+    assert answers.decode().splitlines() == blobs_there
     return found
 
 
