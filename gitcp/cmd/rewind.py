@@ -128,17 +128,16 @@ def _chosen(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
     named = points.exactly(repo, objects, args.to) if args.to else None
     if named:
         return named
-    listed = points.listing(repo, objects, args.all)
     if args.to is None:
-        return _pick(repo, objects, listed[:LISTED])
+        return _pick(repo, objects, points.listing(repo, objects, args.all)[:LISTED])
     after = journal_edits.AFTER if args.to.endswith(journal_edits.AFTER) else ""
     name = args.to.removesuffix(after)
     try:
-        point = point_list.choose(listed, name)
+        point = point_list.choose(points.every(repo, objects, args.all), name)
     except Error:
         if args.all:
             raise
-        point = point_list.choose(points.listing(repo, objects, everywhere=True), name)
+        point = point_list.choose(points.every(repo, objects, everywhere=True), name)
     return {**point, "id": point["id"] + after}
 
 
@@ -151,11 +150,11 @@ def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None
     if not listed:
         print("no point to go back to")
         return None
-    changes = preview.Preview(repo, objects)
+    changes, names = preview.Preview(repo, objects), rewind_lines.names_of(listed)
 
     def line(point: Point) -> str:
-        line_parts = rewind_lines.point(point, changes.counts(point), _ago)
-        return "".join(cli.printable(text) for text, _ in line_parts)
+        parts = rewind_lines.point(point, names[point["id"]], changes.counts(point), _ago)
+        return "".join(cli.printable(text) for text, _ in parts)
 
     def preview_of(number: int) -> str:
         lines = rewind_lines.plan(changes.plan(listed[number]))

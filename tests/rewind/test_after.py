@@ -58,6 +58,7 @@ def test_the_tip_of_the_stream_has_the_files_and_is_no_point_of_its_own(
     assert world.tree(world.branch()) == {"a.py": "1\n"}
     assert temporary(world) == before
     assert world.trailer(world.branch(), "Entire-Session") == [a.sid] * 3
+    assert done(world, "show", a.sid).count("(temporary)") == len(before), "and no turn"
 
 
 def test_the_next_turn_goes_on_from_there_and_its_points_follow(world: World, a: Agent) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.render.spans import many, short
 from gitcp.core.rewind import plan as plans
-from gitcp.core.rewind import undo_tree
+from gitcp.core.rewind import point_list, undo_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,15 +30,15 @@ _PROMPT = 60
 _KEPT = 20  # paths that stay, of which a plan names no more
 
 
-def point(at: Point, changes: dict[str, int] | None, ago: Ago) -> Line:
-    """One point on one line; changes: verb -> count of what going there would do."""
+def point(at: Point, name: str, changes: dict[str, int] | None, ago: Ago) -> Line:
+    """One point on one line, under a name; changes: verb -> count of what going there would do."""
     marks = [_KINDS[at["kind"]], "gone" if at["gone"] else ""]
     marks += ["incomplete" if at["incomplete"] else "", effect(changes) if changes else ""]
     session = at["session_id"][:8] or "-"
     prompt = at["session_prompt"] or at["message"]
     prompt = at["message"] if at["kind"] == "tool" else prompt
     return [
-        (at["id"][: 18 if at["kind"] == "tool" else 10], "yellow"),
+        (name, "yellow"),
         (f"  {ago(at['time']):>9}  ", "dim"),
         (f"{session:<8}  ", "cyan"),
         (short(prompt, _PROMPT), ""),
@@ -85,8 +85,16 @@ def log(steps: Sequence[Step], ago: Ago) -> Iterator[Line]:
 
 
 def points(
-    listed: Iterable[Point], changes: Callable[[Point], dict[str, int] | None], ago: Ago
+    listed: Sequence[Point], changes: Callable[[Point], dict[str, int] | None], ago: Ago
 ) -> Iterator[Line]:
     """All points, a line each."""
+    names = names_of(listed)
     for each in listed:
-        yield point(each, changes(each), ago)
+        yield point(each, names[each["id"]], changes(each), ago)
+
+
+def names_of(listed: Iterable[Point]) -> dict[str, str]:
+    """id -> what a point is called in a list, all of one width."""
+    names = point_list.short_names(listed)
+    width = max(map(len, names.values()), default=0)
+    return {own: f"{name:<{width}}" for own, name in names.items()}

@@ -6,7 +6,7 @@ from gitcp.errors import Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import TypedDict
 
     class Point(TypedDict):
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
         folded: int
 
 
-SHORTEST = 4
+SHORTEST = 4  # characters that may name a point
+NAME_LENGTH = 10  # characters of a point's id that are shown, where they tell it from the others
 EMPTY: Point = {
     "id": "",
     "kind": "",
@@ -70,18 +71,34 @@ def newest_first(points: Iterable[Point]) -> list[Point]:
 
 
 def folded(points: Sequence[Point]) -> list[Point]:
-    """Points without those whose worktree is that of the next older one of their session.
+    """Points without those whose worktree is that of the next older one of their session, and
+    each worktree once that undo kept.
 
     The older stays: it is the moment at which the worktree became so.
     """
     kept: list[Point] = []
-    for point in points:
+    for point in _steps_folded(points):
         last = kept[-1] if kept else None
         if last and _same(last, point):
             kept[-1] = {**point, "folded": last["folded"] + 1}
         else:
             kept.append(point)
     return kept
+
+
+def _steps_folded(points: Sequence[Point]) -> Iterator[Point]:
+    """Points, of those with the same worktree before steps the oldest: steps go to and fro."""
+    safe = [p["content"] for p in points if p["kind"] == "safety" and p["content"]]
+    left = {content: safe.count(content) for content in safe}
+    total = dict(left)
+    for point in points:
+        content = point["content"]
+        if point["kind"] != "safety" or content not in left:
+            yield point
+            continue
+        left[content] -= 1
+        if not left[content]:
+            yield {**point, "folded": total[content] - 1}
 
 
 def _same(newer: Point, older: Point) -> bool:
@@ -101,11 +118,27 @@ def choose(points: Iterable[Point], name: str) -> Point:
     matching = exact or begin
     if not matching:
         raise Error(f"no such point: '{name}'")
-    ids = dict.fromkeys(p["id"] for p in matching)
-    if len(ids) > 1:
-        raise Error(f"ambiguous point '{name}': {' '.join(i[:12] for i in ids)}")
+    names = short_names(matching)
+    if len(names) > 1:
+        raise Error(f"ambiguous point '{name}': {' '.join(names.values())}")
     return matching[0]
 
 
 def _begins(point: Point, name: str) -> bool:
     return point["id"].startswith(name) or point["condensation_id"].startswith(name)
+
+
+def short_names(points: Iterable[Point]) -> dict[str, str]:
+    """id -> its beginning, long enough to tell it from the ids of the other points."""
+    ids = sorted({point["id"] for point in points})
+    beside = zip(ids, ["", *ids], [*ids[1:], ""], strict=False)
+    return {
+        own: own[: max(NAME_LENGTH, 1 + max(_common(own, before), _common(own, after)))]
+        for own, before, after in beside
+    }
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    both = zip(one, other, strict=False)
+    return next((n for n, (a, b) in enumerate(both) if a != b), min(len(one), len(other)))

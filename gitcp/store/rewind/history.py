@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Files = dict[str, File]
 
-SUBJECT = "rewind: the files as they are now"
-
 
 class Recorded:
     """The records that the copies of states in a stream's checkpoints have, newest first."""

@@ -12,16 +12,10 @@ from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.git import refs
 from gitcp.store.git.tree import Lookup, read_tree
-from gitcp.store.rewind import history, journal_edits
+from gitcp.store.rewind import journal_edits
 from gitcp.store.rewind.kept_edits import KeptEdits
 from gitcp.store.session import session_read
-from gitcp.store.stream import (
-    carry_forward,
-    expired,
-    shadow_refs,
-    stream_history,
-    stream_list,
-)
+from gitcp.store.stream import expired, shadow_refs, stream_history, stream_list
 from gitcp.store.undo import undo_log
 
 TYPE_CHECKING = False
@@ -40,18 +34,22 @@ COMMITS = 50  # of HEAD's history that are looked at for committed points
 def listing(
     repo: Repo, objects: Objects, everywhere: bool = False, depth: int = COMMITS
 ) -> list[Point]:
-    """Every point of this worktree; everywhere: also those of other bases, and the moments that
-    the journal has no more.  depth: how many commits are looked at.
+    """The points of this worktree for eyes: what every() gives, those without a change folded."""
+    return point_list.folded(every(repo, objects, everywhere, depth))
 
-    Points without a change to the one before them are folded into it.
-    """
+
+def every(
+    repo: Repo, objects: Objects, everywhere: bool = False, depth: int = COMMITS
+) -> list[Point]:
+    """Every point of this worktree, newest first; everywhere: also those of other bases, and the
+    moments that the journal has no more.  depth: how many commits are looked at."""
     points = [*_temporary(repo, objects, everywhere), *_kept(repo, objects)]
     kept = KeptEdits(repo)
     edits = (kept.all(), set()) if everywhere else kept.recent()
     points += journal_edits.moments(edits, _prompts(repo), _date)
     points += _committed(repo, depth)
     points += _expired(repo, {point["id"] for point in points}, everywhere)
-    return point_list.folded(point_list.newest_first(points))
+    return point_list.newest_first(points)
 
 
 def exactly(repo: Repo, objects: Objects, oid: str) -> Point | None:
@@ -65,7 +63,7 @@ def _temporary(repo: Repo, objects: Objects, everywhere: bool) -> Iterator[Point
     for ref, chain in stream_history.chains(repo, tips).items():
         kind = stream_list.place(ref)[0]
         for checkpoint in chain:
-            if checkpoint["message"] not in (carry_forward.SUBJECT, history.SUBJECT):
+            if checkpoint["message"] not in (shadow_refs.CARRIED, shadow_refs.FOLLOWED):
                 yield _point(objects, checkpoint, kind)
 
 

@@ -11,7 +11,7 @@ from gitcp.lock import exclusive
 from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
 from gitcp.store.git.tree import Lookup, edit_tree
-from gitcp.store.rewind.history import SUBJECT, Recorded
+from gitcp.store.rewind.history import Recorded
 from gitcp.store.session import markers, recall
 from gitcp.store.session import state as states
 from gitcp.store.stream import checkpoint, shadow_refs
@@ -99,7 +99,7 @@ def _commit(
         path = f"{shadow_refs.METADATA}{state['session_id']}/state.json"
         tree = edit_tree(objects, tree, {path: ("100644", blob)})
     lines = [
-        SUBJECT,
+        shadow_refs.FOLLOWED,
         "",
         f"Entire-Metadata: {shadow_refs.METADATA}{tip['session_id']}",
         f"Entire-Session: {tip['session_id']}",

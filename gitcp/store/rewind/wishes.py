@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     Edits = Mapping[str, Sequence[tuple[Version, Version]]]  # path -> (before, after), in order
 
 REFUSE, MARKERS, KEEP = CONFLICTS = ("refuse", "markers", "keep")
+_BOTH = "changed since in the same place (--conflict=markers keeps both, =keep what is there)"
 _BUSY = {
     "MERGE_HEAD": "a merge",
     "rebase-merge": "a rebase",
@@ -112,7 +113,7 @@ def taking_back(repo: Repo, objects: Objects, edits: Edits, conflict: str, why: 
                 reason = "changed since, and the change cannot be kept beside it"
                 kept.append(plan.action(path, plan.KEEP, now, then, reason))
             else:
-                conflicts.append({"path": path, "reason": "changed since in the same place"})
+                conflicts.append({"path": path, "reason": _BOTH})
         actions = [*plan.wanted(wanted, facts), *kept]
         return {"actions": actions, "conflicts": conflicts, "notes": in_the_middle(repo)}
 

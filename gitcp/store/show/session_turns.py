@@ -18,12 +18,14 @@ def with_turns(repo: Repo, objects: Objects, session: Record) -> Record:
     """A session record whose checkpoints have `asked`, the prompts that each is of, and `files`:
     path -> 'added', 'modified' or 'deleted', of a committed one ''.
 
-    A checkpoint that cannot be read has neither.
+    A checkpoint that cannot be read has neither; what a rewind left on the stream is no turn.
     """
     chains = stream_history.chains(repo, shadow_refs.listing(repo, objects))
     temporary = {step["oid"]: step for chain in chains.values() for step in chain}
     detailed = []
     for checkpoint in session["checkpoints"]:
+        if checkpoint["message"] == shadow_refs.FOLLOWED:
+            continue
         try:
             more = _of(repo, objects, session["session_id"], checkpoint, temporary)
         except Error:

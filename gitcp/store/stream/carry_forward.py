@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
-SUBJECT = "carry forward: uncommitted session files"
-
 
 def forward(
     repo: Repo, objects: Objects, old: str, commit: Commit, condensed: set[str] | None
@@ -109,7 +107,7 @@ def _settled(
 def _message(tip: Tip, base: str, sessions: list[str]) -> str:
     last = tip["session_id"] if tip["session_id"] in sessions else sessions[0]
     lines = [
-        SUBJECT,
+        shadow_refs.CARRIED,
         "",
         f"Entire-Metadata: {shadow_refs.METADATA}{last}",
         f"Entire-Session: {last}",

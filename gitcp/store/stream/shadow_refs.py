@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 BRANCHES = "refs/heads/entire/"
 ARCHIVE = "refs/gitcp/archive/"
 METADATA = ".entire/metadata/"
+# Subjects of checkpoints that no turn made: after a commit, and after a step back or forth.
+CARRIED = "carry forward: uncommitted session files"
+FOLLOWED = "rewind: the files as they are now"
 
 
 def zeros(repo: Repo) -> str:

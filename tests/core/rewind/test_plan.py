@@ -102,6 +102,32 @@ def test_points_with_the_same_files_and_prompt_are_folded_into_the_oldest() -> N
     assert len(point_list.folded([point("2"), point("1")])) == 2
 
 
+def test_each_worktree_that_undo_kept_is_listed_once_however_often_it_was_left() -> None:
+    names = "axbxaxc"
+    steps = [point(f"{n}{c}", kind="safety", content=c) for n, c in enumerate(names)]
+    steps[1]["kind"] = "temporary"
+    found = point_list.folded(steps)
+    assert [(p["id"], p["folded"]) for p in found] == [
+        ("1x", 0),
+        ("2b", 0),
+        ("4a", 1),
+        ("5x", 1),
+        ("6c", 0),
+    ]
+
+
+def test_points_are_shown_by_beginnings_that_tell_them_apart() -> None:
+    ids = ["toolu_01abcdefgh", "toolu_01abcdxxxx", "toolu_01zzzzzzzz", "a.b", "a.bc"]
+    names = point_list.short_names([point(i) for i in [*ids, "a.b"]])
+    assert names == {
+        "toolu_01abcdefgh": "toolu_01abcde",
+        "toolu_01abcdxxxx": "toolu_01abcdx",
+        "toolu_01zzzzzzzz": "toolu_01zz",
+        "a.b": "a.b",
+        "a.bc": "a.bc",
+    }
+
+
 def test_a_point_is_chosen_by_its_whole_id_or_an_unambiguous_beginning() -> None:
     known = [point("abcd1"), point("abcd2"), point("abcd"), point("ffff", condensation_id="12345")]
     assert point_list.choose(known, "abcd")["id"] == "abcd"
