@@ -122,6 +122,39 @@ def test_husky_runs_its_scripts_from_its_own_folder(auto: World, a: Agent) -> No
     assert "the pre-commit hook says no: lint-staged says no" in refused(a, "a.txt")
 
 
+SAID = {
+    "pre-commit": """[WARNING] Unstaged files detected.
+[INFO] Stashing unstaged files to /home/me/.cache/pre-commit/patch1795296341-26955.
+no prints................................................................Failed
+- hook id: prints
+
+1:breakpoint()
+
+[INFO] Restored changes from /home/me/.cache/pre-commit/patch1795296341-26955.
+""",
+    "lint-staged": """[STARTED] Backing up original state...
+[COMPLETED] Backed up original state in git stash (a790ea7)
+[FAILED] eslint [FAILED]
+[FAILED] eslint [FAILED]
+[SKIPPED] Skipped because of errors from tasks.
+eslint:
+1:breakpoint()
+""",
+}
+WHY = {
+    "pre-commit": "no prints...Failed; - hook id: prints; 1:breakpoint(); ",
+    "lint-staged": "[FAILED] eslint [FAILED]; eslint:; 1:breakpoint(); ",
+}
+
+
+@pytest.mark.parametrize("tool", SAID)
+def test_of_what_a_hook_says_the_reason_is_told(auto: World, a: Agent, tool: str) -> None:
+    (auto.home / "said").write_text(SAID[tool])
+    hook(auto, "pre-commit", "cat $HOME/said; exit 1")
+    message = refused(a, "a.txt").removesuffix("the turn is kept as a temporary checkpoint")
+    assert message == f"gitcp: not committed, the pre-commit hook says no: {WHY[tool]}"
+
+
 # As pre-commit does: unstaged work goes into a patch, checks run, the patch is applied again.
 STASHING = """
 patch=$HOME/patch

@@ -22,6 +22,8 @@ _UNDER_WAY = {
     "BISECT_LOG": "a bisection",
 }
 _NOISE = ("[GNUPG:]", "hint:", "warning:", "fatal: failed to write commit object")
+# How pre-commit and lint-staged tell of their own doings, before they come to the reason.
+_DOINGS = tuple(f"[{word}]" for word in "INFO WARNING STARTED COMPLETED SKIPPED".split())
 _LONG = 300  # characters of a reason that a person reads
 
 
@@ -50,6 +52,9 @@ def reason(e: GitError) -> str:
 
 def shortened(lines: Iterable[str]) -> str:
     """The lines that matter, joined and cut to what a person reads."""
-    kept = [line.strip() for line in lines if line.strip() and not line.startswith(_NOISE)]
+    kept = [line.strip() for line in lines if line.strip()]
+    kept = [line for line in dict.fromkeys(kept) if not line.startswith((*_NOISE, *_DOINGS))]
     words = "; ".join(line.removeprefix("fatal: ").removeprefix("error: ") for line in kept)
+    while "...." in words:  # leaders to a column
+        words = words.replace("....", "...")
     return words if len(words) <= _LONG else f"{words[:_LONG].rstrip()}…"
