@@ -191,16 +191,16 @@ class Walk:
             ids += [line.split(": ")[1] for line in note.splitlines() if line.startswith(KEY)]
             self.right(oid, ids, patch, kept)
 
-    def right(self, oid: str, ids: list[str], patch: str, kept: set[str]) -> None:
+    def right(self, oid: str, ids: list[str], patch: str, kept: dict[str, set[str]]) -> None:
         where = f"{oid} after {self.log}"
-        assert set(ids) <= kept, f"dangling {set(ids) - kept} in {where}"
+        assert set(ids) <= kept.keys(), f"dangling {set(ids) - kept.keys()} in {where}"
         added = [line for line in patch.splitlines() if line.startswith("+line number")]
         holds = {line.rpartition(" ")[2] for line in added} - {"person"}
-        linked = {sid for one in ids for sid in self.world.committed(one)}
+        linked = {sid for one in ids for sid in kept[one]}
         assert holds <= linked, f"lost {holds - linked} in {where}"
         gone = {line.rpartition(" ")[2] for line in patch.splitlines() if line.startswith("-line")}
         for one in ids:
-            of = self.world.committed(one).keys()
+            of = kept[one]
             assert of & (holds | gone), f"wrong {one} of {of} in {where}"
             wrong = of - holds - gone  # but in a part of a commit: it has the whole checkpoint
             assert not wrong or wrong <= self.ever(one), f"wrong {wrong} in {where}"

@@ -37,11 +37,12 @@ def noted(world: World, commit: str = "HEAD") -> list[str]:
     return [line.split(": ")[1] for line in text.splitlines() if line.startswith(KEY)]
 
 
-def v1(world: World) -> dict[str, bytes]:
-    """Every file of the permanent store: path -> content; {} without one."""
+def v1(world: World, ends: str = "") -> dict[str, bytes]:
+    """Every file of the permanent store whose path ends so: path -> content; {} without one."""
     if not world.refs(V1):
         return {}
     names = world.git("ls-tree", "-r", "--name-only", V1).splitlines()
+    names = [name for name in names if name.endswith(ends)]
     batch = "".join(f"{V1}:{name}\n" for name in names).encode()
     out = subprocess.run(
         ["git", "cat-file", "--batch"], cwd=world.path, input=batch, capture_output=True, check=True
@@ -80,16 +81,21 @@ def commits(world: World) -> list[str]:
     return out.splitlines()
 
 
-def stored(world: World) -> set[str]:
-    """The ids of all checkpoints on v1."""
-    return {p[:2] + p[3:13] for p in v1(world)}
+def stored(world: World) -> dict[str, set[str]]:
+    """The ids of all checkpoints on v1 -> the sessions in each."""
+    every: dict[str, set[str]] = {}
+    for path, data in v1(world, "metadata.json").items():
+        one = every.setdefault(path[:2] + path[3:13], set())
+        if path.count("/") == 3:
+            one.add(json.loads(data)["session_id"])
+    return every
 
 
 def sound(world: World, lost: bool = False) -> None:
     """What holds whatever happened: no trailer dangles, no checkpoint is without a commit
     (lost: the person threw one away), trailers stand where git would put them, v1 is true,
     states and markers agree."""
-    kept = stored(world)
+    kept = stored(world).keys()
     carried: set[str] = set()
     for commit in commits(world):
         mine = ids(world, commit)
