@@ -99,9 +99,9 @@ class Git:
         _, out = self.run(*args)
         return out.removesuffix(sep).split(sep) if out else []
 
-    def stream(self, *args: str | bytes, sep: bytes = b"\0") -> Iterator[bytes]:
+    def stream(self, *args: str | bytes, sep: bytes = b"\0", stdin: bytes = b"") -> Iterator[bytes]:
         """As lines(), one record at a time while git still runs (Running.records)."""
-        return self.start(*args).records(sep)
+        return self.start(*args, feed=bool(stdin)).records(sep, stdin)
 
     def test(self, *args: str | bytes) -> bool:
         """A yes/no question: status 0 is yes, 1 is no, all else is an error."""

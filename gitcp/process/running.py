@@ -83,15 +83,17 @@ class Running:
         """(its stdin, its stdout), for a caller that converses; finish() still ends it."""
         return self._in, self._out
 
-    def records(self, sep: bytes = b"\0") -> Generator[bytes, None, None]:
+    def records(self, sep: bytes = b"\0", stdin: bytes = b"") -> Generator[bytes, None, None]:
         """The records git prints, each ended by the one byte sep, as it prints them.
 
-        Memory stays flat however many there are.  Raises GitError behind the last one unless
+        Memory stays flat however many there are.  stdin: for a git that reads all of it before
+        it prints.  Raises GitError behind the last one unless
         the status is 0, Late when it does not go on in time.  A caller that stops early closes
         the generator: git then ends at its next write.
         """
         begun: list[bytes] = []
         try:
+            self._give(stdin)
             while data := self._next():
                 if sep in data:
                     *whole, rest = (b"".join(begun) + data).split(sep)
@@ -107,6 +109,14 @@ class Running:
             os.waitpid(self.pid, 0)
             raise
         self.finish()
+
+    def _give(self, stdin: bytes) -> None:
+        left = memoryview(stdin)
+        while left:
+            left = self._feed(left)
+        if self._in >= 0:
+            os.close(self._in)
+            self._in = -1
 
     def _next(self) -> bytes:
         """What it says next, b"" at its end; raise Late where the deadline passes before."""

@@ -163,7 +163,7 @@ def test_a_table_a_record_and_exact_bytes(
 @pytest.mark.parametrize("bare", [False, True])
 def test_an_empty_repository_has_nothing(tmp_path: Path, bare: bool) -> None:
     git("init", "-q", *(["--bare"] if bare else []), str(tmp_path / "r"))
-    assert space.items(Repo.find(str(tmp_path / "r"))) == []
+    assert list(space.items(Repo.find(str(tmp_path / "r")))) == []
 
 
 def test_the_number_of_git_processes_does_not_grow(tmp_path: Path) -> None:

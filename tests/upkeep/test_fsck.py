@@ -175,3 +175,11 @@ def test_a_bare_clone_and_a_linked_worktree_are_checked(store: Store, tmp_path: 
     bare = [f["kind"] for f in check_store.check(Repo.find(str(tmp_path / "bare")))]
     assert linked == ["bad-summary"]
     assert bare == ["orphan-stream", "bad-summary"]  # states do not travel
+
+
+def test_the_hash_of_a_large_piece_is_checked_like_that_of_a_small_one(store: Store) -> None:
+    line = b'{"type":"user","message":{"role":"user","content":"%s"}}\n' % (b"x" * 100_000)
+    store.put("0/full.jsonl", line)
+    assert [f["kind"] for f in store.check()] == ["bad-hash"]
+    store.put("0/content_hash.txt", content_hash(line).encode())
+    assert store.check() == []

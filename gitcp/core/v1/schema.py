@@ -81,8 +81,8 @@ def session(metadata: Mapping[str, Any], checkpoint_id: str) -> Complaints:
 
 def _types(fields: Mapping[str, Any], table: Mapping[str, str], kind: str) -> Complaints:
     complaints: Complaints = []
-    for key, what in table.items():
-        value = fields.get(key)
+    for key in [key for key in table if key in fields or key in _NEEDED[kind]]:
+        what, value = table[key], fields.get(key)
         if key not in fields:
             if key in _NEEDED[kind] and _FORMER.get(key) not in fields:
                 complaints.append((f"'{key}' is missing", False))

@@ -56,16 +56,12 @@ class Batch:
 
     def look(self, spec: str) -> tuple[str, int] | None:
         """(oid, bytes) of a name, without its content; None when it is missing or ambiguous."""
-        try:
-            head = self._head(b"info", spec)
-        except Ended:
-            self._restart()
-            return None
-        return (head[0], head[2]) if head else None
+        return next(self.look_all([spec]))
 
-    def resolve_all(self, specs: Sequence[str]) -> Iterator[str | None]:
-        """resolve() of as many names as a pipe holds, in their order."""
-        return (head[0] if head else None for head in self._all(b"info", specs, self._answer))
+    def look_all(self, specs: Sequence[str]) -> Iterator[tuple[str, int] | None]:
+        """look() of as many names as a pipe holds, in their order."""
+        heads = self._all(b"info", specs, self._answer)
+        return ((head[0], head[2]) if head else None for head in heads)
 
     def ask(self, spec: str) -> Object | None:
         """The object of a name; None when it is missing or ambiguous."""

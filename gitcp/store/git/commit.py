@@ -51,8 +51,10 @@ def write_commit(
 
 def read_commit(objects: Objects, spec: str) -> Commit | None:
     """The commit spec names, through tags; None when there is none."""
-    obj = objects.read(f"{spec}^{{commit}}")
-    return parse_commit(obj[0], obj[2]) if obj else None
+    obj = objects.read(spec)
+    if obj and obj[1] == "tag":
+        obj = objects.read(f"{spec}^{{commit}}")
+    return parse_commit(obj[0], obj[2]) if obj and obj[1] == "commit" else None
 
 
 def need_commit(objects: Objects, spec: str) -> Commit:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # Names asked for at once: they fit into a pipe, so git is never waited for while it waits.
 _WINDOW = 400
 _AT_ONCE = 5  # tasks under way: as many as one has steps, and one that is worked on
+_SMALL = 1 << 16  # bytes of an object
 _PIPE = 1 << 15  # bytes: names are echoed where they are missing
 
 
@@ -72,6 +73,13 @@ class Prefetched(Objects):
         self._settle()
         return super()._git()
 
+    def fetch_small(self, oids: Iterable[str]) -> None:
+        """The same for those that are small; read() asks for each of the others."""
+        wanted = [oid for oid in dict.fromkeys(oids) if oid not in self._got]
+        for at in range(0, len(wanted), _WINDOW):
+            heads = self._git().look_all(wanted[at : at + _WINDOW])
+            self.fetch([head[0] for head in heads if head and head[1] <= _SMALL])
+
     def resolve(self, specs: Iterable[str]) -> dict[str, str | None]:
         """name -> oid, None for one that is missing or has a newline in it."""
         wanted = [spec for spec in dict.fromkeys(specs) if "\n" not in spec]
@@ -80,7 +88,8 @@ class Prefetched(Objects):
         size = 0
         for spec in [*wanted, ""]:
             if not spec or size + len(raw(spec)) > _PIPE:
-                oids.update(zip(window, self._git().resolve_all(window), strict=True))
+                heads = self._git().look_all(window)
+                oids.update((n, head and head[0]) for n, head in zip(window, heads, strict=True))
                 window, size = [], 0
             window.append(spec)
             size += len(raw(spec)) + len(b"info \n missing")

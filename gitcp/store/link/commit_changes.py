@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from gitcp.core.decide import line_evidence, overlap
+from gitcp.errors import Error, GitError
 from gitcp.record import text
 from gitcp.store.git.tree import diff_trees
 
@@ -13,20 +16,25 @@ if TYPE_CHECKING:
     from gitcp.core.decide.overlap import Staged
     from gitcp.core.record_types import Commit
     from gitcp.git import Git
+    from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
     Changes = dict[str, Staged]
+
+_OURS = ".entire/"
 
 
 def staged(git: Git, parent: str) -> Changes:
     """What the index of this commit changes against the tree-ish parent."""
     args = "diff-index --cached --raw -z --no-renames --no-abbrev --ignore-submodules=none"
     out = git.lines(*args.split(), parent)
-    changes: Changes = {}
-    for head, path in zip(out[::2], out[1::2], strict=True):
-        old_mode, mode, old, new, _ = head.decode().lstrip(":").split(" ")
-        changes[text(path)] = (old_mode, _oid(old), mode, _oid(new))
-    return changes
+    return {text(path): _staged(head) for head, path in zip(out[::2], out[1::2], strict=True)}
+
+
+def _staged(raw: bytes) -> Staged:
+    """What git says of a path: `:<mode> <mode> <oid> <oid> <status>`."""
+    old_mode, mode, old, new, _ = raw[1:].decode().split(" ")
+    return old_mode, _oid(old), mode, _oid(new)
 
 
 def committed(objects: Objects, old: str | None, new: str) -> Changes:
@@ -35,7 +43,7 @@ def committed(objects: Objects, old: str | None, new: str) -> Changes:
     return {
         path: (*(was or none), *(now or none))
         for path, was, now in diff_trees(objects, old, new)
-        if not path.startswith(".entire/")
+        if not path.startswith(_OURS)
     }
 
 
@@ -48,6 +56,34 @@ def of_commit(objects: Objects, commit: Commit) -> tuple[str, Changes]:
     trees = [obj[0] if (obj := objects.read(f"{p}^{{tree}}")) else None for p in parents]
     first, *more = [committed(objects, tree, commit["tree"]) for tree in trees]
     return parents[0], {p: c for p, c in first.items() if all(p in other for other in more)}
+
+
+def of_commits(repo: Repo, objects: Objects, commits: Iterable[Commit]) -> dict[str, Changes]:
+    """oid -> what a commit changes, of many at once; one that cannot be told is left out."""
+    wanted = {commit["oid"]: commit for commit in commits}
+    single = [oid for oid, commit in wanted.items() if len(commit["parents"]) < 2]
+    changes = _by_git(repo, single)
+    for oid in wanted.keys() - changes.keys():
+        with suppress(Error):
+            changes[oid] = of_commit(objects, wanted[oid])[1]
+    return changes
+
+
+def _by_git(repo: Repo, oids: list[str]) -> dict[str, Changes]:
+    args = "diff-tree --stdin --always --root -r -z --no-renames --no-abbrev"
+    changes: dict[str, Changes] = {}
+    try:
+        _, out = repo.git.run(*args.split(), stdin="".join(f"{oid}\n" for oid in oids).encode())
+    except GitError:
+        return {}  # something is missing: each is asked alone
+    fields, of = iter(out.split(b"\0")[:-1]), ""
+    for field in fields:
+        if not field.startswith(b":"):
+            of = field.decode()
+            changes[of] = {}
+        elif not (path := text(next(fields))).startswith(_OURS):
+            changes[of][path] = _staged(field)
+    return changes
 
 
 def beyond(objects: Objects, changes: Changes, commits: Iterable[Commit]) -> Changes:

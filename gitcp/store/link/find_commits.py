@@ -10,7 +10,7 @@ from gitcp.store.git import notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
@@ -29,8 +29,9 @@ def commits(repo: Repo, objects: Objects, ids: Iterable[str]) -> dict[str, list[
     carriers: dict[str, list[str]] = {i: [] for i in ids}
     if not carriers:
         return carriers
+    reader = notes.Reader(objects)
     for oid, message in _grep(repo, carriers):
-        note = notes.text_on(objects, oid) or b""
+        note = reader.text(oid) or b""
         for checkpoint_id in links.linked(message, note):
             if checkpoint_id in carriers:
                 carriers[checkpoint_id].append(oid)
@@ -49,18 +50,17 @@ def _noted(objects: Objects, ids: Iterable[str]) -> list[tuple[str, str]]:
         return []
 
 
-def _grep(repo: Repo, ids: Iterable[str]) -> list[tuple[str, bytes]]:
+def _grep(repo: Repo, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """(oid, message) of each commit that may carry one of the ids, as git finds them."""
     names = list(ids)
     # Few ids narrow the search; many are looked for in all commits that carry any.
     pattern = "|".join(names) if len(names) <= 100 else "[0-9a-f]{12}"
     args = ["log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%B", "-E"]
     args += [f"--grep=^Entire-Checkpoint:[[:space:]]*({pattern})", "--regexp-ignore-case"]
     args += [*(f"--exclude={glob}" for glob in _NOT), "--all"]
-    out = []
-    for item in repo.git.lines(*args):
+    for item in repo.git.stream(*args):
         oid, _, message = item.partition(b"\n")
-        out.append((text(oid), message))
-    return out
+        yield text(oid), message
 
 
 def of_commit(repo: Repo, objects: Objects, commit: str) -> list[str]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_changes import Changes
+    from gitcp.store.v1.committed_read import Checkpoint
 
 _MOST = 50  # commits taken back that are looked at
 _RECENT = 50  # entries of HEAD's reflog
@@ -65,10 +66,14 @@ def entries(
 
     if committed_refs.find(repo, objects, checkpoint_id) is None:
         return []
-    sessions = committed_read.read(repo, objects, checkpoint_id)["sessions"]
     changed = commit_changes.of_commit(objects, commit)[1] if commit else {}
+    return recorded(committed_read.read(repo, objects, checkpoint_id), changed)
+
+
+def recorded(checkpoint: Checkpoint, changed: Changes) -> list[Recorded]:
+    """entries() of a checkpoint that was read, for a commit that changes this."""
     by_path: dict[str, Recorded] = {}
-    for session in sessions:
+    for session in checkpoint["sessions"]:
         files = session["metadata"].get("files")
         for path, file in (files if isinstance(files, dict) else {}).items():
             by_path[path] = _entry(path, file.get("mode") or overlap.ABSENT, file.get("oid"))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Named = list[tuple[State, Stream]]  # a state, and what it says of the stream
 
-WALK = ("rev-list", "--objects", "--missing=print")
+WALK = ("rev-list", "--objects", "--missing=print", "--quiet")
 
 
 def is_stream(ref: str) -> bool:

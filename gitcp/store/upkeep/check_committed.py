@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from gitcp.core.git import ids
+from gitcp.core.transcript import chunks
 from gitcp.core.upkeep.findings import finding
 from gitcp.core.v1 import schema, summary
 from gitcp.errors import Error
 from gitcp.store.git.tree import TREE, read_tree
 from gitcp.store.upkeep import check_transcript
+from gitcp.store.v1 import committed_list
 from gitcp.store.v1.committed_tree import numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from gitcp.core.record_types import Finding, Tree
@@ -65,21 +67,26 @@ def _checkpoints(objects: Prefetched, ref: str) -> Iterator[tuple[str, str] | Fi
 def _several(
     objects: Prefetched, hashes: check_transcript.Hashes, window: list[tuple[str, str]]
 ) -> Iterator[Finding]:
-    objects.fetch(tree for _, tree in window)
+    trees = committed_list.prepare(objects, [tree for _, tree in window], summary.HASH)
+    files = (file for tree in trees.values() for file in tree.items())
+    objects.fetch_small(oid for name, (_, oid) in files if chunks.number(name) is not None)
     for checkpoint_id, tree in window:
         try:
-            yield from _one(objects, hashes, checkpoint_id, read_tree(objects, tree))
+            yield from _one(objects, hashes, checkpoint_id, tree, trees)
         except Error as e:  # what is missing does not hide the rest
             yield finding("missing-object", checkpoint_id, str(e))
     objects.forget()
 
 
 def _one(
-    objects: Prefetched, hashes: check_transcript.Hashes, cid: str, entries: Tree
+    objects: Prefetched,
+    hashes: check_transcript.Hashes,
+    cid: str,
+    tree: str,
+    trees: Mapping[str, Tree],
 ) -> Iterator[Finding]:
-    objects.fetch(entries[n][1] for n in (summary.METADATA, *numbers(entries)) if n in entries)
-    folders = {name: read_tree(objects, entries[name][1]) for name in numbers(entries)}
-    objects.fetch(f[summary.METADATA][1] for f in folders.values() if summary.METADATA in f)
+    entries = _tree(objects, tree, trees)
+    folders = {name: _tree(objects, entries[name][1], trees) for name in numbers(entries)}
     root = _json(objects, entries)
     parsed = {name: _json(objects, files) for name, files in folders.items()}
     old = not any((one or {}).get("cli_version") for one in (root, *parsed.values()))
@@ -95,6 +102,10 @@ def _one(
         else:
             yield from _wrong("bad-metadata", where, schema.session(metadata, cid), old)
         yield from check_transcript.check(objects, hashes, where, metadata or {}, files, old)
+
+
+def _tree(objects: Prefetched, oid: str, trees: Mapping[str, Tree]) -> Tree:
+    return trees[oid] if oid in trees else read_tree(objects, oid)
 
 
 def _wrong(code: str, where: str, complaints: schema.Complaints, old: bool) -> Iterator[Finding]:
@@ -137,8 +148,11 @@ def _json(objects: Prefetched, entries: Tree) -> dict[str, Any] | None:
     return summary.load(objects.need(entry[1], "blob")) if entry else None
 
 
-def ids_of(objects: Prefetched, refs: Iterable[str]) -> set[str]:
-    """The ids of all checkpoints of the refs."""
-    return {
-        item[0] for ref in refs for item in _checkpoints(objects, ref) if isinstance(item, tuple)
-    }
+def trees_of(objects: Prefetched, refs: Iterable[str]) -> dict[str, str]:
+    """id -> tree of all checkpoints of the refs: in the first of them that has it."""
+    trees: dict[str, str] = {}
+    for ref in refs:
+        for item in _checkpoints(objects, ref):
+            if isinstance(item, tuple):
+                trees.setdefault(*item)
+    return trees

@@ -10,19 +10,22 @@ from gitcp.store.git.commit import read_commit
 from gitcp.store.link import commit_changes
 from gitcp.store.relink import taken_back
 from gitcp.store.show import commit_list
+from gitcp.store.v1 import committed_list, committed_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from gitcp.core.record_types import Finding
     from gitcp.store.upkeep.survey import Survey
 
+_WINDOW = 1000  # links that are looked at together
 _TRAILERS = ("-E", "--regexp-ignore-case", "--grep=^Entire-Checkpoint:", *commit_list.ALL)
 
 
-def check(survey: Survey, stored: set[str]) -> Iterator[Finding]:
-    """Every trailer of a commit on any branch, then every note; stored: the ids there are."""
+def check(survey: Survey, stored: Mapping[str, str]) -> Iterator[Finding]:
+    """Every trailer of a commit on any branch, then every note; stored: the ids there are, each
+    with its tree."""
     try:
         commits = commit_list.commits(survey.repo, (), _TRAILERS)
     except Error as e:
@@ -34,7 +37,7 @@ def check(survey: Survey, stored: set[str]) -> Iterator[Finding]:
         for link in commit["checkpoints"]
         if link["linked"] == "trailer"
     ]
-    yield from _empty(survey, [pair for pair in named if pair[1] in stored])
+    yield from _empty(survey, named, stored)
     lost = [(oid, name) for oid, name in named if name not in stored]
     if lost and not stored:
         reason = f"{len(lost)} commits name checkpoints; 'gitcp fetch' brings them"
@@ -46,26 +49,38 @@ def check(survey: Survey, stored: set[str]) -> Iterator[Finding]:
     yield from _notes(survey, stored)
 
 
-def _empty(survey: Survey, links: list[tuple[str, str]]) -> Iterator[Finding]:
+def _empty(
+    survey: Survey, links: list[tuple[str, str]], stored: Mapping[str, str]
+) -> Iterator[Finding]:
     """Links (commit, id) to checkpoints of which the commit holds nothing, by evidence."""
-    repo, objects = survey.repo, survey.objects
-    for oid, name in links:
-        commit = read_commit(objects, oid)
-        if commit is None:
-            continue
-        try:
-            with notice.Aside() as lacks:  # what cannot be read has a finding of its own
-                record = taken_back.entries(repo, objects, name, commit)
-                changes = commit_changes.of_commit(objects, commit)[1]
-                empty = bool(record) and not taken_back.holds(objects, record, changes)
-        except Error:
-            continue
-        if empty and not lacks:
+    for at in range(0, len(links), _WINDOW):
+        window = [pair for pair in links[at : at + _WINDOW] if pair[1] in stored]
+        for oid, name in _without(survey, window, stored):
             reason = f"has nothing of '{name}', which it is linked to"
             yield finding("empty-link", oid, reason, checkpoint_id=name)
 
 
-def _notes(survey: Survey, stored: set[str]) -> Iterator[Finding]:
+def _without(
+    survey: Survey, links: list[tuple[str, str]], stored: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    objects, empty = survey.objects, []
+    objects.fetch(oid for oid, _ in links)
+    commits = [commit for oid, _ in links if (commit := read_commit(objects, oid))]
+    with notice.Aside():  # what cannot be read has a finding of its own
+        changed = commit_changes.of_commits(survey.repo, objects, commits)
+        trees = committed_list.prepare(objects, [stored[name] for _, name in links])
+        for oid, name in links:
+            checkpoint = committed_read.load(objects, name, "", stored[name], trees)
+            if oid not in changed or checkpoint["lacks"]:
+                continue
+            record = taken_back.recorded(checkpoint, changed[oid])
+            if record and not taken_back.holds(objects, record, changed[oid]):
+                empty.append((oid, name))
+    objects.forget()
+    return empty
+
+
+def _notes(survey: Survey, stored: Mapping[str, str]) -> Iterator[Finding]:
     if notes.REF not in survey.refs:
         return
     try:
@@ -81,5 +96,5 @@ def _notes(survey: Survey, stored: set[str]) -> Iterator[Finding]:
             if name not in stored:
                 reason = f"its note names '{name}', which is not stored"
                 yield finding("dangling-note", oid, reason, checkpoint_id=name)
-        yield from _empty(survey, [(oid, name) for name in names if name in stored])
     survey.objects.forget()
+    yield from _empty(survey, [(oid, name) for oid, names in every for name in names], stored)

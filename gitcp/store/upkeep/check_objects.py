@@ -7,7 +7,7 @@ import re
 from gitcp.console import progress
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import GitError
-from gitcp.record import text
+from gitcp.record import raw, text
 from gitcp.store.repair import broken_edits, broken_store, broken_streams
 from gitcp.store.v1 import committed_write
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Finding
     from gitcp.store.upkeep.survey import Survey
 
-_WALK = (*broken_streams.WALK, "--stdin")
+_BLOBS = ("rev-list", "--objects", "--filter=object:type=blob", "--missing=allow-any", "--stdin")
 # Files that hold what was said: of a session directory on v1, and of one on a stream.
 _TRANSCRIPTS = re.compile(
     r"(?:[0-9a-f]{2}/[0-9a-f]{10}/|\.entire/metadata/[^/]+/)"
@@ -31,8 +31,9 @@ def check(survey: Survey, extra: Sequence[str], secrets: bool) -> Iterator[Findi
 
     A ref that lacks objects comes first: whoever takes the finding may repair it at once.
     """
-    walked = _walked(survey, [*survey.refs, *extra])
-    if walked is None or walked[0] or survey.missing():
+    names = [*survey.refs, *extra]
+    missing = _missing(survey, names)
+    if missing is None or missing or survey.missing():
         lame = list(broken_streams.broken(survey.repo, list(survey.refs)))
         for ref, count in lame:
             reason = f"{count} objects that it needs are missing"
@@ -48,16 +49,17 @@ def check(survey: Survey, extra: Sequence[str], secrets: bool) -> Iterator[Findi
         survey.renew()
         whole = [ref for ref in survey.refs if ref not in dict(lame)]
         yield from _refs(survey, whole)
-        walked = _walked(survey, [*whole, *extra])
+        names = [*whole, *extra]
+        missing = _missing(survey, names)
     else:
         yield from _refs(survey, list(survey.refs))
-    if walked is None:
+    if missing is None:
         yield finding("missing-object", "history", "a commit of it is missing")
         return
-    for oid in walked[0]:
+    for oid in missing:
         yield finding("missing-object", oid, "a ref of ours needs it", oid=oid)
     if secrets:
-        yield from _secrets(survey, walked[1])
+        yield from _secrets(survey, names)
 
 
 def _refs(survey: Survey, names: Sequence[str]) -> Iterator[Finding]:
@@ -70,30 +72,32 @@ def _refs(survey: Survey, names: Sequence[str]) -> Iterator[Finding]:
             yield finding("bad-ref", ref, f"it is at a {answer[1]}", oid=oid)
 
 
-def _walked(survey: Survey, names: Sequence[str]) -> tuple[list[str], dict[str, str]] | None:
-    """(missing oids, oid -> path of blobs that hold what was said); None where git ends at a
-    missing commit in the middle of a history."""
-    gone = survey.missing()
-    stdin = "".join(f"{name}\n" for name in names if name not in gone)
+def _missing(survey: Survey, names: Sequence[str]) -> list[str] | None:
+    """The oids that are missing of what the refs need; None where git ends at a missing commit
+    in the middle of a history."""
+    stdin = _there(survey, names)
     if not stdin:
-        return [], {}
+        return []
     try:
-        _, out = survey.repo.git.run(*_WALK, stdin=stdin.encode("utf-8", "surrogateescape"))
+        _, out = survey.repo.git.run(*broken_streams.WALK, "--stdin", stdin=stdin)
     except GitError:
         return None
-    missing, stored = [], {}
-    for line in text(out).splitlines():
-        oid, _, path = line.partition(" ")
-        if oid.startswith("?"):
-            missing.append(oid[1:])
-        elif _TRANSCRIPTS.fullmatch(path):
-            stored[oid] = path
-    return missing, stored
+    return [line.removeprefix("?") for line in text(out).splitlines()]
 
 
-def _secrets(survey: Survey, stored: dict[str, str]) -> Iterator[Finding]:
+def _there(survey: Survey, names: Sequence[str]) -> bytes:
+    """The refs whose object is there, as git reads them."""
+    gone = set(survey.missing())
+    return raw("".join(f"{name}\n" for name in names if name not in gone))
+
+
+def _secrets(survey: Survey, names: Sequence[str]) -> Iterator[Finding]:
     from gitcp.store.v1 import redaction
 
+    stdin = _there(survey, names)
+    lines = survey.repo.git.stream(*_BLOBS, sep=b"\n", stdin=stdin) if stdin else ()
+    pairs = (text(line).partition(" ") for line in lines)
+    stored = {oid: path for oid, _, path in pairs if _TRANSCRIPTS.fullmatch(path)}
     if not stored:
         return
     redactor = redaction.redactor(survey.repo)

@@ -46,4 +46,4 @@ def _all(survey: Survey, secrets: bool) -> Iterator[Finding]:
     yield from check_files.check(survey)
     yield from check_committed.check(survey.objects, refs)
     every = [ref for ref in committed_refs.everywhere(survey.repo) if "entire" in ref]
-    yield from check_links.check(survey, check_committed.ids_of(survey.objects, every))
+    yield from check_links.check(survey, check_committed.trees_of(survey.objects, every))

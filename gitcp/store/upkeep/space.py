@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from gitcp.core.transcript import chunks
 from gitcp.record import text
 from gitcp.store.git import notes
@@ -12,7 +14,7 @@ from gitcp.store.v1 import committed_list, committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gitcp.core.upkeep.space_sums import Item
     from gitcp.repo import Repo
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     Owner = tuple[str, str, float]  # kind, session id or '', time
     Place = dict[str, tuple[str, float]]  # <xx>/<rest>/<n> -> session id, time
 
+_WINDOW = 20_000  # objects whose sizes are asked for at once: a process of git each time
 _OURS = ("refs/heads/entire", "refs/gitcp", "refs/notes/gitcp")
 _SHARED = ("/entire/checkpoints/v1", "/entire/sessions")
 # What a stream has of the person's own commits is not ours to count: their trees are marked
@@ -35,16 +38,18 @@ _LOG = (
 )
 
 
-def items(repo: Repo) -> list[Item]:
+def items(repo: Repo) -> Iterator[Item]:
     """Every object that only data of ours has, then every file of ours.
 
     An object counts as large as it lies on the disk, packed or not; one that is missing is
-    not counted.  A constant number of git processes, however much there is.
+    not counted.  Memory for what commits and checkpoints are called, not for their objects.
     """
-    return [*_objects(repo), *space_files.items(repo)]
+    yield from _sized(repo, _objects(repo))
+    yield from space_files.items(repo)
 
 
-def _objects(repo: Repo) -> Iterator[Item]:
+def _objects(repo: Repo) -> Iterator[tuple[str, Owner]]:
+    """(oid, owner) of every object that only data of ours has."""
     lines = repo.git.lines("for-each-ref", "--format=%(refname) %(objectname)", sep=b"\n")
     refs = dict(text(line).split(" ") for line in lines)
     there = _sizes(repo, list(refs.values()))
@@ -55,19 +60,32 @@ def _objects(repo: Repo) -> Iterator[Item]:
         return
     owners, bases = _commits(repo, ours)
     theirs = [ref for ref in refs if ref not in ours and not ref.endswith(_SHARED)]
-    items: dict[str, Owner] = {}
     lasting = [ref for ref in ours if ref in sources or ref == notes.REF]
     places, without = _places(repo), ["HEAD", *theirs, *bases]
+    passing = [ref for ref in ours if ref not in lasting]
     # What a checkpoint has for good does not count among what will go.
-    for group in (lasting, [ref for ref in ours if ref not in lasting]):
-        at: Owner = ("", "", 0.0)
-        for oid, path in _walk(repo, group, without):
-            at = owners.get(oid, at)
-            items.setdefault(oid, _of(at, path, places))
-    sizes = _sizes(repo, list(items))
-    for oid, (kind, session_id, time) in items.items():
-        if oid in sizes:
-            yield {"kind": kind, "session_id": session_id, "time": time, "bytes": sizes[oid]}
+    left = dict(_owned(_walk(repo, passing, without), owners, places))
+    for oid, owner in _owned(_walk(repo, lasting, without), owners, places):
+        left.pop(oid, None)
+        yield oid, owner
+    yield from left.items()
+
+
+def _owned(
+    objects: Iterable[tuple[str, str]], owners: Mapping[str, Owner], places: Place
+) -> Iterator[tuple[str, Owner]]:
+    at: Owner = ("", "", 0.0)
+    for oid, path in objects:
+        at = owners.get(oid, at)
+        yield oid, _of(at, path, places)
+
+
+def _sized(repo: Repo, owned: Iterable[tuple[str, Owner]]) -> Iterator[Item]:
+    every = iter(owned)
+    while window := dict(islice(every, _WINDOW)):
+        for oid, size in _sizes(repo, list(window)).items():
+            kind, session_id, time = window[oid]
+            yield {"kind": kind, "session_id": session_id, "time": time, "bytes": size}
 
 
 def _commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Owner], list[str]]:
@@ -100,9 +118,8 @@ def _walk(repo: Repo, ours: list[str], without: list[str]) -> Iterator[tuple[str
     present = _sizes(repo, without)
     names = [*ours, *(f"^{name}" for name in without if name in present)]
     stdin = "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
-    _, out = repo.git.run(*_WALK, "--missing=allow-any", stdin=stdin)
-    for line in text(out).splitlines():
-        oid, _, path = line.partition(" ")
+    for line in repo.git.stream(*_WALK, "--missing=allow-any", sep=b"\n", stdin=stdin):
+        oid, _, path = text(line).partition(" ")
         yield oid, path
 
 
