@@ -69,6 +69,49 @@ def test_a_rebase_carries_notes_over_and_a_link_taken_off_takes_its_note(
     assert not noted(world)
 
 
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_pick_and_a_squash_have_notes_of_their_own_with_no_session_open(
+    world: World, a: Agent, ended: bool
+) -> None:
+    world.git("checkout", "-q", "-b", "side")
+    a.turn("further", {"f": world.read("f") + "a third\n"})
+    world.commit()
+    if ended:
+        a.end()
+        assert world.open() == []
+    world.git("checkout", "-q", "main")
+    world.write("f", "the person's\n" + world.read("f"))
+    world.git("commit", "-qam", "of the person")
+    world.git("cherry-pick", "side")
+    assert lines(world) == [4]
+    assert [line["session_id"] for line in blamed(world, "f")] == ["", *["session-a"] * 3]
+    world.git("reset", "-q", "--hard", "HEAD~1")
+    world.git("merge", "-q", "--squash", "side")
+    world.git("commit", "-q", "--no-edit")
+    assert lines(world) == [4]
+
+
+def test_a_rebase_that_stops_and_one_that_squashes_carry_notes_over(world: World, a: Agent) -> None:
+    a.turn("further", {"f": world.read("f") + "a third\n"})
+    world.commit()
+    world.git("checkout", "-q", "-b", "other", "HEAD~2")
+    world.write("f", "the person's\n")
+    world.commit()
+    world.git("checkout", "-q", "main")
+    world.git("rebase", "-q", "other", ok=False)
+    world.write("f", "the person's\none line\nand another\n")
+    world.git("add", "f")
+    world.env["GIT_EDITOR"] = "true"
+    world.git("rebase", "--continue", ok=False)
+    world.write("f", "the person's\none line\nand another\na third\n")
+    world.git("add", "f")
+    world.git("rebase", "--continue", ok=False)
+    assert (lines(world, "HEAD~1"), lines(world)) == ([2, 3], [4])
+    world.env["GIT_SEQUENCE_EDITOR"] = "sed -i 2s/pick/squash/"
+    world.git("rebase", "-q", "-i", "HEAD~2")
+    assert lines(world) == [2, 3, 4]
+
+
 def test_without_the_setting_there_are_none(world: World) -> None:
     world.agent("session-a", tools=True).turn("count", {"f": "one line\n"})
     world.commit()

@@ -132,6 +132,6 @@ def test_the_calls_of_every_recorded_client_are_found(
     data = path.read_bytes()
     at = data.replace(b'": ', b'":').replace(b", ", b",")
     start = at.index(call) + len(call)
-    found = around_call.find(data, at[start : at.index(b'"', start)].decode())
+    found = around_call.find(data, {}, at[start : at.index(b'"', start)].decode())
     assert found is not None and found["given"] and found["name"] == name
-    assert around_call.find(data, "toolu_nothing") is None
+    assert around_call.find(data, {}, "toolu_nothing") is None

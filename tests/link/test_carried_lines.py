@@ -74,6 +74,32 @@ def test_a_commit_that_is_replayed_on_other_lines_keeps_its_authors(
     sound(world)
 
 
+@pytest.mark.parametrize("how", ["cherry-pick", "reset"])
+def test_what_a_conflict_stopped_or_was_taken_back_is_followed_with_no_session_open(
+    world: World, a: Agent, how: str
+) -> None:
+    one = worked(world, a)
+    made, before = world.head, blob(world)
+    a.end()
+    assert world.open() == []
+    world.env["GIT_EDITOR"] = "true"
+    if how == "cherry-pick":
+        world.git("switch", "-q", "-c", "other", "HEAD~1")
+        world.write("f.txt", BASE + text(10))
+        world.commit("f.txt")
+        world.git("cherry-pick", made, ok=False)
+        world.write("f.txt", TOP + BASE + text(1, 2) + text(10))
+        world.git("add", "f.txt")
+        world.git("cherry-pick", "--continue")
+    else:
+        world.git("reset", "-q", "--soft", "HEAD~1")
+        world.write("f.txt", TOP + BASE + text(1, 2))
+        world.git("commit", "-qam", "again")
+    assert ids(world) == [one]
+    assert versions(world, one, "f.txt") == {before: [[4, 5]], blob(world): [[9, 10]]}
+    assert not (world.path / ".git" / "gitcp" / "copy").exists()
+
+
 def test_an_amend_by_hand_is_counted_anew_and_forgets_nobody(world: World, a: Agent) -> None:
     one = worked(world, a)
     world.write("f.txt", BASE + text(5, 1, 2, 6))

@@ -270,3 +270,36 @@ def test_the_recorded_client_s_parallel_subagents(tmp_path: Path) -> None:
         if path.endswith("/checkpoint.json")
     }
     assert ended == {"ad39abccf79166956", "ac86c8dc02668f0fb"}
+
+
+def test_why_tells_the_task_of_the_subagent_that_wrote_a_line(world: World, a: Agent) -> None:
+    a.prompt("delegate")
+    task = Task(a, "alpha").start()
+    task.write("alpha.py", ALPHA)
+    edit = {"type": "tool_use", "id": "toolu_walph", "name": "Write", "input": {"content": ALPHA}}
+    talk = (("user", "go"), ("assistant", "Alpha it is."), ("assistant", [edit]))
+    task.transcript.write_text(
+        "".join(
+            json.dumps({"type": r, "isSidechain": True, "message": {"role": r, "content": c}})
+            + "\n"
+            for r, c in talk
+        )
+    )
+    task.end()
+    call = {"type": "tool_use", "id": task.id, "name": "Agent", "input": task.call["tool_input"]}
+    a.answer([call])
+    a.stop()
+    world.commit()
+    shown = world.gitcp("why", "alpha.py:1").splitlines()
+    at = shown.index("  task of a subagent:")
+    assert shown[at : at + 7] == [
+        "  task of a subagent:",
+        "    do alpha",
+        "    go",
+        "  said before:",
+        "    Alpha it is.",
+        "  Write:",
+        "    def alpha():",
+    ]
+    origin = json.loads(world.gitcp("why", "--json", "alpha.py:1"))
+    assert origin["call"]["task"] == {"tool_use_id": task.id, "given": task.call["tool_input"]}

@@ -61,9 +61,18 @@ def _session(origin: Record, full: bool) -> Iterator[Line]:
     yield from _words("prompt", origin["prompt"], full)
     call = origin["call"]
     if call:
+        if call["task"]:
+            yield from _words("task of a subagent", _task(call["task"]["given"]), full)
         yield from _words("said before", call["before"], full)
         yield from _edit(call["name"], call["given"], full)
         yield from _words("said after", call["after"], full)
+
+
+def _task(given: Any) -> str:
+    """What a subagent was started for; its call where the input has other names."""
+    arguments = mapping(given)
+    words = [str(arguments[key]) for key in ("description", "prompt") if arguments.get(key)]
+    return "\n".join(words) or _plain(arguments) or "?"
 
 
 def _words(what: str, text: str, full: bool) -> Iterator[Line]:

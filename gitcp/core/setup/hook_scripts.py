@@ -134,8 +134,8 @@ if due || ours "$@"; then
 fi
 """,
     "post-commit": """\
-picked() { [ -f "$d/CHERRY_PICK_HEAD" ] && any "$c/gitcp/linked"; }
-if due "$c"/gitcp/open/* || picked; then run post-commit "$@" </dev/null; fi
+copied() { any "$d/CHERRY_PICK_HEAD" "$d/gitcp/copy" && any "$c/gitcp/linked"; }
+if due "$c"/gitcp/open/* || copied; then run post-commit "$@" </dev/null; fi
 if any "$d/gitcp/watched"; then # settings of agents: 'git clean' may have taken them
 	while read -r f; do [ -e "$f" ] || break; done <"$d/gitcp/watched"
 	if [ -n "$f" ]; then

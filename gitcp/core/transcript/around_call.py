@@ -6,25 +6,44 @@ from gitcp.core.transcript.items import items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, TypedDict
+
+    class Task(TypedDict):
+        """The call that started a subagent: its id, and its input as the transcript has it."""
+
+        tool_use_id: str
+        given: Any
 
     class Around(TypedDict):
         """before, after: the agent's words next to the call, '' for none.  name, given: the
-        tool and its input, as the transcript has it."""
+        tool and its input, as the transcript has it.  task: of the subagent that called it."""
 
         before: str
         name: str
         given: Any
         after: str
+        task: Task | None
 
 
-def find(data: bytes, tool_use_id: str) -> Around | None:
-    """The call of that id, or None where the transcript does not have it."""
+def find(data: bytes, tasks: Mapping[str, bytes], tool_use_id: str) -> Around | None:
+    """The call of that id in a session's transcript or in one of its tasks (tool use id -> the
+    subagent's transcript); None where none of them has it."""
+    around = _find(data, tool_use_id)
+    for task in () if around else tasks:
+        if around := _find(tasks[task], tool_use_id, of_subagent=True):
+            started = [_find(data, task), *(_find(one, task, True) for one in tasks.values())]
+            given = next((call["given"] for call in started if call), None)
+            return {**around, "task": {"tool_use_id": task, "given": given}}
+    return around
+
+
+def _find(data: bytes, tool_use_id: str, of_subagent: bool = False) -> Around | None:
     if not tool_use_id or tool_use_id.encode() not in data:
         return None
     around: Around | None = None
     before = ""
-    for item in items(data):
+    for item in items(data, of_subagent):
         if item["kind"] == "prompt":
             if around is not None:
                 break
@@ -35,5 +54,5 @@ def find(data: bytes, tool_use_id: str) -> Around | None:
             around["after"] = around["after"] or item["text"]
         elif item["kind"] == "call" and item["id"] == tool_use_id and around is None:
             name, given = item["name"], item["given"]
-            around = {"before": before, "name": name, "given": given, "after": ""}
+            around = {"before": before, "name": name, "given": given, "after": "", "task": None}
     return around

@@ -94,7 +94,8 @@ def _call(repo: Repo, objects: Objects, author: Author) -> around_call.Around | 
         content = committed_read.session(objects, checkpoint, author["session_id"])
     except Error:
         return None
-    return around_call.find(content["transcript"], author["tool_use_id"])
+    tasks = committed_read.task_transcripts(objects, checkpoint)
+    return around_call.find(content["transcript"], tasks, author["tool_use_id"])
 
 
 def _resume(author: Author) -> str:

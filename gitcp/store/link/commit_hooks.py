@@ -80,15 +80,7 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     ids = inherited_ids.amended(repo, objects, amended) if amended else []
     checkpoint_id = ids[-1] if ids else place.fresh_id()
     copied = _copied(objects, args) if source == "commit" and not amended else []
-    ids += inherited_ids.evident(repo, objects, copied, changes)
-    ids += taken_back.ids(repo, objects, head, changes)
-    squashed = inherited_ids.squashed(repo)
-    if squashed:
-        from gitcp.store.link import carried_lines
-
-        carried_lines.squashed(repo, objects, squashed, changes)
-    if source != "squash":
-        ids += squashed + inherited_ids.picked(repo, objects, changes)
+    ids += _brought(repo, objects, source, head, copied, changes)
     if sessions:
         ids.append(checkpoint_id)
     ids = list(dict.fromkeys(ids))
@@ -107,6 +99,24 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     return {"ids": ids, "drop": drop, "gather": source == "squash", "sessions": sessions}
 
 
+def _brought(
+    repo: Repo, objects: Objects, source: str, head: str, copied: list[str], changes: Changes
+) -> list[str]:
+    """The ids of what the commit takes from others: copied, taken back, squashed, picked."""
+    ids = inherited_ids.evident(repo, objects, copied, changes)
+    ids += taken_back.ids(repo, objects, head, changes)
+    squashed = inherited_ids.squashed(repo)
+    if squashed:
+        from gitcp.store.link import carried_lines
+
+        carried_lines.squashed(repo, objects, squashed, changes)
+    if source != "squash":
+        ids += squashed + inherited_ids.picked(repo, objects, changes)
+    if ids or squashed:
+        commit_verdict.expect_copy(repo)
+    return ids
+
+
 def _staged(repo: Repo, head: str) -> Changes:
     return commit_changes.staged(repo.hook_git, head if head.strip("0") else repo.empty_tree)
 
@@ -122,6 +132,8 @@ def _replayed(repo: Repo, objects: Objects, head: str) -> Prepared:
         rebases = os.path.exists(os.path.join(repo.git_dir, "rebase-merge"))
         picked = None if rebases else replayed
         verdict["ids"] = inherited_ids.picked(repo, objects, _staged(repo, head), picked)
+        if verdict["ids"] and not rebases:
+            commit_verdict.expect_copy(repo)
     commit_verdict.save(repo, verdict)
     return {"ids": list(verdict["ids"]), "drop": [], "gather": True, "sessions": {}}
 
@@ -134,6 +146,7 @@ def _copied(objects: Objects, args: Sequence[str]) -> list[str]:
 
 def conclude(repo: Repo, objects: Objects) -> Conclusion:
     """post-commit: what HEAD became, held against the stored verdict (behaviour.md §5.4)."""
+    commit_verdict.copy_made(repo)
     commit = need_commit(objects, "HEAD")
     parent = commit["parents"][0] if commit["parents"] else shadow_refs.zeros(repo)
     verdict = commit_verdict.load(repo)

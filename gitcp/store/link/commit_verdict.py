@@ -41,6 +41,9 @@ if TYPE_CHECKING:
         picked: NotRequired[str]
 
 
+_COPY = "copy"  # the hook's script looks for it
+
+
 def save(repo: Repo, verdict: Verdict) -> None:
     """Replace the worktree's stored verdict."""
     states.write_file(repo, repo.own("verdict"), json.dumps(verdict).encode())
@@ -84,7 +87,22 @@ def pending(repo: Repo, ids: Container[str], parent: str) -> bool:
 
 def forget(repo: Repo) -> None:
     """Remove the stored verdict: nothing is decided about the commit that comes."""
+    _remove(repo.own("verdict"))
+
+
+def expect_copy(repo: Repo) -> None:
+    """Let the post-commit hook of the commit that comes start though no session is open: it
+    has lines of others, and git has removed by then what tells so."""
+    states.write_file(repo, repo.own(_COPY), b"")
+
+
+def copy_made(repo: Repo) -> None:
+    """Nothing is expected any more."""
+    _remove(repo.own(_COPY))
+
+
+def _remove(path: str) -> None:
     try:
-        os.unlink(repo.own("verdict"))
+        os.unlink(path)
     except FileNotFoundError:
         pass

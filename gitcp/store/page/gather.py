@@ -6,11 +6,9 @@ from gitcp.agents import adapter
 from gitcp.core.page import turns
 from gitcp.errors import Error, InputError
 from gitcp.record import text
-from gitcp.store.git.tree import TREE
 from gitcp.store.show import commit_list, lookup
 from gitcp.store.stats import history
 from gitcp.store.v1 import committed_read
-from gitcp.store.v1.parts import Parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +70,7 @@ def sessions(repo: Repo, objects: Objects, records: Sequence[Record]) -> list[Re
             continue  # damaged: the rest of the page is worth having
         part, tasks = parts[0][1], dict[str, bytes]()
         for one in reversed(every):
-            tasks |= _tasks(objects, one)
+            tasks |= committed_read.task_transcripts(objects, one)
         stories.append(
             {
                 "session_id": session_id,
@@ -99,19 +97,6 @@ def _turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str) -> li
             part["path"] = part["path"].removeprefix(root)
         todo += part.get("task", ())
     return gathered
-
-
-def _tasks(objects: Objects, checkpoint: committed_read.Checkpoint) -> dict[str, bytes]:
-    """Tool use id -> the transcript of the subagent it started, as far as they are there."""
-    parts = Parts(objects, checkpoint["checkpoint_id"])
-    transcripts: dict[str, bytes] = {}
-    mode, oid = parts.tree(checkpoint["tree"]).get("tasks", ("", ""))
-    for task, (inner, below) in parts.tree(oid, "tasks").items() if mode == TREE else ():
-        files = parts.tree(below, f"tasks/{task}") if inner == TREE else {}
-        for name in files:
-            if name.startswith("agent-") and name.endswith(".jsonl"):
-                transcripts[task] = parts.blob(files, name, f"tasks/{task}") or b""
-    return transcripts
 
 
 def names(repo: Repo) -> dict[str, list[str]]:

@@ -6,6 +6,7 @@ from gitcp.core.transcript import chunks
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.record import text
+from gitcp.store.git.tree import TREE
 from gitcp.store.v1 import committed_refs
 from gitcp.store.v1.committed_tree import numbers
 from gitcp.store.v1.parts import Parts
@@ -176,6 +177,19 @@ def _own_tasks(checkpoint: Checkpoint, entry: SessionEntry, paths: list[str]) ->
     foreign = set().union(*names.values())
     tasks = ((path, path.split("/")[0]) for path in paths)
     return [path for path, task in tasks if (task in own if own else task not in foreign)]
+
+
+def task_transcripts(objects: Objects, checkpoint: Checkpoint) -> dict[str, bytes]:
+    """Tool use id -> the transcript of the subagent it started, as far as they are there."""
+    parts = Parts(objects, checkpoint["checkpoint_id"])
+    transcripts: dict[str, bytes] = {}
+    mode, oid = parts.tree(checkpoint["tree"]).get("tasks", ("", ""))
+    for task, (inner, below) in parts.tree(oid, "tasks").items() if mode == TREE else ():
+        files = parts.tree(below, f"tasks/{task}") if inner == TREE else {}
+        for name in files:
+            if name.startswith("agent-") and name.endswith(".jsonl"):
+                transcripts[task] = parts.blob(files, name, f"tasks/{task}") or b""
+    return transcripts
 
 
 def pieces(objects: Objects, files: Tree) -> Iterator[bytes]:
