@@ -32,16 +32,18 @@ class Cost(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """At most so many P, and so many times what another row costs."""
+    """At most so many P, and so many times what another row costs, and so many seconds."""
 
     starts: float = 0.0
     times: float = 0.0
     floor: str = ""
+    seconds: float = 0.0
 
     def __str__(self) -> str:
         """As the table has it: `1.3 x git status + 5 P`."""
         parts = [f"{self.times:g} x {self.floor}"] if self.times else []
-        return " + ".join([*parts, *([f"{self.starts:g} P"] if self.starts else [])])
+        parts += [f"{self.starts:g} P"] if self.starts else []
+        return " + ".join([*parts, *([f"{self.seconds:g} s"] if self.seconds else [])])
 
 
 def run(argv: tuple[str, ...], cwd: Path, stdin: bytes = b"") -> Cost:
@@ -102,7 +104,7 @@ class Table:
     def _most(self, name: str) -> float:
         budget = self._budgets[name]
         floor = budget.times * self.cpu(budget.floor) if budget.times else 0.0
-        return floor + budget.starts * self.cpu(P)
+        return floor + budget.starts * self.cpu(P) + budget.seconds
 
     def _line(self, name: str) -> str:
         wall = statistics.median(cost.wall for cost in self._runs[name])
@@ -122,8 +124,11 @@ def table(title: str) -> Table:
 
 
 def report() -> list[str]:
-    """Every table, then what is over its budget."""
-    shown = [one for one in TABLES if one.measured()]
-    over = [f"  {line}" for one in shown for line in one.over()]
-    body = [line for one in shown for line in ["", *one.lines()]]
-    return [*body, "", *(["over budget:", *over] if over else ["every row is within its budget"])]
+    """Every table."""
+    return [line for one in TABLES if one.measured() for line in ["", *one.lines()]]
+
+
+def over() -> list[str]:
+    """The rows of all tables that are over their budgets, each behind the title of its table."""
+    measured = [one for one in TABLES if one.measured()]
+    return [f"  {one.title}: {line}" for one in measured for line in one.over()]

@@ -38,6 +38,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: A
     against their budgets, and what is over."""
     if growth.ROWS:
         terminalreporter.section("what grows, each size beside its budget")
+        terminalreporter.write_line(f"P is {growth.start() * 1e3:.1f} ms of processor")
     for line in growth.ROWS:
         terminalreporter.write_line(line)
     groups: dict[str, list[Any]] = {}
@@ -57,3 +58,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: A
         terminalreporter.section("rows against their budgets")
         for line in budgets.report():
             terminalreporter.write_line(line)
+    over = [*growth.OUTSIDE, *budgets.over()]
+    if over or growth.ROWS:
+        terminalreporter.section("outside of their budgets" if over else "all is within budget")
+    for line in over:
+        terminalreporter.write_line(line)

@@ -7,20 +7,37 @@ change them much.  Nothing asserts; a row outside its budget is said so.
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.budgets import START
+from bench.session import TOP
+
 MB = 1 << 20
 ROWS: list[str] = []
+OUTSIDE: list[str] = []
 # A small process between: what it runs begins with its memory, not with ours.
 _RUN = """
 import os, sys
 pid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ)
 _, status, used = os.wait4(pid, 0)
 print([status, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024], file=sys.stderr)
+"""
+# git maps whole packs into its memory: of a command of ours, what its own process took at most.
+_OWN = """
+import atexit, runpy, sys
+def tell(path):
+    with open("/proc/self/status") as lines, open(path, "w") as told:
+        told.write(*(line.split()[1] for line in lines if line.startswith("VmHWM")))
+atexit.register(tell, sys.argv[1])
+sys.argv = sys.argv[2:]
+runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
@@ -40,7 +57,33 @@ def cost(*argv: str, cwd: Path, stdin: bytes = b"") -> Cost:
     return Cost(seconds, peak)
 
 
+def gitcp(name: str, *args: str, cwd: Path, stdin: bytes = b"") -> Cost:
+    """A command of ours: the time of all its processes, the memory of its own."""
+    with tempfile.NamedTemporaryFile("r") as told:
+        script = str(TOP / "bin" / f"gitcp-{name}")
+        argv = (sys.executable, "-c", _OWN, told.name, script, *args)
+        used = cost(*argv, cwd=cwd, stdin=stdin)
+        return Cost(used.seconds, int(told.read()) * 1024)
+
+
+@cache
+def start() -> float:
+    """P: the processor time of one start of Python without site, in seconds."""
+    return statistics.median(cost(*START, cwd=TOP).seconds for _ in range(15))
+
+
+def time(seconds: float) -> str:
+    """How long something took, by itself and in P."""
+    return f"{seconds:6.2f} s {seconds / start():7.1f} P"
+
+
+def size(peak: int) -> str:
+    """How much memory something took."""
+    return f"{peak / MB:4.0f} MB"
+
+
 def row(title: str, size: str, figures: Iterable[str], inside: bool, budget: str) -> None:
     """Keep a row for the table at the end."""
-    word = "" if inside else "   OUTSIDE"
-    ROWS.append(f"  {title:44} {size:>10}  {'  '.join(figures):42} {budget}{word}")
+    line = f"  {title:44} {size:>10}  {'  '.join(figures):42} {budget}"
+    ROWS.append(line if inside else f"{line}   OUTSIDE")
+    OUTSIDE.extend([] if inside else [line])

@@ -11,6 +11,7 @@ from pathlib import Path
 from bench.budgets import Cost, run
 
 TOP = Path(__file__).parents[1]
+GITCP = (sys.executable, str(TOP / "bin" / "gitcp"))
 ENTRY = TOP / "gitcp" / "entry.py"
 SID = "0b5e2c1e-1111-4222-8333-444444444444"
 

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from bench import growth
 from bench.growth import MB, Cost, cost, row
-from bench.session import ENTRY, SID, TOP, Session, quietly
+from bench.session import ENTRY, SID, Session, quietly
 
 LONG = bool(os.environ.get("LONG"))
 HOOK = (sys.executable, "-I", "-S", str(ENTRY), "claude-code")
@@ -23,10 +24,6 @@ HOOK = (sys.executable, "-I", "-S", str(ENTRY), "claude-code")
 
 def sizes(short: tuple[int, ...], long: tuple[int, ...]) -> tuple[int, ...]:
     return short + long if LONG else short
-
-
-def gitcp(session: Session, name: str, *args: str) -> Cost:
-    return cost(sys.executable, str(TOP / "bin" / f"gitcp-{name}"), *args, cwd=session.repo)
 
 
 def call(session: Session, event: str, **payload: object) -> Cost:
@@ -72,7 +69,7 @@ def test_a_commit_of_a_large_file(template: Path, tmp_path: Path, kind: str) -> 
         rest = call(session, "UserPromptSubmit", prompt="go on", prompt_id="p2")
         peak = max(one.peak for one in (close, stop, commit, rest))
         seconds = sum(one.seconds for one in (close, stop, commit, rest))
-        figures = f"{seconds:6.2f} s", f"{peak / MB:5.0f} MB"
+        figures = growth.time(seconds), growth.size(peak)
         row(
             f"a turn and a commit of a {kind} file", f"{size} MB", figures, peak <= 64 * MB, "64 MB"
         )
@@ -95,7 +92,7 @@ def test_a_turn_that_changes_many_files(template: Path, tmp_path: Path) -> None:
         loose = subprocess.check_output(argv, cwd=session.repo, text=True).split()[0]
         seconds = sum(one.seconds for one in used)
         plain = plain_add(session)
-        figures = f"{seconds:6.2f} s", f"{seconds / plain:5.1f} x git add -A", f"{loose} loose"
+        figures = growth.time(seconds), f"{seconds / plain:5.1f} x git add -A", f"{loose} loose"
         row("a turn that writes files", f"{size}", figures, int(loose) < 1000, "< 1000 loose")
         shutil.rmtree(at)
 
@@ -147,8 +144,8 @@ def test_sessions_that_were_left_behind(template: Path, tmp_path: Path) -> None:
         session = Session(template, tmp_path / f"{size}")
         left_behind(session, size)
         for command in ("status", "clean"):
-            used = gitcp(session, command)
-            figures = f"{used.seconds:6.2f} s", f"{used.peak / MB:5.0f} MB"
+            used = growth.gitcp(command, cwd=session.repo)
+            figures = growth.time(used.seconds), growth.size(used.peak)
             row(f"{command}, sessions left behind", f"{size}", figures, used.seconds <= 1, "1 s")
 
 
@@ -163,9 +160,9 @@ def test_the_first_stop_of_a_long_transcript(template: Path, tmp_path: Path) -> 
         (session.repo / "new.py").write_text("y\n")
         later = call(session, "Stop", stop_hook_active=False)
         figures = (
-            f"{first.seconds:6.2f} s",
+            growth.time(first.seconds),
             f"then {later.seconds:5.2f} s",
-            f"{first.peak / MB:4.0f} MB",
+            growth.size(first.peak),
         )
         flat = first.peak <= 64 * MB and later.seconds <= 0.2
         row("the first stop of a transcript", f"{size} MB", figures, flat, "64 MB, then O(new)")

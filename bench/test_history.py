@@ -6,18 +6,15 @@ times git's and 0.5 s; blame 1.3 times git's and 80 ms.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench.history import linked
-from bench.session import quietly
-from tests.support.paths import BIN
+from bench.session import GITCP, quietly
 
 ROUNDS = 3
-GITCP = (sys.executable, str(BIN / "gitcp"))
 FILE = ("main", "--", "dir00/file000.py")
 
 
