@@ -11,6 +11,7 @@ import pytest
 
 from tests.blame.recorded_lines import linked
 from tests.support.checkpoints import git
+from tests.support.harness import World
 from tests.support.paths import BIN, DATA
 
 A = "a1b2c3d4e5f6"
@@ -135,3 +136,37 @@ def test_the_calls_of_every_recorded_client_are_found(
     found = around_call.find(data, {}, at[start : at.index(b'"', start)].decode())
     assert found is not None and found["given"] and found["name"] == name
     assert around_call.find(data, {}, "toolu_nothing") is None
+
+
+def test_a_renamed_files_line_is_shown_where_it_is_and_where_it_came_from(told: Path) -> None:
+    (told / "src" / "f.txt").write_text("before\n" + (told / "f.txt").read_text())
+    git("rm", "-q", "f.txt")
+    git("add", ".")
+    git("commit", "-qm", "move")
+    shown = why("src/f.txt:3").stdout.splitlines()
+    assert shown[0] == "src/f.txt:3"
+    assert shown[-3].endswith(" count, committed by C O Mitter, there f.txt:2")
+    record = json.loads(why("--json", "src/f.txt:3").stdout)
+    assert (record["file"], record["first"]) == ("src/f.txt", 3)
+    assert (record["path"], record["original_line"]) == ("f.txt", 2)
+
+
+def test_what_is_not_committed_yet_is_told_from_the_conversation_as_it_is(world: World) -> None:
+    world.write("f.txt", "one\n")
+    world.commit()
+    world.agent("session-a", tools=True).turn("go on", {"f.txt": "one\ntwo\n"})
+    assert world.gitcp("why", "f.txt:2").splitlines() == [
+        "f.txt:2",
+        "    two",
+        "  Claude Code  session session-a, prompt 1",
+        "  prompt:",
+        "    go on",
+        "  Write:",
+        "    one",
+        "    two",
+        "    ",
+        "  said after:",
+        "    done",
+        "  not committed yet",
+        "  go on: claude -r session-a",
+    ]

@@ -25,7 +25,7 @@ def why(origins: Iterable[Record], full: bool) -> Iterator[Line]:
 
 
 def _origin(origin: Record, full: bool) -> Iterator[Line]:
-    where = f"{origin['path']}:{origin['first']}"
+    where = f"{origin['file']}:{origin['first']}"
     if origin["last"] != origin["first"]:
         where += f",{origin['last']}"
     yield [(where, "bold")]
@@ -38,7 +38,9 @@ def _origin(origin: Record, full: bool) -> Iterator[Line]:
     commit = origin["commit"]
     if commit:
         name = (f"  commit {commit['oid'][:12]} ", "yellow")
-        yield [name, (f"{commit['subject']}, committed by {commit['committer']}", "")]
+        there = f"{origin['path']}:{origin['original_line']}"
+        moved = "" if origin["path"] == origin["file"] else f", there {there}"
+        yield [name, (f"{commit['subject']}, committed by {commit['committer']}{moved}", "")]
     else:
         yield [("  not committed yet", "yellow")]
     if origin["checkpoint_id"]:

@@ -45,14 +45,16 @@ def origins(
     """A record `origin` for each run of lines of name that came of one edit or commit."""
     path, first, last = place(name)
     words = ["-L", f"{first},{last}", *([revision] if revision else []), "--", path]
-    entries, _ = run.whole(git, arguments.parse(words))
+    given = arguments.parse(words)
+    entries, _ = run.whole(git, given)
+    file = text(run.asked(repo, given, entries))
     evidence.prefetch(run.places(entries), contents=True)
     known = [(entry, _author(evidence, entry)) for entry in entries]
     start = 0
     for n in range(1, len(known) + 1):
         if n == len(known) or _key(*known[n]) != _key(*known[start]):
             part = [entry for entry, _ in known[start:n]]
-            yield _origin(repo, objects, part, known[start][1])
+            yield _origin(repo, objects, file, part, known[start][1])
             start = n
 
 
@@ -65,7 +67,7 @@ def _key(entry: Entry, author: Author) -> tuple[object, ...]:
     return (entry["oid"], entry["path"], *author.values())
 
 
-def _origin(repo: Repo, objects: Objects, part: list[Entry], author: Author) -> Record:
+def _origin(repo: Repo, objects: Objects, file: str, part: list[Entry], author: Author) -> Record:
     entry, headers = part[0], dict(part[0]["headers"])
     commit = {
         "oid": entry["oid"],
@@ -74,7 +76,9 @@ def _origin(repo: Repo, objects: Objects, part: list[Entry], author: Author) -> 
     }
     return {
         "type": "origin",
+        "file": file,
         "path": text(quoting.unquote(entry["path"])),
+        "original_line": entry["orig"],
         "first": entry["final"],
         "last": part[-1]["final"],
         "content": [text(one["content"] or b"") for one in part],
@@ -87,15 +91,29 @@ def _origin(repo: Repo, objects: Objects, part: list[Entry], author: Author) -> 
 
 
 def _call(repo: Repo, objects: Objects, author: Author) -> around_call.Around | None:
-    if not author["tool_use_id"] or not author["checkpoint_id"]:
+    if not author["tool_use_id"]:
         return None
+    talk = _stored(repo, objects, author) if author["checkpoint_id"] else _live(repo, author)
+    return around_call.find(*talk, author["tool_use_id"])
+
+
+def _stored(repo: Repo, objects: Objects, author: Author) -> tuple[bytes, dict[str, bytes]]:
+    """The transcript of a session and those of its subagents, as a checkpoint has them."""
     try:
         checkpoint = committed_read.read(repo, objects, author["checkpoint_id"])
         content = committed_read.session(objects, checkpoint, author["session_id"])
     except Error:
-        return None
-    tasks = committed_read.task_transcripts(objects, checkpoint)
-    return around_call.find(content["transcript"], tasks, author["tool_use_id"])
+        return b"", {}
+    return content["transcript"], committed_read.task_transcripts(objects, checkpoint)
+
+
+def _live(repo: Repo, author: Author) -> tuple[bytes, dict[str, bytes]]:
+    """The same of a session whose work is not committed yet: what its client has of it."""
+    from gitcp.store.rewind import conversation
+    from gitcp.store.session import state as states
+
+    state = states.peek(repo, author["session_id"])
+    return conversation.live(state) if state else b"", {}
 
 
 def _resume(author: Author) -> str:
