@@ -124,6 +124,7 @@ class Context:
     def leave(self) -> None:
         """Write what was kept, let go of every lock, forget what was asked."""
         try:
+            self.objects.packs.flush()
             while self._kept:
                 session_id = min(self._kept)
                 markers.put(self.repo, session_id, *self._kept[session_id])

@@ -8,8 +8,10 @@ from gitcp.process.running import Running
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Self
+
+_UNSETTLED: list[Callable[[], object]] = []
 
 # Never page, never prompt, never translate, never take a lock merely to read.
 QUIET = {
@@ -40,6 +42,12 @@ def reading() -> dict[str, str]:
     """What keeps a git that runs the person's programs from writing, or fetching, merely to read:
     it changes no answer of theirs."""
     return {"GIT_OPTIONAL_LOCKS": QUIET["GIT_OPTIONAL_LOCKS"], **_AT_HOME}
+
+
+def settle_first(call: Callable[[], object]) -> None:
+    """Let call() be done before git starts next, once: it finds what was written for it."""
+    if call not in _UNSETTLED:
+        _UNSETTLED.append(call)
 
 
 def fetches() -> bool:
@@ -74,6 +82,9 @@ class Git:
         apart: in a session of its own, where no terminal asks anything and all of it can end.
         filters: it runs the person's, in their environment.
         """
+        for call in _UNSETTLED[:]:
+            call()
+            _UNSETTLED.remove(call)
         inherited = persons(self.env) if filters else self.env
         where, own = ("-C", self._cwd) if self._cwd else (), {**inherited, **(env or {})}
         return Running(("git", *where, *args), own, feed, apart)

@@ -34,6 +34,7 @@ ORDER = (
     "stream",
     "v1",
     "notes",
+    "packs",
 )
 _held: list[tuple[int, str]] = []
 _given_up: set[str] = set()

@@ -69,6 +69,7 @@ def silence(repo: Repo, dry_run: bool) -> None:
 
 def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
     """Put back what stood before enable; what was edited since loses only our part."""
+    from gitcp.store.pack import upkeep
     from gitcp.store.setup import configured, manifest, watched
 
     manifests = [manifest.of(repo)] + ([manifest.of_person()] if user else [])
@@ -86,6 +87,7 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
                 outcome = _OUTCOMES[known.restore(entry, stripper(repo, known))]
                 print(cli.printable(outcome.format(known.path(entry))))
     if not dry_run:
+        upkeep.release(repo)
         configured.clear(repo)
         watched.clear(repo)
 

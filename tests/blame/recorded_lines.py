@@ -50,4 +50,4 @@ def linked(
         path = f"{directory}/{index}/lines.json"
         tree = edit_tree(objects, tip["tree"], {path: ("100644", objects.write("blob", lines))})
         made = write_commit(objects, at, tree, [tip["oid"]], "with lines")
-        git("update-ref", committed_write.REF, made)
+    git("update-ref", committed_write.REF, made)

@@ -11,7 +11,7 @@ from gitcp.repo import Repo
 from gitcp.store.git import prefetch
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.prefetch import Prefetched, overlapped
-from tests.support.checkpoints import git
+from tests.support.checkpoints import git, loosened
 
 MANY = 40
 
@@ -19,7 +19,9 @@ MANY = 40
 @pytest.fixture
 def blobs(repo: Path) -> list[str]:
     with Objects(Repo.find()) as objects:
-        return [objects.write("blob", b"%d" % n) for n in range(MANY)]
+        oids = [objects.write("blob", b"%d" % n) for n in range(MANY)]
+    loosened(Path(".git"))
+    return oids
 
 
 def reading(objects: Prefetched, oids: list[str]) -> prefetch.Steps[list[bytes | None]]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 from gitcp.core.credit import cutting, entries
 from gitcp.repo import Repo
 from gitcp.store.journal import journal, look
 from tests.journal.lines import shares, text
+from tests.support.checkpoints import forget
 from tests.support.clients.calls import edit, run
 from tests.support.harness import Agent, World
 
@@ -66,8 +66,7 @@ def test_a_content_that_is_gone_makes_lines_unknown_and_is_no_error(world: World
     edit(a, "f.txt", text(1, 2))
     oid = world.git("hash-object", "f.txt")
     edit(a, "f.txt", text(1, 2, 3))
-    (world.path / ".git/objects" / oid[:2] / oid[2:]).unlink()
-    shutil.rmtree(world.path / ".git/gitcp/keep", ignore_errors=True)
+    forget(world.path / ".git", oid)
     a.stop()
     world.commit("f.txt")
     assert shares(world) == {"unknown": 3}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.checkpoints import forget
 from tests.support.harness import Agent, World
 
 SICK, WELL = "s-sick", "s-well"
@@ -100,8 +100,7 @@ def test_a_session_is_stored_without_the_tasks_that_its_stream_lost(
     world: World, sick: Agent, part: str
 ) -> None:
     oid = world.git("rev-parse", f"{world.branch()}:.entire/metadata/{SICK}{part}")
-    shutil.rmtree(world.path / ".git/gitcp/keep", ignore_errors=True)
-    (world.path / ".git/objects" / oid[:2] / oid[2:]).unlink()
+    forget(world.path / ".git", oid)
     checkpoint, stored, warnings = commit(world)
     assert stored == {SICK, WELL}
     assert ["are left out: missing" in one for one in warnings] == [True]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
+from tests.support.checkpoints import forget
 from tests.support.harness import Agent, World
 
 README = "line one\nline two\nline three\n"
@@ -121,8 +120,7 @@ def test_without_a_shadow_branch_there_is_nothing_to_check(world: World, a: Agen
 def test_an_unreadable_stream_is_reset_with_a_warning(world: World, a: Agent, b: Agent) -> None:
     a.turn("write a", {"src/a.py": "a = 1\n"})
     tree = world.git("rev-parse", f"{world.branch()}^{{tree}}")
-    (world.path / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
-    shutil.rmtree(world.path / ".git" / "gitcp" / "keep")
+    forget(world.path / ".git", tree)
     b.prompt("write b", warns="failed to read shadow branch files")
     b.write("src/b.py", "b = 1\n")
     b.stop()

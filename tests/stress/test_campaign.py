@@ -20,6 +20,7 @@ import pytest
 
 from gitcp.process import deadline
 from tests.support.broken import Store
+from tests.support.checkpoints import forget
 from tests.support.harness import ENTRY, V1, Agent, World
 
 LONG = bool(os.environ.get("LONG"))
@@ -113,18 +114,14 @@ class Campaign:
         needed, streams = set(out.split()), self.world.streams
         if streams:
             mine = self.world.git("rev-list", "--objects", "--no-object-names", *streams, ok=False)
-            loose = [o for o in mine.split() if o not in needed and self.path(o).exists()]
-            if loose:
-                shutil.rmtree(self.git_dir / "gitcp" / "keep", ignore_errors=True)
-                self.path(self.chance.choice(sorted(loose))).unlink()
+            only = sorted(set(mine.split()) - needed)
+            if only:
+                forget(self.git_dir, self.chance.choice(only))
                 Store.check_at(self.world.path, repair=True)
 
     def push(self) -> None:
         """To a remote that is gone, hangs or refuses."""
         self.git("push", "-q", self.chance.choice(["/nowhere", "ext::sleep 20"]), "HEAD")
-
-    def path(self, oid: str) -> Path:
-        return self.git_dir / "objects" / oid[:2] / oid[2:]
 
     def git(self, *args: str) -> None:
         subprocess.run(

@@ -78,15 +78,3 @@ def test_a_prune_while_a_commit_is_condensed_takes_nothing(world: World) -> None
     whole(world)
     [note] = noted(world, "HEAD")
     assert list(world.committed(note)) == ["s-one"]
-
-
-def test_what_is_held_goes_when_it_is_safe(world: World) -> None:
-    agent = world.agent("s-one")
-    work(agent)
-    kept = world.path / ".git/gitcp/keep"
-    assert any(kept.iterdir())
-    for folder in kept.iterdir():
-        os.utime(folder, (1e9, 1e9))
-    before = {folder.name for folder in kept.iterdir()}
-    agent.turn("go on", {"three.py": "3\n"})
-    assert not before & {folder.name for folder in kept.iterdir()}

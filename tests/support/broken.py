@@ -17,7 +17,7 @@ from gitcp.store.git.commit import need_commit, write_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import edit_tree
 from gitcp.store.upkeep import check_store
-from tests.support.checkpoints import V1, blob, git
+from tests.support.checkpoints import V1, blob, forget, git
 
 Broken = Callable[["Store"], object]
 UNKNOWN = "0123456789ab"
@@ -62,8 +62,7 @@ class Store:
     def forget(self, spec: str) -> None:
         """Delete an object for good, as no gc of git would."""
         oid = git("rev-parse", spec, cwd=self.path)
-        shutil.rmtree(self.git_dir / "gitcp" / "keep", ignore_errors=True)
-        os.unlink(self.git_dir / "objects" / oid[:2] / oid[2:])
+        forget(self.git_dir, oid)
 
     def old(self, name: str) -> None:
         """A file in the git directory that nothing has touched for a day."""

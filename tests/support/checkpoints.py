@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -62,6 +63,7 @@ def keep(
     """transcript.stored, where there is something to store."""
     found = transcript.stored(repo, objects, session_id, str(path), Plain(), None, **options)
     assert found is not None
+    objects.packs.flush()
     return found
 
 
@@ -94,3 +96,29 @@ def size_of_objects(repo: Repo) -> int:
     """Bytes of all loose objects as they lie on the disk."""
     root = os.path.join(repo.common, "objects")
     return sum(os.path.getsize(os.path.join(d, f)) for d, _, fs in os.walk(root) for f in fs)
+
+
+def loosened(git_dir: Path) -> None:
+    """Every object in a file of its own: nothing is packed."""
+    aside = git_dir / "packs-aside"
+    aside.mkdir()
+    for file in sorted((git_dir / "objects/pack").iterdir()):
+        shutil.move(file, aside / file.name)
+    for pack in aside.glob("*.pack"):
+        with pack.open("rb") as f:
+            argv = ["git", "--git-dir", str(git_dir), "unpack-objects", "-q"]
+            subprocess.run(argv, stdin=f, check=True)
+    shutil.rmtree(aside)
+
+
+def forget(git_dir: Path, oid: str) -> None:
+    """Delete an object."""
+    path = loose(git_dir, oid)
+    if not path.exists():
+        loosened(git_dir)
+    path.unlink()
+
+
+def loose(git_dir: Path, oid: str) -> Path:
+    """The file of an object that is not packed."""
+    return git_dir / "objects" / oid[:2] / oid[2:]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.v1 import committed_write
 from tests.support.broken import Store
-from tests.support.checkpoints import V1, git, session, tree
+from tests.support.checkpoints import V1, forget, git, session, tree
 
 A, B = "aa0000000000", "bb0000000000"
 
@@ -27,10 +26,8 @@ def stored(repo: Path) -> Path:
 
 
 def lose(at: Path, spec: str) -> None:
-    """An object goes for good, and what was held against a prune with it."""
-    oid = git("rev-parse", spec, cwd=at)
-    shutil.rmtree(at / ".git/gitcp/keep", ignore_errors=True)
-    (at / ".git/objects" / oid[:2] / oid[2:]).unlink()
+    """An object goes for good."""
+    forget(at / ".git", git("rev-parse", spec, cwd=at))
 
 
 def mended(at: Path) -> str:

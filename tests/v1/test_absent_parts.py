@@ -18,7 +18,7 @@ from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import edit_tree
 from gitcp.store.v1 import committed_write
 from gitcp.store.v1.transcript import Given
-from tests.support.checkpoints import V1, git, session
+from tests.support.checkpoints import V1, forget, git, session
 from tests.support.paths import BIN
 
 FIRST, SECOND, THIRD = (f"{n}a{n}b00000000" for n in (1, 2, 3))
@@ -70,9 +70,7 @@ def put(repo: Repo, path: str, mode: str, oid: str) -> None:
 def gone(spec: str) -> Callable[[Repo], None]:
     def take(repo: Repo) -> None:
         oid = git("rev-parse", spec)
-        os.unlink(Path(repo.common, "objects", oid[:2], oid[2:]))
-        for kept in Path(repo.shared("keep")).glob(f"*/{oid}"):
-            kept.unlink()
+        forget(Path(repo.common), oid)
 
     return take
 

@@ -185,7 +185,7 @@ def test_what_is_no_note_is_left_out_and_endless_notes_end(repo: Path) -> None:
         strange = {"README": note, "2" * 40: note, "ab/cd": note, "n": bomb(objects, "x")}
         hostile = edit_tree(objects, None, strange)
         united = note_trees.unite(objects, mine, hostile, joined=note_trees.lines)
-        assert set(tree(united)) == {f"{n}{n}/{n * 38}" for n in "12"}
+    assert set(tree(united)) == {f"{n}{n}/{n * 38}" for n in "12"}
 
 
 def test_at_a_terminal_records_hold_nothing_it_would_obey(here: Repo) -> None:

@@ -8,7 +8,7 @@ from gitcp import trace
 from gitcp.errors import Error, GitError, Moved
 from gitcp.lock import exclusive
 from gitcp.record import raw, text
-from gitcp.store.git import files, keep
+from gitcp.store.git import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ _WAYS = (
 _SHARED = ("refs/heads/", "refs/gitcp/", "refs/notes/")  # no worktree has its own
 _TRIES = 20
 _MOVED = r"cannot lock ref '(.*?)': (?:is at (\w+) but expected (\w+))?"
-_PRUNED = 3  # tries after a prune took what the ref is to name
 _RETRY = ("but expected", "reference already exists", "unable to resolve reference")
 
 
@@ -53,10 +52,9 @@ def update(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
             raise Error(f"'{ref}': neither an old nor a new value")
     data = raw("\0".join(orders) + "\0")
     args = (*_WAYS.split(), "update-ref", "-m", reason, "-z", "--stdin")
-    for left in range(len(edits) + _PRUNED, -1, -1):  # each ref's lock may be one a kill left
+    for left in range(len(edits), -1, -1):  # each ref's lock may be one a kill left
         try:
             repo.git.run(*args, stdin=data)
-            keep.look(repo)
             return
         except GitError as e:
             if not (left and _healed(repo, e)):
@@ -80,8 +78,6 @@ def again(repo: Repo, lock: str, attempt: Callable[[], Result]) -> Result:
 
 
 def _healed(repo: Repo, e: GitError) -> bool:
-    if "nonexistent object" in e.complaint:
-        return keep.look(repo)
     if ".lock': File exists" not in e.complaint:
         return False
     from gitcp.store.git import stale_locks

@@ -97,7 +97,7 @@ def _stored(repo: Repo, objects: Objects, changed: Changed) -> Changed:
     """The changes with what stands there now in the object database."""
     from gitcp.store.snapshot import blobs
 
-    wanted = [p for p, (_, now) in changed.items() if now and not objects.has_loose(now[1])]
+    wanted = [p for p, (_, now) in changed.items() if now and not objects.packs.has(now[1])]
     if not wanted:
         return changed
     there = blobs.at(repo, objects, wanted, write=True)

@@ -75,8 +75,8 @@ class Hasher:
         if oid is None or not self._write:
             return oid
         held = self._known(path) if self._known else None
-        # Neither in a tree that a ref holds nor loose: it may have been pruned.
-        return oid if (held and held[1] == oid) or self._objects.has_loose(oid) else None
+        # Neither in a tree that a ref holds nor in a pack of ours: it may have been pruned.
+        return oid if (held and held[1] == oid) or self._objects.packs.has(oid) else None
 
     def _keep(self, path: str, change: Change, oid: str | None, way: str = "") -> None:
         if oid:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Convert = Callable[[Sequence[str]], dict[str, str | None]]
 
-# A large file is to become a loose object: a pack could not be moved file by file.
+# A large file is to become a loose object, as the others: all of them go into one pack.
 _WAYS = "-c core.bigFileThreshold=1024g -c core.safecrlf=false".split()
 # Filters see settings given so, too: no more of them than the command needs.
 _OWN_INDEX = (
@@ -45,7 +45,7 @@ def quarantine(repo: Repo, objects: Objects, keep: bool) -> Iterator[dict[str, s
     try:
         yield {"GIT_OBJECT_DIRECTORY": place, "GIT_ALTERNATE_OBJECT_DIRECTORIES": both}
         if keep:
-            objects.adopt(place)
+            objects.packs.adopt(place)
     finally:
         _remove(place)
 

@@ -167,14 +167,17 @@ class Reader:
         return red
 
     def _ensure(self, done: list[Any]) -> None:
-        """Write chunks again that a prune has taken; nothing may name a missing blob."""
-        packs = _stamp(os.path.join(self._repo.common, "objects", "pack"))
-        loose = self._objects.has_loose
-        unsure = {c[0] for c in done if not loose(c[0]) and c[2] != packs}
+        """Write chunks again that a prune has taken; nothing may name a missing blob.
+
+        Which packs there were when a chunk was last seen stands with it: what one has, it keeps.
+        """
+        packs = self._objects.packs
+        there = packs.stamps()
+        unsure = {c[0]: packs.stamp(c[0]) for c in done if c[2] not in there}
         if not unsure:
             return
-        names = "\n".join(sorted(unsure)).encode()
-        _, out = self._repo.git.run("cat-file", "--batch-check", stdin=names)
+        away = [oid for oid, stamp in unsure.items() if stamp is None]
+        _, out = self._repo.git.run("cat-file", "--batch-check", stdin="\n".join(away).encode())
         gone = {line.split(b" ")[0].decode() for line in out.splitlines() if b"missing" in line}
         at = 0
         for chunk in done:
@@ -182,7 +185,8 @@ class Reader:
             if oid in gone:
                 self._objects.write("blob", self._copy.read(at)[: size - 1])
             elif oid in unsure:
-                chunk[2] = packs
+                stamp = unsure[oid]
+                chunk[2] = packs.elsewhere() if stamp is None else stamp
             at += size
         self._copy.save()
 
@@ -219,10 +223,3 @@ def _mark(live: int, offset: int, crc: int) -> dict[str, int]:
     st, last = os.fstat(live), read(live, max(0, offset - TAIL), offset)
     tail = zlib.crc32(last)
     return {"dev": st.st_dev, "ino": st.st_ino, "offset": offset, "crc": crc, "tail": tail}
-
-
-def _stamp(path: str) -> int:
-    try:
-        return os.stat(path).st_mtime_ns
-    except OSError:
-        return 0

@@ -1,0 +1,85 @@
+"""The bytes of a pack and of its index (gitformat-pack(5)): whole objects, no deltas.
+
+oids are hex; an Entry says where an object's bytes begin in the pack, and their CRC-32.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    Entry = tuple[int, int]  # offset, crc
+    Hasher = Callable[[bytes], Any]
+
+START = 12  # bytes before the first object
+_KINDS = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
+_INDEX = b"\xfftOc\0\0\0\2"
+_FANOUT = len(_INDEX)
+HEAD = _OIDS = _FANOUT + 256 * 4
+
+
+def head(count: int) -> bytes:
+    """What a pack of so many objects begins with: START bytes."""
+    return b"PACK\0\0\0\2" + count.to_bytes(4, "big")
+
+
+def object_head(kind: str, size: int) -> bytes:
+    """What stands before the deflated bytes of an object; size: of what is deflated."""
+    byte, size = _KINDS[kind] << 4 | size & 15, size >> 4
+    parts = bytearray()
+    while size:
+        parts.append(byte | 128)
+        byte, size = size & 127, size >> 7
+    parts.append(byte)
+    return bytes(parts)
+
+
+def index(entries: Mapping[str, Entry], trailer: bytes, hasher: Hasher) -> bytes:
+    """The index of a pack that ends in trailer and is no larger than 2 GiB."""
+    names = sorted(entries)
+    counts = [0] * 256
+    for name in names:
+        counts[int(name[:2], 16)] += 1
+    total, fanout = 0, []
+    for count in counts:
+        total += count
+        fanout.append(total.to_bytes(4, "big"))
+    oids = bytes.fromhex("".join(names))
+    crcs = b"".join([entries[name][1].to_bytes(4, "big") for name in names])
+    offsets = b"".join([entries[name][0].to_bytes(4, "big") for name in names])
+    data = b"".join([_INDEX, *fanout, oids, crcs, offsets, trailer])
+    return data + bytes(hasher(data).digest())
+
+
+def parse(data: bytes, width: int) -> dict[str, Entry]:
+    """The entries of an index(), width bytes an oid; ValueError for another kind of file."""
+    count = int.from_bytes(data[_OIDS - 4 : _OIDS], "big")
+    crcs = _OIDS + count * width
+    offsets = crcs + count * 4
+    if not data.startswith(_INDEX) or len(data) != offsets + count * 4 + 2 * width:
+        raise ValueError("no index of a pack of ours")
+    entries = {}
+    for n in range(count):
+        oid = data[_OIDS + n * width : _OIDS + (n + 1) * width].hex()
+        offset = int.from_bytes(data[offsets + n * 4 : offsets + n * 4 + 4], "big")
+        entries[oid] = offset, int.from_bytes(data[crcs + n * 4 : crcs + n * 4 + 4], "big")
+    return entries
+
+
+def bucket(head: bytes, oid: str) -> tuple[int, int]:
+    """Where the oids begin and end in an index that share the first byte of one; head: its first
+    HEAD bytes."""
+    width, at = len(oid) // 2, _FANOUT + 4 * int(oid[:2], 16)
+    low = int.from_bytes(head[at - 4 : at], "big") if at > _FANOUT else 0
+    return _OIDS + low * width, _OIDS + int.from_bytes(head[at : at + 4], "big") * width
+
+
+def among(oids: bytes, oid: str) -> bool:
+    """Whether an oid is among those of its bucket."""
+    name = bytes.fromhex(oid)
+    at = oids.find(name)
+    while at > 0 and at % len(name):
+        at = oids.find(name, at + 1)
+    return at >= 0

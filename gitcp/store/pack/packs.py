@@ -1,0 +1,230 @@
+"""Packs of ours: what a process writes goes into one file that no prune of git's takes.
+
+An object is always there before the ref that needs it, and `git gc --prune=now` deletes what no
+ref needs, however young; what is loose makes gc run, and what it cannot delete yet makes it run
+again and again.  A pack with a `.keep` beside it is neither pruned, nor counted, nor taken apart.
+upkeep joins small packs, and lets go of old ones: then git does with them what it does.
+
+A pack is made under <common>/gitcp/tmp and moved into place, its index last, without which it is
+none: killed at any instant nothing is half there.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+
+from gitcp import git, trace
+from gitcp.core.git import packfile
+from gitcp.store.pack import kept
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from gitcp.repo import Repo
+
+MOST = 16  # packs of ours, before some of them are joined
+_HELD = 1 << 20  # bytes that wait in memory
+_LARGEST = 1 << 30  # bytes of a pack to which an object is still added
+_PIECE = 1 << 20
+_AS_GIVEN = (
+    "-c core.bigFileThreshold=1m -c pack.threads=1 -c pack.compression=1 -c pack.indexVersion=2"
+    " -c pack.packSizeLimit=0 pack-objects -q --window=0"
+)
+
+
+class Packs:
+    """The packs of ours in one object database, and the one that this process is making.
+
+    What was added is there for git once flush() has been called, as it is before any git
+    starts, and before a file of ours that may name an object is written.
+    """
+
+    def __init__(self, repo: Repo) -> None:
+        self.folder, self._repo = kept.folder(repo), repo
+        self._hasher = kept.hasher(repo.algo)
+        self._entries: dict[str, packfile.Entry] = {}
+        self._parts: list[bytes] = []
+        self._size, self._written = packfile.START, packfile.START
+        self._path, self._fd = "", -1
+        self._indexes: dict[str, kept.Index] | None = None
+
+    def add(self, kind: str, oid: str, data: bytes) -> None:
+        """Let git have an object; nothing is added twice."""
+        if oid in self._entries:
+            return
+        self._room()
+        head, packed = packfile.object_head(kind, len(data)), zlib.compress(data, 1)
+        self._parts += (head, packed)
+        self._has(oid, zlib.crc32(packed, zlib.crc32(head)), self._size + len(head) + len(packed))
+        if self._size - self._written > _HELD:
+            self._write()
+
+    def stream(self, f: BinaryIO, size: int) -> str | None:
+        """Let git have the next size bytes of f as a blob; None where it has fewer."""
+        self._room()
+        fd = self._write()
+        digest, packer = self._hasher(b"blob %d\0" % size), zlib.compressobj(1)
+        packed = packfile.object_head("blob", size)
+        at, crc, left = self._size, 0, size
+        while left and (data := f.read(min(left, _PIECE))):
+            digest.update(data)
+            packed += packer.compress(data)
+            at, crc, packed = _put(fd, packed, at), zlib.crc32(packed, crc), b""
+            left -= len(data)
+        packed += packer.flush()
+        oid = str(digest.hexdigest())
+        if left:
+            return None
+        if not self.has(oid):
+            self._written = _put(fd, packed, at)
+            self._has(oid, zlib.crc32(packed, crc), self._written)
+        return oid
+
+    def adopt(self, folder: str) -> None:
+        """Take over the loose objects that git wrote below folder."""
+        fans = [fan for fan in os.listdir(folder) if len(fan) == 2]
+        oids = [fan + rest for fan in fans for rest in os.listdir(os.path.join(folder, fan))]
+        if not oids:
+            return
+        base, names = os.path.join(folder, "pack"), "".join(f"{oid}\n" for oid in oids)
+        env = {"GIT_OBJECT_DIRECTORY": folder}
+        _, out = self._repo.git.run(*_AS_GIVEN.split(), base, stdin=names.encode(), env=env)
+        for name in out.decode().split():
+            self._place(name, f"{base}-{name}")
+
+    def flush(self) -> bool:
+        """Put what was added where git finds it; whether there was anything."""
+        if not self._entries:
+            return False
+        fd, path = self._write(), self._path
+        trailer = self._sealed(fd)
+        with open(f"{path}.idx", "wb", buffering=0) as f:
+            f.write(packfile.index(self._entries, trailer, self._hasher))
+        self._place(trailer.hex(), path)
+        trace.note("pack", f"{trailer.hex()}: {len(self._entries)} objects")
+        os.close(fd)
+        self._entries, self._path, self._fd = {}, "", -1
+        self._size = self._written = packfile.START
+        if sum(name.endswith(".keep") for name in os.listdir(self.folder)) > MOST:
+            from gitcp.store.pack import upkeep
+
+            upkeep.join(self._repo)
+        return True
+
+    def has(self, oid: str) -> bool:
+        """Whether an object is safe from a prune: to be flushed, or in a pack of ours."""
+        return oid in self._entries or bool(self.where(oid))
+
+    def where(self, oid: str) -> str:
+        """The name of the pack of ours that has an object, '' for none; its age is renewed."""
+        for name, index in self._ours().items():
+            if index.has(oid):
+                try:
+                    os.utime(os.path.join(self.folder, f"{name}.idx"))
+                except FileNotFoundError:
+                    continue  # joined with others meanwhile
+                return name
+        return ""
+
+    def stamp(self, oid: str) -> int | None:
+        """What stands for the pack of ours that has an object, 0 for one that this process
+        makes; None where none has it."""
+        name = self.where(oid)
+        return _number(name) if name else 0 if oid in self._entries else None
+
+    def stamps(self) -> set[int]:
+        """What stands for each pack of ours, and for all others together."""
+        return {self.elsewhere(), *map(_number, self._ours())}
+
+    def elsewhere(self) -> int:
+        """What stands for the packs that are not ours, as they are now."""
+        ours = self._ours()
+        names = sorted(name for name in kept.listed(self.folder) if name.endswith(".idx"))
+        rest = [name for name in names if name.removesuffix(".idx") not in ours]
+        return zlib.crc32("".join(rest).encode())
+
+    def _ours(self) -> dict[str, kept.Index]:
+        """The index of each pack of ours that was there when first asked, or came from here."""
+        if self._indexes is None:
+            self._indexes = {}
+            for name in kept.names(self.folder):
+                self._open(name)
+        return self._indexes
+
+    def _open(self, name: str) -> None:
+        try:
+            index = kept.Index(os.path.join(self.folder, f"{name}.idx"))
+        except OSError:
+            return  # joined with others, or not there yet
+        if self._indexes is not None:
+            self._indexes[name] = index
+
+    def _place(self, name: str, path: str) -> None:
+        kept.place(self.folder, name, path)
+        if self._indexes is not None:
+            self._open(f"pack-{name}")
+
+    def _has(self, oid: str, crc: int, end: int) -> None:
+        """The pack has one object more, which ends there."""
+        git.settle_first(self.flush)
+        self._entries[oid] = self._size, crc
+        self._size = end
+
+    def _room(self) -> None:
+        if self._size > _LARGEST:
+            self.flush()
+
+    def _write(self) -> int:
+        """Write what waits in memory to the pack's file; return its descriptor."""
+        if self._fd < 0:
+            folder = self._repo.shared("tmp")
+            os.makedirs(folder, exist_ok=True)
+            path = os.path.join(folder, f"pack-{os.getpid()}-{os.urandom(4).hex()}")
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            self._fd, self._path = os.open(f"{path}.pack", flags, 0o444), path
+        self._written = _put(self._fd, b"".join(self._parts), self._written)
+        self._parts.clear()
+        return self._fd
+
+    def _sealed(self, fd: int) -> bytes:
+        """Give the pack its head and the hash of all that is in it; return that."""
+        head = packfile.head(len(self._entries))
+        _put(fd, head, 0)
+        os.ftruncate(fd, self._size)  # a file that shrank while it was read
+        digest, at = self._hasher(head), packfile.START
+        while data := os.pread(fd, _PIECE, at):
+            digest.update(data)
+            at += len(data)
+        _put(fd, digest.digest(), at)
+        return bytes(digest.digest())
+
+
+def _number(name: str) -> int:
+    return int(name[-15:], 16)
+
+
+def _put(fd: int, data: bytes, at: int) -> int:
+    """Write all of data at a place; return where it ends."""
+    left = memoryview(data)
+    while left:
+        done = os.pwrite(fd, left, at)
+        left, at = left[done:], at + done
+    return at
+
+
+_OF: dict[str, Packs] = {}
+
+
+def of(repo: Repo) -> Packs:
+    """The one Packs of this process for a repository."""
+    if repo.common not in _OF:
+        _OF[repo.common] = Packs(repo)
+    return _OF[repo.common]
+
+
+def flush(repo: Repo) -> None:
+    """Packs.flush(), where this process has written anything."""
+    if repo.common in _OF:
+        _OF[repo.common].flush()

@@ -1,0 +1,149 @@
+"""Upkeep of the packs of ours: small ones joined, old ones let go, what a kill left taken away."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gitcp import trace
+from gitcp.core.git import packfile
+from gitcp.errors import Busy
+from gitcp.lock import exclusive
+from gitcp.store.git import files
+from gitcp.store.pack import kept
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+
+_PARTS = (".idx", ".pack", ".keep")  # the index goes first, as it comes last
+_JOINED = 8 << 20  # bytes: larger packs stay as they are
+_WITHIN = 2  # times as large as all smaller ones together is small enough to be joined
+_KEPT = 14 * 86400.0  # seconds: from then on git's own pruning would take what is as old
+_STRAY = 86400.0  # seconds: nobody is still moving it into place
+
+
+def join(repo: Repo) -> None:
+    """Make one pack of the smallest, so that there are only as many as their sizes differ.
+
+    On the disk before the parts go: a power cut loses nothing that was there.  Raises OSError.
+    """
+    folder = kept.folder(repo)
+    try:
+        with exclusive(repo, "packs", timeout=0):
+            parts = _smallest(folder)
+            if len(parts) > 1:
+                trace.note("pack", f"{len(parts)} joined")
+                _join(repo, folder, parts)
+    except Busy:
+        pass  # another process is at it
+
+
+def _smallest(folder: str) -> list[str]:
+    """The packs to join: up to the last that is not much larger than all smaller ones."""
+    listed = files.peek(os.path.join(folder, "multi-pack-index"))  # git counts on those in it
+    sized = sorted(
+        (size, name)
+        for name in kept.names(folder)
+        if 0 < (size := _size(folder, name)) <= _JOINED and name.encode() not in listed
+    )
+    count = below = 0
+    for n, (size, _) in enumerate(sized, 1):
+        count = n if size <= _WITHIN * below else count
+        below += size
+    return [name for _, name in sized[:count]]
+
+
+def _size(folder: str, name: str) -> int:
+    try:
+        os.stat(os.path.join(folder, f"{name}.idx"))
+        return os.stat(os.path.join(folder, f"{name}.pack")).st_size
+    except OSError:
+        return 0
+
+
+def _join(repo: Repo, folder: str, names: list[str]) -> None:
+    hasher = kept.hasher(repo.algo)
+    bodies: list[bytes] = []
+    entries: dict[str, packfile.Entry] = {}
+    size, done = packfile.START, []
+    for name in names:
+        read = _whole(repo, os.path.join(folder, name))
+        if read is None:
+            continue  # damaged: fsck says so, and nothing is copied from it
+        done.append(name)
+        for oid, crc, body in read:
+            if oid not in entries:
+                entries[oid] = size, crc
+                bodies.append(body)
+                size += len(body)
+    data = b"".join([packfile.head(len(entries)), *bodies])
+    trailer = bytes(hasher(data).digest())
+    path = repo.shared("tmp", f"pack-{os.getpid()}-joined")
+    _durable(f"{path}.pack", data + trailer)
+    _durable(f"{path}.idx", packfile.index(entries, trailer, hasher))
+    kept.place(folder, trailer.hex(), path)
+    for name in done:
+        if name != f"pack-{trailer.hex()}":
+            _remove(folder, name)
+
+
+def _whole(repo: Repo, path: str) -> list[tuple[str, int, bytes]] | None:
+    """(oid, crc, bytes) of each object of a pack; None where it is not as it was written."""
+    data, width = files.peek(f"{path}.pack"), len(repo.empty_tree) // 2
+    if kept.hasher(repo.algo)(data[:-width]).digest() != data[-width:]:
+        return None
+    try:
+        entries = packfile.parse(files.peek(f"{path}.idx"), width)
+    except ValueError:
+        return None
+    by_offset = sorted((offset, crc, oid) for oid, (offset, crc) in entries.items())
+    ends = [offset for offset, _, _ in by_offset[1:]] + [len(data) - width]
+    return [(o, crc, data[at:end]) for (at, crc, o), end in zip(by_offset, ends, strict=True)]
+
+
+def _durable(path: str, data: bytes) -> None:
+    with open(path, "wb", buffering=0) as f:
+        os.fchmod(f.fileno(), 0o444)
+        f.write(data)
+        os.fsync(f.fileno())
+
+
+def sweep(repo: Repo) -> None:
+    """Let git have its way with packs that are as old as it prunes by default, and take away
+    those that were never moved into place whole."""
+    folder = kept.folder(repo)
+    for name in kept.names(folder):
+        path = os.path.join(folder, name)
+        if not os.path.exists(f"{path}.idx"):
+            if _age(f"{path}.keep") > _STRAY:
+                _remove(folder, name)
+        elif _age(f"{path}.idx") > _KEPT:
+            _unlink(f"{path}.keep")
+
+
+def release(repo: Repo, younger: float = 0.0) -> None:
+    """Let git prune and pack as it likes, but what is younger in seconds: it may be on its way."""
+    folder = kept.folder(repo)
+    for name in kept.names(folder):
+        if _age(os.path.join(folder, f"{name}.idx")) >= younger:
+            _unlink(os.path.join(folder, f"{name}.keep"))
+
+
+def _remove(folder: str, name: str) -> None:
+    for end in _PARTS:
+        _unlink(os.path.join(folder, name + end))
+
+
+def _unlink(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass  # another process was faster
+
+
+def _age(path: str) -> float:
+    try:
+        return time.time() - os.stat(path).st_mtime
+    except OSError:
+        return 0.0

@@ -1,0 +1,229 @@
+"""Packs of ours: nothing loose, nothing that a prune takes, few of them, and not for ever."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gitcp.repo import Repo
+from gitcp.store.git.leftovers import sweep
+from gitcp.store.git.objects import Objects
+from gitcp.store.pack import kept, packs, upkeep
+from tests.support.checkpoints import git
+from tests.support.harness import World
+
+PACKS = Path(".git/objects/pack")
+LATER = packs.MOST + 1
+
+
+@pytest.fixture
+def objects(repo: Path) -> Iterator[Objects]:
+    with Objects(Repo.find()) as made:
+        yield made
+
+
+def write(objects: Objects, *texts: str) -> list[str]:
+    """The oids of texts, in a pack of their own."""
+    oids = [objects.write("blob", text.encode()) for text in texts]
+    objects.packs.flush()
+    return oids
+
+
+def whole(*oids: str) -> None:
+    """git finds nothing wrong with any pack, and each object is there."""
+    for index in PACKS.glob("*.idx"):
+        git("verify-pack", str(index))
+    git("fsck", "--strict", "--no-dangling")
+    for oid in oids:
+        git("cat-file", "-e", oid)
+
+
+def loose() -> int:
+    return int(git("count-objects").split()[0])
+
+
+def age(days: float) -> None:
+    """Let every pack be so old."""
+    for path in PACKS.iterdir():
+        then = path.stat().st_mtime - days * 86_400
+        os.utime(path, (then, then))
+
+
+def test_what_a_process_writes_is_one_pack_that_no_prune_takes(objects: Objects) -> None:
+    oids = write(objects, "one", "two", *map(str, range(300)), "")
+    git("gc", "-q", "--prune=now")
+    whole(*oids)
+    assert len(list(PACKS.glob("*.keep"))) == 1
+    assert loose() == 0
+
+
+def test_git_finds_what_was_written_when_it_is_started(objects: Objects) -> None:
+    oid = objects.write("blob", b"just now")
+    assert objects._repo.git.out("cat-file", "-t", oid) == b"blob"
+
+
+def test_what_only_a_longer_conversation_with_git_asks_for_is_there(objects: Objects) -> None:
+    assert objects.read("HEAD")
+    tree = objects.write("tree", b"")
+    head = f"tree {tree}\nauthor x <x> 1 +0000\ncommitter x <x> 1 +0000\n\nx\n"
+    commit = objects.write("commit", head.encode())
+    found = objects.read(f"{commit}^{{tree}}")
+    assert found and found[0] == tree
+
+
+@pytest.mark.parametrize("algo", ["sha1", "sha256"])
+def test_a_file_of_any_size_is_stored_in_any_repository(tmp_path: Path, algo: str) -> None:
+    os.chdir(tmp_path)
+    git("init", "-q", f"--object-format={algo}")
+    sizes = (0, 1, 15, 16, 2047, 2048, 1 << 20, (1 << 20) + 1, 3 << 20)
+    for size in sizes:
+        Path(f"{size}").write_bytes(os.urandom(size))
+    with Objects(Repo.find()) as objects:
+        oids = [objects.write_file(b"%d" % size) for size in sizes]
+    assert oids == [git("hash-object", f"{size}") for size in sizes]
+    whole(*oids)
+
+
+def test_a_large_file_that_shrinks_while_it_is_read_spoils_nothing(objects: Objects) -> None:
+    before = objects.write("blob", b"before")
+    Path("large").write_bytes(os.urandom(2 << 20))
+    with open("large", "rb", buffering=0) as f:
+        assert objects.packs.stream(f, 3 << 20) is None
+    after = objects.write("blob", b"after")
+    objects.packs.flush()
+    whole(before, after)
+
+
+def test_packs_are_joined_and_what_is_in_two_of_them_is_there_once(objects: Objects) -> None:
+    oids = {oid for n in range(4 * LATER) for oid in write(objects, "the same", f"{n}")}
+    assert len(list(PACKS.glob("*.pack"))) <= LATER
+    git("gc", "-q", "--prune=now")
+    whole(*oids)
+    assert {path.suffix for path in PACKS.iterdir()} >= {".keep", ".pack", ".idx"}
+    assert len({p.stem for p in PACKS.iterdir()}) == len(list(PACKS.glob("*.idx")))
+
+
+def test_large_packs_and_those_git_counts_on_are_not_joined(objects: Objects) -> None:
+    [large] = write(objects, os.urandom(5 << 20).hex())
+    first = {path.name for path in PACKS.glob("*.pack")}
+    oids = write(objects, "counted on")
+    git("multi-pack-index", "write")
+    second = {path.name for path in PACKS.glob("*.pack")} - first
+    oids += [oid for n in range(LATER) for oid in write(objects, f"{n}")]
+    assert {path.name for path in PACKS.glob("*.pack")} > first | second
+    git("multi-pack-index", "verify")
+    whole(large, *oids)
+
+
+def test_a_damaged_pack_is_left_where_it_is(objects: Objects) -> None:
+    write(objects, "spoilt")
+    [spoilt] = PACKS.glob("*.pack")
+    spoilt.chmod(0o644)
+    spoilt.write_bytes(spoilt.read_bytes()[:-1] + b"x")
+    oids = [oid for n in range(LATER) for oid in write(objects, f"{n}")]
+    assert spoilt.exists()
+    assert len(list(PACKS.glob("*.pack"))) <= 3
+    spoilt.unlink()
+    spoilt.with_suffix(".idx").unlink()
+    whole(*oids)
+
+
+def test_after_two_weeks_git_prunes_and_packs_as_it_does(objects: Objects) -> None:
+    write(objects, "of nobody")
+    age(13)
+    sweep(objects._repo)
+    assert list(PACKS.glob("*.keep"))
+    age(15)
+    sweep(objects._repo)
+    git("gc", "-q")
+    assert not list(PACKS.glob("*.keep"))
+    assert loose() == 0, "nothing is unpacked to be kept another two weeks"
+    write(objects, "of nobody")
+    assert list(PACKS.glob("*.keep"))
+
+
+def test_what_is_asked_for_again_is_kept_longer(objects: Objects) -> None:
+    oids = write(objects, "asked for")
+    age(15)
+    assert objects.packs.has(oids[0])
+    sweep(objects._repo)
+    git("gc", "-q", "--prune=now")
+    whole(*oids)
+
+
+def test_what_is_uninstalled_leaves_all_packs_to_git(objects: Objects) -> None:
+    write(objects, "one")
+    upkeep.release(objects._repo, younger=3600)
+    assert list(PACKS.glob("*.keep")), "it may be on its way to a ref"
+    upkeep.release(objects._repo)
+    git("gc", "-q", "--prune=now")
+    assert not list(PACKS.glob("*.keep"))
+
+
+@pytest.mark.parametrize("left", [(".keep",), (".keep", ".pack")])
+def test_a_pack_that_a_kill_left_half_moved_goes(objects: Objects, left: tuple[str, ...]) -> None:
+    write(objects, "half")
+    for path in sorted(PACKS.iterdir()):
+        if path.suffix not in left:
+            path.unlink()
+    age(0.5)
+    sweep(objects._repo)
+    assert {path.suffix for path in PACKS.iterdir()} == set(left), "it may still be moved"
+    age(2)
+    sweep(objects._repo)
+    assert not list(PACKS.iterdir())
+
+
+def test_packs_that_others_keep_are_theirs(objects: Objects) -> None:
+    oids = write(objects, "theirs")
+    for path in PACKS.glob("*.keep"):
+        path.chmod(0o644)
+        path.write_text("fetch-pack 1 on here\n")
+    age(100)
+    sweep(objects._repo)
+    oids += [oid for n in range(LATER) for oid in write(objects, f"{n}")]
+    assert len([p for p in PACKS.glob("*.keep") if p.read_bytes() != kept.KEEP]) == 1
+    whole(*oids)
+
+
+def test_a_disk_that_is_full_loses_nothing_that_was_written(
+    objects: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oid = objects.write("blob", b"it must be there")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as m:
+        m.setattr(kept, "place", full)
+        with pytest.raises(OSError, match="space"):
+            objects._repo.git.run("version")
+    objects._repo.git.run("version")
+    whole(oid)
+
+
+def test_sessions_and_their_commits_leave_nothing_for_gc_to_do(world: World) -> None:
+    """What is loose after two sessions' turns and commits is git's own; and not even all of that,
+    for contents that we have stored are there for git."""
+    plain = Path(shutil.copytree(world.path, world.path.parent / "plain"))
+    git("config", "core.hooksPath", os.devnull, cwd=plain)
+    for number in range(2):
+        agent = world.agent(f"session-{number}")
+        agent.turn("write", {f"{number}.py": f"{number}\n", "both.py": f"{number}\n"})
+        world.commit(f"{number}.py", "both.py")
+        agent.turn("talk", {})
+        agent.end()
+        for name in (f"{number}.py", "both.py"):
+            (plain / name).write_text(f"{number}\n")
+        git("add", ".", cwd=plain)
+        git("commit", "-q", "-m", "x", cwd=plain)
+    ours, alone = (int(git("count-objects", cwd=at).split()[0]) for at in (world.path, plain))
+    assert ours <= alone
+    kept = len(list((world.path / PACKS).glob("*.keep")))
+    assert 0 < kept <= LATER
+    world.git("gc", "-q", "--prune=now")
+    world.git("fsck", "--strict", "--no-dangling")
