@@ -106,7 +106,7 @@ def _reason(repo: Repo, match: Record) -> list[str]:
 def _markers(repo: Repo, match: Record) -> list[Marker]:
     from gitcp.store.session import markers
 
-    return [m for m in markers.read(repo) if m["session_id"] in match["sessions"]]
+    return [m for name in sorted(match["sessions"]) if (m := markers.of(repo, name))]
 
 
 def _agreed(repo: Repo, match: Record) -> bool:

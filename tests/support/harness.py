@@ -260,7 +260,7 @@ class World:
     def open(self) -> list[str]:
         """The sessions that have a marker."""
         folder = self.path / ".git" / "gitcp" / "open"
-        return sorted(p.name for p in folder.iterdir()) if folder.exists() else []
+        return sorted(p.name for p in folder.rglob("*") if p.is_file())
 
     def committed(self, checkpoint: str) -> dict[str, Json]:
         """session id -> its metadata with its `transcript`, of a committed checkpoint."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import time
 
+from gitcp.store.aside import index
+from gitcp.store.pack import upkeep
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +30,7 @@ def sweep(repo: Repo) -> None:
             for inner in folders:
                 _try(os.rmdir, os.path.join(folder, inner))
         _try(os.rmdir if os.path.isdir(path) else os.unlink, path)
+    upkeep.sweep(repo)
     for name in _old(repo.own()):
         base, _, pid = name.removesuffix(".lock").partition(".")
         if base in ("index", "stat-cache") and pid.isdigit():
@@ -34,8 +38,13 @@ def sweep(repo: Repo) -> None:
     exports = repo.shared("exports")
     for client in _old(exports, 0):
         for name in _old(os.path.join(exports, client), _HOUR):
-            if not os.path.lexists(repo.shared("open", name.rpartition(".")[0])):
+            if not _open(repo, name.rpartition(".")[0]):
                 _try(os.unlink, os.path.join(exports, client, name))
+
+
+def _open(repo: Repo, session_id: str) -> bool:
+    places = (repo.shared("open", session_id), os.path.join(index.folder(repo), session_id))
+    return any(map(os.path.lexists, places))
 
 
 def _old(folder: str, age: float = _DAY) -> list[str]:

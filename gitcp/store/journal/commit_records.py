@@ -34,6 +34,17 @@ def lines(
         return journal.lines
 
 
+def writers(lines: Iterable[JournalLine], changes: Collection[str]) -> set[str]:
+    """The sessions that lines name for a path of changes."""
+    return {
+        who[0]
+        for line in lines
+        if line.get("path") in changes
+        for who in (line.get("who"), line.get("by"))
+        if isinstance(who, list) and who and isinstance(who[0], str)
+    }
+
+
 def records(
     lines: list[JournalLine],
     session_id: str,

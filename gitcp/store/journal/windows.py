@@ -30,7 +30,9 @@ _TAIL = 1 << 18  # bytes of a transcript in which the end of a call is looked fo
 def at(journal: Journal) -> list[Window]:
     """Every window that can explain what a look finds now."""
     repo, lines = journal.repo, journal.lines
-    sessions = {marker["session_id"]: marker for marker in markers.here(repo)}
+    calling = {call["session"] for call in entries.calls(lines) if call["end"] is None}
+    near = markers.concerned(repo, sessions=calling)
+    sessions = {m["session_id"]: m for m in near if markers.is_home(repo, m)}
     if journal.acting:
         sessions[journal.acting["session_id"]] = journal.acting
     windows = _calls(repo, lines, sessions)

@@ -56,17 +56,18 @@ def sessions(
     live = Live(repo, objects, parent)
     linked: dict[str, Linked] = {}
     records: dict[str, list[Recorded]] = {}
-    every = markers.read(repo) if open_markers is None else open_markers
+    every = markers.concerned(repo, paths=changes) if open_markers is None else open_markers
     named = _named(every) if agent else {}
     visitors = [m for m in every if m["session_id"] in named and not markers.is_home(repo, m)]
     lines = commit_records.lines(repo, objects, None if replay else changes, visitors)
+    if open_markers is None:
+        every = _with_writers(repo, every, changes, commit_records.writers(lines, changes))
     for marker in every:
         session_id, how = marker["session_id"], named.get(marker["session_id"])
         if how is None and not markers.is_home(repo, marker):
             continue
         work = recorded(live, marker, changes)
-        if markers.is_home(repo, marker) or marker in visitors:
-            work = commit_records.records(lines, session_id, changes, work)
+        work = commit_records.records(lines, session_id, changes, work)
         work = records[session_id] = _known_to_be_gone(live, work, changes, replay)
         blob = commit_changes.blobs_of(objects)
         verdict = overlap.match(work, changes, blob, lambda path: _is_gone(repo, path))
@@ -77,6 +78,15 @@ def sessions(
             linked[session_id] = {"how": how, "paths": [], "reasons": {}}
     _give_way(linked, records, changes)
     return linked
+
+
+def _with_writers(
+    repo: Repo, every: list[Marker], changes: Changes, writers: set[str]
+) -> list[Marker]:
+    """Those of every, and those of sessions that the journal names."""
+    if writers <= {marker["session_id"] for marker in every}:
+        return every
+    return markers.concerned(repo, paths=changes, sessions=writers)
 
 
 def _known_to_be_gone(

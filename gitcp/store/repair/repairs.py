@@ -6,6 +6,7 @@ import os
 
 from gitcp.core.upkeep.findings import CODES
 from gitcp.errors import Busy, Error, Moved
+from gitcp.store.aside import index
 from gitcp.store.repair import (
     broken_edits,
     broken_refs,
@@ -88,7 +89,7 @@ def _newer(repo: Repo, objects: Objects, session_id: str, ref: str) -> str:
 
 def _forgotten(repo: Repo, session_id: str) -> str:
     """Nothing is known of a session: what could not be read is set aside by now."""
-    marker = repo.shared("open", session_id)
+    marker = index.path(repo, session_id)
     if os.path.lexists(marker):
         place = repo.shared("corrupt", f"{session_id}.marker.{os.stat(marker).st_mtime_ns}")
         os.makedirs(os.path.dirname(place), exist_ok=True)

@@ -2,7 +2,8 @@
 
 <common>/gitcp/open/<sid> exists while a session is active or has work that is not settled.
 The sh guard of the hooks tests for it, commit hooks read it; it is renamed into place under
-the session's lock, before what it announces (git.md §5).
+the session's lock, before what it announces (git.md §5).  Of sessions that left work behind it
+may be put aside: of_late() are those at work and a few more, concerned() and read() see them all.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from gitcp import trace
 from gitcp.core import json
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error
+from gitcp.store.aside import index
 from gitcp.store.git import private
 from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from typing import Any
 
     from gitcp.core.record_types import Marker, State
@@ -99,6 +101,7 @@ def forget(repo: Repo, session_id: str) -> None:
         os.unlink(repo.shared("open", session_id))
     except FileNotFoundError:
         pass
+    index.take_away(repo, session_id)
 
 
 def _announce(repo: Repo, session_id: str, data: bytes) -> None:
@@ -107,18 +110,40 @@ def _announce(repo: Repo, session_id: str, data: bytes) -> None:
         with open(path, "rb") as f:
             if f.read() == data:
                 return
+        new = False
     except FileNotFoundError:
-        pass
+        new = True
     states.write_file(repo, path, data)
+    if new:
+        index.take_away(repo, session_id)
+
+
+def names(repo: Repo) -> list[str]:
+    """The sessions that have a marker, sorted."""
+    return index.seen(repo, of, lambda known: known.signs)
 
 
 def read(repo: Repo) -> list[Marker]:
     """Every marker of the repository, by session id; see of()."""
-    try:
-        names = sorted(os.listdir(repo.shared("open")))
-    except FileNotFoundError:
-        return []
-    return [marker for name in names if (marker := of(repo, name))]
+    return [marker for name in names(repo) if (marker := of(repo, name))]
+
+
+def concerned(
+    repo: Repo,
+    *,
+    paths: Collection[str] = (),
+    streams: Iterable[str] = (),
+    bases: Iterable[str] = (),
+    sessions: Collection[str] = (),
+) -> list[Marker]:
+    """The markers that are not put aside, and of the rest those that name one of the paths, streams
+    or bases, or are of one of the sessions; by session id."""
+
+    def touching(known: index.Index) -> Iterable[str]:
+        near = known.touching(paths, streams, bases)
+        return near.union(one for one in sessions if one in known.signs)
+
+    return [m for name in index.seen(repo, of, touching) if (m := of(repo, name))]
 
 
 def of(repo: Repo, session_id: str) -> Marker | None:
@@ -142,11 +167,12 @@ def stored(repo: Repo, session_id: str) -> Marker | None:
 
     A process parses a file once: a marker that changes is another file (states.write_file).
     """
-    path = repo.shared("open", session_id)
-    try:
-        st = os.stat(path)
-    except OSError:
-        st = None
+    for path in index.places(repo, session_id):
+        try:
+            st = os.stat(path)
+            break
+        except OSError:
+            st = None
     sign = (st.st_ino, st.st_size, st.st_ctime_ns) if st else None
     if sign and _PARSED.get(path, (None, None))[0] == sign:
         return _PARSED[path][1]
@@ -162,7 +188,8 @@ def paths(repo: Repo, stream_id: str) -> set[str]:
     """The unsettled paths of a stream, whichever session of this worktree names them."""
     return {
         path
-        for marker in here(repo)
+        for marker in concerned(repo, streams=[stream_id])
+        if is_home(repo, marker)
         for stream in marker["streams"]
         if stream["id"] == stream_id
         for path in stream["files"]
@@ -182,13 +209,18 @@ def here(repo: Repo) -> list[Marker]:
     return [m for m in read(repo) if is_home(repo, m)]
 
 
+def of_late(repo: Repo) -> list[Marker]:
+    """Those of here() that are not put aside: of every session that may be in a turn."""
+    return [m for name in index.recent(repo) if (m := of(repo, name)) and is_home(repo, m)]
+
+
 def abandoned(repo: Repo, session_id: str) -> list[str]:
     """The other sessions here that are in a turn although their agent's process is gone."""
     from gitcp.store.session import process
 
     return [
         marker["session_id"]
-        for marker in here(repo)
+        for marker in of_late(repo)
         if marker["session_id"] != session_id
         and marker["phase"] == "active"
         and marker["agent_process"]

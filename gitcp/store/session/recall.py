@@ -54,7 +54,8 @@ def orphaned(repo: Repo, objects: Objects, tip: Tip) -> bool:
     A state that is merely behind it, or cannot be read, still counts: its session will settle
     that.  So does one of the original program, which names only a base.
     """
-    if any(s["id"] == tip["stream"] for m in markers.read(repo) for s in m["streams"]):
+    near = markers.concerned(repo, streams=[tip["stream"]])
+    if any(stream["id"] == tip["stream"] for marker in near for stream in marker["streams"]):
         return False
     folders = shadow_refs.metadata(objects, tip["tree"])
     owners = {tip["session_id"], *(path.rpartition("/")[2] for path in folders)}

@@ -9,6 +9,7 @@ import os
 
 from gitcp.errors import Error
 from gitcp.store.git import private
+from gitcp.store.session import markers
 from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
@@ -81,7 +82,7 @@ def recent(repo: Repo, count: int, most: int | None = None) -> tuple[list[State]
 
     What a person looks at costs the same however many sessions there ever were.
     """
-    names, marked = states.names(repo), set(_names(repo.shared("open")))
+    names, marked = states.names(repo), set(markers.names(repo))
     opened = [name for name in names if name in marked]
     closed = [name for name in names if name not in marked]
     if len(closed) > count:

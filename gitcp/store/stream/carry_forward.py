@@ -78,8 +78,8 @@ def _settled(
 ) -> list[refs.Edit]:
     """What a linked commit leaves of a stream starts the next one, under the same id."""
     named: dict[str, set[str]] = {}
-    for marker in markers.here(repo):
-        for stream in marker["streams"]:
+    for marker in markers.concerned(repo, streams=[tip["stream"]]):
+        for stream in marker["streams"] if markers.is_home(repo, marker) else ():
             if stream["id"] == tip["stream"]:
                 named[marker["session_id"]] = set(stream["files"])
     unsettled = set().union(*named.values())

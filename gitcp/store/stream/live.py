@@ -28,7 +28,8 @@ def follows(repo: Repo, objects: Objects, tip: Tip, base: str) -> bool:
     """
     parsed = ids.parse_shadow(tip["ref"])
     old = parsed["base7"] if parsed else ""
-    named = [m for m in markers.here(repo) if any(s["id"] == tip["stream"] for s in m["streams"])]
+    near = [m for m in markers.concerned(repo, streams=[tip["stream"]]) if markers.is_home(repo, m)]
+    named = [m for m in near if any(s["id"] == tip["stream"] for s in m["streams"])]
     if not old or not any(m["base_commit"].startswith(old) for m in named):
         return False
     from gitcp.store.session import turn_work  # seldom needed: a base that moved unseen

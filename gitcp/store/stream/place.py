@@ -134,5 +134,5 @@ def _busy(repo: Repo, state: State, stream: str) -> bool:
         and m["session_id"] != state["session_id"]
         and any(s["id"] == stream for s in m["streams"])
         and (m["agent_process"] is None or process.alive(m["agent_process"]))
-        for m in markers.here(repo)
+        for m in markers.of_late(repo)
     )

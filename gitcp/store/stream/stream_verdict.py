@@ -25,8 +25,9 @@ def decide(
     repo: Repo, objects: Objects, state: State, head: str, dirty: dict[str, Entry | None]
 ) -> Verdict:
     """Take the verdict of behaviour.md §4 for a turn that starts with dirty; keep it in state."""
-    named = _named(repo, state)
-    current = _current(repo, objects, state, head, named)
+    tip = branches.current(repo, objects, state, head)
+    named = _named(repo, state, dirty, tip)
+    current = _current(repo, objects, tip, named)
     alternatives = [
         view
         for stream, (ref, files) in named.items()
@@ -48,12 +49,15 @@ def decide(
     return verdict
 
 
-def _named(repo: Repo, state: State) -> dict[str, tuple[str, Entries]]:
-    """The streams that unsettled states of this worktree name: id -> (ref, their files)."""
+def _named(
+    repo: Repo, state: State, dirty: dict[str, Entry | None], tip: Tip | None
+) -> dict[str, tuple[str, Entries]]:
+    """The streams that unsettled states of this worktree name, as far as tip or what is dirty
+    concerns them: id -> (ref, their files)."""
     named: dict[str, tuple[str, Entries]] = {}
-    own = markers.marker(state)
-    elsewhere = [m for m in markers.here(repo) if m["session_id"] != state["session_id"]]
-    for marker in [*elsewhere, own]:
+    near = markers.concerned(repo, paths=dirty, streams=[tip["stream"]] if tip else ())
+    elsewhere = [m for m in near if m["session_id"] != state["session_id"]]
+    for marker in [*filter(lambda m: markers.is_home(repo, m), elsewhere), markers.marker(state)]:
         for stream in marker["streams"]:
             _, files = named.setdefault(stream["id"], (stream["ref"], {}))
             for path, (mode, oid) in stream["files"].items():
@@ -62,9 +66,8 @@ def _named(repo: Repo, state: State) -> dict[str, tuple[str, Entries]]:
 
 
 def _current(
-    repo: Repo, objects: Objects, state: State, head: str, named: dict[str, tuple[str, Entries]]
+    repo: Repo, objects: Objects, tip: Tip | None, named: dict[str, tuple[str, Entries]]
 ) -> View | None:
-    tip = branches.current(repo, objects, state, head)
     if tip is None:
         return None
     orphan = False

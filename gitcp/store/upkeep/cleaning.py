@@ -11,13 +11,13 @@ from gitcp.errors import Moved
 from gitcp.lock import exclusive
 from gitcp.store.git import refs
 from gitcp.store.git.objects import Objects
+from gitcp.store.pack import upkeep
 from gitcp.store.repair import repairs
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
 from gitcp.store.stream import expired
 from gitcp.store.undo import expiry, undo_log
 from gitcp.store.upkeep import check_files, orphans, undo_logs
-from gitcp.store.upkeep.survey import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Finding, Record, State, Tip
     from gitcp.repo import Repo
 
+_ON_ITS_WAY = 3600.0  # seconds
 _FILES = ("transcript-cache", "turn-file", "session-lock", "leftover")
 
 
@@ -43,7 +44,9 @@ def clean(repo: Repo, ages: Ages, findings: Iterable[Finding]) -> list[Finding]:
             done.append(one)
         if one["kind"] == "lost-stream" and _let_go(repo, one):
             done.append(one)
-    there = set(states.names(repo)) | set(listed(repo.shared("open")))
+    if doomed:
+        upkeep.release(repo, younger=_ON_ITS_WAY)  # what is deleted is git's to prune
+    there = set(states.names(repo)) | set(markers.names(repo))
     for one in doomed:
         if one["kind"] in _FILES and _file(repo, one, there):
             done.append(one)
@@ -117,9 +120,7 @@ def _state(repo: Repo, finding: Finding, ages: Ages) -> bool:
         if state is None or not _same(state, finding) or not orphans.expired(state, ages):
             return False
         states.forget(repo, name)
-        marker = repo.shared("open", name)
-        if os.path.lexists(marker):
-            os.unlink(marker)
+        markers.forget(repo, name)
     return True
 
 

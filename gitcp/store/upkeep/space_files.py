@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp.store.aside import index
 from gitcp.store.upkeep import orphans
 from gitcp.store.upkeep.survey import listed
 
@@ -25,7 +26,7 @@ def items(repo: Repo) -> Iterator[Item]:
     folders += [os.path.join(worktrees, name, "gitcp") for name in listed(worktrees)]
     for top in folders:
         for folder, _, names in os.walk(top):
-            of_sessions = os.path.basename(folder) in ("transcript", "turn", "open")
+            of_sessions = os.path.basename(folder) in ("transcript", "turn", "open", index.NAME)
             for name in sorted(names):
                 session = min(orphans.owners(name), key=len) if of_sessions else ""
                 yield from _file(os.path.join(folder, name), "caches", session)

@@ -37,8 +37,7 @@ class Survey:
         for number, state in enumerate(self.states):
             for key in _keys(state):
                 self._naming.setdefault(key, set()).add(number)
-        names = listed(repo.shared("open"))
-        self.markers = {name: _marker(repo, name) for name in names}
+        self.markers = {name: _marker(repo, name) for name in markers.names(repo)}
         self._named = {s["id"] for state in self.states for s in state["streams"]}
         for marker in filter(None, self.markers.values()):
             self._named.update(stream["id"] for stream in marker["streams"])

@@ -1,0 +1,45 @@
+"""Put markers aside where there are many: those of sessions that are not at work."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gitcp import trace
+from gitcp.errors import Busy, Error
+from gitcp.lock import exclusive
+from gitcp.store.aside import index
+from gitcp.store.session import markers, process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+
+MOST = 32  # markers among which every hook looks
+_GONE = 3600.0  # seconds after which a session whose agent is gone is not at work
+
+
+def put(repo: Repo) -> None:
+    """Put markers aside where there are more than MOST.
+
+    The caller holds no session's lock; a session that another process holds stays.
+    """
+    names = index.recent(repo)
+    if len(names) <= MOST:
+        return
+    os.makedirs(index.folder(repo), exist_ok=True)
+    for name in names:
+        try:
+            with exclusive(repo, f"session-{name}", timeout=0):
+                if _rests(repo, name):
+                    os.rename(repo.shared("open", name), os.path.join(index.folder(repo), name))
+        except (Busy, Error, FileNotFoundError) as e:
+            trace.note("marker", f"'{name}' stays: {e}")
+
+
+def _rests(repo: Repo, session_id: str) -> bool:
+    marker = markers.stored(repo, session_id)
+    if marker is None or marker["phase"] != "active":
+        return marker is not None
+    age = time.time() - os.stat(repo.shared("open", session_id)).st_mtime
+    return age > _GONE and not process.alive(marker["agent_process"])

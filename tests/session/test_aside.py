@@ -1,0 +1,198 @@
+"""Many sessions that left work behind: a hook reads the markers of those it is about."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from gitcp.core.record_types import File
+from gitcp.repo import Repo
+from gitcp.store.aside import index, put
+from gitcp.store.git import private
+from gitcp.store.session import markers
+from gitcp.store.session import state as states
+from tests.link.test_commit_files import crowd
+from tests.support.harness import World
+
+CODE = "def add(a, b):\n    return a + b\n"
+MANY = put.MOST + 8
+
+
+@pytest.fixture
+def left(world: World) -> World:
+    """MANY sessions and session-old left work behind, and another one has been spoken to."""
+    old = world.agent("session-old")
+    old.turn("long ago", {"old.py": CODE})
+    crowd(world, MANY, "idle")
+    world.agent("session-a").turn("now", {"new.py": CODE + "# new\n"})
+    return world
+
+
+def away(world: World) -> set[str]:
+    """The sessions whose markers are put aside."""
+    folder = world.path / ".git/gitcp/open" / index.NAME
+    return {path.name for path in folder.iterdir()} if folder.exists() else set()
+
+
+def sign(repo: Repo) -> dict[str, str]:
+    """Every session that has a marker, with what that says."""
+    return {m["session_id"]: m["phase"] for m in markers.read(repo)}
+
+
+def test_where_there_are_many_those_at_rest_are_put_aside(left: World) -> None:
+    assert "session-old" in away(left)
+    assert "session-a" not in away(left)
+    assert len(left.open()) == MANY + 2
+    repo = Repo.find(str(left.path))
+    assert markers.names(repo) == left.open() == sorted(sign(repo))
+
+
+def test_few_stay_where_they_are(world: World) -> None:
+    for name in ("session-a", "session-b"):
+        world.agent(name).turn("now", {f"{name}.py": CODE})
+    assert not (world.path / ".git/gitcp/open" / index.NAME).exists()
+
+
+def test_a_commit_of_what_one_of_them_left_is_linked_to_it(left: World) -> None:
+    [one] = left.commit("old.py")
+    assert "session-old" in left.committed(one)
+    assert "session-a" not in left.committed(one)
+    assert "session-old" not in left.open(), "all of its work is settled"
+    left.git("fsck", "--no-dangling")
+
+
+def test_a_commit_is_linked_where_all_of_them_are_put_aside(left: World) -> None:
+    left.commit("new.py")
+    assert os.listdir(left.path / ".git/gitcp/open") == [index.NAME]
+    assert left.commit("old.py")
+
+
+def test_a_session_that_speaks_again_is_among_the_others_again(left: World) -> None:
+    old = left.agent("session-old")
+    old.prompt("go on")
+    assert "session-old" not in away(left)
+    assert old.state["phase"] == "active"
+    old.write("old.py", CODE * 2)
+    old.stop()
+    [one] = left.commit("old.py")
+    assert old.sid in left.committed(one)
+
+
+def test_the_stream_of_one_of_them_goes_on_where_its_file_is_changed_again(left: World) -> None:
+    b = left.agent("session-b")
+    b.turn("more of it", {"old.py": CODE * 2})
+    assert b.verdict == "continue"
+    assert not left.archives
+
+
+def test_a_hook_reads_none_that_it_is_not_about(
+    left: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are: what is read are those not put aside, and the one concerned."""
+    repo, read = Repo.find(str(left.path)), list[str]()
+    markers.names(repo)
+    markers._PARSED.clear()
+    load = private.load
+
+    def noted(path: str, shape: dict[str, object]) -> object:
+        read.append(os.path.basename(path))
+        return load(path, shape)
+
+    monkeypatch.setattr(private, "load", noted)
+    near = markers.concerned(repo, paths=["elsewhere.py"])
+    assert sorted(read) == [m["session_id"] for m in near] == index.recent(repo)
+    assert len(read) < 4
+    markers.concerned(repo, sessions=["stale-003"])
+    assert read[-1] == "stale-003"
+    assert not {"stale-001", "stale-002"} & set(read)
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage", None])
+def test_an_index_that_does_not_fit_is_made_again(left: World, damage: bytes | None) -> None:
+    path = left.path / ".git/gitcp/aside"
+    path.unlink() if damage is None else path.write_bytes(damage)
+    assert left.commit("old.py")
+
+
+def test_what_came_went_or_changed_behind_the_index_is_seen(left: World) -> None:
+    repo = Repo.find(str(left.path))
+    markers.names(repo)
+    folder = Path(index.folder(repo))
+    (folder / "stale-001").unlink()
+    marker = json.loads((folder / "stale-002").read_text())
+    marker["streams"][0]["files"] = {"another.py": marker["streams"][0]["files"]["old.py"]}
+    states.write_file(repo, str(folder / "stale-002"), json.dumps(marker).encode())
+    names = {m["session_id"] for m in markers.concerned(repo, paths=["another.py"])}
+    assert "stale-002" in names
+    names = {m["session_id"] for m in markers.concerned(repo, paths=["old.py"])}
+    assert "stale-003" in names and not {"stale-001", "stale-002"} & names
+
+
+def test_one_that_a_kill_left_twice_is_there_once_and_goes_for_good(left: World) -> None:
+    repo = Repo.find(str(left.path))
+    folder = Path(index.folder(repo))
+    marker = json.loads((folder / "stale-001").read_text())
+    states.write_file(
+        repo, repo.shared("open", "stale-001"), json.dumps({**marker, "phase": "ended"}).encode()
+    )
+    assert [m["phase"] for m in markers.read(repo) if m["session_id"] == "stale-001"] == ["ended"]
+    markers.forget(repo, "stale-001")
+    assert "stale-001" not in markers.names(repo)
+
+
+def test_a_session_at_work_or_locked_is_not_put_aside(left: World) -> None:
+    repo = Repo.find(str(left.path))
+    for n, phase in enumerate(["active", "idle", "idle"]):
+        folder = Path(index.folder(repo))
+        marker = json.loads((folder / f"stale-{n:03d}").read_text()) | {"phase": phase}
+        states.write_file(repo, repo.shared("open", f"stale-{n:03d}"), json.dumps(marker).encode())
+    for n in range(MANY):
+        states.write_file(repo, repo.shared("open", f"more-{n}"), _named(marker, f"more-{n}"))
+    with states.held(repo, ["stale-001"]):
+        put.put(repo)
+    assert {"stale-000", "stale-001"} <= set(index.recent(repo))
+    assert "stale-002" not in index.recent(repo)
+
+
+def _named(marker: dict[str, object], name: str) -> bytes:
+    return json.dumps({**marker, "session_id": name}).encode()
+
+
+def test_whatever_comes_and_goes_each_marker_is_seen_as_it_is(
+    left: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against a plain table of what each marker should say."""
+    monkeypatch.setattr(put, "MOST", 3)
+    repo, chance = Repo.find(str(left.path)), random.Random(19)
+    known = {m["session_id"]: m for m in markers.read(repo)}
+    names = sorted(known)[:12]
+    for step in range(200):
+        name = chance.choice(names)
+        match chance.randrange(4):
+            case 0:
+                markers.forget(repo, name)
+                known.pop(name, None)
+            case 1:
+                put.put(repo)
+            case _:
+                state = states.peek(repo, name) or states.new(repo, name, "", "")
+                state["phase"] = chance.choice(["idle", "active"])
+                state["base_commit"] = f"{chance.randrange(3)}" * 40
+                state["first_prompt"] = "x" * 9 * step  # files of a moment differ in size
+                state["streams"] = [{"id": "a" * 12, "ref": REF, "base_commit": "", "files": FILES}]
+                markers.write(repo, state)
+                known[name] = markers.marker(state)
+        assert {m["session_id"]: m for m in markers.read(repo)} == known
+        for base in ("0" * 40, "1" * 40):
+            near = markers.concerned(repo, bases=[base])
+            wanted = {one for one, marker in known.items() if marker["base_commit"] == base}
+            assert wanted <= {m["session_id"] for m in near}
+            assert {m["session_id"] for m in near} <= wanted | set(index.recent(repo))
+
+
+REF = "refs/heads/entire/1111111-e3b0c4"
+FILES: dict[str, File] = {"x.py": {"oid": "1" * 40, "mode": "100644", "turn_id": ""}}
