@@ -90,11 +90,11 @@ def prompt_txt(prompts: Iterable[str]) -> str:
     return SEPARATOR.join(prompts)
 
 
-def context_md(prompts: Iterable[str]) -> str:
-    """The text of context.md: each prompt cut after 500 characters, never inside one."""
-    head = "# Session Context\n\n## User Prompts\n\n"
-    blocks = (f"### Prompt {n}\n\n{_cut(p, 500)}\n\n" for n, p in enumerate(prompts, 1))
-    return head + "".join(blocks)
+def of_turn(prompts: list[str], prompt: str) -> list[str]:
+    """Of all prompts of a session those of its turn: prompt, as far as it is known, and what was
+    said after that."""
+    own = [n for n, one in enumerate(prompts) if prompt and one[: len(prompt)] == prompt]
+    return prompts[own[-1] :] if own else [prompt] if prompt else prompts[-1:]
 
 
 def task_subject(done: bool, tool_use_id: str, subagent_type: str = "", task: str = "") -> str:

@@ -142,6 +142,7 @@ def _chunk(value: object) -> bool:
 _FILE = {"oid": object_name, "mode": mode, "turn_id?": str}
 _PROCESS = {"pid": count, "start?": str, "boot_id?": str, "host?": str}
 _VERDICT = {"verdict": str, "ref?": ref, "tip?": object_name, "reason?": str}
+STATE_TURNS = {None: {"number?": count, "prompt": str}}
 STATE = {
     "session_id": str,
     "base_commit?": object_name,
@@ -155,7 +156,7 @@ STATE = {
     "streams?": [{"id": id, "ref": ref, "base_commit?": object_name, "files": files}],
     "files_touched?": [str],
     "turn_id?": str,
-    "turns?": {None: {"number?": count, "prompt": str}},
+    "turns?": STATE_TURNS,
     "last_checkpoint_id?": id,
     "turn_checkpoint_ids?": [id],
     "pending_finalize?": {"ids": [id], "size?": int},

@@ -7,7 +7,7 @@ import json
 from gitcp.errors import Error
 from gitcp.record import raw
 from gitcp.store.git.tree import TREE, Lookup, edit_tree, read_tree, write_tree
-from gitcp.store.stream import checkpoint, shadow_refs
+from gitcp.store.stream import shadow_refs, state_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Rebuilder:
                     edits |= self._recorded(path, file)
             copy = f"{shadow_refs.METADATA}{state['session_id']}/state.json"
             if look(copy) is None:
-                edits[copy] = (BLOB, self._objects.write("blob", checkpoint.state_copy(state)))
+                edits[copy] = (BLOB, self._objects.write("blob", state_copy.data(state)))
         return edit_tree(self._objects, tree, edits)
 
     def _was_lost(self, path: str) -> bool:

@@ -16,7 +16,7 @@ from gitcp.store.repair import (
 )
 from gitcp.store.session import markers, recall
 from gitcp.store.session import state as states
-from gitcp.store.stream import checkpoint, shadow_refs
+from gitcp.store.stream import shadow_refs, state_copy
 from gitcp.store.upkeep import check_files
 from gitcp.store.upkeep.survey import older
 
@@ -78,7 +78,7 @@ def _graphed(repo: Repo, done: str) -> str:
 
 def _newer(repo: Repo, objects: Objects, session_id: str, ref: str) -> str:
     tip = shadow_refs.read(objects, ref)
-    copy = checkpoint.read_state_copy(objects, tip, session_id) if tip else None
+    copy = state_copy.whole(objects, tip, session_id) if tip else None
     state = states.load(repo, session_id)
     if not state or not copy or copy.get("revision", 0) <= state.get("revision", 0):
         return ""

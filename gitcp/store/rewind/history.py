@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.git.porcelain import GONE
 from gitcp.errors import Error
-from gitcp.store.stream import checkpoint, stream_history
+from gitcp.store.stream import state_copy, stream_history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Recorded:
         for step in chain:
             tip: Tip = {**self._tip, "oid": step["oid"], "tree": step["tree"]}
             try:
-                copy = checkpoint.read_state_copy(self._objects, tip, step["session_id"])
+                copy = state_copy.read(self._objects, tip, step["session_id"])
             except Error:
                 continue
             for stream in (copy or {}).get("streams", ()):

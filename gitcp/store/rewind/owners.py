@@ -6,7 +6,7 @@ from gitcp.core.credit import entries
 from gitcp.errors import Error
 from gitcp.store.journal import journal
 from gitcp.store.session import session_read
-from gitcp.store.stream import checkpoint, shadow_refs, stream_history, stream_list
+from gitcp.store.stream import shadow_refs, state_copy, stream_history, stream_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Owners:
             for step in chain[:_DEPTH]:
                 tip: Tip = {**tips[0], "oid": step["oid"], "tree": step["tree"]}
                 try:
-                    copy = checkpoint.read_state_copy(self._objects, tip, step["session_id"])
+                    copy = state_copy.read(self._objects, tip, step["session_id"])
                 except Error:
                     continue
                 if copy:

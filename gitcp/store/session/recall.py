@@ -12,7 +12,7 @@ from gitcp.errors import Error, InputError
 from gitcp.store.git import refs
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
-from gitcp.store.stream import branches, checkpoint, shadow_refs
+from gitcp.store.stream import branches, shadow_refs, state_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,8 +41,10 @@ def caught_up(
     asked for HEAD."""
     if state is None:
         return _rebuilt(repo, objects, session_id)
-    copy = _newest(objects, session_id, _near(repo, objects, state, head))
-    if copy and copy.get("revision", 0) > state.get("revision", 0):
+    tip, revision = _newest(objects, session_id, _near(repo, objects, state, head))
+    newer = tip and revision > state.get("revision", 0)
+    copy = state_copy.whole(objects, tip, session_id) if tip and newer else None
+    if copy:
         trace.note("state", f"'{session_id}' is behind its stream: taking the copy there")
         return states.modern(copy)
     return state
@@ -72,7 +74,7 @@ def forsaken(repo: Repo, objects: Objects, tip: Tip, sure: Collection[str] = fro
         owners = {tip["session_id"], *(path.rpartition("/")[2] for path in folders)}
         for session_id in owners.difference(sure):
             state = states.peek(repo, ids.session_id(session_id))
-            copy = checkpoint.read_state_copy(objects, tip, session_id)
+            copy = state_copy.read(objects, tip, session_id)
             if state is None or (copy and copy.get("revision", 0) > state.get("revision", 0)):
                 return True
     except Error:
@@ -89,7 +91,7 @@ def _names(repo: Repo, objects: Objects, tip: Tip, session_id: str) -> bool:
         return False
     if any(stream["id"] == tip["stream"] for stream in state["streams"]):
         return True
-    copy = checkpoint.read_state_copy(objects, tip, session_id)
+    copy = state_copy.read(objects, tip, session_id)
     if copy is None:
         return bool(state["base_commit"]) and tip["base"].startswith(state["base_commit"][:7])
     return bool(copy.get("revision", 0) > state.get("revision", 0))
@@ -115,21 +117,24 @@ def _near(repo: Repo, objects: Objects, state: State, head: str) -> list[Tip]:
     return tips
 
 
-def _newest(objects: Objects, session_id: str, tips: Iterable[Tip]) -> State | None:
-    copies = []
+def _newest(objects: Objects, session_id: str, tips: Iterable[Tip]) -> tuple[Tip | None, int]:
+    """The tip that carries the newest copy, and its revision."""
+    copies: list[tuple[int, Tip]] = []
     for tip in tips:
         try:
-            copy = checkpoint.read_state_copy(objects, tip, session_id)
+            copy = state_copy.read(objects, tip, session_id)
         except Error as e:
             trace.note("state", f"'{tip['ref']}': {e}")
             continue
-        copies += [copy] if copy else []
-    return max(copies, key=lambda c: int(c.get("revision", 0)), default=None)
+        copies += [(int(copy.get("revision", 0)), tip)] if copy else []
+    revision, newest = max(copies, key=lambda c: c[0], default=(0, None))
+    return newest, revision
 
 
 def _rebuilt(repo: Repo, objects: Objects, session_id: str) -> State | None:
     marker = markers.of(repo, session_id)
-    copy = _newest(objects, session_id, shadow_refs.listing(repo, objects))
+    tip, _ = _newest(objects, session_id, shadow_refs.listing(repo, objects))
+    copy = state_copy.whole(objects, tip, session_id) if tip else None
     if copy is None and marker is None:
         return None
     trace.note("state", f"'{session_id}' has no state: rebuilt from its stream and marker")

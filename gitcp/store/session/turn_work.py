@@ -210,11 +210,10 @@ def metadata(
     objects: Objects, state: State, now: Turn, step: tasks.Step | None
 ) -> dict[str, Entry]:
     """The files of the session's metadata directory on its stream: path -> entry."""
-    asked = spoken(state, now.stored)
-    files = {
-        "prompt.txt": prompts.prompt_txt(asked).encode("utf-8", "surrogateescape"),
-        "context.md": prompts.context_md(asked).encode("utf-8", "surrogateescape"),
-    }
+    words = now.stored.scan["prompts"] if now.stored and now.stored.scan else []
+    prompt = state.get("turns", {}).get(state.get("turn_id", ""), {}).get("prompt", "")
+    asked = prompts.prompt_txt(prompts.of_turn(words, prompt))
+    files = {"prompt.txt": asked.encode("utf-8", "surrogateescape")}
     files |= step["files"] if step else {}
     if now.scan.omitted:
         from gitcp.core import json

@@ -6,22 +6,20 @@ written, the refs move in one transaction; the state follows (objects, refs, sta
 
 from __future__ import annotations
 
-from gitcp.core import json
-from gitcp.core.upkeep import shapes
 from gitcp.errors import Moved
 from gitcp.lock import exclusive
-from gitcp.store.git import private, refs
+from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
 from gitcp.store.git.tree import Lookup, diff_trees, edit_tree
 from gitcp.store.snapshot import blobs
-from gitcp.store.stream import shadow_refs
+from gitcp.store.stream import shadow_refs, state_copy
 from gitcp.store.stream.place import place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    from gitcp.core.record_types import Entry, State, Stream, Tip
+    from gitcp.core.record_types import Entry, State, Stream
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.stream.place import Place
@@ -50,6 +48,9 @@ if TYPE_CHECKING:
         trailers: list[str]
 
 
+_ADDED_TO = ("tasks", state_copy.TURNS)
+
+
 def write(repo: Repo, objects: Objects, state: State, content: Content) -> str:
     """Write one checkpoint, update state in memory, return the checkpoint's oid.
 
@@ -65,8 +66,7 @@ def write(repo: Repo, objects: Objects, state: State, content: Content) -> str:
         spot = place(repo, objects, state, content["head"])
         _refresh(repo, objects, spot, content)
         _record(state, spot, content)
-        copy = ("100644", objects.write("blob", state_copy(state)))
-        tree = _tree(objects, state["session_id"], spot, content, copy)
+        tree = _tree(objects, state, spot, content)
         parent = spot["parent"]
         message = _message(content, state["session_id"], spot["stream"])
         oid = write_commit(objects, repo, tree, [parent["oid"]] if parent else [], message)
@@ -95,17 +95,18 @@ def _refresh(repo: Repo, objects: Objects, spot: Place, content: Content) -> Non
             content["entries"][path] = entry
 
 
-def _tree(objects: Objects, session_id: str, spot: Place, content: Content, copy: Entry) -> str:
+def _tree(objects: Objects, state: State, spot: Place, content: Content) -> str:
     edits: dict[str, Entry | None] = dict(content["entries"])
+    own, before = shadow_refs.METADATA + state["session_id"], None
     if spot["parent"]:
         edits |= shadow_refs.metadata(objects, spot["parent"]["tree"])
-    own = shadow_refs.METADATA + session_id
-    # Of our own metadata only the tasks accumulate; the rest is written anew.
-    if spot["parent"] and edits.pop(own, None):
-        edits[f"{own}/tasks"] = Lookup(objects, spot["parent"]["tree"])(f"{own}/tasks")
-    before = edit_tree(objects, content["head_tree"], edits)
-    files = {**content["metadata"], "state.json": copy}
-    return edit_tree(objects, before, {f"{own}/{p}": e for p, e in files.items()})
+        # Of our own metadata only tasks and turns accumulate; the rest is written anew.
+        if edits.pop(own, None):
+            before = Lookup(objects, spot["parent"]["tree"])
+            edits |= {f"{own}/{name}": before(f"{own}/{name}") for name in _ADDED_TO}
+    tree = edit_tree(objects, content["head_tree"], edits)
+    files = content["metadata"] | state_copy.files(objects, state, before, own)
+    return edit_tree(objects, tree, {f"{own}/{p}": e for p, e in files.items()})
 
 
 def _message(content: Content, session_id: str, stream: str) -> str:
@@ -164,20 +165,3 @@ def clear_verdict(state: State) -> None:
     """The flag of seed 000 holds for one prompt: used, or not needed, it goes."""
     state["should_reset_shadow_branch"] = False
     state.pop("verdict", None)
-
-
-def state_copy(state: State) -> bytes:
-    """The copy of a state that every checkpoint carries, to rebuild it from."""
-    return json.dumps(state, indent=2).encode() + b"\n"
-
-
-def read_state_copy(objects: Objects, tip: Tip, session_id: str) -> State | None:
-    """The state a stream's tip carries for a session; None when it has none."""
-    entry = Lookup(objects, tip["tree"])(f"{shadow_refs.METADATA}{session_id}/state.json")
-    if entry is None:
-        return None
-    try:
-        copy: State = private.checked(tip["ref"], objects.need(entry[1], "blob"), shapes.STATE)
-    except private.Damaged:
-        return None
-    return copy if copy["session_id"] == session_id else None

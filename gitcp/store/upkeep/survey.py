@@ -9,7 +9,7 @@ from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.session import markers, session_read
 from gitcp.store.session import state as states
-from gitcp.store.stream import checkpoint, shadow_refs
+from gitcp.store.stream import shadow_refs, state_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Survey:
                 self._metadata[tip["oid"]] = {path.rpartition("/")[2] for path in files}
             if session_id not in self._metadata[tip["oid"]]:
                 return None
-            return checkpoint.read_state_copy(self.objects, tip, session_id)
+            return state_copy.read(self.objects, tip, session_id)
         except Error:
             return None
 

@@ -83,18 +83,25 @@ def test_the_first_prompt_is_kept_on_one_line_of_100_characters(prompt: str, exp
 
 
 @pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("two", ["two", "and more"]),
+        ("one", ["one", "two", "and more"]),
+        ("tw", ["two", "and more"]),
+        ("three", ["three"]),
+        ("", ["and more"]),
+    ],
+)
+def test_the_prompts_of_a_turn_begin_with_its_own(prompt: str, expected: list[str]) -> None:
+    assert prompts.of_turn(["one", "two", "and more"], prompt) == expected
+
+
+@pytest.mark.parametrize(
     ("given", "expected"),
     [([], ""), (["a"], "a"), (["a", "b\nc"], "a\n\n---\n\nb\nc")],
 )
 def test_prompt_txt_holds_all_prompts(given: list[str], expected: str) -> None:
     assert prompts.prompt_txt(given) == expected
-
-
-def test_context_md_cuts_a_prompt_after_500_characters_and_not_after_500_bytes() -> None:
-    assert prompts.context_md(["a", "é" * 501]) == (
-        "# Session Context\n\n## User Prompts\n\n### Prompt 1\n\na\n\n"
-        f"### Prompt 2\n\n{'é' * 500}...\n\n"
-    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,78 @@
+"""The copy of a state that every checkpoint carries, to rebuild it from.
+
+`state.json` has all but the turns that are over: each of those is a file below `turns/`, written
+once, so that a checkpoint stores what is new however many turns there were.
+"""
+
+from __future__ import annotations
+
+from gitcp.core import json
+from gitcp.core.upkeep import shapes
+from gitcp.store.git import private
+from gitcp.store.git.tree import Lookup, walk
+from gitcp.store.stream import shadow_refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.core.record_types import Entry, State, Tip
+    from gitcp.store.git.objects import Objects
+
+NAME, TURNS = "state.json", "turns"
+_FOLDER = 50  # turns in a directory of their own
+
+
+def data(state: State) -> bytes:
+    """All of a state, as a copy."""
+    return json.dumps(state, indent=2).encode() + b"\n"
+
+
+def files(objects: Objects, state: State, before: Lookup | None, own: str) -> dict[str, Entry]:
+    """The files that copy a state, below own, its directory: what before, a tree that has an
+    older copy, does not have yet.  path below own -> entry."""
+    now, turns = state.get("turn_id", ""), state.get("turns", {})
+    brief: Any = {**state, "turns": {turn: turns[turn] for turn in (now,) if turn in turns}}
+    entries = {NAME: ("100644", objects.write("blob", data(brief)))}
+    for turn, facts in reversed(turns.items()):
+        path = _path(facts)
+        if turn == now:
+            continue
+        if before and before(f"{own}/{path}"):
+            break
+        entries[path] = ("100644", objects.write("blob", json.dumps({turn: facts}).encode()))
+    return entries
+
+
+def _path(facts: Any) -> str:
+    number = int(facts.get("number", 0))
+    return f"{TURNS}/{number // _FOLDER}/{number}.json"
+
+
+def read(objects: Objects, tip: Tip, session_id: str) -> State | None:
+    """The state a stream's tip carries for a session, of its turns the last; None for none."""
+    entry = Lookup(objects, tip["tree"])(f"{shadow_refs.METADATA}{session_id}/{NAME}")
+    if entry is None:
+        return None
+    try:
+        copy: State = private.checked(tip["ref"], objects.need(entry[1], "blob"), shapes.STATE)
+    except private.Damaged:
+        return None
+    return copy if copy["session_id"] == session_id else None
+
+
+def whole(objects: Objects, tip: Tip, session_id: str) -> State | None:
+    """read(), with every turn."""
+    copy = read(objects, tip, session_id)
+    folder = Lookup(objects, tip["tree"])(f"{shadow_refs.METADATA}{session_id}/{TURNS}")
+    if copy is None or folder is None:
+        return copy
+    turns: dict[str, Any] = {}
+    for _, (_, oid) in walk(objects, folder[1]):
+        try:
+            turns |= private.checked(tip["ref"], objects.need(oid, "blob"), shapes.STATE_TURNS)
+        except private.Damaged:
+            continue
+    turns |= copy.get("turns", {})
+    copy["turns"] = dict(sorted(turns.items(), key=lambda turn: int(turn[1].get("number", 0))))
+    return copy
