@@ -105,6 +105,7 @@ class Objects:
         """The objects in their order, many asked for at once, none of which stays at hand: so
         memory holds one.  Ask for nothing else between."""
         names = iter(oids)
+        self.packs.flush()
         while window := list(islice(names, _AT_ONCE)):
             answers = self._git().ask_all(window)
             try:
