@@ -159,14 +159,15 @@ def leave_all() -> None:
         one.leave()
 
 
-def locate(event: Record) -> Repo | None:
+def locate(event: Record, project: str = "") -> Repo | None:
     """The repository an agent's event is about, entered: its session's home.
 
+    project: the directory in which the agent was started, as far as its client tells.
     A prompt speaks of the directory it comes from.  Tools and subagents may run elsewhere
     (`cd`, another worktree): then the worktree the session's state names counts.
     """
     fresh = event["event"] in ("session-start", "turn-start")
-    for place in dict.fromkeys((event.get("cwd"), _project())):
+    for place in dict.fromkeys((event.get("cwd"), project)):
         if not place or not os.path.isdir(place):
             continue
         os.chdir(place)
@@ -198,12 +199,12 @@ def is_off(repo: Repo) -> bool:
 _CALLS = ("tool-start", "tool-end", "subagent-start", "subagent-end")
 
 
-def unheard(event: Record) -> Repo | None:
+def unheard(event: Record, project: str = "") -> Repo | None:
     """The repository of a tool call whose session no state names, entered; None elsewhere.
 
     It is the client's project, not where a `cd` led, and one in which gitcp is enabled.
     """
-    place = _project() or event.get("cwd")
+    place = project or event.get("cwd")
     if event["event"] not in _CALLS or "tool" not in event or event.get("agent_id"):
         return None
     if not place or not os.path.isdir(place):
@@ -214,9 +215,3 @@ def unheard(event: Record) -> Repo | None:
     except Error:
         return None
     return repo if os.path.isdir(repo.shared()) else None
-
-
-def _project() -> str | None:
-    """The directory in which the agent was started, as far as its client tells."""
-    env = os.environ
-    return env.get("CLAUDE_PROJECT_DIR") or env.get("GEMINI_PROJECT_DIR")

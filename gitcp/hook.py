@@ -92,15 +92,19 @@ def _agent(argv: Sequence[str]) -> int:
 
 
 def _records() -> int:
-    """Take event records from standard input, each through its pipelines, until one is refused."""
-    from gitcp.agents import other
+    """Take event records from standard input till one is refused; bad ones are only told of."""
+    from gitcp.agents.exchange import other
 
     start = os.getcwd()
-    for line in sys.stdin.buffer:
-        if line.strip():
-            if status := _take(other, other.event(payload(line), start)):
-                return status
-            os.chdir(start)
+    for line in filter(bytes.strip, sys.stdin.buffer):
+        try:
+            event = other.event(payload(line), start)
+        except InputError as e:
+            _warn(f"event: {sentence(e)}")
+            continue
+        if status := _take(other, event):
+            return status
+        os.chdir(start)
     return OK
 
 
@@ -113,8 +117,8 @@ def _take(client: ModuleType, event: Record) -> int:
     from gitcp.context import is_off, locate, unheard
     from gitcp.store.setup import heard
 
-    repo = locate(event)
-    late = None if repo else unheard(event)
+    project = os.environ.get(getattr(client, "PROJECT_ENV", ""), "")
+    late = None if (repo := locate(event, project)) else unheard(event, project)
     repo = repo or late
     if repo is None or is_off(repo):
         return OK
@@ -178,7 +182,8 @@ def run(repo: Repo, event: str, first: Record) -> int:
 def _say(first: Record, message: str, context: str = "") -> None:
     """Tell the person, through the agent's client where it shows messages; and the agent."""
     if "agent" in first:
-        from gitcp.agents import answers, replies
+        from gitcp.agents import answers
+        from gitcp.agents.exchange import replies
 
         print(replies.tell(answers(first["agent"]), message, context), end="")
     else:
@@ -190,7 +195,8 @@ def _refuse(first: Record, message: str) -> int:
     if "agent" not in first:
         print(message, file=sys.stderr)
         return pipelines.VERDICT
-    from gitcp.agents import answers, replies
+    from gitcp.agents import answers
+    from gitcp.agents.exchange import replies
 
     out, err, status = replies.refuse(answers(first["agent"]), first["event"], message)
     print(out, end="")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import payload
+from gitcp.agents.exchange import payload
 from gitcp.core.git import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import ModuleType
     from typing import Any
 
     from gitcp.core.record_types import Event, Scan, Tool
@@ -18,7 +20,8 @@ AGENT_TYPE = "Claude Code"
 PROGRAM = "claude"
 FOLDERS = (".claude",)  # its configuration, at home or at the top
 SESSION_ENV = ("CLAUDE_CODE_SESSION_ID",)
-ANSWERS = "permission"  # gitcp.agents.replies
+PROJECT_ENV = "CLAUDE_PROJECT_DIR"
+ANSWERS = "permission"  # gitcp.agents.exchange.replies
 FORM = "nested"  # gitcp.agents.install.settings
 TRUST = ""
 KINDS = {
@@ -76,6 +79,12 @@ def settings_paths(home: str, top: str) -> dict[str, str]:
         "shared": os.path.join(top, ".claude", "settings.json"),
         "user": os.path.join(home, ".claude", "settings.json"),
     }
+
+
+def is_own(given: Mapping[str, Any]) -> bool:
+    """Whether a payload is surely of this client; others run its hooks too."""
+    named = str(given.get("transcript_path")).endswith(f"{given.get('session_id')}.jsonl")
+    return named and "conversation_id" not in given
 
 
 def event(name: str, given: dict[str, Any]) -> Event:
@@ -154,6 +163,31 @@ def _slug(cwd: str) -> str:
 def transcript_name(session_id: str, time: str) -> str:
     """What the transcript of a session is called below session_dir; time: its start, RFC 3339."""
     return f"{session_id}.jsonl"
+
+
+def cutter() -> ModuleType:
+    """What cuts its conversations."""
+    from gitcp.core.conversation import cut_claude
+
+    return cut_claude
+
+
+def is_open(home: str, session_id: str) -> bool:
+    """Whether the client lists the session as one that a running client of it holds."""
+    import json
+
+    folder = os.path.join(home, ".claude", "sessions")
+    for name in os.listdir(folder) if os.path.isdir(folder) else ():
+        try:
+            with open(os.path.join(folder, name), "rb") as stream:
+                listed = json.load(stream)
+        except (OSError, ValueError):
+            continue
+        if isinstance(listed, dict) and listed.get("sessionId") == session_id:
+            pid = listed.get("pid")
+            if isinstance(pid, int) and os.path.exists(f"/proc/{pid}"):
+                return True
+    return False
 
 
 def subagent_transcript(transcript_path: str, agent_id: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import payload
+from gitcp.agents.exchange import payload
 from gitcp.core.git import ids
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ AGENT_TYPE = "Cline"
 PROGRAM = "cline"
 FOLDERS = (".cline", ".clinerules")  # its configuration, at home or at the top
 SESSION_ENV = ()
-ANSWERS = "cline"  # gitcp.agents.replies
+ANSWERS = "cline"  # gitcp.agents.exchange.replies
 FORM = "scripts"  # gitcp.agents.install.own_files
 TRUST = ""
 KINDS = {

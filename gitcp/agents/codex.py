@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import payload
+from gitcp.agents.exchange import payload
 from gitcp.core.git import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import Any
 
     from gitcp.core.record_types import Event, Scan, Tool
@@ -18,7 +19,7 @@ AGENT_TYPE = "Codex"
 PROGRAM = "codex"
 FOLDERS = (".codex",)  # its configuration, at home or at the top
 SESSION_ENV = ("CODEX_SESSION_ID",)  # CODEX_THREAD_ID may be a subagent's
-ANSWERS = "permission"  # gitcp.agents.replies
+ANSWERS = "permission"  # gitcp.agents.exchange.replies
 FORM = "nested"  # gitcp.agents.install.settings
 TRUST = "asks for trust in new hooks once, in its terminal (/hooks), and skips them till then"
 KINDS = {
@@ -121,6 +122,19 @@ def transcript_name(session_id: str, time: str) -> str:
     """What the transcript of a session is called below session_dir; time: its start, RFC 3339."""
     day, second = time[:10].replace("-", os.sep), time[:19].replace(":", "-")
     return os.path.join(day, f"rollout-{second}-{session_id}.jsonl")
+
+
+def cutter() -> ModuleType:
+    """What cuts its conversations."""
+    from gitcp.core.conversation import cut_codex
+
+    return cut_codex
+
+
+def is_open(home: str, session_id: str) -> bool:
+    """Whether a running client writes to the session."""
+    name = f"{session_id}.lock"
+    return os.path.exists(os.path.join(home, ".codex", "thread-writer-locks", name))
 
 
 def subagent_transcript(transcript_path: str, agent_id: str) -> str | None:

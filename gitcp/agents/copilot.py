@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import payload
+from gitcp.agents.exchange import payload
 from gitcp.core.git import ids
 
 TYPE_CHECKING = False
@@ -23,8 +23,10 @@ AGENT_TYPE = "Copilot CLI"
 PROGRAM = "copilot"
 FOLDERS = (".copilot",)  # its configuration, at home or at the top
 SESSION_ENV = ("COPILOT_AGENT_SESSION_ID",)
-ANSWERS = "copilot"  # gitcp.agents.replies
+ANSWERS = "copilot"  # gitcp.agents.exchange.replies
 FORM = "copilot"  # gitcp.agents.install.settings
+PROJECT_ENV = "CLAUDE_PROJECT_DIR"  # in the hooks of Claude Code's settings
+COVERED_BY = "claude-code"
 TRUST = "runs hooks of a repository only in a folder that you told it to trust"
 KINDS = {
     **dict.fromkeys("create edit apply_patch Write Edit MultiEdit".split(), "write"),

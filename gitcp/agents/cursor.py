@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import payload
+from gitcp.agents.exchange import payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ AGENT_TYPE = "Cursor"
 PROGRAM = "cursor-agent"
 FOLDERS = (".cursor",)  # its configuration, at home or at the top
 SESSION_ENV = ()
-ANSWERS = "cursor"  # gitcp.agents.replies
+PROJECT_ENV = "CURSOR_PROJECT_DIR"
+ANSWERS = "cursor"  # gitcp.agents.exchange.replies
 FORM = "cursor"  # gitcp.agents.install.settings
 TRUST = "runs hooks of a repository only in a workspace that you trust"
 KINDS = {

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import payload
+from gitcp.agents.exchange import payload
 from gitcp.core.git import ids
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import Any
 
     from gitcp.core.record_types import Event, Scan
@@ -19,7 +20,9 @@ AGENT_TYPE = "Gemini CLI"
 PROGRAM = "gemini"
 FOLDERS = (".gemini",)  # its configuration, at home or at the top
 SESSION_ENV = ("GEMINI_SESSION_ID",)
-ANSWERS = "decision"  # gitcp.agents.replies
+PROJECT_ENV = "GEMINI_PROJECT_DIR"
+HERE_ONLY = True  # it does not read the settings of the top from below
+ANSWERS = "decision"  # gitcp.agents.exchange.replies
 FORM = "commented"  # gitcp.agents.install.settings
 TRUST = "asks for trust in new hooks of a repository once"
 KINDS = {
@@ -118,6 +121,13 @@ def _slug(home: str, cwd: str) -> str | None:
 def transcript_name(session_id: str, time: str) -> str:
     """What the transcript of a session is called below session_dir; time: its start, RFC 3339."""
     return f"session-{time[:16].replace(':', '-')}-{session_id[:8]}.jsonl"
+
+
+def cutter() -> ModuleType:
+    """What cuts its conversations."""
+    from gitcp.core.conversation import cut_gemini
+
+    return cut_gemini
 
 
 def subagent_transcript(transcript_path: str, agent_id: str) -> str | None:

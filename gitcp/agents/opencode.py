@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import payload
+from gitcp.agents.exchange import payload
 from gitcp.core.git import ids
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ AGENT_TYPE = "OpenCode"
 PROGRAM = "opencode"
 FOLDERS = (".opencode", ".config/opencode")  # its configuration, at home or at the top
 SESSION_ENV = ("OPENCODE_SESSION_ID",)  # the plugin sets it
-ANSWERS = "text"  # gitcp.agents.replies
+ANSWERS = "text"  # gitcp.agents.exchange.replies
 FORM = "plugin"  # gitcp.agents.install.own_files
 TRUST = ""
 KINDS = {
@@ -124,7 +124,7 @@ def session_dir(home: str, cwd: str) -> str:
 
 def export(record: Event, folder: str) -> None:
     """Copy the session's new messages to folder, and name that file as its transcript."""
-    from gitcp.agents import opencode_export
+    from gitcp.agents.exchange import opencode_export
 
     home = os.path.expanduser("~")
     database = os.path.join(session_dir(home, ""), "opencode.db")

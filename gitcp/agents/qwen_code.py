@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import claude_code, payload
+from gitcp.agents import claude_code
+from gitcp.agents.exchange import payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ AGENT_TYPE = "Qwen Code"
 PROGRAM = "qwen"
 FOLDERS = (".qwen",)  # its configuration, at home or at the top
 SESSION_ENV = ()  # its shell has QWEN_CODE=1 and no session
-ANSWERS = "permission"  # gitcp.agents.replies
+PROJECT_ENV = "GEMINI_PROJECT_DIR"
+ANSWERS = "permission"  # gitcp.agents.exchange.replies
 FORM = "commented"  # gitcp.agents.install.settings
 TRUST = ""
 KINDS = {

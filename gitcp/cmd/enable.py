@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def parser() -> cli.Parser:
     p = cli.Parser("gitcp-enable", TOOLS["enable"])
     p.add_argument(
-        "--agent", action="append", choices=agents.NAMES, help="whose hooks (default: all here)"
+        "--agent", action="append", choices=agents.names(), help="whose hooks (default: all here)"
     )
     where = p.add_mutually_exclusive_group()
     where.add_argument(

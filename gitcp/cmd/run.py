@@ -11,6 +11,7 @@ from gitcp.errors import FATAL, OK, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Sequence
 
     from gitcp.core.record_types import Record
@@ -30,7 +31,10 @@ def main() -> int:
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run a program as a turn of a session; its status."""
+    """Run a program as a turn of a session; its status.
+
+    InputError, and nothing is run, for a session or an agent that cannot be one.
+    """
     from gitcp.console import foreground
     from gitcp.repo import Repo
 
@@ -40,13 +44,7 @@ def run(argv: Sequence[str]) -> int:
     if not words:
         raise UsageError("no command given")
     Repo.find()  # outside a repository nothing is run
-    session = args.session or _fresh(words[0])
-    common = {
-        "type": "event",
-        "agent": args.agent or os.path.basename(words[0]),
-        "session_id": session,
-        "cwd": os.getcwd(),
-    }
+    common = _common(args, words[0])
     call = {"id": f"run-{os.getpid()}", "kind": "shell", "command": " ".join(words)}
     asked = args.prompt or " ".join(words)
     begin: list[Record] = [
@@ -58,7 +56,7 @@ def run(argv: Sequence[str]) -> int:
         return status
     status = FATAL
     try:
-        status = foreground.run(words, {**os.environ, "GITCP_SESSION_ID": session})
+        status = foreground.run(words, {**os.environ, "GITCP_SESSION_ID": common["session_id"]})
     finally:
         end: list[Record] = [
             {"event": "tool-end", "tool": {**call, "failed": status != OK}},
@@ -67,6 +65,16 @@ def run(argv: Sequence[str]) -> int:
         ]
         _tell([{**common, **event} for event in end])
     return status
+
+
+def _common(args: Namespace, program: str) -> dict[str, str]:
+    """What all events of the run say."""
+    from gitcp.agents.exchange import other
+    from gitcp.core.git import ids
+
+    session = _fresh(program) if args.session is None else ids.session_id(args.session)
+    agent = os.path.basename(program) if args.agent is None else other.agent(args.agent)
+    return {"type": "event", "agent": agent, "session_id": session, "cwd": os.getcwd()}
 
 
 def _fresh(program: str) -> str:

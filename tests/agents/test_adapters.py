@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from gitcp import agents
-from gitcp.agents import claude_code, codex, gemini_cli, other, replies
+from gitcp.agents import claude_code, codex, gemini_cli
+from gitcp.agents.exchange import replies
 from gitcp.core.transcript import claude, gemini
 from gitcp.errors import InputError
 from tests.support.clients.matchers import matches
@@ -24,32 +25,32 @@ def call(name: str, given: Any, **more: Any) -> dict[str, Any]:
 
 
 def test_an_adapter_is_found_by_its_name_and_by_the_agent_type_in_stored_data() -> None:
-    for name in agents.NAMES:
+    for name in agents.names():
         found = agents.adapter(name)
         assert name == found.NAME
         assert agents.adapter(found.AGENT_TYPE) is found
 
 
-def test_the_variables_that_name_a_session_are_those_of_the_adapters() -> None:
-    clients = [*map(agents.adapter, agents.NAMES), other]
-    assert set(agents.SESSION_ENVS) == {name for client in clients for name in client.SESSION_ENV}
+def test_a_git_hook_learns_a_session_by_its_own_clients_variable_and_ours() -> None:
+    assert agents.session_env("Codex") == ("CODEX_SESSION_ID", "GITCP_SESSION_ID")
+    assert agents.session_env("aider") == ("GITCP_SESSION_ID",)
 
 
 def test_the_manual_lists_every_agent_with_where_its_hooks_lie() -> None:
     page = (TOP / "man" / "gitcp-enable.1").read_text().partition(".Ss Hooks of the agent")[2]
     items = page.partition(".El")[0].split(".It Cm ")[1:]
-    assert [item.split()[0] for item in items] == list(agents.NAMES)
+    assert [item.split()[0] for item in items] == list(agents.names())
     for item in items:
         paths = agents.adapter(item.split()[0]).settings_paths("/h", "")
         assert f".Pa {paths['shared']}" in item
 
 
 def test_an_unknown_agent_is_refused_with_those_that_are_known() -> None:
-    with pytest.raises(InputError, match="'aider'; known are claude-code, gemini-cli, codex"):
+    with pytest.raises(InputError, match="'aider'; known are claude-code, cline, codex"):
         agents.adapter("aider")
 
 
-@pytest.mark.parametrize("name", sorted(set(agents.NAMES) - {"opencode", "cline"}))
+@pytest.mark.parametrize("name", sorted(set(agents.names()) - {"opencode", "cline"}))
 def test_the_hooks_of_every_tool_that_may_write_are_installed_and_of_no_other(name: str) -> None:
     client = agents.adapter(name)
     for event, matcher, _ in client.HOOKS:
@@ -260,7 +261,7 @@ def test_a_refusal_is_in_the_words_each_client_understands() -> None:
         "cline": {"cancel": True, "errorMessage": why},
         "opencode": None,
     }
-    assert set(answers) == set(agents.NAMES)
+    assert set(answers) == set(agents.names())
     for name, answer in answers.items():
         out, err, status = replies.refuse(agents.adapter(name).ANSWERS, "tool-start", why)
         assert (err, status) == (why + "\n", 0 if name == "cline" else 2)
@@ -269,7 +270,7 @@ def test_a_refusal_is_in_the_words_each_client_understands() -> None:
 
 
 def test_a_message_reaches_the_person_only_through_clients_that_show_one() -> None:
-    shown = {name for name in agents.NAMES if replies.tell(agents.adapter(name).ANSWERS, "hi")}
+    shown = {name for name in agents.names() if replies.tell(agents.adapter(name).ANSWERS, "hi")}
     assert shown == {"claude-code", "codex", "gemini-cli", "qwen-code"}
 
 
@@ -359,26 +360,20 @@ def test_a_session_is_resumed_by_the_clients_own_command(name: str, command: str
 
 
 def test_settings_are_looked_for_where_each_client_reads_them() -> None:
-    assert [agents.adapter(name).settings_paths("/h", "/r") for name in agents.NAMES] == [
+    assert [agents.adapter(name).settings_paths("/h", "/r") for name in agents.names()] == [
         {
             "local": "/r/.claude/settings.local.json",
             "shared": "/r/.claude/settings.json",
             "user": "/h/.claude/settings.json",
         },
-        {"shared": "/r/.gemini/settings.json", "user": "/h/.gemini/settings.json"},
+        {"shared": "/r/.clinerules/hooks", "user": "/h/.cline/hooks"},
         {"shared": "/r/.codex/hooks.json", "user": "/h/.codex/hooks.json"},
         {"shared": "/r/.github/hooks/gitcp.json", "user": "/h/.copilot/hooks/gitcp.json"},
+        {"shared": "/r/.cursor/hooks.json", "user": "/h/.cursor/hooks.json"},
+        {"shared": "/r/.gemini/settings.json", "user": "/h/.gemini/settings.json"},
         {
             "shared": "/r/.opencode/plugins/gitcp.js",
             "user": "/h/.config/opencode/plugins/gitcp.js",
         },
         {"shared": "/r/.qwen/settings.json", "user": "/h/.qwen/settings.json"},
-        {"shared": "/r/.clinerules/hooks", "user": "/h/.cline/hooks"},
-        {"shared": "/r/.cursor/hooks.json", "user": "/h/.cursor/hooks.json"},
     ]
-
-
-def test_a_commit_hook_asks_for_every_variable_that_names_a_session() -> None:
-    adapters = [agents.adapter(name) for name in agents.NAMES] + [agents.other]
-    named = [variable for adapter in adapters for variable in adapter.SESSION_ENV]
-    assert sorted(agents.SESSION_ENVS) == sorted(named)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.agents import other
+from gitcp.agents.exchange import other
 from gitcp.errors import InputError
 from tests.support.harness import ENTRY, World
 
@@ -114,3 +114,14 @@ def test_a_record_is_taken_as_an_event_and_what_is_unknown_in_it_left_out() -> N
             "failed": False,
         },
     }
+
+
+def test_a_record_that_cannot_be_right_is_named_and_those_after_it_are_taken(world: World) -> None:
+    begun = {"event": "turn-start", "agent": "x", "session_id": "s1", "prompt": "go"}
+    lines = [json.dumps(begun), "{", json.dumps({**begun, "session_id": "../s"})]
+    lines += [json.dumps({**begun, "event": "turn-end"})]
+    argv = [sys.executable, "-I", "-S", str(ENTRY), "event"]
+    told = {"input": "\n".join(lines), "text": True, "stderr": subprocess.PIPE}
+    done = subprocess.run(argv, cwd=world.path, check=True, **told)  # type: ignore[call-overload]
+    assert [line[:15] for line in done.stderr.splitlines()] == ["warning: event:"] * 2
+    assert world.state("s1")["phase"] == "idle"

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from gitcp import agents
-from gitcp.agents import cline, copilot, cursor, opencode, opencode_export, qwen_code
+from gitcp.agents import cline, copilot, cursor, opencode, qwen_code
+from gitcp.agents.exchange import opencode_export
 from gitcp.errors import InputError
 from tests.support import recording
 

@@ -42,3 +42,16 @@ def test_geminis_own_commit_ran_no_hook_and_is_linked_by_a_note(played: Plays) -
     note = repo.git("notes", "--ref=gitcp", "show", "HEAD")
     checkpoint = note.removeprefix("Entire-Checkpoint: ")
     assert json.loads(repo.stored(checkpoint, "metadata.json"))["checkpoint_id"] == checkpoint
+
+
+def test_a_session_of_opencode_ends_with_its_client_and_not_where_that_was_killed(
+    played: Plays,
+) -> None:
+    moments = played("opencode/basic-resume").moments
+    phases = [(m.call.event, m.state["phase"]) for m in moments if m.state]
+    assert [phase for event, phase in phases if event == "chat.message"] == ["active", "active"]
+    assert [phase for event, phase in phases if event == "session.idle"] == ["idle", "idle"]
+    assert [phase for event, phase in phases if event == "dispose"] == ["ended", "ended"]
+    killed = played("opencode/sigint")
+    assert "dispose" not in {m.call.event for m in killed.moments[-4:]}
+    assert killed.repo.state(killed.session)["phase"] == "active"

@@ -83,7 +83,6 @@ def test_a_commit_of_the_program_is_its_sessions(world: World) -> None:
         (["--", "sh", "-c", "kill -TERM $$"], 143, ""),
         (["--", "no-such-program-at-all"], 128, "fatal: no such program: 'no-such-program-at-all'"),
         ([], 129, "no command given"),
-        (["--session=../x", "--", "true"], 0, "warning: event: 'session_id'"),
     ],
 )
 def test_the_status_is_the_programs(
@@ -169,3 +168,15 @@ def test_the_example_of_the_hooks_page_is_recorded_as_agents_are(world: World) -
     assert (state["phase"], state["files_touched"]) == ("ended", ["greeting.txt"])
     (checkpoint,) = world.commit()
     assert committed(world, checkpoint)["session_id"] == state["session_id"]
+
+
+@pytest.mark.parametrize(
+    ("option", "field"),
+    [("--session=../x", "session_id"), ("--session=", "session_id"), ("--agent=a\nb", "agent")],
+)
+def test_what_cannot_be_a_session_or_an_agent_is_refused_and_nothing_is_run(
+    world: World, option: str, field: str
+) -> None:
+    done = run(world, option, "--", "touch", "ran", status=128)
+    assert done.stderr.startswith("fatal: ") and f"'{field}'" in done.stderr
+    assert not (world.path / "ran").exists() and states(world) == []

@@ -153,7 +153,9 @@ class Replay:
             database.fill(self._here(rows.read_text()), self.home, event["t"], self._clock)
 
     def _write(self, path: str, lines: list[str]) -> None:
-        _write(path, self._clock.now("".join(lines)))
+        # Of a document the last version alone is recorded: it is there, whole, at each event.
+        clock = self._clock if path.endswith(".jsonl") else Clock()
+        _write(path, clock.now("".join(lines)))
 
     def _call(self, client: Client, event: Json, env: Mapping[str, str]) -> Call:
         payload, name = event["payload"], event["event"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import replies
+from gitcp.agents.exchange import replies
 from gitcp.agents.install import own_files, settings_file
 from gitcp.errors import InputError
 
@@ -37,25 +37,26 @@ class Ground:
 def present(home: str, top: str) -> tuple[list[str], list[str]]:
     """The agents whose configuration or program is here, and what to say of the choice.
 
-    Claude Code stands for none at all.  Where it is one of them, Copilot CLI runs its hooks.
+    Claude Code stands for none at all.  One that runs the hooks of another here is left out.
     """
     from shutil import which
 
     from gitcp import agents
 
-    names = []
-    for name in agents.NAMES:
+    clients: dict[str, ModuleType] = {}
+    for name in agents.names():
         client = agents.adapter(name)
         folders = [os.path.join(at, folder) for at in (home, top) for folder in client.FOLDERS]
         if any(map(os.path.isdir, folders)) or which(client.PROGRAM):
-            names.append(name)
-    if not names:
+            clients[name] = client
+    if not clients:
         return ["claude-code"], []
-    notes = ["found " + ", ".join(names)]
-    if "claude-code" in names and "copilot" in names:
-        names.remove("copilot")
-        notes.append("copilot runs the hooks of claude-code: --agent=copilot writes its own")
-    return names, notes
+    notes = ["found " + ", ".join(clients)]
+    covered = {name: getattr(client, "COVERED_BY", "") for name, client in clients.items()}
+    for name, host in covered.items():
+        if host in clients:
+            notes.append(f"{name} runs the hooks of {host}: --agent={name} writes its own")
+    return [name for name, host in covered.items() if host not in clients], notes
 
 
 def plan(

@@ -97,7 +97,7 @@ def _edits(
             open_calls[item["id"]] = item["given"], turn
         elif item["kind"] == "result" and item["id"] in open_calls:
             given, when = open_calls.pop(item["id"])
-            if when and not item["text"].startswith(_FAILED):
+            if when and not item["failed"] and not item["text"].startswith(_FAILED):
                 for path, old, new in _changes(given, item["text"].startswith(_CREATED)):
                     yield path, _telling(old), _telling(new), when, item["id"]
 

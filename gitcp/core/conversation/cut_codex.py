@@ -71,6 +71,11 @@ def cut(
     return text.replace(old_id.encode(), new_id.encode()), notes if dropped else []
 
 
+def title(text: str, session_id: str) -> bytes:
+    """Nothing: the client keeps names apart from a rollout."""
+    return b""
+
+
 def _lines(data: bytes) -> list[bytes]:
     return [line for line in data.split(b"\n") if line.strip()]
 

@@ -56,6 +56,11 @@ def cut(
     return b"".join(json.dumps(_renamed(one, new_id)).encode() + b"\n" for one in lines), []
 
 
+def title(text: str, session_id: str) -> bytes:
+    """Nothing: the client gives its conversations no names."""
+    return b""
+
+
 def _document(data: bytes) -> dict[str, Any] | None:
     whole = transcript_scan.load(data) if data.lstrip()[:1] == b"{" else None
     return whole if whole and isinstance(whole.get("messages"), list) else None

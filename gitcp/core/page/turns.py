@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from gitcp.core.transcript import tokens, transcript_scan
-from gitcp.core.transcript.items import items, lines_of
+from gitcp.core.transcript.items import items, parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,20 +83,14 @@ def turns(
 
 
 def spend(data: bytes, gathered: Sequence[Turn], scan: Callable[..., Scan]) -> None:
-    """Give the turns of a transcript their tokens.  scan: its agent's, which goes on where it
-    stopped; one that needs the whole transcript each time cannot tell turns apart."""
-    lines, starts = lines_of(data), [turn["line"] for turn in gathered]
+    """Give the turns of a transcript their tokens.  scan: its agent's."""
+    starts = [0, *(turn["line"] for turn in gathered[1:])]
     known: Scan | None = None
-    for turn, start, stop in zip(gathered, [0, *starts[1:]], [*starts[1:], None], strict=False):
-        if min(starts) < 0:
-            return
-        part = b"\n".join(lines[start:stop]) + b"\n"
+    for turn, part in zip(gathered, parts(data, starts), strict=False):
         now = scan(part, previous=known and transcript_scan.cursor(known))
-        if not now["bytes"]:
-            return
         before = known["usage"] if known else None
         turn["spent"] = tokens.subtract(now["usage"], before) if now["usage"] else None
-        known = now
+        known = now if now["bytes"] else None  # of a document every part stands alone
 
 
 def _turn(number: int, prompt: str, first: Item) -> Turn:

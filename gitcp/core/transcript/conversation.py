@@ -6,14 +6,14 @@ Stored data names agents wrongly or not at all, so the name is not asked.
 from __future__ import annotations
 
 from gitcp.core.message import prompts
-from gitcp.core.transcript import apply_patch, transcript_scan
+from gitcp.core.transcript import apply_patch, clients, transcript_scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from gitcp.core.transcript.clients.facts import Facts
+    from gitcp.core.transcript.facts import Facts
 
     Entry = tuple[str, str]  # "User", "Assistant" or "Tool", and the text
 
@@ -32,6 +32,7 @@ CONTEXT = (
 # The first of these that a call's input has tells best what it did.
 _TELLING = """file_path filePath notebook_path path absolute_path command commands cmd pattern
 query url description prompt message subject name""".split()
+_LOST = ("tokens", "timestamp")  # what a resumed session of Gemini no longer says of a message
 _ROLES = {"user": "User", "assistant": "Assistant", "gemini": "Assistant"}
 
 
@@ -42,15 +43,10 @@ def entries(data: bytes, start: int = 0) -> Iterator[Entry]:
     """
     lines = [line for line in data.split(b"\n") if line.strip()]
     first = transcript_scan.load(lines[0]) if lines else None
-    of = _facts_of(first or {})
-    if of is not None:
-        loaded = map(transcript_scan.load, lines[start:])
-        yield from _entries_of(of, (entry for entry in loaded if entry))
-    elif (whole := first or transcript_scan.load(data)) and _of_cline(whole):
-        from gitcp.core.transcript.clients import cline
-
-        yield from _entries_of(cline.of, cline.messages(whole)[start:])
-    elif first is None and whole is not None:
+    if (read := clients.read(data)) is not None:
+        reader, given = read
+        yield from _entries_of(reader.of, given[start:])
+    elif first is None and (whole := transcript_scan.load(data)) is not None:
         yield from _document([whole], start)
     elif first is not None and "projectHash" in first:
         yield from _document(filter(None, map(transcript_scan.load, lines)), start)
@@ -58,28 +54,6 @@ def entries(data: bytes, start: int = 0) -> Iterator[Entry]:
         for line in lines[start:]:
             if any(mark in line for mark in _MARKS):
                 yield from _line(transcript_scan.load(line) or {})
-
-
-def _facts_of(first: dict[str, Any]) -> Facts | None:
-    """How the lines after this one say what they say; None where they are read here."""
-    message = first.get("message")
-    if "data" in first and "." in str(first.get("type")):
-        from gitcp.core.transcript.clients.copilot import of
-    elif isinstance(first.get("info"), dict):
-        from gitcp.core.transcript.clients.opencode import of
-    elif "systemPayload" in first or (isinstance(message, dict) and "parts" in message):
-        from gitcp.core.transcript.clients.qwen import of
-    elif "role" in first and isinstance(message, dict):
-        from gitcp.core.transcript.clients.cursor import of
-    else:
-        return None
-    return of
-
-
-def _of_cline(document: dict[str, Any]) -> bool:
-    messages = document.get("messages")
-    first = messages[0] if isinstance(messages, list) and messages else None
-    return isinstance(first, dict) and "role" in first and "type" not in first
 
 
 def _entries_of(of: Facts, given: Iterable[dict[str, Any]]) -> Iterator[Entry]:
@@ -141,7 +115,11 @@ def messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         listed = given.get("messages", [given])
         for message in listed if isinstance(listed, list) else ():
             if isinstance(message, dict) and message.get("type"):
-                kept[str(message.get("id") or len(kept))] = message
+                key = str(message.get("id") or len(kept))
+                kept[key] = {
+                    **{k: v for k, v in kept.get(key, {}).items() if k in _LOST},
+                    **message,
+                }
     return list(kept.values())
 
 

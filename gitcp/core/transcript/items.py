@@ -1,25 +1,29 @@
 """A transcript as a list of what happened: prompts, answers, tool calls and what they gave.
 
-Whichever agent wrote it, told by its shape: Claude Code's and Qwen's blocks, Codex's items,
-Gemini's messages, events of Copilot.  Texts are as they stand, the client's own additions to a
-prompt taken out.
+Whichever agent wrote it, told by its shape: Claude Code's blocks, Codex's items, Gemini's messages,
+or what a reader of gitcp.core.transcript.clients says.  Texts are as they stand, the client's own
+additions to a prompt taken out.
 """
 
 from __future__ import annotations
 
+from gitcp.core import json
 from gitcp.core.message import prompts
-from gitcp.core.transcript import transcript_scan
+from gitcp.core.transcript import clients, transcript_scan
 from gitcp.core.transcript.conversation import CONTEXT, NOT_SAID, messages
+from gitcp.core.transcript.facts import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+    from types import ModuleType
     from typing import Any, Literal, TypedDict
 
     class Item(TypedDict):
         """kind: what it is.  text: what was said, or given back by a call.  time: as written,
         '' where it is not.  id: of a call and its result.  name, given: a call's tool and input.
-        line: its number among those of the transcript that are not empty, -1 in a document.
+        failed: of a result, where the client tells.  line: its number among those of the
+        transcript that are not empty, of a document among its messages.
         """
 
         kind: Literal["prompt", "answer", "call", "result"]
@@ -28,27 +32,17 @@ if TYPE_CHECKING:
         id: str
         name: str
         given: Any
+        failed: bool
         line: int
 
 
-_IDS = ("tool_use_id", "call_id", "callId", "toolCallId", "tool_call_id", "id")
+_IDS = ("tool_use_id", "call_id", "callId", "tool_call_id", "id")
 _INPUTS = ("input", "arguments", "args", "parameters", "action")
-_RESULTS = (
-    "tool_result",
-    "function_call_output",
-    "custom_tool_call_output",
-    "tool.execution_complete",
-)
+_RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output")
 _GIVEN = ("content", "output", "result")
 _CALLS = ("tool_use", "function_call", "custom_tool_call", "local_shell_call", "tool_call")
-_ROLES = {
-    "user": "prompt",
-    "user.message": "prompt",
-    "assistant": "answer",
-    "assistant.message": "answer",
-    "gemini": "answer",
-    "model": "answer",
-}
+_KINDS = {"prompt": "prompt", "reply": "answer"}
+_ROLES = {"user": "prompt", "assistant": "answer", "gemini": "answer"}
 
 
 def items(data: bytes, of_subagent: bool = False) -> Iterator[Item]:
@@ -56,6 +50,9 @@ def items(data: bytes, of_subagent: bool = False) -> Iterator[Item]:
 
     of_subagent: it is a subagent's own, whose every line stands beside the main conversation.
     """
+    if (read := clients.read(data)) is not None:
+        yield from _of_facts(*read)
+        return
     passed_over = [key for key in NOT_SAID if not (of_subagent and key == "isSidechain")]
     for line, entry in _entries(data):
         if any(entry.get(key) for key in passed_over):
@@ -65,15 +62,15 @@ def items(data: bytes, of_subagent: bool = False) -> Iterator[Item]:
         queued = entry.get("attachment")
         if isinstance(queued, dict) and queued.get("type") == "queued_command":
             entry = {"type": "user", "content": queued.get("prompt")}  # noqa: PLW2901  typed meanwhile
-        payload = entry.get("payload") or entry.get("data")
+        payload = entry.get("payload")
         if isinstance(payload, dict):
             entry = {"type": entry.get("type"), **payload}  # noqa: PLW2901
         message = entry.get("message")
         message = message if isinstance(message, dict) else entry
         role = str(message.get("role") or entry.get("type") or "")
-        content = message.get("content", message.get("parts"))
+        content = message.get("content")
         blocks = content if isinstance(content, list) else [{"text": content}]
-        calls = entry.get("toolCalls", entry.get("toolRequests"))
+        calls = entry.get("toolCalls")
         more = calls if isinstance(calls, list) else []
         whole = [entry] if _called(entry) or entry.get("type") in _RESULTS else []
         for block in [*blocks, *more, *whole]:
@@ -82,13 +79,32 @@ def items(data: bytes, of_subagent: bool = False) -> Iterator[Item]:
                     yield {**item, "line": line}
 
 
+def _of_facts(reader: ModuleType, entries: Iterable[dict[str, Any]]) -> Iterator[Item]:
+    for line, entry in enumerate(entries):
+        time = str(entry.get("timestamp") or "")
+        for kind, *fact in reader.of(entry):
+            item = None
+            if kind == "time":
+                time = fact[0]
+            elif kind in _KINDS and (text := _words(_KINDS[kind], fact[0])):
+                item = _item(_KINDS[kind], text, time)
+            elif kind == "call":
+                key, name, given = fact
+                item = {**_item("call", "", time, key), "name": name, "given": given}
+            elif kind == "result":
+                key, failed, text = fact
+                item = {**_item("result", text, time, key), "failed": failed}
+            if item:
+                yield {**item, "line": line}
+
+
 def _block(block: dict[str, Any], kind: str, time: str) -> Iterator[Item]:
     inner = block.get("functionCall")
     block = inner if isinstance(inner, dict) else block
     name = next((block[k] for k in _IDS if isinstance(block.get(k), str)), "")
     if block.get("type") in _RESULTS:
         given = next((block[key] for key in _GIVEN if block.get(key) is not None), "")
-        yield _item("result", _plain(given), time, name)
+        yield _item("result", plain(given), time, name)
     elif _called(block):
         given = next((block[key] for key in _INPUTS if block.get(key) is not None), None)
         yield {
@@ -98,7 +114,7 @@ def _block(block: dict[str, Any], kind: str, time: str) -> Iterator[Item]:
         }
         result = block.get("result", block.get("resultDisplay"))
         if result is not None:
-            yield _item("result", _plain(result), time, name)
+            yield _item("result", plain(result), time, name)
     else:
         text = block.get("text")
         words = _words(kind, text) if isinstance(text, str) else ""
@@ -114,6 +130,7 @@ def _item(kind: Any, text: str, time: str, name: str = "") -> Item:
         "id": name,
         "name": "",
         "given": None,
+        "failed": False,
         "line": -1,
     }
     return item
@@ -138,31 +155,37 @@ def _given(given: Any) -> Any:
     return given
 
 
-def _plain(content: Any) -> str:
-    """What a call gave back, as text: of blocks, those that have one."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "\n".join(filter(None, map(_plain, content)))
-    if isinstance(content, dict):
-        for key in ("text", "output", "content", "functionResponse", "response", "result"):
-            if content.get(key):
-                return _plain(content[key])
-    return ""
-
-
 def _entries(data: bytes) -> Iterable[tuple[int, dict[str, Any]]]:
-    """(number of its line, entry) of each entry; of a document and of Gemini's updates, -1."""
-    lines = lines_of(data)
+    """(its number, entry) of each line or message."""
+    listed = _document(data)
+    if listed is not None:
+        return enumerate(listed)
+    return ((n, e) for n, e in enumerate(map(transcript_scan.load, _lines(data))) if e)
+
+
+def _document(data: bytes) -> list[dict[str, Any]] | None:
+    """The messages of a transcript that is one document, or that updates one; else None."""
+    if (read := clients.read(data)) is not None:
+        return read[1] if hasattr(read[0], "messages") else None
+    lines = _lines(data)
     first = transcript_scan.load(lines[0]) if lines else None
     if first is None and (whole := transcript_scan.load(data)) is not None:
-        return ((-1, message) for message in messages([whole]))
-    entries = [(n, entry) for n, entry in enumerate(map(transcript_scan.load, lines)) if entry]
+        return messages([whole])
     if first is not None and "projectHash" in first:
-        return ((-1, message) for message in messages(entry for _, entry in entries))
-    return entries
+        return messages(filter(None, map(transcript_scan.load, lines)))
+    return None
 
 
-def lines_of(data: bytes) -> list[bytes]:
-    """The lines of a transcript that are not empty, as items() counts them."""
+def parts(data: bytes, starts: Sequence[int]) -> list[bytes]:
+    """A transcript cut before the numbers of some items, each part one that its agent's scan
+    reads: of lines, goes on with; of a document, takes alone."""
+    listed, lines = _document(data), _lines(data)
+    ends = [*starts[1:], len(lines if listed is None else listed)]
+    pairs = zip(starts, ends, strict=True)
+    if listed is None:
+        return [b"\n".join(lines[start:end]) + b"\n" for start, end in pairs]
+    return [json.dumps({"messages": listed[start:end]}).encode() for start, end in pairs]
+
+
+def _lines(data: bytes) -> list[bytes]:
     return [line for line in data.split(b"\n") if line.strip()]

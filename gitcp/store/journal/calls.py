@@ -105,9 +105,9 @@ def _reopen(journal: Journal, state: State, call: JournalLine) -> None:
 
 def _called(event: dict[str, Any]) -> int:
     """How long ago a client began to tell us of a call's end, in ns: by then it was over."""
-    from gitcp.agents import NAMES
+    from gitcp.agents import names
 
-    return process.age() if event.get("agent") in NAMES else 0  # others keep one process
+    return process.age() if event.get("agent") in names() else 0  # others keep one process
 
 
 def _left(call: JournalLine, state: State, journal: Journal) -> bool:

@@ -158,8 +158,7 @@ def _named(open_markers: list[Marker]) -> dict[str, str]:
     active = [m for m in open_markers if m["phase"] == "active"]
     if not active:
         return {}
-    named = _environment()
-    how = {m["session_id"]: "environment" for m in active if m["session_id"] in named}
+    how = {m["session_id"]: "environment" for m in active if _in_environment(m)}
     if how or not any(m["agent_process"] for m in active):
         return how
     above = set(process.ancestors())
@@ -170,12 +169,14 @@ def _named(open_markers: list[Marker]) -> dict[str, str]:
     return how
 
 
-def _environment() -> set[str]:
-    if not any(name.endswith("SESSION_ID") for name in os.environ):
-        return set()
-    from gitcp.agents import SESSION_ENVS
+def _in_environment(marker: Marker) -> bool:
+    """Whether a variable that is its client's names the session."""
+    naming = {name for name, value in os.environ.items() if value == marker["session_id"]}
+    if not naming:
+        return False
+    from gitcp.agents import session_env
 
-    return {os.environ[name] for name in SESSION_ENVS if name in os.environ}
+    return not naming.isdisjoint(session_env(marker["agent_type"]))
 
 
 def _is_gone(repo: Repo, path: str) -> bool:

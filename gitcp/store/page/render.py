@@ -52,8 +52,8 @@ class Page:
         agent, model = self.text(story["agent"]), self.text(story["model"])
         self._labels[name] = f"{agent} {self.text(name)[:8]}"
         key = _key(name)
-        turns = [self._turn(key, turn) for turn in story["turns"]]
-        facts = [self.text(name), model, many(len(turns), "turn"), spent(story["tokens"])]
+        turns = [self._turn(key, agent, turn) for turn in story["turns"]]
+        facts = [self.text(name), model, many(len(turns), "turn"), spent(story["tokens"], agent)]
         self.sessions.append(
             {
                 "id": key,
@@ -65,14 +65,14 @@ class Page:
             }
         )
 
-    def _turn(self, key: str, turn: Record) -> Record:
+    def _turn(self, key: str, agent: str, turn: Record) -> Record:
         prompt = self.text(turn["prompt"])
         chunk, index = self._keep(self.text(turn["parts"]))
         start, end = _seconds(turn["start"]), _seconds(turn["end"])
         tools = many(len(turn["ticks"]), "tool use")
         lasted = f", {end - start:.0f} s" if start and end else ""
         when = time.strftime("%Y-%m-%d %H:%M", time.gmtime(start)) + " UTC, " if start else ""
-        used = ", " + spent(turn["spent"]) if turn["spent"] else ""
+        used = ", " + spent(turn["spent"], agent) if turn["spent"] else ""
         line = short(prompt, 160)
         return {
             "id": f"turn-{key}-{turn['number']}",
@@ -222,8 +222,9 @@ def _key(name: str) -> str:
 
 
 def _seconds(stamp: object) -> float:
-    """Seconds since 1970 of an ISO time; 0 where it is none."""
+    """Seconds since 1970 of an ISO time, or of ms since then; 0 where it is neither."""
+    text = stamp if isinstance(stamp, str) else ""
     try:
-        return datetime.fromisoformat(stamp).timestamp() if isinstance(stamp, str) else 0.0
+        return int(text) / 1000 if text.isdecimal() else datetime.fromisoformat(text).timestamp()
     except ValueError:
         return 0.0

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import uuid
 
-from gitcp.core.conversation import cut_claude, cut_codex, cut_gemini
 from gitcp.errors import Error, InputError
 from gitcp.record import text
 from gitcp.store.git.files import read as content
@@ -40,13 +39,6 @@ if TYPE_CHECKING:
         notes: list[str]
 
 
-CUTS: dict[str, ModuleType] = {
-    "claude-code": cut_claude,
-    "codex": cut_codex,
-    "gemini-cli": cut_gemini,
-}
-
-
 def of_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> Conversation | None:
     """The conversation of a temporary checkpoint; None for a point that has none, or where the
     live one is no further.
@@ -59,7 +51,7 @@ def of_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> Conve
     if not point["session_id"] or not stored:
         return None
     state = states.peek(repo, point["session_id"]) or {}
-    cutter = CUTS[agent_of(state).NAME]
+    cutter = agent_of(state).cutter()
     inside = point["is_task_checkpoint"]  # the turn went on after it
     return ready(repo, point, state, (stored, cutter.last(stored), inside), same_id)
 
@@ -70,15 +62,16 @@ def ready(
     """The conversation of a point's session, cut at a place of what is stored of it: (the
     transcript, the leaf, whether nothing after it belongs to it); None and Error as of_point()."""
     agent = agent_of(state)
+    cutter = agent.cutter()
     if same_id:
         _refuse_open(state, agent, point["session_id"])
     new_id = point["session_id"] if same_id else str(uuid.uuid4())
     data, notes = _cut(place, state, agent, point["session_id"], new_id)
-    if CUTS[agent.NAME].last(data) == CUTS[agent.NAME].last(live(state)):
+    if cutter.last(data) == cutter.last(live(state)):
         return None
     path = _path(repo, state, agent, new_id, same_id)
-    if agent.NAME == "claude-code" and not same_id:
-        data += cut_claude.title(f"{point['session_prompt'] or 'rewound'} (rewound)", new_id)
+    if not same_id:
+        data += cutter.title(f"{point['session_prompt'] or 'rewound'} (rewound)", new_id)
     effects = [effect(repo, path, data)]
     if not same_id:
         effects += _subagents(repo, state, path, data)
@@ -105,7 +98,7 @@ def agent_of(state: State) -> ModuleType:
         client = adapter(name)
     except InputError:
         raise Error(f"the conversation of agent '{name}' cannot be cut; --files-only") from None
-    if client.NAME not in CUTS:
+    if not hasattr(client, "cutter"):
         raise Error(f"the conversation of {name} cannot be cut; --files-only leaves it as it is")
     return client
 
@@ -115,7 +108,7 @@ def _cut(
 ) -> tuple[bytes, list[str]]:
     stored, leaf, exact = place
     for data, redacted in ((live(state), False), (stored, True)):
-        kept, notes = CUTS[agent.NAME].cut(data, leaf, old_id, new_id, redacted, exact)
+        kept, notes = agent.cutter().cut(data, leaf, old_id, new_id, redacted, exact)
         if kept:
             return kept, notes
     raise Error(f"the transcript of session '{old_id[:8]}' cannot be cut at this point")
@@ -164,32 +157,7 @@ def _subagents(repo: Repo, state: State, path: str, data: bytes) -> list[dict[st
 
 
 def _refuse_open(state: State, agent: ModuleType, session_id: str) -> None:
-    owner = state.get("agent_process")
+    owner, home = state.get("agent_process"), os.path.expanduser("~")
     alive = state.get("phase") != "ended" and bool(owner) and process.alive(owner)
-    lock = os.path.join(
-        os.path.expanduser("~"), ".codex", "thread-writer-locks", f"{session_id}.lock"
-    )
-    if alive or (agent.NAME == "codex" and os.path.exists(lock)) or _open_claude(session_id):
+    if alive or (hasattr(agent, "is_open") and agent.is_open(home, session_id)):
         raise Error(f"session '{text(session_id.encode())[:8]}' is open in its client")
-
-
-def _open_claude(session_id: str) -> bool:
-    """Whether Claude Code lists the session as one that a running client of it holds."""
-    import json
-
-    folder = os.path.join(os.path.expanduser("~"), ".claude", "sessions")
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return False
-    for name in names:
-        data = content(os.path.join(folder, name))
-        try:
-            listed = json.loads(data or b"")
-        except ValueError:
-            continue
-        if isinstance(listed, dict) and listed.get("sessionId") == session_id:
-            pid = listed.get("pid")
-            if isinstance(pid, int) and os.path.exists(f"/proc/{pid}"):
-                return True
-    return False

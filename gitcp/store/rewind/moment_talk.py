@@ -38,7 +38,7 @@ def at(repo: Repo, objects: Objects, point: Point, same_id: bool) -> Conversatio
 
 def _place(state: State, data: bytes, point: Point) -> tuple[str, bool] | None:
     """(the leaf to cut at, whether exactly there); None where the conversation had not begun."""
-    cutter = conversation.CUTS[conversation.agent_of(state).NAME]
+    cutter = conversation.agent_of(state).cutter()
     if point["kind"] == "tool":
         name = point["id"].removesuffix(AFTER)
         leaf = cutter.around_call(data, name)[point["id"].endswith(AFTER)]

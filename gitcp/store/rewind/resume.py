@@ -149,10 +149,13 @@ def restore(repo: Repo, one: Stored, cwd: str, force: bool) -> Restored:
         agent = adapter(one["agent"])
     except InputError as e:
         return {**outcome, "notes": [str(e)]}
-    if agent.NAME not in conversation.CUTS or not one["transcript"]:
+    if not hasattr(agent, "cutter") or not one["transcript"]:
+        if path := _known(repo, one["session_id"]):
+            command = agent.resume_command(one["session_id"])
+            return {**outcome, "what": KEPT, "path": path, "command": command}
         return {**outcome, "notes": [f"the conversation of {one['agent']} cannot be put back"]}
     outcome["command"] = agent.resume_command(one["session_id"])
-    cutter = conversation.CUTS[agent.NAME]
+    cutter = agent.cutter()
     leaf, own = cutter.last(one["transcript"]), one["session_id"]
     data, notes = cutter.cut(one["transcript"], leaf, own, own, True)
     path = _local(repo, agent, one["session_id"], cwd)
@@ -192,11 +195,15 @@ def _local(repo: Repo, agent: ModuleType, session_id: str, cwd: str) -> str:
     there = [p for p in sorted(glob.glob(pattern, recursive=True)) if "subagents" not in p]
     if there:
         return there[-1]
-    known = (states.peek(repo, session_id) or {}).get("transcript_path")
-    same = cwd == os.path.realpath(repo.worktree)
-    if same and isinstance(known, str) and os.path.exists(known):
+    if cwd == os.path.realpath(repo.worktree) and (known := _known(repo, session_id)):
         return known
     return os.path.join(folder, agent.transcript_name(session_id, states.timestamp()))
+
+
+def _known(repo: Repo, session_id: str) -> str:
+    """The conversation that a session of this repository had, '' where it is no longer there."""
+    path = (states.peek(repo, session_id) or {}).get("transcript_path")
+    return path if isinstance(path, str) and os.path.exists(path) else ""
 
 
 def write(repo: Repo, objects: Objects, restored: Iterable[Restored], name: str) -> str:

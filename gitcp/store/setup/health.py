@@ -117,7 +117,7 @@ def agents(repo: Repo, enabled: Iterable[str], called: Iterable[str]) -> Iterato
             yield from _own_files(repo, client)
         else:
             yield from _entries(client, _settings(repo, client))
-        if name == "gemini-cli" and os.getcwd() != os.path.realpath(repo.worktree):
+        if hasattr(client, "HERE_ONLY") and os.getcwd() != os.path.realpath(repo.worktree):
             yield from _below(repo, client)
         if not heard.last(repo, name) and client.AGENT_TYPE not in called:
             hint = f"it {client.TRUST}; start it here" if client.TRUST else "start it here once"
@@ -141,11 +141,11 @@ def _own_files(repo: Repo, client: ModuleType) -> Iterator[Finding]:
 
 
 def _below(repo: Repo, client: ModuleType) -> Iterator[Finding]:
-    """Gemini reads the settings of the directory it is started in, not those of the top."""
+    """A client that reads the settings of the directory it is started in, not those of the top."""
     path = client.settings_paths(os.path.expanduser("~"), repo.worktree)["user"]
     if client.NAME.encode() not in (files.read(path) or b""):
-        reason = "gemini-cli started in a subdirectory does not read the settings of the top"
-        what = "start it at the top, or 'gitcp enable --user --agent gemini-cli'"
+        reason = f"{client.NAME} started in a subdirectory does not read the settings of the top"
+        what = f"start it at the top, or 'gitcp enable --user --agent {client.NAME}'"
         yield finding("subdirectory", os.getcwd(), reason, what)
 
 

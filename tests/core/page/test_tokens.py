@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
+from gitcp import agents
 from gitcp.core.page import turns
-from gitcp.core.transcript import claude, gemini
+from gitcp.core.transcript import claude, gemini, tokens
+from tests.support import recording
 
 
 def said(role: str, content: Any, **more: Any) -> bytes:
@@ -42,10 +46,29 @@ def test_each_turn_has_the_tokens_of_its_own_answers() -> None:
     assert whole and whole["output_tokens"] == 24
 
 
-def test_what_is_one_document_has_no_tokens_by_turn() -> None:
-    kinds = (("user", "one"), ("gemini", "yes"))
-    messages = [{"id": kind, "type": kind, "content": text} for kind, text in kinds]
+def test_the_turns_of_one_document_have_the_tokens_that_their_messages_tell() -> None:
+    words = {"one": 0, "yes": 3, "two": 0, "three": 0, "no": 4}
+    messages: list[dict[str, Any]] = []
+    for text, output in words.items():
+        message = {"id": text, "type": "gemini" if output else "user", "content": text}
+        spent = {"tokens": {"input": 9, "output": output}} if output else {}
+        messages.append({**message, **spent})
     data = json.dumps({"messages": messages}, indent=1).encode()
     gathered = turns.turns(data)
     turns.spend(data, gathered, gemini.scan)
-    assert [(turn["prompt"], turn["spent"]) for turn in gathered] == [("one", None)]
+    outputs = [turn["spent"] and turn["spent"]["output_tokens"] for turn in gathered]
+    assert outputs == [3, None, 4]
+
+
+@pytest.mark.parametrize(("agent", "scenario"), recording.SPOKEN)
+def test_the_turns_of_every_client_are_there_and_cost_what_the_whole_costs(
+    agent: str, scenario: str
+) -> None:
+    data, scan = recording.transcript(agent, scenario), agents.adapter(agent).scan
+    gathered = turns.turns(data)
+    turns.spend(data, gathered, scan)
+    assert [t["prompt"] for t in gathered if t["prompt"]] == scan(data)["prompts"]
+    assert tokens.add(*(turn["spent"] for turn in gathered)) == tokens.add(scan(data)["usage"])
+    calls = [part for turn in gathered for part in turn["parts"] if part["kind"] == "call"]
+    answered = any(part["result"] for part in calls)
+    assert answered or not calls or scenario.startswith("sig")

@@ -15,7 +15,7 @@ from tests.support import recording
 
 ODD: list[Any] = [None, 7, "x", [], [1], {}, {"x": 1}, [[]], [{}]]
 
-RECORDED = sorted(set(agents.NAMES) - {"cursor"})
+RECORDED = sorted(set(agents.names()) - {"cursor"})
 RESUMED = sorted(set(RECORDED) - {"cline"})
 
 
@@ -67,7 +67,7 @@ def test_a_cursor_makes_the_next_scan_tell_only_what_is_new(agent: str) -> None:
     assert len(json.dumps(kept)) < 2000
 
 
-@pytest.mark.parametrize("agent", agents.NAMES)
+@pytest.mark.parametrize("agent", agents.names())
 @pytest.mark.parametrize("data", [b"", b"\n\n", b'{"type":"us', b"\xff\xfe\n", b"[]\n", b"null"])
 def test_what_is_no_transcript_says_nothing(agent: str, data: bytes) -> None:
     found = agents.adapter(agent).scan(data)

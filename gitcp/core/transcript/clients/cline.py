@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.core.transcript import apply_patch, tokens, transcript_scan
-from gitcp.core.transcript.clients import facts
-from gitcp.core.transcript.clients.facts import mapping, objects
+from gitcp.core.transcript import apply_patch, facts, tokens, transcript_scan
+from gitcp.core.transcript.facts import mapping, objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.record_types import Scan, Usage
-    from gitcp.core.transcript.clients.facts import Fact
+    from gitcp.core.transcript.facts import Fact
 
 WRITES = ("editor", "write_to_file", "replace_in_file")
 _path = facts.path_under("path", "file_path")
@@ -28,9 +27,17 @@ def messages(document: dict[str, Any]) -> list[dict[str, Any]]:
     return objects(document.get("messages"))
 
 
+def is_its(first: dict[str, Any]) -> bool:
+    """Whether a transcript that begins so is of this client."""
+    head = (messages(first) or [{}])[0]
+    return "role" in head and "type" not in head
+
+
 def of(entry: dict[str, Any]) -> Iterator[Fact]:
-    """What a message says (gitcp.core.transcript.clients.facts)."""
+    """What a message says (gitcp.core.transcript.facts)."""
     role = entry.get("role")
+    if isinstance(entry.get("ts"), int):
+        yield "time", str(entry["ts"])
     for block in objects(entry.get("content")):
         kind = block.get("type")
         if kind == "text" and role == "user":
@@ -40,7 +47,8 @@ def of(entry: dict[str, Any]) -> Iterator[Fact]:
         elif kind == "tool_use":
             yield "call", str(block.get("id")), str(block.get("name")), mapping(block.get("input"))
         elif kind == "tool_result":
-            yield "result", str(block.get("tool_use_id")), block.get("is_error") is True
+            given, failed = facts.plain(block.get("content")), block.get("is_error") is True
+            yield "result", str(block.get("tool_use_id")), failed, given
     if isinstance(entry.get("metrics"), dict):
         yield "usage", str(entry.get("id")), _usage(entry["metrics"])
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.core.transcript import apply_patch, tokens
-from gitcp.core.transcript.clients import facts
-from gitcp.core.transcript.clients.facts import mapping, objects
+from gitcp.core.transcript import apply_patch, facts, tokens
+from gitcp.core.transcript.facts import mapping, objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.record_types import Scan, Usage
-    from gitcp.core.transcript.clients.facts import Fact
+    from gitcp.core.transcript.facts import Fact
 
 WRITES = ("create", "edit", "str_replace_editor")
 _path = facts.path_under("path", "file_path")
@@ -23,8 +22,13 @@ def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
     return facts.scan(data, of, written, start, previous)
 
 
+def is_its(first: dict[str, Any]) -> bool:
+    """Whether a transcript that begins so is of this client."""
+    return "data" in first and "." in str(first.get("type"))
+
+
 def of(entry: dict[str, Any]) -> Iterator[Fact]:
-    """What a line says (gitcp.core.transcript.clients.facts).  A subagent's lines name it."""
+    """What a line says (gitcp.core.transcript.facts).  A subagent's lines name it."""
     kind, data = entry.get("type"), mapping(entry.get("data"))
     if kind == "user.message" and not entry.get("agentId"):
         yield "prompt", str(data.get("content") or "")
@@ -36,7 +40,8 @@ def of(entry: dict[str, Any]) -> Iterator[Fact]:
             given = {"patch": given} if isinstance(given, str) else mapping(given)
             yield "call", str(call.get("toolCallId")), str(call.get("name")), given
     elif kind == "tool.execution_complete":
-        yield "result", str(data.get("toolCallId")), data.get("success") is not True
+        given = facts.plain(data.get("result") or data.get("error"))
+        yield "result", str(data.get("toolCallId")), data.get("success") is not True, given
     elif kind == "session.usage_record":
         yield "usage", str(entry.get("id")), _usage(mapping(data.get("usage")))
 

@@ -5,8 +5,8 @@ Documented by its users only; what a line does not say is passed over.  It tells
 
 from __future__ import annotations
 
-from gitcp.core.transcript.clients import facts
-from gitcp.core.transcript.clients.facts import mapping, objects
+from gitcp.core.transcript import facts
+from gitcp.core.transcript.facts import mapping, objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.record_types import Scan
-    from gitcp.core.transcript.clients.facts import Fact
+    from gitcp.core.transcript.facts import Fact
 
 WRITES = ("Write", "Edit", "StrReplace", "MultiEdit", "EditNotebook", "Delete")
 _path = facts.path_under("file_path", "path", "target_file")
@@ -25,8 +25,13 @@ def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
     return facts.scan(data, of, written, start, previous)
 
 
+def is_its(first: dict[str, Any]) -> bool:
+    """Whether a transcript that begins so is of this client."""
+    return "role" in first and isinstance(first.get("message"), dict)
+
+
 def of(entry: dict[str, Any]) -> Iterator[Fact]:
-    """What a line says (gitcp.core.transcript.clients.facts)."""
+    """What a line says (gitcp.core.transcript.facts)."""
     content = mapping(entry.get("message")).get("content")
     if entry.get("role") == "user":
         yield "prompt", _typed(facts.texts(content))

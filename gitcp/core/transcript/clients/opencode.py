@@ -6,9 +6,8 @@ The first line is {"info"} of the session, each other one a message {"info", "pa
 
 from __future__ import annotations
 
-from gitcp.core.transcript import apply_patch, tokens
-from gitcp.core.transcript.clients import facts
-from gitcp.core.transcript.clients.facts import mapping, objects
+from gitcp.core.transcript import apply_patch, facts, tokens
+from gitcp.core.transcript.facts import mapping, objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.record_types import Scan, Usage
-    from gitcp.core.transcript.clients.facts import Fact
+    from gitcp.core.transcript.facts import Fact
 
 WRITES = ("write", "edit", "multiedit", "patch")
 _path = facts.path_under("filePath")
@@ -27,8 +26,13 @@ def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
     return facts.scan(data, of, written, start, previous)
 
 
+def is_its(first: dict[str, Any]) -> bool:
+    """Whether a transcript that begins so is of this client."""
+    return isinstance(first.get("info"), dict)
+
+
 def of(entry: dict[str, Any]) -> Iterator[Fact]:
-    """What a line says (gitcp.core.transcript.clients.facts)."""
+    """What a line says (gitcp.core.transcript.facts)."""
     info, parts = mapping(entry.get("info")), objects(entry.get("parts"))
     if "role" in info:
         yield "at", str(info.get("id") or "")
@@ -49,7 +53,8 @@ def _part(part: dict[str, Any]) -> Iterator[Fact]:
         key, state = str(part.get("callID")), mapping(part.get("state"))
         yield "call", key, str(part.get("tool")), mapping(state.get("input"))
         if state.get("status") in ("completed", "error"):
-            yield "result", key, state["status"] == "error"
+            given = facts.plain(state.get("output") or state.get("error"))
+            yield "result", key, state["status"] == "error", given
         child = mapping(state.get("metadata")).get("sessionId")
         if part.get("tool") == "task" and isinstance(child, str):
             yield "agent", child

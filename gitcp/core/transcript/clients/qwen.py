@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.core.transcript import tokens
-from gitcp.core.transcript.clients import facts
-from gitcp.core.transcript.clients.facts import mapping, objects
+from gitcp.core.transcript import facts, tokens
+from gitcp.core.transcript.facts import mapping, objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.record_types import Scan, Usage
-    from gitcp.core.transcript.clients.facts import Fact
+    from gitcp.core.transcript.facts import Fact
 
 WRITES = ("write_file", "edit", "replace")
 _path = facts.path_under("file_path", "path")
@@ -23,8 +22,13 @@ def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
     return facts.scan(data, of, written, start, previous)
 
 
+def is_its(first: dict[str, Any]) -> bool:
+    """Whether a transcript that begins so is of this client."""
+    return "systemPayload" in first or "parts" in mapping(first.get("message"))
+
+
 def of(entry: dict[str, Any]) -> Iterator[Fact]:
-    """What a line says (gitcp.core.transcript.clients.facts)."""
+    """What a line says (gitcp.core.transcript.facts)."""
     kind, parts = entry.get("type"), objects(mapping(entry.get("message")).get("parts"))
     if kind == "user":
         yield "prompt", facts.texts(parts)
@@ -40,11 +44,9 @@ def of(entry: dict[str, Any]) -> Iterator[Fact]:
     elif kind == "tool_result":
         for part in parts:
             answer = mapping(part.get("functionResponse"))
-            yield (
-                "result",
-                str(answer.get("id")),
-                bool(mapping(answer.get("response")).get("error")),
-            )
+            response = mapping(answer.get("response"))
+            failed = bool(response.get("error"))
+            yield "result", str(answer.get("id")), failed, facts.plain(response)
 
 
 def written(name: str, given: dict[str, Any]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.agents import payload
+from gitcp.agents.exchange import payload
 from gitcp.core.git import ids
 from gitcp.core.message import prompts
 from gitcp.errors import InputError
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Event, Tool
 
 SESSION_ENV = ("GITCP_SESSION_ID",)  # `gitcp run` sets it
-ANSWERS = "plain"  # gitcp.agents.replies
+ANSWERS = "plain"  # gitcp.agents.exchange.replies
 EVENTS = frozenset(
     """session-start turn-start tool-start tool-end subagent-start subagent-end todo compact
     turn-end session-end""".split()

@@ -1,15 +1,15 @@
 """Reading a transcript through what each of its entries says, in one set of words.
 
-A client's module gives a function `facts(entry) -> Iterator[Fact]`; a fact is one of
+A client's module gives a function `of(entry) -> Iterator[Fact]`; a fact is one of
 
     ("prompt", text)                    the person's
     ("reply", text)                     the agent's
     ("call", id, name, input)           of a tool
-    ("result", id, failed)              what came of a call
+    ("result", id, failed, text)        what came of a call
     ("usage", key, Usage)               of one answer of the model; the same key again replaces it
     ("agent", id)                       a subagent that was started
     ("at", id)                          the entry's, where it is not its `id` or `uuid`
-    ("time", text)                      the entry's, where it is not its `timestamp`
+    ("time", text)                      the entry's, where it is not its `timestamp`; comes first
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     Facts = Callable[[dict[str, Any]], Iterator[Fact]]
     Written = Callable[[str, dict[str, Any]], list[str]]  # tool's name and input -> paths
 
+_TEXTS = "text output content functionResponse response result error message".split()
 _RECENT = 8  # answers of the model whose usage may still be given again
 
 
@@ -88,7 +89,7 @@ class _Reader:
         if self.scan["items"] >= self.start and (paths := self.written(name, given)):
             self.pending[key] = paths
 
-    def result(self, key: str, failed: bool) -> None:
+    def result(self, key: str, failed: bool, text: str) -> None:
         paths = self.pending.pop(key, [])
         if not failed:
             self.done = transcript_scan.unique(self.done, paths)
@@ -134,6 +135,19 @@ def texts(parts: object) -> str:
         return parts
     given = [part.get("text") for part in objects(parts)]
     return "\n\n".join(text for text in given if isinstance(text, str))
+
+
+def plain(content: object) -> str:
+    """What a call gave back, as text: of blocks, those that have one."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(filter(None, map(plain, content)))
+    if isinstance(content, dict):
+        for key in _TEXTS:
+            if content.get(key):
+                return plain(content[key])
+    return ""
 
 
 def objects(value: object) -> list[dict[str, Any]]:

@@ -1,0 +1,34 @@
+"""Reading a transcript of a client that nobody has: lines of {who, says, puts, costs}."""
+
+from __future__ import annotations
+
+from gitcp.core.transcript import facts, tokens
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from gitcp.core.record_types import Scan
+    from gitcp.core.transcript.facts import Fact
+
+written = facts.path_under("where")
+
+
+def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+    """Read data; see Scan."""
+    return facts.scan(data, of, lambda name, given: written(given), start, previous)
+
+
+def is_its(first: dict[str, Any]) -> bool:
+    """Whether a transcript that begins so is of this client."""
+    return "who" in first and "says" in first
+
+
+def of(entry: dict[str, Any]) -> Iterator[Fact]:
+    """What a line says."""
+    yield "prompt" if entry.get("who") == "person" else "reply", str(entry.get("says") or "")
+    if "puts" in entry:
+        yield "call", str(entry["id"]), "put", entry["puts"]
+        yield "result", str(entry["id"]), False, "it is there"
+        yield "usage", str(entry["id"]), tokens.usage(entry["costs"], 0, 0, 1, 1)
