@@ -25,15 +25,18 @@ def read_tree(objects: Objects, oid: str) -> Tree:
     """The entries of one tree by name; raise Error when it is missing."""
     data, width = objects.need(oid, "tree"), len(oid) // 2
     entries: Tree = {}
-    at = 0
-    while at < len(data):
+    at, end = 0, len(data)
+    while at < end:
         nul = data.find(b"\0", at)
         mode, _, name = data[at:nul].partition(b" ")
         at = nul + 1 + width
-        if nul < 0 or at > len(data) or not mode.isdigit():
+        known = _MODES.get(mode)
+        if nul < 0 or at > end or not (known or mode.isdigit()):
             raise Error(f"malformed tree '{oid}'")
-        known = _MODES.get(mode) or mode.decode().zfill(6)
-        entries[name.decode("utf-8", "surrogateescape")] = known, data[nul + 1 : at].hex()
+        entries[name.decode("utf-8", "surrogateescape")] = (
+            known or mode.decode().zfill(6),
+            data[nul + 1 : at].hex(),
+        )
     return entries
 
 

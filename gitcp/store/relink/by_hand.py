@@ -36,7 +36,7 @@ def link(ctx: Context, commit: Commit, name: str) -> str:
     A session whose open files the commit changes is condensed into a checkpoint of its own;
     another one's newest checkpoint is taken.  Raises Error for a name of neither, or of several.
     """
-    checkpoint_id = _checkpoint(ctx.repo, name) or _of_session(ctx, commit, name)
+    checkpoint_id = _checkpoint(ctx, name) or _of_session(ctx, commit, name)
     _note(ctx.repo, ctx.objects, commit, "link", checkpoint_id, links.added, checkpoint_id)
     dismissed.remove(ctx.repo, checkpoint_id)
     return checkpoint_id
@@ -78,12 +78,13 @@ def _note(
         ai_notes.keep(repo, [commit["oid"]])
 
 
-def _checkpoint(repo: Repo, name: str) -> str:
+def _checkpoint(ctx: Context, name: str) -> str:
     """The checkpoint whose id begins so, '' when none does."""
     if len(name) > 12 or name.strip("0123456789abcdef"):
         return ""
-    every = [checkpoint["checkpoint_id"] for checkpoint in committed_list.listing(repo)]
-    matching = sorted({one for one in every if one.startswith(name) and ids.is_checkpoint_id(one)})
+    refs = committed_refs.sources(ctx.repo)
+    every = {one for ref in refs for one, _ in committed_list.trees(ctx.objects, ref, name)}
+    matching = sorted(filter(ids.is_checkpoint_id, every))
     if len(matching) > 1:
         raise Error(f"ambiguous checkpoint id '{name}': {' '.join(matching[:10])}")
     return matching[0] if matching else ""
@@ -92,7 +93,7 @@ def _checkpoint(repo: Repo, name: str) -> str:
 def _of_session(ctx: Context, commit: Commit, name: str) -> str:
     stored = {
         entry["session_id"]: checkpoint["checkpoint_id"]
-        for checkpoint in committed_list.listing(ctx.repo)
+        for checkpoint in committed_list.listing(ctx.repo, brief=True)
         for entry in checkpoint["sessions"]
     }
     session_id = session_read.pick(name, [*states.names(ctx.repo), *stored])

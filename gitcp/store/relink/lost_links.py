@@ -32,7 +32,7 @@ def lost(repo: Repo, objects: Objects, among: str = "") -> list[Pair]:
     each in one; none in doubt.  among: a revision range to look in, default all branches."""
     files = {
         checkpoint["checkpoint_id"]: core.blobs(checkpoint["sessions"])
-        for checkpoint in committed_list.listing(repo)
+        for checkpoint in committed_list.listing(repo, brief=True)
     }
     return _paired(repo, objects, files, among, MOST)
 

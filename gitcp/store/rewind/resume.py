@@ -129,7 +129,7 @@ def of_session(repo: Repo, objects: Objects, session_id: str) -> Stored:
         return _at(objects, newest[1], session_id, "Claude Code")
     with_it = [
         c["checkpoint_id"]
-        for c in committed_list.listing(repo)
+        for c in committed_list.listing(repo, brief=True)
         if any(s["session_id"] == session_id for s in c["sessions"])
     ]
     stored = [s for s in _of_checkpoints(repo, objects, with_it) if s["session_id"] == session_id]

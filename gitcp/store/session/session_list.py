@@ -67,7 +67,7 @@ def with_stored(repo: Repo, records: list[Record], only: str = "") -> list[Recor
 
     known = {r["session_id"]: r for r in records}
     first: dict[str, tuple[float, SessionEntry]] = {}
-    for checkpoint in committed_list.listing(repo):
+    for checkpoint in committed_list.listing(repo, brief=True):
         for entry in checkpoint["sessions"]:
             name = entry["session_id"]
             if only and name != only:

@@ -107,7 +107,9 @@ def _beginning(repo: Repo, objects: Objects, prefix: str) -> Iterator[str]:
 
 
 def _stored(repo: Repo, name: str) -> str:
-    every = (s["session_id"] for c in committed_list.listing(repo) for s in c["sessions"])
+    every = (
+        s["session_id"] for c in committed_list.listing(repo, brief=True) for s in c["sessions"]
+    )
     names = [n for n in every if n.startswith(name)]
     if not names:
         raise Error(f"no such commit, checkpoint or session: '{name}'")

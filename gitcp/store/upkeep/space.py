@@ -136,7 +136,7 @@ def _of(at: Owner, path: str, places: Place) -> Owner:
 
 def _places(repo: Repo) -> Place:
     places: Place = {}
-    for checkpoint in committed_list.listing(repo):
+    for checkpoint in committed_list.listing(repo, brief=True):
         cid = checkpoint["checkpoint_id"]
         for entry in checkpoint["sessions"]:
             at = f"{cid[:2]}/{cid[2:]}/{entry['directory']}".rstrip("/")

@@ -28,8 +28,11 @@ _HEX = frozenset("0123456789abcdef")
 _EXAMPLES = 10
 
 
-def listing(repo: Repo) -> Iterator[Checkpoint]:
-    """Every checkpoint of sources(), by id in each; one that several refs have comes once."""
+def listing(repo: Repo, brief: bool = False) -> Iterator[Checkpoint]:
+    """Every checkpoint of sources(), by id in each; one that several refs have comes once.
+
+    brief: for their sessions, as load() has it.
+    """
     seen: set[str] = set()
     refs = sources(repo)
     with Prefetched(repo) as objects:
@@ -42,15 +45,17 @@ def listing(repo: Repo) -> Iterator[Checkpoint]:
                     seen.add(checkpoint_id)
                 window.append((checkpoint_id, tree))
                 if len(window) == _WINDOW:
-                    yield from _load(objects, ref, window)
+                    yield from _load(objects, ref, window, brief)
                     window = []
-            yield from _load(objects, ref, window)
+            yield from _load(objects, ref, window, brief)
 
 
-def _load(objects: Prefetched, ref: str, window: list[tuple[str, str]]) -> Iterator[Checkpoint]:
-    known = prepare(objects, [tree for _, tree in window])
+def _load(
+    objects: Prefetched, ref: str, window: list[tuple[str, str]], brief: bool
+) -> Iterator[Checkpoint]:
+    known = prepare(objects, [tree for _, tree in window], brief=brief)
     for checkpoint_id, tree in window:
-        yield load(objects, checkpoint_id, ref, tree, known)
+        yield load(objects, checkpoint_id, ref, tree, known, brief)
     objects.forget()
 
 
