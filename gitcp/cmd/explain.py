@@ -11,7 +11,7 @@ from gitcp.errors import OK, Error, UsageError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.core.record_types import Record
     from gitcp.core.render.spans import Line
@@ -59,7 +59,7 @@ def run(argv: Sequence[str]) -> int:
     if name is None:
         show.page(_list(repo), not args.no_pager)
         return OK
-    records = list(_records(repo, name))
+    records = _records(repo, name)
     if args.raw_transcript:
         for transcript in show.transcripts(records):
             sys.stdout.buffer.write(
@@ -105,7 +105,7 @@ def _records(repo: Repo, name: str) -> Iterator[Record]:
             yield from show.gathered(repo, one["checkpoint_id"] or one["oid"])
 
 
-def _lines(records: Sequence[Record], args: Namespace) -> Iterator[Line]:
+def _lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
     from gitcp.cmd import show
     from gitcp.core.render import explain_lines
 

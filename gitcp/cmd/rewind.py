@@ -203,10 +203,10 @@ def _conversation(
     repo: Repo, objects: Objects, args: Namespace, point: Point
 ) -> Conversation | None:
     """The conversation that goes back with the files; of single paths none does."""
-    from gitcp.store.rewind import moment_talk
-
     if args.files_only or args.path:
         return None
+    from gitcp.store.rewind import moment_talk
+
     try:
         return moment_talk.at(repo, objects, point, args.same_id)
     except Error as e:

@@ -67,13 +67,14 @@ class Tree:
         """
         part = self._lines[: end + 1]
         messages = {message_of(line) for _, line in part if uuid_of(line) in kept} - {""}
-        same = {uuid_of(line) for _, line in part if message_of(line) in messages}
+        same = {uuid_of(line) for _, line in part if message_of(line) in messages} - {""}
+        callers = same | kept
         results = {
             uuid_of(line)
             for _, line in (self._lines if later else part)
-            if is_result(line) and self.parent.get(uuid_of(line)) in same | kept
+            if is_result(line) and self.parent.get(uuid_of(line)) in callers
         }
-        return {uuid for uuid in same | results if uuid}
+        return (same | results) - {""}
 
     def around(self, call: str) -> tuple[str, str]:
         """(the line before which a call was not made yet, the line of the call); '' for none.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from gitcp.core.conversation.asked import spoken
 from gitcp.core.transcript import transcript_scan
 
@@ -19,19 +21,20 @@ _HEADER = 1  # line 0 says whose rollout it is: alone it is no conversation
 def last(data: bytes) -> str:
     """The leaf at which a rollout ends; '' for an empty one."""
     lines = _lines(data)
-    return _leaf(lines, len(lines))
+    return _Leaves(lines).name(len(lines))
 
 
 def prompts(data: bytes) -> list[Prompt]:
     """What the person asked, in order: (the text, its time, the leaf that stands before it)."""
     lines, asked, turn = _lines(data), [], 0
+    leaves = _Leaves(lines)
     for number, line in enumerate(lines):
         if _begins(line):
             turn = number
         payload = _payload(line)
         typed = payload.get("type") == "message" and payload.get("role") == "user"
         if typed and (text := spoken(payload.get("content"))):
-            asked.append((text, _time(line), _leaf(lines, turn) if turn > _HEADER else ""))
+            asked.append((text, _time(line), leaves.name(turn) if turn > _HEADER else ""))
     return asked
 
 
@@ -45,7 +48,8 @@ def around_call(data: bytes, call: str) -> tuple[str, str]:
     before = own
     while before and _is_thought(lines[before - 1]):
         before -= 1
-    return _leaf(lines, before), _leaf(lines, own + 1)
+    leaves = _Leaves(lines)
+    return leaves.name(before), leaves.name(own + 1)
 
 
 def cut(
@@ -58,7 +62,7 @@ def cut(
     outputs of the calls that are kept.  Returns b'' when that line is another one here.
     """
     lines = _lines(data)
-    end = _end(lines, leaf)
+    end = _Leaves(lines).end(leaf)
     if not end:
         return b"", []
     while not exact and end < len(lines) and not _ends(lines[end - 1]) and not _begins(lines[end]):
@@ -80,19 +84,25 @@ def _lines(data: bytes) -> list[bytes]:
     return [line for line in data.split(b"\n") if line.strip()]
 
 
-def _leaf(lines: list[bytes], end: int) -> str:
-    """What names the first lines so far, in every copy: how many of them redaction always
-    leaves, and the time of the last of those, which another rollout does not have there."""
-    left = [line for line in lines[:end] if not _is_reasoning(line)]
-    return f"{len(left)} {_time(left[-1])}" if left else ""
+class _Leaves:
+    """The names of beginnings of a rollout, in every copy of it: how many of their lines
+    redaction always leaves, and the time of the last of those, which another rollout does not
+    have there."""
 
+    def __init__(self, lines: list[bytes]) -> None:
+        self._lines = lines
+        self._left = [n for n, line in enumerate(lines) if not _is_reasoning(line)]
 
-def _end(lines: list[bytes], leaf: str) -> int:
-    """How many lines a leaf names; 0 where they are others here."""
-    number = int(leaf.partition(" ")[0] or 0)
-    places = [n for n, line in enumerate(lines) if not _is_reasoning(line)]
-    end = places[number - 1] + 1 if 0 < number <= len(places) else 0
-    return end if _leaf(lines, end) == leaf else 0
+    def name(self, end: int) -> str:
+        """The leaf of the first end lines; '' where there is none."""
+        count = bisect_left(self._left, end)
+        return f"{count} {_time(self._lines[self._left[count - 1]])}" if count else ""
+
+    def end(self, leaf: str) -> int:
+        """How many lines a leaf names; 0 where they are others here."""
+        count = int(leaf.partition(" ")[0] or 0)
+        end = self._left[count - 1] + 1 if 0 < count <= len(self._left) else 0
+        return end if self.name(end) == leaf else 0
 
 
 def _time(line: bytes) -> str:

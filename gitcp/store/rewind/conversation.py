@@ -7,7 +7,6 @@ conversation stays as it is, and the client's own command goes on with the older
 from __future__ import annotations
 
 import os
-import uuid
 
 from gitcp.errors import Error, InputError
 from gitcp.record import text
@@ -61,6 +60,8 @@ def ready(
 ) -> Conversation | None:
     """The conversation of a point's session, cut at a place of what is stored of it: (the
     transcript, the leaf, whether nothing after it belongs to it); None and Error as of_point()."""
+    import uuid
+
     agent = agent_of(state)
     cutter = agent.cutter()
     if same_id:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.conversation import asked
 from gitcp.errors import Error
-from gitcp.store.rewind import conversation, resume
+from gitcp.store.rewind import conversation
 from gitcp.store.rewind.journal_edits import AFTER
 from gitcp.store.session import state as states
 
@@ -29,6 +29,8 @@ def at(repo: Repo, objects: Objects, point: Point, same_id: bool) -> Conversatio
     state = states.peek(repo, point["session_id"]) or {}
     data = conversation.live(state)
     if not data:
+        from gitcp.store.rewind import resume
+
         data = resume.of_session(repo, objects, point["session_id"])["transcript"]
     place = _place(state, data, point)
     if place is None:

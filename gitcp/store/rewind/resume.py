@@ -162,10 +162,10 @@ def restore(repo: Repo, one: Stored, cwd: str, force: bool) -> Restored:
     outcome |= {"path": path, "notes": notes}
     local = content(path)
     if local is not None and not force:
-        if not cutter.cut(local, leaf, own, own, False)[0] and not _older(cutter, local, data):
-            raise Error(f"the conversation in '{path}' went another way; --force replaces it")
         if cutter.cut(local, leaf, own, own, False)[0]:
             return {**outcome, "what": KEPT, "notes": []}
+        if not _older(cutter, local, data):
+            raise Error(f"the conversation in '{path}' went another way; --force replaces it")
     outcome["what"] = WRITTEN if local is None else REPLACED
     return {**outcome, "effects": [conversation.effect(repo, path, data)]}
 

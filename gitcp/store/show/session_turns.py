@@ -6,6 +6,7 @@ from gitcp.core.v1 import session_part
 from gitcp.errors import Error
 from gitcp.store.stream import shadow_refs, stream_history
 from gitcp.store.v1 import committed_read
+from gitcp.store.v1.parts import Parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,8 +44,9 @@ def _of(
 ) -> Record:
     if checkpoint["checkpoint_id"]:
         stored = committed_read.read(repo, objects, checkpoint["checkpoint_id"])
-        content = committed_read.session(objects, stored, session_id)
-        part = session_part.session(content["metadata"], content["prompts"])
+        entry = committed_read.pick(stored, session_id)
+        asked = Parts(objects, stored["checkpoint_id"]).prompts(entry["files"], entry["directory"])
+        part = session_part.session(entry["metadata"], asked)
         return {"asked": part["asked"], "files": dict.fromkeys(part["files"], "")}
     step = stream_history.detailed(objects, temporary[checkpoint["oid"]])
     return {"asked": [step["prompt"]] if step["prompt"] else [], "files": step["files"]}

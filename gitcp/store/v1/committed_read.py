@@ -145,19 +145,18 @@ def session(objects: Objects, checkpoint: Checkpoint, which: int | str) -> Conte
     A hash that does not match is told, never an error (formats.md).  Raises Error when the
     checkpoint has no such session.
     """
-    entry, parts = _pick(checkpoint, which), Parts(objects, checkpoint["checkpoint_id"])
+    entry, parts = pick(checkpoint, which), Parts(objects, checkpoint["checkpoint_id"])
     folder = entry["directory"]
     files = parts.tree(entry["tree"], folder)
     transcript = b"\n".join(_pieces(parts, files, folder))
     stored = text(parts.blob(files, summary.HASH, folder) or b"").strip()
     tasks = files.get("tasks") or parts.tree(checkpoint["tree"]).get("tasks")
-    prompts = text(parts.blob(files, summary.PROMPT, folder) or b"")
     return {
         "index": entry["index"],
         "session_id": entry["session_id"],
         "metadata": entry["metadata"],
         "transcript": transcript,
-        "prompts": prompts.split(summary.SEPARATOR) if prompts else [],
+        "prompts": parts.prompts(files, folder),
         "context": text(parts.blob(files, summary.CONTEXT, folder) or b""),
         "content_hash": stored,
         "hash": _compare(stored, transcript),
@@ -210,7 +209,8 @@ def _pieces(parts: Parts, files: Tree, folder: str) -> Iterator[bytes]:
             yield data
 
 
-def _pick(checkpoint: Checkpoint, which: int | str) -> SessionEntry:
+def pick(checkpoint: Checkpoint, which: int | str) -> SessionEntry:
+    """A session of a checkpoint, by index or id; raise Error when there is none."""
     # Real data has a session twice in one checkpoint: the later one is the fuller.
     matching = [e for e in checkpoint["sessions"] if which in (e["index"], e["session_id"])]
     if matching:

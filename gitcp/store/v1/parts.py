@@ -5,6 +5,7 @@ from __future__ import annotations
 from gitcp.console import notice
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
+from gitcp.record import text
 from gitcp.store.git.tree import TREE, read_tree, walk
 
 TYPE_CHECKING = False
@@ -69,6 +70,11 @@ class Parts:
         if content is None:
             self.lack(f"{folder}/{summary.METADATA}".strip("/"), "it is no JSON object")
         return content or {}
+
+    def prompts(self, files: Tree, folder: str = "") -> list[str]:
+        """What was asked in the session of a directory; [] where that cannot be read."""
+        prompts = text(self.blob(files, summary.PROMPT, folder) or b"")
+        return prompts.split(summary.SEPARATOR) if prompts else []
 
     def below(self, entry: Entry | None, part: str) -> list[str]:
         """The paths of the files below a directory, as far as it can be read."""
