@@ -143,6 +143,72 @@ def test_lines_of_another_tool_are_named_where_we_know_nothing(world: World, a: 
     assert [line["who"] for line in blamed(world, "g")] == ["person", "person"]
 
 
+NOTE = """\
+"a name.py"
+  s_9f86d081884c7d::t_0123456789abcd 1,3
+  h_4e07408562bedb 2
+src/app.py
+  d9978a8723e02b69 1
+  abcd123 2-3
+  s_00000000000000::t_0123456789abcd 4
+---
+{
+  "schema_version": "authorship/3.0.0",
+  "git_ai_version": "1.4.2",
+  "base_commit_sha": "%s",
+  "prompts": {
+    "d9978a8723e02b69": {
+      "agent_id": {"tool": "cursor", "id": "c-1", "model": "gpt-5"},
+      "human_author": "A U Thor <author@example.com>",
+      "messages": [], "total_additions": 1, "total_deletions": 0, "accepted_lines": 1
+    },
+    "abcd123": {"agent_id": {"tool": "windsurf", "id": "w-1", "model": "unknown"}}
+  },
+  "humans": {"h_4e07408562bedb": {"author": "A U Thor <author@example.com>"}},
+  "sessions": {
+    "s_9f86d081884c7d": {
+      "agent_id": {"tool": "claude", "id": "0f1c", "model": "claude-opus-4"},
+      "human_author": "A U Thor <author@example.com>",
+      "custom_attributes": {"team": "core"}
+    }
+  }
+}"""
+
+
+def test_a_note_with_keys_of_all_ages_is_read_where_we_know_nothing(world: World) -> None:
+    world.write("a name.py", "1\n2\n3\n")
+    world.write("src/app.py", "1\n2\n3\n4\n5\n")
+    world.commit()
+    world.git("notes", f"--ref={AI}", "add", "-m", NOTE % world.head)
+    name = ("agent", "session_id", "model")
+    claude, cursor, nobody = (
+        ("Claude Code", "0f1c", "claude-opus-4"),
+        ("Cursor", "c-1", "gpt-5"),
+        ("",) * 3,
+    )
+    windsurf = ("windsurf", "w-1", "")
+    rows = [tuple(line[key] for key in name) for line in blamed(world, "a name.py")]
+    assert rows == [claude, nobody, claude]
+    rows = [tuple(line[key] for key in name) for line in blamed(world, "src/app.py")]
+    assert rows == [cursor, windsurf, windsurf, nobody, nobody]
+    stats = json.loads(world.gitcp("stats", "--survival", "--json", "HEAD~1.."))
+    assert stats["added"] == {"agent": 5, "person": 3, "unknown": 0}
+    assert stats["survival"]["alive"] == 5
+    shown = world.gitcp("blame", "a name.py").splitlines()
+    assert "(Claude Code 0f1c " in shown[0] and "(A U Thor " in shown[1]
+
+
+def test_a_person_whom_another_tool_saw_typing_is_the_author_of_what_we_know_not(
+    world: World,
+) -> None:
+    world.write("f", "seen\nunseen\n")
+    world.git("add", "f")
+    world.git("commit", "-qm", "strange\n\nEntire-Checkpoint: 0123456789ab")
+    note = NOTE.replace("src/app.py\n", "f\n  h_4e07408562bedb 1\nsrc/app.py\n")
+    world.git("notes", f"--ref={AI}", "add", "-m", note % world.head)
+    assert [line["who"] for line in blamed(world, "f")] == ["person", "unknown"]
+
+
 def test_what_we_know_stands_before_what_another_tool_attests(world: World, a: Agent) -> None:
     other_tool(world, world.head, "f\n  s_00000000000000::t_1 1-2")
     assert {line["session_id"] for line in blamed(world, "f")} == {"session-a"}

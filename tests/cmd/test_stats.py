@@ -56,13 +56,34 @@ def test_the_table_has_sums_and_bars(counted: Path) -> None:
     assert any(line.startswith("  Claude Code opus") for line in lines)
 
 
-def test_markdown_escapes_what_a_name_could_do(counted: Path) -> None:
-    (counted / "a|b`<c>").write_text("x\n")
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [
+        ("a|b<c>", "`a\\|b<c>`"),
+        ("@types:#1", "`@types:#1`"),
+        ("a`b", "``a`b``"),
+        ("`b``", "``` `b`` ```"),
+        ("odd\nname", "`odd?name`"),
+    ],
+)
+def test_no_name_of_a_file_becomes_markup_or_calls_somebody(
+    counted: Path, name: str, cell: str
+) -> None:
+    (counted / name).write_text("x\n")
     git("add", ".")
     git("commit", "-qm", "odd")
     text = stats("--markdown").stdout
     assert "| people | 8 |" in text
-    assert "| a\\|b\\`\\<c\\> | 0 | 1 | 0 |" in text
+    assert f"| {cell} | 0 | 1 | 0 |" in text.splitlines()
+
+
+def test_a_name_that_is_not_utf_8_keeps_its_columns(counted: Path) -> None:
+    (counted / os.fsdecode(b"\xe9.txt")).write_text("x\n")
+    git("add", ".")
+    git("commit", "-qm", "odd")
+    section = stats().stdout.partition("By file\n")[2].partition("\n\n")[0].splitlines()
+    assert any(line.startswith("  ?.txt ") for line in section)
+    assert len({line.index("█") for line in section}) == 1
 
 
 def test_what_is_no_revision_is_said_in_gits_words(counted: Path) -> None:

@@ -94,7 +94,7 @@ def test_no_line_of_a_file_is_taken_for_a_header(repo: Path) -> None:
 
 def test_the_table_and_markdown_tell_of_it(merged: Path) -> None:
     for form, words in (
-        ("--markdown", "| Claude Code opus | 7 | 5 | 1 | 1 | 0 |"),
+        ("--markdown", "| `Claude Code opus` | 7 | 5 | 1 | 1 | 0 |"),
         ("", "5 of the"),
     ):
         argv = (sys.executable, str(BIN / "gitcp"), "stats", "--survival", *form.split())

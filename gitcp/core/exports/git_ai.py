@@ -169,15 +169,16 @@ def numbers(text: str) -> set[int] | None:
 
 
 def authors(given: Log, commit: str, path: str) -> dict[int, Author]:
-    """The authors of the lines of path that a log on commit attests to sessions.
+    """The authors of the lines of path that a log on commit attests to sessions and to persons.
 
     Nothing is known of a log that names another commit: somebody copied it.  Keys of versions
-    before 1.4 are in `prompts`; persons and keys without an entry name no session.
+    before 1.4 are in `prompts`; those without an entry name nobody.
     """
     metadata = given["metadata"]
     if metadata.get("base_commit_sha") != commit:
         return {}
     known = {**mapping(metadata.get("prompts")), **mapping(metadata.get("sessions"))}
+    persons = mapping(metadata.get("humans"))
     attested: dict[int, Author] = {}
     for key, lines in given["attested"].get(path, {}).items():
         about = mapping(mapping(known.get(key.partition("::")[0])).get("agent_id"))
@@ -187,4 +188,6 @@ def authors(given: Log, commit: str, path: str) -> dict[int, Author]:
             author["agent"] = _AGENTS.get(str(about["tool"]), str(about["tool"]))
             author["model"] = str(about.get("model") or "").removesuffix("unknown")
             attested |= dict.fromkeys(lines, author)
+        elif key in persons:
+            attested |= dict.fromkeys(lines, nobody("person"))
     return attested

@@ -97,7 +97,8 @@ def _session(session: Record) -> str:
 
 
 def _rows(rows: Sequence[tuple[str, Mapping[str, int]]], width: int) -> Iterator[Line]:
-    kept, rest = rows[:_MOST], rows[_MOST:]
+    kept = [(_visible(label), row) for label, row in rows[:_MOST]]
+    rest = rows[_MOST:]
     most = max(sum(row.get(who, 0) for who in _NAMES) for _, row in kept)
     if rest:
         left = {who: sum(row.get(who, 0) for _, row in rest) for who in _NAMES}
@@ -129,7 +130,7 @@ def markdown(stats: Record) -> Iterator[str]:
         yield "|---|--:|--:|--:|--:|--:|"
         for row in lived["models"]:
             counts = (row["added"], row["alive"], *row["rewritten"].values())
-            yield f"| {_escaped(_model(row))} | {' | '.join(map(str, counts))} |"
+            yield f"| {_code(_model(row))} | {' | '.join(map(str, counts))} |"
     for title, rows in _sections(stats):
         if rows:
             yield ""
@@ -137,12 +138,20 @@ def markdown(stats: Record) -> Iterator[str]:
             yield "|---|--:|--:|--:|"
             for label, row in rows[:_MOST]:
                 cells = [str(row.get(who, 0)) for who in _NAMES]
-                yield f"| {_escaped(label)} | {' | '.join(cells)} |"
+                yield f"| {_code(label)} | {' | '.join(cells)} |"
             if len(rows) > _MOST:
                 yield f"| … {many(len(rows) - _MOST, 'more row')} | | | |"
 
 
-def _escaped(label: str) -> str:
-    """A label that cannot end its cell or become markup."""
-    safe = "".join(c if c.isprintable() else "?" for c in label)
-    return "".join(f"\\{c}" if c in "\\|`*_<>[]~#!@" else c for c in safe)
+def _code(label: str) -> str:
+    """A label as code, so that it cannot end its cell, become markup, or call somebody's name."""
+    safe = _visible(label).replace("|", "\\|")
+    fence = "`"
+    while fence in safe:
+        fence += "`"
+    edge = " " if safe[:1] == "`" or safe[-1:] == "`" else ""
+    return f"{fence}{edge}{safe}{edge}{fence}"
+
+
+def _visible(label: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in label)

@@ -60,12 +60,13 @@ def test_reading_back_gives_the_same_lines() -> None:
 
 
 def known(log: git_ai.Log, path: str) -> dict[int, tuple[str, str]]:
-    authors = git_ai.authors(log, COMMIT, path)
+    named = git_ai.authors(log, COMMIT, path)
+    authors = {line: author for line, author in named.items() if author["who"] == "session"}
     assert {author["agent"] for author in authors.values()} <= {"Claude Code"}
     return {line: (author["session_id"], author["model"]) for line, author in authors.items()}
 
 
-def test_keys_of_before_version_1_4_are_read_and_persons_name_no_session() -> None:
+def test_keys_of_before_version_1_4_are_read_and_of_persons_no_session_is_named() -> None:
     about = {"agent_id": {"tool": "claude", "id": "old", "model": "unknown"}}
     metadata = {
         "schema_version": "authorship/3.0.0",
@@ -77,6 +78,8 @@ def test_keys_of_before_version_1_4_are_read_and_persons_name_no_session() -> No
     read = git_ai.load(f"{rows}\n---\n{json.dumps(metadata)}")
     assert read is not None
     assert known(read, "x") == {1: ("old", ""), 2: ("old", "")}
+    assert git_ai.authors(read, COMMIT, "x")[3] == authors.nobody("person")
+    assert 4 not in git_ai.authors(read, COMMIT, "x")
 
 
 def test_a_persons_lines_alone_make_no_log() -> None:
