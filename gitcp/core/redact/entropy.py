@@ -13,6 +13,7 @@ _SAMPLE = 128  # bytes that tell what a long run is
 _PUBLIC = compiled(
     rb"[+/=_-]{0,4}(?:"
     rb"(?:(?:srv)?toolu|msg|req|call|fc|rs|resp|chatcmpl|agent|ses)[_-][0-9A-Za-z_]{16,}$"
+    rb"|[a-z]{3,4}_[0-9a-f]{12}[0-9A-Za-z]{14}$"
     rb"|sha(?:1|256|384|512)-"
     rb"|AAAA(?:B3NzaC1|C3NzaC1|E2VjZHNhLXNoYTI|GnNrLXNzaC1|InNrLWVjZHNh))"
 )

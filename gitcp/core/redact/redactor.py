@@ -35,6 +35,7 @@ class Redactor:
         self._own = [_compiled(rule, "gitcp.redact") for rule in rules]
         self._allow = [_compiled(rule, "gitcp.redact-allow") for rule in allow]
         self._detector = Detector()
+        self._clean: set[bytes] = set()  # digests of blocks in which nothing was found
 
     def text(self, data: bytes) -> bytes:
         """Plain text, redacted: a prompt, a subject."""
@@ -66,7 +67,7 @@ class Redactor:
         if kind == "jsonl":
             return [
                 (rule, start + a, start + b)
-                for start, end in self._suspects(data)
+                for start, end in self._suspects(data, self._clean)
                 for rule, a, b in self.find(data[start:end], "document")
             ]
         if kind == "document" and json_strings.well_formed(data):
@@ -110,20 +111,33 @@ class Redactor:
                 if start < end and not any(a <= start and end <= b for a, b in done):
                     yield "custom", start, end
 
-    def _suspects(self, data: bytes) -> Iterator[tuple[int, int]]:
-        """Yield the [start, end) of each line, its newline excluded, that is to be taken apart."""
+    def _suspects(
+        self, data: bytes, clean: set[bytes] | None = None
+    ) -> Iterator[tuple[int, int]]:
+        """Yield the [start, end) of each line, its newline excluded, that is to be taken apart.
+
+        clean: what begins like a transcript searched before, as all of a session do, is
+        passed over so far.
+        """
         for start, end in line_search.blocks(data):
             block = data[start:end]
-            if self._own:
-                places = line_search.starts(block)
-            else:
-                places = line_search.places(block, self._detector)
+            digest = b"" if clean is None else line_search.digest(block)
+            if clean and digest in clean:
+                continue
+            places = self._places(block)
+            if clean is not None and not places:
+                clean.add(digest)
             done = -1
             for place in places:
                 if place > done:
                     done = block.find(b"\n", place)
                     done = len(block) if done < 0 else done
                     yield start + block.rfind(b"\n", 0, place) + 1, start + done
+
+    def _places(self, block: bytes) -> list[int]:
+        return (
+            line_search.starts(block) if self._own else line_search.places(block, self._detector)
+        )
 
 
 def _placed(secrets: Sequence[Secret], parts: Iterable[Part]) -> list[Secret]:

@@ -39,6 +39,8 @@ SHORTEST = 20
 _MARK = bytes(97 if byte in RUN else 32 for byte in range(256))
 # A literal, not `a{20,}`: `re` looks for literals many times faster.
 _LONG = compiled(b"a" * SHORTEST + b"a*+")
+# What the keywords of many rules have and few long runs do: base64 has neither.
+_MARKS = (b"_", b"-", b"")
 
 
 def runs(flat: bytes) -> list[tuple[int, int]]:
@@ -60,16 +62,18 @@ class Formats:
         table = [
             (rule["name"], rule["pattern"].encode(), _keys(rule), rule["in"]) for rule in rules()
         ]
-        self._of_words = [rule for rule in table if rule[3] == "run"]
+        self._of_words = [(_mark(rule[2]), *rule[:3]) for rule in table if rule[3] == "run"]
         self._of_text = [rule for rule in table if rule[3] != "run"]
         self._compiled: dict[str, re.Pattern[bytes]] = {}
 
     def in_words(self, words: Iterable[bytes]) -> Iterator[tuple[bytes, Secret]]:
         """Yield (word, (rule, start, end)): what the rules find that look at runs alone."""
-        blob = b"\n".join(words)
-        for name, source, keys, _ in self._of_words:
+        marked = {mark: [word for word in words if mark in word] for mark in _MARKS}
+        blobs = {mark: b"\n".join(marked[mark]) for mark in _MARKS}
+        for mark, name, source, keys in self._of_words:
+            blob = blobs[mark]
             if _any(keys, blob) and (pattern := self._pattern(name, source)).search(blob):
-                for word in words:
+                for word in marked[mark]:
                     yield from ((word, secret) for secret in _matches(name, pattern, word))
 
     def in_text(self, flat: bytes, spans: Iterable[tuple[int, int]]) -> Iterator[Secret]:
@@ -86,6 +90,11 @@ class Formats:
         if name not in self._compiled:
             self._compiled[name] = compiled(source)
         return self._compiled[name]
+
+
+def _mark(keys: tuple[bytes, ...]) -> bytes:
+    """The first of _MARKS that all keys have."""
+    return next(mark for mark in _MARKS if all(mark in key for key in keys))
 
 
 def _any(keys: tuple[bytes, ...], text: bytes) -> bool:

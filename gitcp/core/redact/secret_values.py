@@ -34,7 +34,7 @@ _KEY = compiled(
 _PASS = compiled(rb"(?:pass(?:word|wd|phrase|wort)?|pwd)$")
 _PLACEHOLDER = compiled(
     rb"[$%<{@*]|(?i:your|my[_-]|null|none|true|false|undefined|nil\b|string|optional|required|hidden|redacted"
-    rb"|change[_-]?me|placeholder|https?:|file:|[.~]{0,2}/|\\)|(.)\1*$"
+    rb"|change[_-]?me|placeholder|https?:|file:|arn:|[.~]{0,2}/|\\)|(.)\1*$"
 )
 _INSIDE = compiled(
     rb"(?i)[$]\{|\{\{|%\(|xxxx|\*\*\*|[.]{3}|_here$|[.](?:pem|key|crt|json|ya?ml|toml|txt|env|md|py|[jt]sx?|go|rs|rb)$"
