@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from gitcp.core.redact.redactor import Redactor
 from gitcp.errors import Error
+from gitcp.process import deadline
 from gitcp.repo import Repo
 from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import edit_tree
-from gitcp.store.v1 import redaction, sync
+from gitcp.store.v1 import push_check, redaction, sync
 from tests.support.checkpoints import V1, git
 
 TYPE_CHECKING = False
@@ -46,9 +48,9 @@ def store_all(repo: Repo, files: dict[str, str]) -> None:
         refs.update(repo, [(V1, made, tip)], "test")
 
 
-def push(repo: Repo, remote: str = "origin") -> None:
+def push(repo: Repo, remote: str = "origin", seconds: float = 30) -> None:
     with Objects(repo) as objects:
-        sync.push(repo, objects, remote, 30)
+        sync.push(repo, objects, remote, seconds)
 
 
 def sent(tmp_path: Path, name: str = "bare.git") -> bool:
@@ -162,3 +164,34 @@ def test_a_secret_among_a_thousand_files_is_found_in_few_searches(
     with pytest.raises(Error, match=r"in 'aa/0000000777/0/prompt\.txt'$"):
         push(here)
     assert len(searched) == 1
+
+
+def test_a_hook_does_not_search_for_longer_than_it_may_send(
+    here: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(here, "aa/0000000000/0/prompt.txt", "hello\n")
+    monkeypatch.setattr(deadline, "_limits", {})
+    deadline.begin()
+    with pytest.raises(Error, match="too much to search"):
+        push(here, seconds=0)
+    monkeypatch.setattr(deadline, "_limits", {})
+    with pytest.raises(Error, match="did not answer in 0 seconds"):
+        push(here, seconds=0)  # a person's own command searches it all
+    assert not sent(tmp_path)
+    deadline.begin()
+    push(here)  # and once searched, a hook sends it
+    assert sent(tmp_path)
+
+
+def test_the_time_of_the_remote_begins_after_the_search(
+    here: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.monotonic()
+
+    def refuse(*_: object) -> None:
+        monkeypatch.setattr(time, "monotonic", lambda: now + 60)
+
+    monkeypatch.setattr(push_check, "refuse", refuse)
+    store(here, "aa/0000000000/0/prompt.txt", "hello\n")
+    push(here, seconds=20)
+    assert sent(tmp_path)

@@ -111,9 +111,7 @@ class Redactor:
                 if start < end and not any(a <= start and end <= b for a, b in done):
                     yield "custom", start, end
 
-    def _suspects(
-        self, data: bytes, clean: set[bytes] | None = None
-    ) -> Iterator[tuple[int, int]]:
+    def _suspects(self, data: bytes, clean: set[bytes] | None = None) -> Iterator[tuple[int, int]]:
         """Yield the [start, end) of each line, its newline excluded, that is to be taken apart.
 
         clean: what begins like a transcript searched before, as all of a session do, is
@@ -135,9 +133,7 @@ class Redactor:
                     yield start + block.rfind(b"\n", 0, place) + 1, start + done
 
     def _places(self, block: bytes) -> list[int]:
-        return (
-            line_search.starts(block) if self._own else line_search.places(block, self._detector)
-        )
+        return line_search.starts(block) if self._own else line_search.places(block, self._detector)
 
 
 def _placed(secrets: Sequence[Secret], parts: Iterable[Part]) -> list[Secret]:

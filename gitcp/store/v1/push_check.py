@@ -6,9 +6,11 @@ rules of today, and at what another program put onto the branch.
 
 from __future__ import annotations
 
+import time
 from itertools import islice
 
 from gitcp.errors import Error
+from gitcp.process import deadline
 from gitcp.record import text
 from gitcp.store.v1 import kept_tips, redaction
 
@@ -35,9 +37,16 @@ _PRIVATE = ("refs/heads/entire/", "refs/gitcp/")
 _SHARED = frozenset({"refs/heads/entire/checkpoints/v1", "refs/heads/entire/sessions"})
 
 
-def refuse(repo: Repo, objects: Objects, tips: Mapping[str, str], known: Mapping[str, str]) -> None:
+def refuse(
+    repo: Repo,
+    objects: Objects,
+    tips: Mapping[str, str],
+    known: Mapping[str, str],
+    limit: float,
+) -> None:
     """Raise Error naming the places of secrets in what tips have and known have not (ref ->
-    oid); what was searched once is known, too, as long as the rules are the same.
+    oid); what was searched once is known, too, as long as the rules are the same.  Raises it also
+    where a hook, which a `git push` waits for, has searched for more than limit seconds.
 
     gitcp.push-check=false switches the check off.
     """
@@ -46,7 +55,8 @@ def refuse(repo: Repo, objects: Objects, tips: Mapping[str, str], known: Mapping
     rules = redaction.rules(repo)
     searched = kept_tips.searched(repo, rules)
     there = [*known.values(), *searched.values()]
-    secrets = list(islice(places(repo, objects, tips.values(), there), _EXAMPLES + 1))
+    end = None if deadline.left() is None else time.monotonic() + limit
+    secrets = list(islice(places(repo, objects, tips.values(), there, end), _EXAMPLES + 1))
     if not secrets:
         kept_tips.set_searched(repo, rules, {**searched, **tips})
     else:
@@ -56,12 +66,21 @@ def refuse(repo: Repo, objects: Objects, tips: Mapping[str, str], known: Mapping
 
 
 def places(
-    repo: Repo, objects: Objects, tips: Iterable[str], known: Iterable[str]
+    repo: Repo,
+    objects: Objects,
+    tips: Iterable[str],
+    known: Iterable[str],
+    end: float | None = None,
 ) -> Iterator[tuple[str, str]]:
-    """(path on the branch, rule) of each blob with a secret in it; a blob is told of once."""
+    """(path on the branch, rule) of each blob with a secret in it; a blob is told of once.
+
+    Raises Error where there is more to search at the time end, of time.monotonic().
+    """
     there = [oid for oid in known if objects.read(oid)]
     redactor = redaction.redactor(repo)
     for piece in _pieces(_new(repo, objects, [*tips, *(f"^{oid}" for oid in there)])):
+        if piece and end is not None and time.monotonic() > end:
+            raise Error("too much to search for secrets before 'git push': 'gitcp push' sends it")
         yield from _secrets(redactor, piece if len(piece) == 1 else _suspects(redactor, piece))
 
 

@@ -40,18 +40,19 @@ def push(
     """Bring the remote to where we are; return (what it has now, how many merges that took).
 
     Where somebody was faster, theirs is fetched and united with ours, and the push tried again
-    until timeout (seconds).  again: ask the remote even if it has all, as far as we know.
-    leave: refs that are not to be pushed.  Raises Error naming the remote when it cannot be
-    reached, refuses, or time runs out.
+    until timeout (seconds; of a hook the search for secrets has as many before that).
+    again: ask the remote even if it has all, as far as we know.  leave: refs that are not to be
+    pushed.  Raises Error naming the remote when it cannot be reached, refuses, or time runs out.
     """
-    remote, merges = Remote(repo, name, timeout), 0
+    remote, merges = None, 0
     while True:
         tips = {ref: oid for ref, oid in local(repo).items() if ref not in leave}
         if not tips or (not again and kept_tips.pushed(repo, name) == tips):
             _settle(repo, name, tips)
             return tips, merges
-        if not merges:
-            push_check.refuse(repo, objects, tips, kept_tips.pushed(repo, name))
+        if remote is None:
+            push_check.refuse(repo, objects, tips, kept_tips.pushed(repo, name), timeout)
+            remote = Remote(repo, name, timeout)
         if not remote.push(tips):
             _settle(repo, name, tips)
             return tips, merges
