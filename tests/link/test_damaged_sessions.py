@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.broken import Store
 from tests.support.checkpoints import forget
 from tests.support.harness import Agent, World
+from tests.support.paths import TOP
 
 SICK, WELL = "s-sick", "s-well"
 
@@ -44,6 +47,12 @@ def commit(world: World) -> tuple[str, set[str], list[str]]:
     return checkpoint, stored, done.stderr.splitlines()
 
 
+def doctor(world: World) -> str:
+    """What `gitcp doctor` finds, whatever its status."""
+    argv = [sys.executable, str(TOP / "bin" / "gitcp-doctor"), "--fix", "--json"]
+    return subprocess.run(argv, cwd=world.path, stdout=subprocess.PIPE, text=True).stdout
+
+
 def unreadable(world: World) -> Path:
     """Make the copy of the session's transcript what nobody can read."""
     path = world.path / f".git/gitcp/transcript/{SICK}.redacted"
@@ -65,7 +74,7 @@ def test_a_session_that_cannot_be_stored_is_left_out_and_stored_at_its_next_even
     assert stored == {WELL}
     [warning] = warnings
     assert f"'{SICK}' is left out of its commit" in warning and "Is a directory" in warning
-    assert warning.removeprefix("warning: ") in world.gitcp("doctor", "--fix", "--json")
+    assert warning.removeprefix("warning: ") in doctor(world)
     assert world.archives, "its work is kept until it is stored"
     mend(path)
     sick.prompt("go on")
@@ -127,3 +136,21 @@ def test_relink_stores_what_was_left_out(world: World, sick: Agent) -> None:
     both = world.committed(checkpoint)
     assert both.keys() == {SICK, WELL} and both[SICK]["files_touched"] == ["sick.txt"]
     assert world.gitcp("relink") == ""
+
+
+def test_fsck_tells_what_was_left_out_and_stores_it(world: World, sick: Agent) -> None:
+    path = unreadable(world)
+    checkpoint, stored, _ = commit(world)
+    assert stored == {WELL}
+    told = Store.check_at(world.path, repair=True)  # still damaged: it stays left out
+    assert [(f["checkpoint_id"], "repaired" in f) for f in told if f["kind"] == "left-out"] == [
+        (checkpoint, False)
+    ]
+    mend(path)
+    assert "left-out" in {f["kind"] for f in Store.check_at(world.path)}
+    assert world.committed(checkpoint).keys() == {WELL}
+    mended = {f["kind"]: f.get("repaired") for f in Store.check_at(world.path, repair=True)}
+    assert mended["left-out"] == "stored it"
+    both = world.committed(checkpoint)
+    assert both.keys() == {SICK, WELL} and both[SICK]["files_touched"] == ["sick.txt"]
+    assert "left-out" not in {f["kind"] for f in Store.check_at(world.path)}

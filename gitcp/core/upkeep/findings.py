@@ -25,6 +25,7 @@ CODES = {
     "stray": (NOTE, False, "something on the branch is part of no checkpoint"),
     "secret": (ERROR, False, "stored data holds what looks like a secret"),
     "dangling-trailer": (WARNING, True, "a commit names a checkpoint that is not stored"),
+    "left-out": (WARNING, True, "a checkpoint lacks the part of a session in its commit"),
     "dangling-note": (WARNING, False, "a note names such a checkpoint, or is on no commit"),
     "empty-link": (NOTE, False, "a commit has nothing of a checkpoint that it is linked to"),
     "no-store": (WARNING, False, "commits name checkpoints, and none is stored here"),

@@ -1,12 +1,13 @@
-"""A commit names a checkpoint that nobody stored: its hook was killed.  It is stored now."""
+"""A commit names a checkpoint that nobody stored, or that lacks a session's part: its hook was
+killed, or what it had to read was damaged.  It is stored now."""
 
 from __future__ import annotations
 
 from gitcp.store.git.commit import read_commit
-from gitcp.store.relink import unhooked_commits
-from gitcp.store.session import markers, process
+from gitcp.store.relink import open_work, unhooked_commits
+from gitcp.store.session import markers
 from gitcp.store.session import state as states
-from gitcp.store.v1 import committed_refs
+from gitcp.store.v1 import committed_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,13 +21,12 @@ def keep(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> str:
     commit = read_commit(objects, oid)
     if commit is None or not repo.top or oid not in unhooked_commits.made_here(repo):
         return ""
-    for marker in markers.here(repo):
-        name = marker["session_id"]
-        if marker["phase"] == "active" and process.alive(marker["agent_process"]):
-            continue  # its own next event does it
+    before = committed_read.session_ids(repo, objects, checkpoint_id)
+    for name in [marker["session_id"] for marker in open_work.resting(repo)]:
         with states.held(repo, [name]):
             state = states.load(repo, name)
             if state:
                 unhooked_commits.one(repo, objects, state, commit)
                 markers.save(repo, state)
-    return "stored it" if committed_refs.find(repo, objects, checkpoint_id) else ""
+    after = committed_read.session_ids(repo, objects, checkpoint_id)
+    return "stored it" if set(after) - set(before) else ""

@@ -51,7 +51,7 @@ def _repair(repo: Repo, objects: Objects, finding: Finding) -> str:
         return _graphed(repo, broken_streams.mend(repo, objects, subject))
     if finding["kind"] == "broken-edits":
         return broken_edits.mend(repo, objects, subject)
-    if finding["kind"] == "dangling-trailer":
+    if finding["kind"] in ("dangling-trailer", "left-out"):
         return kept_promises.keep(repo, objects, subject, finding["checkpoint_id"])
     if finding["kind"] == "broken-store":
         return _graphed(repo, broken_store.mend(repo, objects))

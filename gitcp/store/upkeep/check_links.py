@@ -8,7 +8,7 @@ from gitcp.errors import Error
 from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit
 from gitcp.store.link import commit_changes
-from gitcp.store.relink import taken_back
+from gitcp.store.relink import open_work, taken_back
 from gitcp.store.show import commit_list
 from gitcp.store.v1 import committed_list, committed_read
 
@@ -46,7 +46,16 @@ def check(survey: Survey, stored: Mapping[str, str]) -> Iterator[Finding]:
         for oid, name in lost:
             reason = f"names '{name}', which is not stored"
             yield finding("dangling-trailer", oid, reason, checkpoint_id=name)
+    yield from _left_out(survey, stored)
     yield from _notes(survey, stored)
+
+
+def _left_out(survey: Survey, stored: Mapping[str, str]) -> Iterator[Finding]:
+    states = [state for state in survey.states if not state.get("unreadable")]
+    for oid, name, session in open_work.left_out(survey.repo, survey.objects, states):
+        if name in stored:
+            reason = f"'{name}' has no part of session '{session}', whose work is in it"
+            yield finding("left-out", oid, reason, checkpoint_id=name)
 
 
 def _empty(
