@@ -78,7 +78,12 @@ class Moved(Error):
 
 
 def sentence(error: Exception) -> str:
-    """An Error in its words, an error of the system in the system's, with the file's name."""
+    """An Error in its words, an error of the system in the system's, with the file's name; of
+    a file that was to get another name the new one, which tells more."""
     if not isinstance(error, OSError) or not error.strerror:
         return str(error)
-    return f"{error.strerror}: '{error.filename}'" if error.filename else error.strerror
+    name = error.filename2 or error.filename
+    if not name:
+        return error.strerror
+    words = name.decode("utf-8", "surrogateescape") if isinstance(name, bytes) else name
+    return f"{error.strerror}: '{words}'"

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Stage
 
-# What is wrong with the machine or its permissions, not with gitcp: no traceback.
-_GROUND = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO)
+# What only a mistake of ours makes the system say; all else is wrong with the machine, a file or
+# its permissions, and is told in one sentence.
+_MISTAKES = (errno.EBADF, errno.EINVAL, errno.EFAULT, errno.ECHILD, errno.ESRCH, errno.EDOM)
 
 # Objects made before garbage is looked for: records come and go, and leave none.
 _FEW = 50_000
@@ -75,7 +76,7 @@ def guard(body: Callable[[], int]) -> int:
         print("error:" if e.status == USAGE else "fatal:", printable(str(e)), file=sys.stderr)
         return e.status
     except OSError as e:
-        if e.errno not in _GROUND:
+        if e.errno in _MISTAKES:
             sys.excepthook(*sys.exc_info())
             return BUG
         print("fatal:", printable(sentence(e)), file=sys.stderr)

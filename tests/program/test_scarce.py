@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -43,6 +44,28 @@ def test_too_few_descriptors_are_said(world: World, a: Agent, count: int) -> Non
     assert line.startswith("warning: ") and line.endswith("Too many open files")
     a.stop()
     assert world.tree(world.branch()) == {"src/a.py": "a = 1\n"}
+
+
+def test_a_commit_is_made_where_any_hook_can_run(world: World, a: Agent) -> None:
+    """A shell needs some descriptors to read a hook at all: where it has them, ours go on."""
+
+    def commits(count: int) -> bool:
+        (world.path / "mine").write_text(f"{count}\n")
+        world.git("add", "-A")
+        argv = ["sh", "-c", f"ulimit -n {count}; exec git commit -q --allow-empty -m more"]
+        return subprocess.run(argv, cwd=world.path, capture_output=True).returncode == 0
+
+    a.stop()
+    hooks, aside = world.path / ".git/hooks", world.path / ".git/aside"
+    hooks.rename(aside)
+    hooks.mkdir()
+    for name in ("prepare-commit-msg", "commit-msg", "post-commit"):
+        (hooks / name).write_text("#!/bin/sh\nexit 0\n")
+        (hooks / name).chmod(0o755)
+    least = next(count for count in range(6, 20) if commits(count))
+    shutil.rmtree(hooks)
+    aside.rename(hooks)
+    assert commits(least) and commits(least + 1) and commits(least + 2)
 
 
 def test_a_disk_that_takes_nothing_is_said(world: World, a: Agent) -> None:

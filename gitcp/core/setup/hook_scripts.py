@@ -77,6 +77,7 @@ run() {{
 	esac
 	[ "$ended" -ne 3 ] || return 3 # a verdict; that we failed refuses nothing
 }}
+quiet() {{ (run "$@") </dev/null; }} # of a function alone it would need one more descriptor
 feed() {{ [ -z "${{in-}}" ] || printf '%s\\n' "$in" 2>/dev/null; }}
 again() {{ # theirs was called already, or is of the tool that calls us by another name
 	case "$chain:" in *:"$next":*) return 0 ;; esac
@@ -108,7 +109,7 @@ amends() { # by the arguments of the git that runs us, its NULs left out
 }
 theirs "$@" || exit $?
 if due "$c"/gitcp/open/* || { any "$c/gitcp/linked" && carries "$@"; }; then
-	run prepare-commit-msg "$@" </dev/null
+	quiet prepare-commit-msg "$@"
 fi
 """,
     "commit-msg": """\
@@ -130,13 +131,14 @@ ours() {
 		{ [ -e "$d/gitcp/template" ] || only_ours "$1"; }
 }
 if due || ours "$@"; then
-	run commit-msg "$@" </dev/null
+	quiet commit-msg "$@"
 fi
 """,
     "post-commit": """\
 copied() { any "$d/CHERRY_PICK_HEAD" "$d/gitcp/copy" && any "$c/gitcp/linked"; }
-if due "$c"/gitcp/open/* || copied; then run post-commit "$@" </dev/null; fi
+if due "$c"/gitcp/open/* || copied; then quiet post-commit "$@"; fi
 if any "$d/gitcp/watched"; then # settings of agents: 'git clean' may have taken them
+	f=
 	while read -r f; do [ -e "$f" ] || break; done <"$d/gitcp/watched"
 	if [ -n "$f" ]; then
 		echo "gitcp: '$f' is gone, so no turn of an agent is recorded: 'gitcp enable' mends it" >&2
@@ -150,7 +152,7 @@ added() { # by 'git worktree add': from no commit, in a worktree that is linked
 	case ${1-} in '' | *[!0]*) return 1 ;; esac
 	[ -f "$d/commondir" ] && any "$c/gitcp/installed/manifest.json"
 }
-if due || added "$@"; then run post-checkout "$@" </dev/null; fi
+if due || added "$@"; then quiet post-checkout "$@"; fi
 theirs "$@"
 """,
     "post-rewrite": """\

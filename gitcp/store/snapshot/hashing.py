@@ -96,12 +96,13 @@ class Hasher:
                 data = os.readlink(full)
                 write = self._objects.write if self._write else self._objects.hash
                 return write("blob", data)
-            except PermissionError:
-                self._closed(path, change)
-                return None
-            except OSError as e:  # gone, or another kind of thing by now
-                if e.errno in _TROUBLE:
-                    raise
+            except OSError as e:
+                if e.filename != full or e.errno in _TROUBLE:
+                    raise  # not of the file, but of where its bytes go
+                if isinstance(e, PermissionError):
+                    self._closed(path, change)
+                    return None
+                # It is gone, or another kind of thing by now.
                 st = self._scan.look(path)
                 mode = self._work.mode(st, change.was) if st else None
                 if st is None or mode is None or stat.S_ISDIR(st.st_mode):

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitcp import errors
-from gitcp.core.redact import line_search, rules
+from gitcp.core.redact import rules
 from gitcp.core.redact.detect import Detector, flatten
 from gitcp.core.redact.redactor import Redactor
 from tests.support import paths
@@ -386,21 +386,3 @@ def test_nothing_is_taken_for_a_secret_in_recorded_transcripts() -> None:
     assert RECORDED
     for path in RECORDED:
         assert PLAIN.jsonl(path.read_bytes()) == path.read_bytes()
-
-
-def test_what_grew_is_searched_from_where_it_is_new() -> None:
-    redactor, line = Redactor(), dumped({"text": "word " * 99}) + b"\n"
-    first = line * 500
-    assert len(first) > 2 * line_search.BLOCK
-    assert redactor.find(first, "jsonl") == []
-    grown = first + dumped({"text": f"use {GITHUB}"}) + b"\n" + line
-    assert [rule for rule, _, _ in redactor.find(grown, "jsonl")] == ["github-token"]
-    changed = first.replace(b"word", GITHUB.encode(), 1)
-    assert [rule for rule, _, _ in redactor.find(changed, "jsonl")] == ["github-token"]
-    assert len(redactor.find(changed, "jsonl")) == 1  # a block with a secret is never passed over
-
-
-def test_a_token_stands_out_of_a_run_of_many_megabytes() -> None:
-    for hidden in (f"-{GITHUB}-", f"/{spelled('AKIA{U16}')}/"):
-        run = f"{'x' * (1 << 20)}{hidden}{'y' * (1 << 20)}"
-        assert len(PLAIN.find(run.encode())) == 1
