@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     Read = Callable[[int, int], bytes]  # the bytes from start to end
     Stretch = tuple[bytes, int]  # lines, and where behind them is
 
-STRETCH = 4 << 20  # bytes read at once
+STRETCH = 1 << 20  # bytes read at once
 LINE = 16 << 20  # the longest line that is kept as it is
 HEAD, TAIL = 256 << 10, 64 << 10  # what is kept of a longer one
 DOCUMENT = 32 << 20  # the largest document of one piece that is read

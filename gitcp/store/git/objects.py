@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 400  # names: they fit into a pipe, so git is never waited for while it waits
 _SMALL = 1 << 12  # bytes: written again sooner than looked for
 _WHOLE = 1 << 20  # files up to this many bytes are read at once, larger ones streamed
-_NEAR_EACH, _NEAR_ALL = 1 << 20, 32 << 20  # bytes of an object, of all, that stay at hand
+_NEAR_EACH, _NEAR_ALL = 1 << 20, 16 << 20  # bytes of an object, of all, that stay at hand
 
 
 class Objects:

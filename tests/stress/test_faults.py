@@ -25,8 +25,8 @@ REASONS = [
     *(errno.ENOTDIR, errno.EMFILE, errno.ENOSPC, errno.EACCES),
     *(errno.EROFS, errno.EIO, errno.ENOENT, errno.ELOOP),
 ]
-LONG, FEW = bool(os.environ.get("LONG")), 5
-FAULTS = [sys.executable, "-I", str(TOP / "tests/support/faults.py")]
+LONG, FEW = bool(os.environ.get("LONG")), 6
+FAULTS = [sys.executable, "-I", str(TOP / "tests/stress/faults.py")]
 Done = subprocess.CompletedProcess[str]
 
 
