@@ -17,7 +17,7 @@ WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 failing, number, *argv = sys.argv[1:]
 code = int(failing)
 calls = {"made": 0, "failing": int(number)}
-write = os.write
+write, pwrite = os.write, os.pwrite
 
 
 def counted(path: object) -> None:
@@ -40,6 +40,11 @@ def writing(fd: int, data: bytes) -> int:
     return write(fd, data)
 
 
+def writing_at(fd: int, data: bytes, at: int) -> int:
+    counted(None)
+    return pwrite(fd, data, at)
+
+
 def end(status: int) -> None:
     made = calls["made"]
     calls["failing"] = 0
@@ -51,6 +56,7 @@ def end(status: int) -> None:
 leave = os._exit
 os._exit = end  # type: ignore[assignment]
 os.write = writing  # type: ignore[assignment]
+os.pwrite = writing_at  # type: ignore[assignment]
 sys.argv = argv
 sys.path[0] = os.path.dirname(os.path.realpath(argv[0]))
 sys.addaudithook(watch)

@@ -25,12 +25,15 @@ def folder(repo: Repo) -> str:
 class Index:
     """The index of one pack, to ask which objects it has.  Raises OSError where there is none."""
 
+    _fd = -1
+
     def __init__(self, path: str) -> None:
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self._head = os.pread(self._fd, packfile.HEAD, 0)
 
     def __del__(self) -> None:
-        os.close(self._fd)
+        if self._fd >= 0:
+            os.close(self._fd)
 
     def has(self, oid: str) -> bool:
         """Whether the pack has an object."""
