@@ -42,7 +42,7 @@ def run(argv: Sequence[str]) -> int:
     args = parser().parse_args(list(argv[:split]))
     words = [*args.words, *argv[split + 1 :]]
     if not words:
-        raise UsageError("no command given")
+        raise UsageError(f"no command given\n{parser().format_usage().rstrip()}")
     Repo.find()  # outside a repository nothing is run
     common = _common(args, words[0])
     call = {"id": f"run-{os.getpid()}", "kind": "shell", "command": " ".join(words)}

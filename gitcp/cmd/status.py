@@ -168,6 +168,7 @@ def _about(repo: Repo, states: Sequence[State], settled: int, more: int) -> Reco
         "state": _state(repo),
         "strategy": strategy.strategy(repo),
         "worktree_path": repo.top or repo.git_dir,
+        "bare": not repo.top,
         "worktree_id": repo.worktree_id,
         "worktree": repo.worktree_hash,
         "branch": session_metadata.branch(repo) or "",

@@ -130,3 +130,6 @@ def test_a_repository_without_a_commit_says_so(repo: Path, tmp_path: Path) -> No
     done = run("log", cwd=tmp_path / "at")
     assert done.returncode == 128
     assert "does not have any commits yet" in done.stderr
+    for command in ("show", "resume", "explain"):
+        done = run(command, *(["HEAD"] if command == "explain" else []), cwd=tmp_path / "at")
+        assert (done.returncode, done.stderr) == (128, "fatal: there is no commit yet\n")

@@ -22,7 +22,8 @@ from tests.support.story import ALPHA, BETA, GAMMA, Story, run
 def test_a_repository_without_gitcp_says_how_to_begin(repo: Path) -> None:
     done = run("status")
     assert done.returncode == 0
-    assert done.stdout.startswith("not set up: 'gitcp enable' installs the hooks, manual-commit")
+    assert done.stdout.startswith("not set up, on main at ")
+    assert done.stdout.endswith(": 'gitcp enable' installs the hooks\n")
 
 
 def test_status_shows_the_sessions_of_this_worktree(story: Story) -> None:
@@ -118,7 +119,7 @@ def test_a_disabled_repository_says_so(repo: Path) -> None:
     assert run("enable").returncode == 0
     assert run("status").stdout.startswith("enabled, ")
     assert run("disable").returncode == 0
-    assert run("status").stdout.startswith("disabled: 'gitcp enable' wakes it, manual-commit, ")
+    assert run("status").stdout.startswith("disabled, on main at ")
     assert run("disable", "--uninstall").returncode == 0
 
 
@@ -173,7 +174,11 @@ def test_every_kind_of_repository_has_a_status(repo: Path, tmp_path: Path, how: 
         git("checkout", "-q", "--detach", cwd=tmp_path / "at")
     done = run("status", cwd=tmp_path / "at")
     assert done.returncode == 0, done.stderr
-    told = {"unborn": "on new at no commit yet", "detached": "on detached HEAD at ", "bare": "main"}
+    told = {
+        "unborn": "on new, no commit yet: 'gitcp enable' installs the hooks",
+        "detached": "on detached HEAD at ",
+        "bare": ": 'gitcp enable' in a worktree of it",
+    }
     assert told[how] in done.stdout
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.harness import World
 from tests.support.installed import git
 from tests.support.paths import TOP
 
@@ -78,6 +80,20 @@ def test_the_configured_pager_is_used(repo: Path, key: str, value: str) -> None:
     assert at_terminal("log").startswith("P:")
     git("config", "pager.log", "false")
     assert not at_terminal("log").startswith("P:")
+
+
+def test_records_at_a_narrow_terminal_are_whole_and_show_every_script_but_no_controls(
+    world: World,
+) -> None:
+    family = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
+    world.agent("s1").prompt(f"日本 {family} שלום \u202egnp.\u2069 \x1b[31m" + "x" * 80)
+    shown = at_terminal("-C", str(world.path), "list-sessions", COLUMNS="40")
+    (line,) = shown.splitlines()
+    assert f"日本 {family} שלום " in line
+    assert not {"\u202e", "\u2069", "\x1b"} & set(line)
+    assert (
+        json.loads(line)["first_prompt"] == json.loads(world.gitcp("list-sessions"))["first_prompt"]
+    )
 
 
 def test_git_pager_wins_over_configuration(repo: Path) -> None:

@@ -35,7 +35,7 @@ def committed(checkpoint: Record, when: When, full: bool, transcript: bool) -> I
         yield [("  no commit carries it", "dim")]
     branch = f"branch {checkpoint['branch']}" if checkpoint["branch"] else ""
     files = many(len(checkpoint["files_touched"]), "file")
-    facts = [checkpoint["strategy"], branch, files, checkpoint["created_at"]]
+    facts = [checkpoint["strategy"], branch, files, _moment(checkpoint["created_at"])]
     yield [("  " + ", ".join(filter(None, facts)), "")]
     for session in checkpoint["contents"]:
         yield []
@@ -50,7 +50,7 @@ def _session(record: Record) -> Iterator[Line]:
     yield [("session ", ""), (record["session_id"], "yellow"), (f"  {agent}", "green")]
     turn = f"turn {record['turn_id']}" if record.get("turn_id") else ""
     branch = f"branch {record['branch']}" if record.get("branch") else ""
-    facts = [record.get("created_at", ""), branch, turn]
+    facts = [_moment(record.get("created_at", "")), branch, turn]
     yield [("  " + ", ".join(filter(None, facts)), "")]
     for key, name in (("token_usage_delta", "this commit"), ("token_usage", "whole session")):
         if used := spent(record.get(key), agent):
@@ -67,6 +67,12 @@ def _session(record: Record) -> Iterator[Line]:
     if record["tasks"]:
         yield [("  Tasks:", "bold")]
         yield from ([(f"    {path}", "")] for path in record["tasks"])
+
+
+def _moment(stored: str) -> str:
+    """A stored time without its fraction of a second."""
+    seconds, dot, _ = stored.partition(".")
+    return f"{seconds}Z" if dot else stored
 
 
 def _attribution(credit: Record) -> Iterator[Line]:

@@ -12,11 +12,8 @@ if TYPE_CHECKING:
     from gitcp.core.render.spans import Ago, Line
 
 
-_HOW = {
-    "enabled": ("enabled", "green"),
-    "disabled": ("disabled: 'gitcp enable' wakes it", "yellow"),
-    "not set up": ("not set up: 'gitcp enable' installs the hooks", "yellow"),
-}
+_WAKE = "'gitcp enable' wakes it"
+_BEGIN, _BEGIN_ELSEWHERE = "'gitcp enable' installs the hooks", "'gitcp enable' in a worktree of it"
 _PHASES = {"active": "green", "idle": "cyan", "ended": "dim"}
 _DEAD = ("active, its agent is gone", "red")
 _PROMPT = 60
@@ -27,8 +24,7 @@ def status(
 ) -> Iterator[Line]:
     """about: the record of type status; sessions, streams: as the listings give them, and of
     a session also prompt, last (seconds since 1970) and stream (its ref, or '')."""
-    where = f"{about['branch'] or 'detached HEAD'} at {about['head'][:7] or 'no commit yet'}"
-    yield [_HOW[about["state"]], (f", {about['strategy']}, on {where}", "")]
+    yield _head(about)
     for finding in about.get("findings", ()):
         yield [("  ! ", "red"), (f"{finding['reason']}: {remedy(finding)}", "yellow")]
     names = shortened([s["session_id"] for s in sessions])
@@ -54,6 +50,17 @@ def status(
             yield [(f"  and {more} (gitcp list-streams; 'gitcp clean' takes expired ones)", "dim")]
     yield from _lost(about, names)
     yield from _store(about)
+
+
+def _head(about: Record) -> Line:
+    """Whether it records, and how; where; what to do."""
+    state, branch = about["state"], about["branch"] or "detached HEAD"
+    at = f" at {about['head'][:7]}" if about["head"] else ", no commit yet"
+    if state == "enabled":
+        return [("enabled", "green"), (f", {about['strategy']}, on {branch}{at}", "")]
+    begin = _BEGIN_ELSEWHERE if about.get("bare") else _BEGIN
+    what = _WAKE if state == "disabled" else begin
+    return [(state, "yellow"), (f", on {branch}{at}: {what}", "")]
 
 
 def remedy(finding: Record) -> str:

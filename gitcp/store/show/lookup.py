@@ -111,6 +111,8 @@ def _stored(repo: Repo, name: str) -> str:
         s["session_id"] for c in committed_list.listing(repo, brief=True) for s in c["sessions"]
     )
     names = [n for n in every if n.startswith(name)]
+    if not names and name == "HEAD":
+        raise Error("there is no commit yet")
     if not names:
         raise Error(f"no such commit, checkpoint or session: '{name}'")
     return session_read.pick(name, names)

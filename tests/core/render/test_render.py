@@ -106,8 +106,8 @@ ABOUT: Json = {
     ("changed", "line"),
     [
         ({}, "enabled, manual-commit, on main at 1234567"),
-        ({"branch": "", "head": ""}, "enabled, manual-commit, on detached HEAD at no commit yet"),
-        ({"state": "disabled"}, "disabled: 'gitcp enable' wakes it, manual-commit, on main at"),
+        ({"branch": "", "head": ""}, "enabled, manual-commit, on detached HEAD, no commit yet"),
+        ({"state": "disabled"}, "disabled, on main at 1234567: 'gitcp enable' wakes it"),
         ({"settled": 2}, "  and 2 more sessions (gitcp list-sessions)"),
         ({"unpushed": 1}, "1 commit of entire/checkpoints/v1 on no remote yet ('gitcp push')"),
     ],
