@@ -70,14 +70,14 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     source = args[1] if len(args) > 1 else ""
     head = refs.head(repo) or shadow_refs.zeros(repo)
     if rewriting(repo):
-        return _replayed(repo, objects, head)
+        return _replayed(repo, objects, head, args)
     if source == "merge":
         commit_verdict.forget(repo)  # conclude() decides, when it is known what became of it
         return {"ids": [], "drop": [], "gather": False, "sessions": {}}
     amended = read_commit(objects, head) if commit_arguments.amends(args) else None
     changes = _staged(repo, head)
     sessions = commit_match.sessions(repo, objects, changes, head)
-    ids = inherited_ids.amended(repo, objects, amended) if amended else []
+    ids, drop = _inherited(repo, objects, amended) if amended else ([], [])
     checkpoint_id = ids[-1] if ids else place.fresh_id()
     copied = _copied(objects, args) if source == "commit" and not amended else []
     ids += _brought(repo, objects, source, head, copied, changes)
@@ -95,7 +95,7 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     if sessions:
         verdict["maker"] = process.above("git")
     commit_verdict.save(repo, verdict)
-    drop = [one for one in copied if one not in ids]
+    drop += [one for one in copied if one not in ids]
     return {"ids": ids, "drop": drop, "gather": source == "squash", "sessions": sessions}
 
 
@@ -117,11 +117,21 @@ def _brought(
     return ids
 
 
+def _inherited(repo: Repo, objects: Objects, amended: Commit) -> tuple[list[str], list[str]]:
+    """The ids that what replaces a commit keeps, and those of which it has nothing any more."""
+    ids = inherited_ids.amended(repo, objects, amended)
+    if not ids:
+        return [], []
+    changes = _staged(repo, (amended["parents"] or [""])[0])
+    gone = inherited_ids.left_out(repo, objects, ids, amended, changes)
+    return [one for one in ids if one not in gone], sorted(gone)
+
+
 def _staged(repo: Repo, head: str) -> Changes:
     return commit_changes.staged(repo.hook_git, head if head.strip("0") else repo.empty_tree)
 
 
-def _replayed(repo: Repo, objects: Objects, head: str) -> Prepared:
+def _replayed(repo: Repo, objects: Objects, head: str, args: Sequence[str]) -> Prepared:
     """A step of a rebase, cherry-pick or am gets no new id.  Its last step may end after what
     tells so is gone: the verdict remembers."""
     verdict: Verdict = {"id": "", "head": head, "parent": head, "sessions": {}, "ids": []}
@@ -135,7 +145,9 @@ def _replayed(repo: Repo, objects: Objects, head: str) -> Prepared:
         if verdict["ids"] and not rebases:
             commit_verdict.expect_copy(repo)
     commit_verdict.save(repo, verdict)
-    return {"ids": list(verdict["ids"]), "drop": [], "gather": True, "sessions": {}}
+    amended = read_commit(objects, head) if commit_arguments.amends(args) else None
+    drop = _inherited(repo, objects, amended)[1] if amended else []
+    return {"ids": list(verdict["ids"]), "drop": drop, "gather": not drop, "sessions": {}}
 
 
 def _copied(objects: Objects, args: Sequence[str]) -> list[str]:

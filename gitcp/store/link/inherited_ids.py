@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 
 from gitcp.core.message import trailers
-from gitcp.store.git import files
+from gitcp.store.git import files as texts
+from gitcp.store.link import commit_changes
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
 
@@ -33,6 +34,31 @@ def amended(repo: Repo, objects: Objects, commit: Commit) -> list[str]:
             if state and state.get("last_checkpoint_id"):
                 return [state["last_checkpoint_id"]]
     return []
+
+
+def left_out(
+    repo: Repo, objects: Objects, ids: Iterable[str], was: Commit, changes: Changes
+) -> set[str]:
+    """Those of the ids of a commit of whose files what takes its place, with these changes, has
+    none any more, by no other name either."""
+    from gitcp.store.relink import taken_back
+
+    had, gone = commit_changes.of_commit(objects, was)[1], set()
+    for one in ids:
+        record = {entry["path"] for entry in taken_back.entries(repo, objects, one, was)}
+        files = record & had.keys() or had.keys()
+        if files and files.isdisjoint(changes) and not _moved(objects, files, had, changes):
+            gone.add(one)
+    return gone
+
+
+def _moved(objects: Objects, files: Iterable[str], had: Changes, changes: Changes) -> bool:
+    from gitcp.core.credit import moves
+
+    gone = {path: oid for path in files if (oid := had[path][3])}
+    come = {path: new for path, (_, old, _, new) in changes.items() if new and not old}
+    content = commit_changes.blobs_of(objects)
+    return bool(moves.moves(gone, come, lambda oid: (content(oid) or b"").split(b"\n")))
 
 
 def squashed(repo: Repo) -> list[str]:
@@ -69,4 +95,4 @@ def evident(repo: Repo, objects: Objects, ids: Iterable[str], changes: Changes) 
 
 
 def _ids_in(repo: Repo, name: str) -> list[str]:
-    return trailers.anywhere(files.peek(os.path.join(repo.git_dir, name)))
+    return trailers.anywhere(texts.peek(os.path.join(repo.git_dir, name)))

@@ -11,7 +11,7 @@ from gitcp.errors import Error
 from gitcp.store.git import notes, reflog
 from gitcp.store.git.commit import read_commit
 from gitcp.store.link import commit_changes, commit_verdict, finalize, find_commits
-from gitcp.store.relink import dismissed, judged, taken_back
+from gitcp.store.relink import dismissed, judged, rewritten, taken_back
 from gitcp.store.session import catch_up, markers, process
 
 TYPE_CHECKING = False
@@ -91,7 +91,9 @@ def mend(
         if after is None or find_commits.linked(objects, new):
             continue
         refused = no | commit_verdict.refused(repo, old, after)
-        for one in find_commits.linked(objects, old):
+        if since:
+            rewritten.remember(repo, objects, old, after, refused)
+        for one in rewritten.carried_over(repo, objects, old, new):
             if one not in refused:
                 done.append((new, one))
     for commit, one in () if dry_run else done:

@@ -10,16 +10,22 @@ import os
 from gitcp.store.git import notes
 from gitcp.store.git.commit import need_commit, read_commit
 from gitcp.store.git.tree import Lookup
-from gitcp.store.link import commit_changes, commit_hooks, commit_verdict, find_commits
+from gitcp.store.link import (
+    commit_changes,
+    commit_hooks,
+    commit_verdict,
+    find_commits,
+    inherited_ids,
+)
 from gitcp.store.relink import dismissed, taken_back, unhooked_commits
 from gitcp.store.v1 import committed_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from gitcp.core.decide.relink_rules import Pair
-    from gitcp.core.record_types import State
+    from gitcp.core.record_types import Commit, State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -44,10 +50,10 @@ def follow(
     for new, sources in olds.items():
         came, no = sources, set()
         if command == "rebase":
-            came = [old for old in sources if new in finals and _share(objects, old, new)]
+            came = sources if new in finals else []
         elif len(sources) == 1:
             no = _amended(repo, objects, sources[0], new)
-        ids = [i for old in came for i in find_commits.linked(objects, old)]
+        ids = [i for old in came for i in carried_over(repo, objects, old, new)]
         for one in dict.fromkeys(ids):
             if one not in kept and one not in no:
                 notes.add(repo, objects, new, one)
@@ -76,22 +82,29 @@ def became(lines: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _amended(repo: Repo, objects: Objects, old: str, new: str) -> set[str]:
-    """What an amend did besides: the ids the person took out of the message; content that it
-    left out is noted, for it may be committed later."""
-    before, after = need_commit(objects, old), need_commit(objects, new)
+    """What an amend did besides: the ids the person took out of the message."""
+    after = need_commit(objects, new)
     no = commit_verdict.refused(repo, old, after)
     if no:
         dismissed.add(repo, no)
-    look = Lookup(objects, after["tree"])
+    remember(repo, objects, old, after, no)
+    return no
+
+
+def remember(
+    repo: Repo, objects: Objects, old: str, after: Commit, but: Collection[str] = ()
+) -> None:
+    """Note a commit of whose content the one that took its place has left something out: it may
+    be committed later.  but: ids that the person does not want there."""
+    before, look = read_commit(objects, old), Lookup(objects, after["tree"])
     record = [
         entry
-        for one in find_commits.linked(objects, before["oid"])
-        if one not in no
+        for one in find_commits.linked(objects, old)
+        if before and one not in but
         for entry in taken_back.entries(repo, objects, one, before)
     ]
     if any((look(entry["path"]) or ("", None))[1] != entry["oid"] for entry in record):
         taken_back.add(repo, [old])
-    return no
 
 
 def _split(
@@ -117,12 +130,16 @@ def _split(
     return done
 
 
-def _share(objects: Objects, old: str, new: str) -> bool:
-    """Whether a rewritten commit changes a path of the original: git also says of a commit
-    that was skipped that it became the one before it."""
-    pair = [read_commit(objects, old), read_commit(objects, new)]
-    was, now = [set(commit_changes.of_commit(objects, one)[1]) if one else set() for one in pair]
-    return not was or bool(was & now)
+def carried_over(repo: Repo, objects: Objects, old: str, new: str) -> list[str]:
+    """The ids of a commit of whose content what it became has something: an amend may leave it
+    out, and git also says of a commit that was skipped that it became the one before it."""
+    ids = find_commits.linked(objects, old)
+    was, now = read_commit(objects, old), read_commit(objects, new)
+    if not (ids and was and now):
+        return ids
+    changes = commit_changes.of_commit(objects, now)[1]
+    gone = inherited_ids.left_out(repo, objects, ids, was, changes)
+    return [one for one in ids if one not in gone]
 
 
 def _replayed(repo: Repo) -> tuple[list[str], set[str]]:
