@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.message.prompts import clean, is_notification
-from gitcp.core.transcript.conversation import CONTEXT
+from gitcp.core.message.prompts import typed
 from gitcp.core.transcript.tool_ends import nanoseconds
 
 TYPE_CHECKING = False
@@ -17,8 +16,7 @@ def spoken(content: object) -> str:
     """What the person typed in the content of a message; '' for what the client says itself."""
     blocks = content if isinstance(content, list) else [{"text": content}]
     texts = [b.get("text") for b in blocks if isinstance(b, dict)]
-    text = clean("\n\n".join(t for t in texts if isinstance(t, str)))
-    return "" if is_notification(text) or text.startswith(CONTEXT) else text
+    return typed("\n\n".join(t for t in texts if isinstance(t, str)))
 
 
 def begun(prompts: Sequence[Prompt], asked: str, until: int) -> Prompt | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.conversation.asked import spoken
 from gitcp.core.transcript import transcript_scan
-from gitcp.core.transcript.conversation import NOT_SAID
+from gitcp.core.transcript.items import NOT_SAID
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

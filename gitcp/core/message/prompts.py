@@ -20,6 +20,16 @@ _POLITE = (
     "i'd like you to ",
     "i need you to ",
 )
+# What clients say in the person's place, so that the model knows where it is.
+_CONTEXT = (
+    "<environment_context>",
+    "<user_instructions>",
+    "<session_context>",
+    "<state_snapshot>",
+    "<subagent_notification>",
+    "<turn_aborted>",
+    "[Request interrupted",
+)
 
 
 def clean(prompt: str) -> str:
@@ -46,6 +56,12 @@ def clean(prompt: str) -> str:
         kept.append(prompt[at : tag.start()])
         at = end + len(name) + 3
     return ("".join(kept) + prompt[at:]).strip()
+
+
+def typed(prompt: str) -> str:
+    """The prompt, cleaned; "" for what the client says in the person's place."""
+    text = clean(prompt)
+    return "" if is_notification(text) or text.startswith(_CONTEXT) else text
 
 
 def is_notification(prompt: str) -> bool:

@@ -12,6 +12,7 @@ from gitcp.core.transcript import tokens, transcript_scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from gitcp.core.record_types import Scan
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 WRITES = ("write_file", "replace", "edit", "edit_file", "save_file")
 _CONTEXT = ("<session_context>", "<state_snapshot>")  # said by the client in the person's place
 _HEAD = 300
+_LOST = ("tokens", "timestamp")  # what a resumed session of Gemini no longer says of a message
 
 
 def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
@@ -48,6 +50,27 @@ def written_path(name: str, given: dict[str, Any]) -> str | None:
         return None
     paths = (given.get(key) for key in ("file_path", "path", "filename"))
     return next((path for path in paths if isinstance(path, str)), None)
+
+
+def messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Gemini's messages: a later one of the same id stands in the place of the earlier, and
+    what was rewound is no longer there."""
+    kept: dict[str, dict[str, Any]] = {}
+    for part in parts:
+        if "$rewindTo" in part:
+            end = list(kept).index(part["$rewindTo"]) if part["$rewindTo"] in kept else 0
+            kept = dict(list(kept.items())[:end])
+        given = part.get("$set")
+        given = given if isinstance(given, dict) else part
+        listed = given.get("messages", [given])
+        for message in listed if isinstance(listed, list) else ():
+            if isinstance(message, dict) and message.get("type"):
+                key = str(message.get("id") or len(kept))
+                kept[key] = {
+                    **{k: v for k, v in kept.get(key, {}).items() if k in _LOST},
+                    **message,
+                }
+    return list(kept.values())
 
 
 class _Reader:

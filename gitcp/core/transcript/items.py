@@ -10,8 +10,8 @@ from __future__ import annotations
 from gitcp.core import json
 from gitcp.core.message import prompts
 from gitcp.core.transcript import clients, transcript_scan
-from gitcp.core.transcript.conversation import CONTEXT, NOT_SAID, messages
 from gitcp.core.transcript.facts import plain
+from gitcp.core.transcript.gemini import messages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,13 @@ if TYPE_CHECKING:
         line: int
 
 
+NOT_SAID = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSidechain")
+_MARKS = (
+    b'"user"',
+    b'"assistant"',
+    b'"response_item"',
+    b'"queued_command"',
+)  # the rest says nothing
 _IDS = ("tool_use_id", "call_id", "callId", "tool_call_id", "id")
 _INPUTS = ("input", "arguments", "args", "parameters", "action")
 _RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output")
@@ -45,16 +52,17 @@ _KINDS = {"prompt": "prompt", "reply": "answer"}
 _ROLES = {"user": "prompt", "assistant": "answer", "gemini": "answer"}
 
 
-def items(data: bytes, of_subagent: bool = False) -> Iterator[Item]:
+def items(data: bytes, of_subagent: bool = False, start: int = 0) -> Iterator[Item]:
     """The items of a transcript in their order; what is no JSON is passed over.
 
-    of_subagent: it is a subagent's own, whose every line stands beside the main conversation.
+    start: the line, or message, from which on they are wanted.  of_subagent: it is a subagent's
+    own, whose every line stands beside the main conversation.
     """
     if (read := clients.read(data)) is not None:
-        yield from _of_facts(*read)
+        yield from _of_facts(*read, start)
         return
     passed_over = [key for key in NOT_SAID if not (of_subagent and key == "isSidechain")]
-    for line, entry in _entries(data):
+    for line, entry in _entries(data, start):
         if any(entry.get(key) for key in passed_over):
             continue
         time = entry.get("timestamp")
@@ -79,8 +87,8 @@ def items(data: bytes, of_subagent: bool = False) -> Iterator[Item]:
                     yield {**item, "line": line}
 
 
-def _of_facts(reader: ModuleType, entries: Iterable[dict[str, Any]]) -> Iterator[Item]:
-    for line, entry in enumerate(entries):
+def _of_facts(reader: ModuleType, entries: list[dict[str, Any]], start: int) -> Iterator[Item]:
+    for line, entry in enumerate(entries[start:], start):
         time = str(entry.get("timestamp") or "")
         for kind, *fact in reader.of(entry):
             item = None
@@ -117,8 +125,8 @@ def _block(block: dict[str, Any], kind: str, time: str) -> Iterator[Item]:
             yield _item("result", plain(result), time, name)
     else:
         text = block.get("text")
-        words = _words(kind, text) if isinstance(text, str) else ""
-        if kind and words:
+        words = _words(kind, text) if kind and isinstance(text, str) else ""
+        if words:
             yield _item(kind, words, time)
 
 
@@ -142,11 +150,7 @@ def _called(block: dict[str, Any]) -> bool:
 
 
 def _words(kind: str, text: str) -> str:
-    if kind != "prompt":
-        return prompts.utf8(text).strip()
-    text = prompts.clean(text)
-    typed = not prompts.is_notification(text) and not text.startswith(CONTEXT)
-    return text if typed else ""
+    return prompts.typed(text) if kind == "prompt" else prompts.utf8(text).strip()
 
 
 def _given(given: Any) -> Any:
@@ -155,12 +159,17 @@ def _given(given: Any) -> Any:
     return given
 
 
-def _entries(data: bytes) -> Iterable[tuple[int, dict[str, Any]]]:
-    """(its number, entry) of each line or message."""
+def _entries(data: bytes, start: int) -> Iterable[tuple[int, dict[str, Any]]]:
+    """(its number, entry) of each line or message from start on."""
     listed = _document(data)
     if listed is not None:
-        return enumerate(listed)
-    return ((n, e) for n, e in enumerate(map(transcript_scan.load, _lines(data))) if e)
+        return enumerate(listed[start:], start)
+    telling = (
+        (n, line)
+        for n, line in enumerate(_lines(data)[start:], start)
+        if any(mark in line for mark in _MARKS)
+    )
+    return ((n, entry) for n, line in telling if (entry := transcript_scan.load(line)))
 
 
 def _document(data: bytes) -> list[dict[str, Any]] | None:
