@@ -178,11 +178,12 @@ class Lines:
 
     def revert(self) -> None:
         self.clean()
-        before = self.present()
+        before = self.run("rev-parse", "HEAD").strip()
         self.run("revert", "--no-edit", f"HEAD~{self.chance.randint(0, 2)}")
         self.settle("revert", "--abort")
-        for _, line in self.present() - before:
-            self.may(line, PERSON, UNKNOWN)
+        for row in self.run("diff", "-U0", before, "HEAD").splitlines():
+            if row.startswith("+"):
+                self.may(row[1:], PERSON, UNKNOWN)
 
     def pick(self) -> None:
         self.branched()
@@ -287,12 +288,6 @@ class Lines:
 
     def may(self, line: str, *names: str) -> None:
         self.also.setdefault(line.strip(), set()).update(names)
-
-    def present(self) -> set[tuple[str, str]]:
-        """(file, line) of what the worktree has."""
-        paths = [(name, self.world.path / name) for name in self.names()]
-        there = [(name, path.read_text()) for name, path in paths if path.exists()]
-        return {(name, line.strip()) for name, text in there for line in text.splitlines()}
 
 
 _STATES = {

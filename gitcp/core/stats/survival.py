@@ -64,11 +64,10 @@ class Survival:
             here = start - 1 if removed else start
             parts.append(old[at:here].ljust(here - at, b"\0"))
             at = here + removed
-            takers = set()
-            for author, lines in authors.runs(known, first, added):
-                parts.append(self._new(author, lines))
-                takers.add(_who(author, rest))
+            runs = list(authors.runs(known, first, added))
+            parts += (self._new(author, lines) for author, lines in runs)
             if any(gone := old[here:at]):
+                takers = {_who(author, rest) for author, _ in runs}
                 self._take(gone, takers.pop() if len(takers) == 1 else taker())
         return b"".join([*parts, old[at:]]).rstrip(b"\0")
 

@@ -57,9 +57,10 @@ def _commit(evidence: Evidence, change: Change) -> Commit:
 
 def limit(commit: Commit, paths: Sequence[str]) -> bool:
     """Let a commit have its patches below paths (none: all) alone; whether there are any."""
-    kept = [one for one in commit["patches"] if below(one["path"] or one["old"], paths)]
-    commit["patches"] = kept
-    return bool(kept) or not paths
+    if not paths:
+        return True
+    commit["patches"] = [p for p in commit["patches"] if below(p["path"] or p["old"], paths)]
+    return bool(commit["patches"])
 
 
 def below(path: str, paths: Sequence[str]) -> bool:
