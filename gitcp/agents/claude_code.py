@@ -123,11 +123,8 @@ def _tool(given: dict[str, Any], cwd: str) -> Tool:
 
 def _refined(ours: str, tool: Tool, response: object) -> str:
     """A subagent left running in the background has not ended: SubagentStop will say so."""
-    if tool["kind"] == "task":
-        running = isinstance(response, dict) and response.get("isAsync") is True
-        return "subagent-start" if ours == "tool-start" else ours if running else "subagent-end"
-    done = tool["kind"] == "todo" and ours == "tool-end" and not tool["failed"]
-    return "todo" if done else ours
+    running = isinstance(response, dict) and response.get("isAsync") is True
+    return ours if tool["kind"] == "task" and running else payload.refined(ours, tool)
 
 
 def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:

@@ -93,8 +93,7 @@ def event(name: str, given: dict[str, Any]) -> Event:
     if ours in ("tool-start", "tool-end"):
         tool = record["tool"] = _tool(given, record["cwd"])
         tool["failed"] = tool["failed"] or name == "postToolUseFailure"
-        if tool["kind"] == "task":
-            record["event"] = "subagent-start" if ours == "tool-start" else "subagent-end"
+        record["event"] = payload.refined(ours, tool)
     return record
 
 

@@ -84,8 +84,7 @@ def event(name: str, given: dict[str, Any]) -> Event:
     record = payload.event(NAME, ours, given)
     if ours in ("tool-start", "tool-end"):
         tool = record["tool"] = _tool(name, given, record["cwd"])
-        if tool["kind"] == "task":
-            record["event"] = "subagent-start" if ours == "tool-start" else "subagent-end"
+        record["event"] = payload.refined(ours, tool)
     return record
 
 

@@ -84,7 +84,7 @@ def event(name: str, given: dict[str, Any]) -> Event:
             child = payload.mapping(output, "metadata").get("sessionId")
             if tool["kind"] == "task" and child is not None:
                 tool["agent_id"] = ids.component(child, "sessionId")
-        record["event"] = _refined(ours, tool["kind"])
+        record["event"] = payload.refined(ours, tool)
     return record
 
 
@@ -101,12 +101,6 @@ def _tool(asked: dict[str, Any], arguments: dict[str, Any], cwd: str) -> Tool:
         written = opencode.written(tool["name"], arguments)
         tool["input_paths"] = [payload.path(path, cwd, "filePath") for path in written]
     return tool
-
-
-def _refined(ours: str, kind: str) -> str:
-    if kind == "task":
-        return "subagent-start" if ours == "tool-start" else "subagent-end"
-    return "todo" if kind == "todo" and ours == "tool-end" else ours
 
 
 def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:

@@ -86,14 +86,8 @@ def event(name: str, given: dict[str, Any]) -> Event:
             payload.say_output(tool, response.get("returnDisplay") or response.get("llmContent"))
             tool["failed"] = bool(response.get("error"))
         tool["failed"] = tool["failed"] or name == "PostToolUseFailure"
-        record["event"] = _refined(ours, tool["kind"], tool["failed"])
+        record["event"] = payload.refined(ours, tool)
     return record
-
-
-def _refined(ours: str, kind: str, failed: bool) -> str:
-    if kind == "task":
-        return "subagent-start" if ours == "tool-start" else "subagent-end"
-    return "todo" if kind == "todo" and ours == "tool-end" and not failed else ours
 
 
 def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -143,14 +144,15 @@ def test_with_an_event_left_out_nothing_is_lost_and_nothing_wrongly_linked(
     repo = Recorded(tmp_path, agent, scenario)
     calls = repo.play(without=number)
     known = {spelling.session(call.payload) for call in calls}
-    (repo.path / "mine.txt").write_text("a line of the person's own, nobody else's\n")
-    repo.git("add", "mine.txt")
-    repo.git("commit", "-q", "-m", "mine")
-    assert repo.linked("HEAD") == [], "the person's own commit"
-    wrote = repo.git("ls-files", "--others", "--exclude-standard").splitlines()
-    repo.git("add", "-A")
-    repo.git("commit", "-q", "--allow-empty", "-m", "the agent's work")
-    commits = repo.git("rev-list", "--reverse", "HEAD").splitlines()[1:]
+    git = partial(repo.git, "-C", str(repo.place))
+    (repo.place / "mine.txt").write_text("a line of the person's own, nobody else's\n")
+    git("add", "mine.txt")
+    git("commit", "-q", "-m", "mine")
+    assert repo.linked(git("rev-parse", "HEAD")) == [], "the person's own commit"
+    wrote = git("ls-files", "--others", "--exclude-standard").splitlines()
+    git("add", "-A")
+    git("commit", "-q", "--allow-empty", "-m", "the agent's work")
+    commits = git("rev-list", "--reverse", "HEAD").splitlines()[1:]
     linked = {commit: repo.linked(commit) for commit in commits}
     assert set().union(*linked.values()) <= known
     if wrote:

@@ -88,6 +88,11 @@ class Recorded:
     ) -> list[Call]:
         return self._replay.run(after, without)
 
+    @property
+    def place(self) -> Path:
+        """The worktree in which the session was at work."""
+        return Path(self._replay.meta.get("worktree", {}).get("path", self.path))
+
     def plan(self) -> list[tuple[str, dict[str, Any]]]:
         """What play() does, in order; `without` counts in this list."""
         return list(plan(self._replay.events()))

@@ -104,6 +104,14 @@ def tool(payload: Mapping[str, Any], kinds: Mapping[str, str]) -> Tool:
     return call
 
 
+def refined(ours: str, tool: Tool) -> str:
+    """Our event of a call: a task's are a subagent's, and the end of a list of tasks is its own."""
+    if tool["kind"] == "task":
+        return "subagent-start" if ours == "tool-start" else "subagent-end"
+    done = tool["kind"] == "todo" and ours == "tool-end" and not tool["failed"]
+    return "todo" if done else ours
+
+
 def say_output(tool: Tool, *texts: object) -> None:
     """Add what a shell call printed to its record; what is not a text counts as nothing."""
     printed = "\n".join(prompts.utf8(text) for text in texts if isinstance(text, str) and text)
