@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     Plan = tuple[list[Write], list[str]]  # what to write, what to say
 
 
+_TO_DO = {"wrote": "write", "took": "take", "removed": "remove"}
+
+
 def parser() -> cli.Parser:
     p = cli.Parser("gitcp-enable", TOOLS["enable"])
     p.add_argument(
@@ -78,12 +81,13 @@ def run(argv: list[str]) -> int:
 
     args = parser().parse_args(argv)
     if not args.dry_run:
-        _say(*_install(_usable(Repo.find(init="")), args))
+        repo = _usable(Repo.find(init=""))
+        _say(repo, *_install(repo, args))
         return OK
     with tempfile.TemporaryDirectory() as aside:  # a look makes nothing here
         repo = _usable(Repo.find(init=aside))
         writes, notes = plan(repo, args, manifest.of(repo))
-        _say([_would(write["note"]) for write in writes], notes)
+        _say(repo, [_would(write["note"]) for write in writes], notes)
     return OK
 
 
@@ -124,6 +128,7 @@ def _carry_out(repo: Repo, write: Write, known: Manifest) -> None:
 
 def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
     """Everything that is to be written and said, decided before anything is written."""
+    from gitcp.agents.install import enabling
     from gitcp.store.setup import exclude, git_hooks, new_worktree, takeover
 
     baked = _baked()
@@ -132,7 +137,8 @@ def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
     # Where no git sees the worktree none runs its hooks: commits are noticed at the next event.
     writes, notes = git_hooks.plan(repo, known, *baked, args.force) if repo.has_git else ([], [])
     seat = _seat(repo)
-    names, chosen_for = (args.agent, []) if args.agent else _present(repo)
+    here = enabling.present(os.path.expanduser("~"), repo.worktree)
+    names, chosen_for = (args.agent, []) if args.agent else here
     notes += chosen_for
     for name in names:
         more = _settings(seat, repo, agents.adapter(name), args, baked)
@@ -158,17 +164,9 @@ def _baked() -> tuple[str, str]:
     return os.path.abspath(sys.executable), entry
 
 
-def _present(repo: Repo) -> tuple[list[str], list[str]]:
-    from gitcp.agents.install import enabling
-
-    return enabling.present(os.path.expanduser("~"), repo.worktree)
-
-
 def _would(note: str) -> str:
     verb, _, rest = note.partition(" ")
-    return (
-        f"would {({'wrote': 'write', 'took': 'take', 'removed': 'remove'}).get(verb, verb)} {rest}"
-    )
+    return f"would {_TO_DO.get(verb, verb)} {rest}"
 
 
 def _ends(write: Write) -> list[str]:
@@ -223,8 +221,10 @@ def _prepare(repo: Repo, known: Manifest) -> list[str]:
     return done
 
 
-def _say(done: list[str], notes: list[str]) -> None:
+def _say(repo: Repo, done: list[str], notes: list[str]) -> None:
+    from gitcp.store.setup import health
+
     for line in [*done, *notes]:
         print(cli.printable(line))
-    if not done:
+    if not done and not (repo.has_git and any(health.git(repo))):
         print("gitcp is enabled here already: nothing to do")

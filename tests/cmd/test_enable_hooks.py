@@ -69,6 +69,8 @@ def test_hooks_outside_the_repository_are_written_only_when_forced(
     said = capsys.readouterr().out
     assert not outside.exists() and "is outside the repository" in said
     assert all(f"{outside}/{h}: ! command -v gitcp-hook" in said for h in HOOKS)
+    enable.run([])
+    assert "nothing to do" not in capsys.readouterr().out
     enable.run(["--force"])
     assert ours(outside) == HOOKS
 

@@ -206,9 +206,11 @@ def script(hook: str, py: str, entry: str, chain: Chain | None = None) -> str:
 
 
 def lines_to_add(hook: str) -> str:
-    """The line that does our part in a hook script which is not ours to write."""
-    stdin = "" if hook == "post-rewrite" else " </dev/null"
-    return f'! command -v gitcp-hook >/dev/null || gitcp-hook {hook} "$@"{stdin} || :'
+    """The line that does our part in a hook script which is not ours to write: a verdict of
+    ours ends that, our own failure does not."""
+    stdin = "" if hook in ("post-rewrite", "pre-push") else " </dev/null"
+    ours = f'gitcp-hook {hook} "$@"{stdin}'
+    return f"! command -v gitcp-hook >/dev/null || {ours} || [ $? -ne 3 ] || exit 1"
 
 
 def _quote(path: str) -> str:

@@ -40,7 +40,8 @@ def git(repo: Repo) -> Iterator[Finding]:
     if missing:
         tools = {hook_text.tool(every[hook][""]) for hook in missing} - {""}
         who = f" (they are {' and '.join(sorted(tools))}'s)" if tools else ""
-        reason = f"{', '.join(missing)} in '{where}' do not call gitcp{who}"
+        do_not = "does not" if len(missing) == 1 else "do not"
+        reason = f"{', '.join(missing)} in '{where}' {do_not} call gitcp{who}"
         yield finding("git-hook", where, reason, _remedy(repo, where))
     if any(hook_text.is_entires(texts[""]) for texts in every.values()):
         reason = "the original program's hooks are back: two programs record the same work"

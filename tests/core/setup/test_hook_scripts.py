@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from gitcp import pipelines
 from gitcp.core.setup import hook_scripts, hook_text
+from tests.support.installed import write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,3 +84,18 @@ def test_the_line_to_add_fails_nothing_where_gitcp_is_missing(hook: str, tmp_pat
         ["/bin/sh", "-eu", "-c", line], env={"PATH": str(tmp_path)}, capture_output=True, check=True
     )
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("status", [0, 1, 3, 127])
+@pytest.mark.parametrize("hook", hook_scripts.HOOKS)
+def test_the_line_to_add_hands_on_what_git_says_and_stops_at_a_verdict(
+    hook: str, status: int, tmp_path: Path
+) -> None:
+    write(tmp_path / "gitcp-hook", f'#!/bin/sh\necho "$@"; cat\nexit {status}\n')
+    script = f"{hook_scripts.lines_to_add(hook)}\necho after\n"
+    argv = ["/bin/sh", "-eu", "-c", script, "hook", "argument"]
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    done = subprocess.run(argv, env=env, input="refs\n", capture_output=True, text=True)
+    given = "refs\n" if hook in pipelines.WITH_STDIN else ""
+    assert done.stdout == f"{hook} argument\n{given}" + ("" if status == 3 else "after\n")
+    assert done.returncode == (1 if status == pipelines.VERDICT else 0)
