@@ -194,8 +194,9 @@ def report(outcome: Outcome, args: Namespace, word: str) -> int:
             del step["plan"]
             record.write(sys.stdout.buffer, [{"type": "step", **step}])
     elif not args.dry_run:
-        done = going_back.summary(outcome["plan"])
-        print(f"{word}: {done or 'no file changed'}" if outcome["step"] else "nothing to change")
+        changed = going_back.summary(outcome["plan"]) or "no file changed"
+        done = f"{outcome['subject']} ({changed})" if outcome["subject"] else changed
+        print(cli.printable(f"{word}: {done}") if outcome["step"] else "nothing to change")
         _tell_conversation(outcome)
     for path in outcome["differ"]:
         told_path = cli.printable(f"warning: '{path}' was changed again by another process")

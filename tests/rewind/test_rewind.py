@@ -54,7 +54,10 @@ def test_undo_and_redo_go_over_any_number_of_steps(three: Agent) -> None:
         done(world, "redo")
         assert files(world.path) == state
     assert "nothing to redo" in run(world, "redo").stderr
-    done(world, "undo", "2")
+    told = done(world, "undo", "2").splitlines()
+    steps = [line.partition(" (")[0] for line in told if line.startswith("undone: ")]
+    names = [point[:10] for point in reversed(temporary(world)[1:])]
+    assert steps == [f"undone: rewind: to {name}" for name in names]
     assert files(world.path) == states[0]
 
 

@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     Agree = Callable[[Prepared], bool]  # shows a plan; whether to carry it out
 
     class Outcome(TypedDict):
-        """What came of it.  step: its id in the undo log, '' when nothing was changed; differ:
-        paths that did not come out as planned; notes: sentences about sessions; conversation:
-        the one that was put back."""
+        """What came of it.  step: its id in the undo log, '' when nothing was changed; subject:
+        the step that was taken back or done again, as the log has it, '' of one of its own;
+        differ: paths that did not come out as planned; notes: sentences about sessions;
+        conversation: the one that was put back."""
 
         step: str
+        subject: str
         plan: Plan
         differ: list[str]
         notes: list[str]
@@ -92,6 +94,7 @@ def _outcome(
 ) -> Outcome:
     return {
         "step": step_id,
+        "subject": "",
         "plan": prepared.plan,
         "differ": list(differ),
         "notes": list(notes),
@@ -151,7 +154,7 @@ def _moved(
     else:
         wisher = wishes.taking_back(repo, objects, {}, conflict, why)
     outcome = step(repo, objects, wisher, wanted, agree, progress)
-    return {**outcome, "notes": [*outcome["notes"], *left]}
+    return {**outcome, "subject": wanted["reason"], "notes": [*outcome["notes"], *left]}
 
 
 def summary(plan: Plan) -> str:
