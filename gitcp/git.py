@@ -50,6 +50,13 @@ def settle_first(call: Callable[[], object]) -> None:
         _UNSETTLED.append(call)
 
 
+def settle() -> None:
+    """Do what was to be done before git starts next."""
+    for call in _UNSETTLED[:]:
+        call()
+        _UNSETTLED.remove(call)
+
+
 def fetches() -> bool:
     """Whether may_fetch() was called."""
     return not _AT_HOME
@@ -82,9 +89,7 @@ class Git:
         apart: in a session of its own, where no terminal asks anything and all of it can end.
         filters: it runs the person's, in their environment.
         """
-        for call in _UNSETTLED[:]:
-            call()
-            _UNSETTLED.remove(call)
+        settle()
         inherited = persons(self.env) if filters else self.env
         where, own = ("-C", self._cwd) if self._cwd else (), {**inherited, **(env or {})}
         return Running(("git", *where, *args), own, feed, apart)

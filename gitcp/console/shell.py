@@ -6,7 +6,7 @@ import os
 import sys
 
 from gitcp.errors import Error, InputError
-from gitcp.git import persons
+from gitcp.git import persons, settle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,6 +115,7 @@ def git(repo_git: Git, words: Sequence[str]) -> int:
     """
     import subprocess
 
+    settle()
     sys.stdout.flush()
     env = persons(repo_git.env)
     return subprocess.run(["git", *words], env=env, check=False).returncode
