@@ -13,7 +13,6 @@ GO_ON = "mv a.py ../a.py; git rebase --continue; mv ../a.py a.py"
 LEFT_OUT = {
     "amended as it is": f"{OUT}; git commit -q --amend --no-edit",
     "amended with -m": f"{OUT}; git commit -q --amend -m other",
-    "amended in an editor": f"{OUT}; GIT_EDITOR=true git commit -q --amend",
     "amended without hooks": f"{OUT}; git -c core.hooksPath=/dev/null commit -q --amend -m other",
     "reset and made anew in a rebase": f"{EDIT}; git reset -q HEAD^; git add k.txt;"
     f" git commit -qm k; {GO_ON}",
