@@ -87,6 +87,17 @@ def test_an_intent_to_add_blocks_nothing(auto: World, path: str) -> None:
     assert status(auto) == ([] if path == "a.txt" else [" A theirs.txt"])
 
 
+@pytest.mark.parametrize(("option", "tag"), [("--assume-unchanged", "h"), ("--skip-worktree", "S")])
+def test_what_git_is_not_to_look_at_is_marked_so_after_a_commit_of_it(
+    auto: World, a: Agent, option: str, tag: str
+) -> None:
+    auto.git("update-index", option, "src/lib.py")
+    a.turn("more", {"src/lib.py": "def lib():\n    return 2\n"})
+    assert auto.show("HEAD", "src/lib.py") == "def lib():\n    return 2\n"
+    assert auto.git("ls-files", "-v", "src/lib.py") == f"{tag} src/lib.py"
+    assert auto.git("diff", "--cached", "--name-only") == ""
+
+
 def test_a_formatter_that_adds_its_result_leaves_a_clean_file(auto: World, a: Agent) -> None:
     hook(auto, "pre-commit", "sed -i s/x/y/ a.txt && git add a.txt")
     a.turn("add a", {"a.txt": "x\n"})

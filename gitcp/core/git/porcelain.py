@@ -1,4 +1,4 @@
-"""Read what `git status --porcelain=v2 -z --branch --no-renames` says."""
+"""Read what `git status --porcelain=v2 -z --branch --no-renames` says, and `git ls-files -v`."""
 
 from __future__ import annotations
 
@@ -62,6 +62,13 @@ def _header(status: Status, rest: str) -> None:
         status.head = None if value == "(initial)" else value
     elif key == "branch.head":
         status.branch = None if value == "(detached)" else value
+
+
+def marked(listing: bytes) -> tuple[list[bytes], list[bytes]]:
+    """(paths to assume unchanged, paths to skip) of what `git ls-files -v -z` says."""
+    rows = [(line[:1], line[2:]) for line in listing.split(b"\0")[:-1]]
+    assumed = [path for tag, path in rows if tag.islower()]
+    return assumed, [path for tag, path in rows if tag in b"Ss"]
 
 
 def unreadable(warnings: bytes) -> Iterator[tuple[bool, str]]:

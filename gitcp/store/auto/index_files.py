@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import time
 
+from gitcp.core.git import porcelain
 from gitcp.errors import GitError
 from gitcp.record import raw, text
 from gitcp.store.auto.refusal import Refused
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 # The person's hooks hear of a commit, not of the index files it is made with.
 _WAYS = ("-c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.useReplaceRefs=false").split()
+_MARKS = ("ls-files", "-v", "-z")
 _PATIENCE = 3.0  # seconds for another git to let go of the index
 PRIVATE, NEXT = "index", "next-index"  # below <git-dir>/gitcp/auto
 
@@ -88,11 +90,16 @@ def unstaged(index: Git) -> set[str]:
 
 def prepared(repo: Repo, tree: str, after: Entries) -> Git:
     """The person's index as it is to become: of the paths that stand there as in tree those
-    of `after`, all else untouched.  The caller holds index.lock."""
+    of `after`, all else untouched, and so is what git is not to look for changes in.  The caller
+    holds index.lock."""
     index = Git(repo, NEXT)
     _copy(_theirs(repo), index.path)
-    theirs = staged(repo, tree, index.path)
+    theirs, marked = staged(repo, tree, index.path), porcelain.marked(index.run(*_MARKS))
     index.put({path: entry for path, entry in after.items() if path not in theirs})
+    for option, paths in zip(("--assume-unchanged", "--skip-worktree"), marked, strict=True):
+        again = b"".join(path + b"\0" for path in paths if after.get(text(path)))
+        if again:
+            index.run("update-index", option, "-z", "--stdin", stdin=again)
     return index
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from gitcp.core.git import porcelain
 from gitcp.store.snapshot.honest import honest
 from gitcp.store.snapshot.index_file import distrust
 
@@ -38,14 +39,9 @@ def fill(repo: Repo, theirs: str, scratch: str) -> int:
 
 
 def _clear_flags(repo: Repo, scratch: str) -> None:
-    sparse = repo.config.flag("core.sparsecheckout")
-    assumed, skipped = [], []
-    for line in honest(repo, scratch, "ls-files", "-v", "-z").split(b"\0")[:-1]:
-        tag, path = line[:1], line[2:]
-        if tag.islower():
-            assumed.append(path)
-        if tag in b"Ss" and not sparse:
-            skipped.append(path)
+    assumed, skipped = porcelain.marked(honest(repo, scratch, "ls-files", "-v", "-z"))
+    if repo.config.flag("core.sparsecheckout"):
+        skipped = []
     for flag, paths in ("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped):
         if paths:
             honest(repo, scratch, "update-index", flag, "-z", "--stdin", stdin=_joined(paths))
