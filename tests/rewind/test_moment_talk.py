@@ -49,6 +49,14 @@ def test_before_a_prompt_the_turn_before_it_is_the_last(world: World, a: Agent) 
     assert world.read("a.py") == "1\n"
 
 
+def test_after_a_turn_it_is_the_last_and_whole(world: World, a: Agent) -> None:
+    first = next(iter(a.state["turns"]))
+    said = cut(world, a, f"{first}:after")
+    assert ("toolu_1" in said, '"done"' in said) == (True, True)
+    assert "toolu_2" not in said
+    assert world.read("a.py") == "1\n"
+
+
 def test_before_the_first_prompt_there_is_no_conversation(world: World, a: Agent) -> None:
     first = next(iter(a.state["turns"]))
     before = transcripts(a)

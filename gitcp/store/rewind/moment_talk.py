@@ -41,13 +41,16 @@ def at(repo: Repo, objects: Objects, point: Point, same_id: bool) -> Conversatio
 def _place(state: State, data: bytes, point: Point) -> tuple[str, bool] | None:
     """(the leaf to cut at, whether exactly there); None where the conversation had not begun."""
     cutter = conversation.agent_of(state).cutter()
+    name, after = point["id"].removesuffix(AFTER), point["id"].endswith(AFTER)
     if point["kind"] == "tool":
-        name = point["id"].removesuffix(AFTER)
-        leaf = cutter.around_call(data, name)[point["id"].endswith(AFTER)]
+        leaf = cutter.around_call(data, name)[after]
         if not leaf:
             raise Error(f"the transcript does not have the tool use '{name}'")
         return leaf, True
-    prompt = asked.begun(cutter.prompts(data), point["session_prompt"], point["time"])
+    prompts = cutter.prompts(data)
+    prompt = asked.begun(prompts, point["session_prompt"], point["time"])
     if prompt is None:
-        raise Error(f"the transcript does not have the prompt of turn '{point['id']}'")
-    return (prompt[2], False) if prompt[2] else None
+        raise Error(f"the transcript does not have the prompt of turn '{name}'")
+    later = prompts[prompts.index(prompt) + 1 :]
+    leaf = prompt[2] if not after else later[0][2] if later else cutter.last(data)
+    return (leaf, False) if leaf else None
