@@ -11,7 +11,7 @@ import os
 import stat
 
 from gitcp.core import json
-from gitcp.core.upkeep import shapes
+from gitcp.core.upkeep import shape_check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def recall(cwd: str, env: Mapping[str, str]) -> dict[str, Any] | None:
             kept = json.loads(f.read(_LARGEST))
     except (OSError, ValueError, RecursionError):
         return None
-    if shapes.wrong(kept, _SHAPE) or kept["key"] != _key(env) or kept["where"][-1:] != [top]:
+    if shape_check.wrong(kept, _SHAPE) or kept["key"] != _key(env) or kept["where"][-1:] != [top]:
         return None
     same = all(_stamp(file) == stamp for file, stamp in kept["files"].items())
     return kept if same else None

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gitcp.agents import adapter
 from gitcp.core.upkeep import shapes
+from gitcp.core.upkeep.shape_check import wrong
+from tests.support import recording
 from tests.support.broken import Store
 from tests.support.harness import Agent, World
+from tests.support.paths import TOP
 
 BAD_STATES: dict[str, Any] = {
     "streams with a number": {"streams": [1]},
@@ -75,7 +81,7 @@ def goes_on(world: World, agent: Agent, warns: str) -> None:
 
 @pytest.mark.parametrize("what", BAD_STATES)
 def test_a_state_of_wrong_types_is_known_as_such(what: str) -> None:
-    assert shapes.wrong({"session_id": "s", **BAD_STATES[what]}, shapes.STATE)
+    assert wrong({"session_id": "s", **BAD_STATES[what]}, shapes.STATE)
 
 
 def test_fsck_finds_and_mends_such_a_state(world: World, damaged: Agent) -> None:
@@ -133,7 +139,53 @@ def test_lines_of_a_tool_log_that_say_nothing_are_left_out(world: World) -> None
 
 def test_a_shape_names_the_place_that_is_wrong() -> None:
     value = {"session_id": "s", "streams": [{"id": "a1", "ref": "refs/x", "files": {}}, 5]}
-    assert shapes.wrong(value, shapes.STATE) == "'streams[1]' is no object"
-    assert shapes.wrong({}, shapes.STATE) == "'session_id' is missing"
-    assert shapes.wrong({"session_id": "s", "revision": True}, shapes.STATE)
-    assert shapes.wrong({"session_id": "s", "revision": None, "mine": [1]}, shapes.STATE) == ""
+    assert wrong(value, shapes.STATE) == "'streams[1]' is no object"
+    assert wrong({}, shapes.STATE) == "'session_id' is missing"
+    assert wrong({"session_id": "s", "revision": True}, shapes.STATE)
+    assert wrong({"session_id": "s", "revision": None, "mine": [1]}, shapes.STATE) == ""
+
+
+@pytest.mark.parametrize(
+    "carry",
+    [{"pending": 1.5}, {"recent": "x"}, {"recent": {"m": [1]}}, {"spent": {"m": 1}}, {"cwd": 5}],
+)
+def test_a_transcript_is_read_anew_where_its_reading_cannot_go_on(
+    world: World, damaged: Agent, carry: Any
+) -> None:
+    path = files(world) / "gitcp/transcript/s-bad.json"
+    known = json.loads(path.read_text())
+    assert wrong(known, shapes.TRANSCRIPT) == ""
+    known["scan"]["carry"] = carry
+    path.write_text(json.dumps(known))
+    damaged.prompt("go on")
+    damaged.write("more.py", "more = 1\n")
+    damaged.stop()
+    [checkpoint] = world.commit()
+    assert world.committed(checkpoint)["s-bad"]["token_usage"]["api_call_count"] > 0
+
+
+@pytest.mark.parametrize("entry", [7, {"path": 5}, {"path": "x", "kind": "hook", "after": []}])
+def test_a_record_of_what_was_installed_of_wrong_types_is_said(world: World, entry: Any) -> None:
+    path = files(world) / "gitcp/installed/manifest.json"
+    known = json.loads(path.read_text())
+    known["files"].append(entry)
+    path.write_text(json.dumps(known))
+    for command in ("fsck", "doctor", "enable", "disable"):
+        argv = [sys.executable, str(TOP / "bin" / f"gitcp-{command}")]
+        done = subprocess.run(argv, cwd=world.path, capture_output=True, text=True)
+        words = done.stdout + done.stderr
+        assert done.returncode in (0, 1, 128) and "Traceback" not in words, done
+        assert command == "disable" or "manifest.json' cannot be read" in words, done
+
+
+@pytest.mark.parametrize(
+    "agent", ["claude-code", "codex", "gemini-cli", "copilot", "opencode", "qwen-code", "cline"]
+)
+def test_what_each_clients_reader_goes_on_from_is_of_its_shape(agent: str) -> None:
+    for folder in sorted(path for path in (recording.ROOT / agent).iterdir() if path.is_dir()):
+        try:
+            data = recording.transcript(agent, folder.name)
+        except StopIteration:
+            continue  # a session that left none
+        scan = json.loads(json.dumps(adapter(agent).scan(data, 0, None)))
+        assert wrong({"version": 1, "size": 1, "crc": 1, "scan": scan}, shapes.TRANSCRIPT) == ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from gitcp.core import json
 from gitcp.core.upkeep import shapes
+from gitcp.core.upkeep.shape_check import wrong
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def load(data: bytes) -> list[JournalLine]:
         items = []
     if len(items) != len(texts):
         items = [item for text in texts for item in _whole(text)]
-    return [item for item in items if not shapes.wrong(item, shapes.JOURNAL_LINE)]
+    return [item for item in items if not wrong(item, shapes.JOURNAL_LINE)]
 
 
 def _whole(text: bytes) -> list[JournalLine]:

@@ -1,73 +1,15 @@
-"""What private files of JSON must be, and what is wrong with one that is not.
-
-A shape is a type; a test, which takes a value; [shape] for a list of it; {None: shape} for an
-object of any keys; or an object of known keys, where `key?` may be absent or null and keys that
-are not named may hold anything.
-"""
+"""What private files of JSON must be: their shapes, as shape_check has them."""
 
 from __future__ import annotations
 
-from builtins import id as identity
+from gitcp.core.upkeep.shape_check import wrong
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    Shape = Any
+    from gitcp.core.upkeep.shape_check import Shape
 
 _HEX = frozenset("0123456789abcdef")
-_NAMES = {str: "text", int: "number", bool: "boolean", dict: "object", list: "list"}
 _LARGEST = 1 << 63  # times in ns are below it too
-_FIELDS: dict[int, tuple[Shape, dict[str, Shape], frozenset[str]]] = {}  # a shape lives on
-
-
-def wrong(value: object, shape: Shape, at: str = "") -> str:
-    """What is wrong with a value, '' for nothing: `'streams[0].files' is no object`."""
-    if isinstance(shape, dict):
-        return _object(value, shape, at)
-    if isinstance(shape, list):
-        if not isinstance(value, list):
-            return _no(at, "list")
-        complaints = (wrong(one, shape[0], f"{at}[{n}]") for n, one in enumerate(value))
-        return next(filter(None, complaints), "")
-    if isinstance(shape, type):
-        fits = isinstance(value, shape) and not (isinstance(value, bool) and shape is not bool)
-        return "" if fits else _no(at, _NAMES[shape])
-    return "" if shape(value) else _no(at, shape.__name__.replace("_", " "))
-
-
-def _object(value: object, shape: Shape, at: str) -> str:
-    if not isinstance(value, dict):
-        return _no(at, "object")
-    if None in shape:
-        complaints = (wrong(one, shape[None], f"{at}[{key!a}]") for key, one in value.items())
-        return next(filter(None, complaints), "")
-    fields, needed = _fields(shape)
-    if missing := needed.difference(value):
-        return f"'{_below(at, min(missing))}' is missing"
-    for key, one in value.items():
-        inner = fields.get(key)
-        if inner is None or type(one) is inner or (one is None and key not in needed):
-            continue
-        if why := wrong(one, inner, _below(at, key)):
-            return why
-    return ""
-
-
-def _fields(shape: dict[str, Shape]) -> tuple[dict[str, Shape], frozenset[str]]:
-    """(the shape of each known key, those that must be there), worked out once for a shape."""
-    if identity(shape) not in _FIELDS:
-        fields = {name.removesuffix("?"): inner for name, inner in shape.items()}
-        _FIELDS[identity(shape)] = shape, fields, frozenset(fields) & frozenset(shape)
-    return _FIELDS[identity(shape)][1:]
-
-
-def _below(at: str, key: str) -> str:
-    return f"{at}.{key}" if at else key
-
-
-def _no(at: str, what: str) -> str:
-    return f"'{at}' is no {what}" if at else f"it is no {what}"
 
 
 def count(value: object) -> bool:
@@ -139,6 +81,18 @@ def _chunk(value: object) -> bool:
     return count(value[1]) and type(value[2]) is int
 
 
+def texts(value: object) -> bool:
+    """A text or a list of texts."""
+    return isinstance(value, str) or not wrong(value, [str])
+
+
+def counts(value: object) -> bool:
+    """The four counts of tokens that a client reports, in their order."""
+    return isinstance(value, list) and len(value) == 4 and not wrong(value, [int])
+
+
+_USAGE: Shape = {}
+_USAGE["subagent_tokens?"] = _USAGE
 _FILE = {"oid": object_name, "mode": mode, "turn_id?": str}
 _PROCESS = {"pid": count, "start?": str, "boot_id?": str, "host?": str}
 _VERDICT = {"verdict": str, "ref?": ref, "tip?": object_name, "reason?": str}
@@ -166,8 +120,7 @@ STATE = {
     "last_verdict?": _VERDICT,
     "agent_process?": _PROCESS,
     "tasks?": dict,
-    "token_usage?": dict,
-    **dict.fromkeys(("tokens_at_condensation?", "tokens_before?"), dict),
+    **dict.fromkeys(("token_usage?", "tokens_at_condensation?", "tokens_before?"), _USAGE),
     "multisession_warned?": dict,
 }
 MARKER = {
@@ -200,8 +153,15 @@ JOURNAL_LINE = {
 _SCAN = {
     **dict.fromkeys(("items", "bytes", "skipped"), count),
     **{key: [str] for key in ("prompts", "written", "subagents")},
-    "usage?": dict,
-    "carry": dict,
+    "usage?": _USAGE,
+    # What the readers of the clients go on from.
+    "carry": {
+        "pending?": {None: texts},
+        "recent?": {None: counts},
+        "spent?": {None: _USAGE},
+        "total?": counts,
+        "cwd?": str,
+    },
 }
 TRANSCRIPT = {
     **dict.fromkeys(("version", "size", "crc"), count),
@@ -216,4 +176,15 @@ BASELINE = {
     "dirty": entries,
     **dict.fromkeys(("time_ns", "at?", "offset?"), count),
     **dict.fromkeys(("turn?", "transcript?"), str),
+}
+# What enable wrote.
+MANIFEST = {
+    "files": [
+        {
+            **dict.fromkeys(("path", "kind", "after"), str),
+            **dict.fromkeys(("before?", "aside?", "agent?", "worktree?"), str),
+            **{key: [str] for key in ("dirs?", "lines?")},
+            "mode?": count,
+        }
+    ]
 }

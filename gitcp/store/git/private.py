@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.upkeep.shapes import Shape
+    from gitcp.core.upkeep.shape_check import Shape
     from gitcp.repo import Repo
 
 LARGEST = 64 << 20  # bytes: nothing of ours comes near
@@ -43,13 +43,13 @@ def load(path: str, shape: Shape) -> Any:
 def checked(path: str, data: bytes, shape: Shape) -> Any:
     """What data says, of the file named path; raise Damaged where it is not of that shape."""
     from gitcp.core import json
-    from gitcp.core.upkeep import shapes
+    from gitcp.core.upkeep.shape_check import wrong
 
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as e:
         raise Damaged(path, str(e)) from None
-    if why := shapes.wrong(value, shape):
+    if why := wrong(value, shape):
         raise Damaged(path, why)
     return value
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 
+from gitcp.core.upkeep import shapes
 from gitcp.errors import Error
-from gitcp.store.git import files
+from gitcp.store.git import files, private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
     Entry = dict[str, Any]  # path, kind, before, after, mode, dirs and facts of the kind
     Strip = Callable[[Entry, bytes], bytes | None]
+
+
+_NOTHING: dict[str, Any] = {"before": None, "mode": None, "dirs": (), "aside": None}
 
 
 def of(repo: Repo) -> Manifest:
@@ -42,11 +46,8 @@ class Manifest:
 
     def __init__(self, folder: str, home: str) -> None:
         self._folder, self._home = folder, home
-        data = files.read(os.path.join(folder, "manifest.json"))
-        try:
-            self.entries: list[Entry] = json.loads(data)["files"] if data else []
-        except (ValueError, KeyError, TypeError):
-            raise Error(f"'{folder}/manifest.json' is damaged") from None
+        known = private.load(os.path.join(folder, "manifest.json"), shapes.MANIFEST)
+        self.entries: list[Entry] = [{**_NOTHING, **e} for e in known["files"]] if known else []
 
     def find(self, path: str) -> Entry | None:
         """What is known of a file, None when we did not write it."""
