@@ -90,22 +90,6 @@ class Session:
         with self.transcript.open("a") as f:
             f.write(f"{self._text}\n" * lines)
 
-    def edit(self) -> None:
-        """Three changed files, a new one and 50 lines of transcript, told by one tool call."""
-        for n in (1, 2, 3):
-            file = self.repo / f"dir{n:02}" / f"file{n * 15:03}.py"
-            file.write_text(file.read_text() + f"turn {self.turn}\n")
-        new = self.repo / f"new{self.turn}.py"
-        new.write_text(f"turn {self.turn}\n")
-        tool = {
-            "tool_name": "Write",
-            "tool_use_id": f"toolu_{self.turn}",
-            "tool_input": {"file_path": str(new), "content": ""},
-        }
-        self.hook("PreToolUse", **tool)
-        self.hook("PostToolUse", **tool, tool_response={"type": "create"})
-        self.talk()
-
     def stop(self) -> Cost:
         """The turn is over."""
         return self.hook("Stop", stop_hook_active=False, last_assistant_message="done")

@@ -32,12 +32,15 @@ def _whose(ctx: Context, event: Record) -> Iterator[str]:
     yield event["session_id"]
     if event["event"] not in _STARTS or event.get("refused"):
         return
-    from gitcp.store.aside import put
+    from gitcp.store.aside import index
     from gitcp.store.relink import judged
     from gitcp.store.session import markers
 
-    ctx.leave()
-    put.put(ctx.repo)
+    if index.crowded(ctx.repo):
+        from gitcp.store.aside import put
+
+        ctx.leave()
+        put.put(ctx.repo)
     for session_id in markers.abandoned(ctx.repo, event["session_id"]):
         ctx.leave()  # the locks of sessions are not taken in just any order
         yield session_id

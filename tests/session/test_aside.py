@@ -19,7 +19,7 @@ from tests.link.test_commit_files import crowd
 from tests.support.harness import World
 
 CODE = "def add(a, b):\n    return a + b\n"
-MANY = put.MOST + 8
+MANY = index.MOST + 8
 
 
 @pytest.fixture
@@ -162,11 +162,8 @@ def _named(marker: dict[str, object], name: str) -> bytes:
     return json.dumps({**marker, "session_id": name}).encode()
 
 
-def test_whatever_comes_and_goes_each_marker_is_seen_as_it_is(
-    left: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whatever_comes_and_goes_each_marker_is_seen_as_it_is(left: World) -> None:
     """Against a plain table of what each marker should say."""
-    monkeypatch.setattr(put, "MOST", 3)
     repo, chance = Repo.find(str(left.path)), random.Random(19)
     known = {m["session_id"]: m for m in markers.read(repo)}
     names = sorted(known)[:12]

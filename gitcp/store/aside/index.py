@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     Named = dict[str, list[str]]  # path, stream or base -> sessions
 
 NAME = "~aside"
+MOST = 32  # markers among which every hook looks
 _VERSION = 1
 _SETTLED = 2 * 10**9  # ns: a directory this young may change and keep its times
 
@@ -153,6 +154,11 @@ def recent(repo: Repo) -> list[str]:
         return sorted(name for name in os.listdir(repo.shared("open")) if name != NAME)
     except FileNotFoundError:
         return []
+
+
+def crowded(repo: Repo) -> bool:
+    """Whether there are so many that are not put aside that some are to be."""
+    return len(recent(repo)) > MOST
 
 
 def seen(repo: Repo, marker: Read, which: Callable[[Index], Iterable[str]]) -> list[str]:

@@ -15,18 +15,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.repo import Repo
 
-MOST = 32  # markers among which every hook looks
 _GONE = 3600.0  # seconds after which a session whose agent is gone is not at work
 
 
 def put(repo: Repo) -> None:
-    """Put markers aside where there are more than MOST.
-
-    The caller holds no session's lock; a session that another process holds stays.
-    """
+    """Put markers aside; the caller holds no session's lock, and one that is held stays."""
     names = index.recent(repo)
-    if len(names) <= MOST:
-        return
     os.makedirs(index.folder(repo), exist_ok=True)
     for name in names:
         try:
