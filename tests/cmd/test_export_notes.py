@@ -80,3 +80,15 @@ def test_traces_are_one_record_for_each_commit_that_a_session_wrote_in(counted: 
     assert file["conversations"][0]["ranges"] == [{"start_line": 1, "end_line": 2}]
     assert tool("export-traces", "HEAD~1").stdout == ""
     assert tool("export-traces", "nothing").returncode == 128
+
+
+def test_a_name_the_format_cannot_carry_is_told_where_a_session_wrote_in_it(counted: Path) -> None:
+    for name, who in (('a"b', "t1"), ('c"d', "person")):
+        (counted / name).write_text("x\n")
+        git("add", ".")
+        git("commit", "-qm", name)
+        linked(f"{ord(name[0]):012x}", "session-1", name, [[1, 1, who, None]])
+    done = tool("export-notes")
+    assert done.stderr.splitlines() == [
+        f"warning: left out of the note on '{git('rev-parse', '--short=12', 'HEAD~1')}': 'a\"b'"
+    ]

@@ -16,8 +16,9 @@ from gitcp.store.stats import history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from gitcp.core.blame.authors import Author
     from gitcp.core.exports.git_ai import Lines, Log
     from gitcp.core.record_types import Entry, Record
     from gitcp.core.stats.sums import Commit
@@ -54,13 +55,17 @@ def note(repo: Repo, revisions: Sequence[str], *options: str) -> tuple[list[str]
             warnings += [
                 f"left out of the note on '{oid[:12]}': '{path}'"
                 for path in lines
-                if lines[path] and not git_ai.nameable(path)
+                if not git_ai.nameable(path) and _by_sessions(lines[path].values())
             ]
             logs[oid] = git_ai.log(oid, lines, _committer(objects, oid)[0])
         if not logs:
             return [], warnings
         changed, refused = refs.again(repo, "notes", lambda: _written(repo, objects, logs))
     return changed, warnings + refused
+
+
+def _by_sessions(authors: Iterable[Author]) -> bool:
+    return any(author["who"] == "session" for author in authors)
 
 
 def _written(repo: Repo, objects: Objects, logs: Mapping[str, Log]) -> tuple[list[str], list[str]]:
