@@ -93,10 +93,15 @@ def transcripts(records: Iterable[Record]) -> Iterator[bytes]:
 
 
 def _plain(entry: Record, full: bool) -> Record:
-    """A record that JSON can carry: with the transcript as a text when it is wanted in full."""
+    """A record that JSON can carry: with the turns of the transcript that are its own, and that as
+    a text when it is wanted in full."""
     from gitcp.record import text
+    from gitcp.store.show import turn_tokens
 
     plain = {k: v for k, v in entry.items() if k != "transcript"}
+    if entry.get("transcript"):
+        start = int(entry.get("checkpoint_transcript_start", entry.get("start")) or 0)
+        plain["turns"] = turn_tokens.listed(entry["transcript"], entry.get("agent"), start)
     if full and "transcript" in entry:
         plain["transcript"] = text(entry["transcript"])
     if "contents" in entry:

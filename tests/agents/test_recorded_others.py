@@ -55,3 +55,17 @@ def test_a_session_of_opencode_ends_with_its_client_and_not_where_that_was_kille
     killed = played("opencode/sigint")
     assert "dispose" not in {m.call.event for m in killed.moments[-4:]}
     assert killed.repo.state(killed.session)["phase"] == "active"
+
+
+@pytest.mark.parametrize(("agent", "outputs"), [("gemini-cli", [10]), ("opencode", [64])])
+def test_a_checkpoint_tells_the_tokens_of_its_own_turns_alone(
+    played: Plays, agent: str, outputs: list[int]
+) -> None:
+    scenario = {"gemini-cli": "resume", "opencode": "basic-resume"}[agent]
+    repo = played(f"{agent}/{scenario}").repo
+    repo.git("add", "second.txt")
+    repo.git("commit", "-q", "-m", "second")
+    record = json.loads(repo.gitcp("show", "--json", "HEAD"))
+    turns = record["contents"][0]["turns"]
+    assert [turn["prompt"].strip('"') for turn in turns] == ["Second prompt please"]
+    assert [turn["tokens"]["output_tokens"] for turn in turns] == outputs

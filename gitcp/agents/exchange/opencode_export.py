@@ -22,8 +22,8 @@ _PARTS = "SELECT id, message_id, data FROM part WHERE session_id = ? AND message
 def append(database: str, session_id: str, path: str, done: bool = True) -> bool:
     """Add to the file at path the messages it has not; whether the session was found.
 
-    An answer that is still being written is left for later, unless done says that nothing
-    more will come.
+    A prompt that nothing follows yet, whose text comes after it, and an answer that is still
+    being written are left for later, unless done says that nothing more will come.
     """
     import sqlite3
     from urllib.parse import quote
@@ -76,7 +76,7 @@ def _messages(db: Connection, session_id: str, after: str) -> Iterator[dict[str,
 
 
 def _complete(info: dict[str, Any]) -> bool:
-    return info.get("role") == "user" or bool(info.get("time", {}).get("completed"))
+    return bool(info.get("time", {}).get("completed"))
 
 
 def _last(path: str) -> str | None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from gitcp.agents import adapter
-from gitcp.core.page import turns
-from gitcp.errors import Error, InputError
+from gitcp.errors import Error
 from gitcp.record import text
-from gitcp.store.show import commit_list, lookup
+from gitcp.store.show import commit_list, lookup, turn_tokens
 from gitcp.store.stats import history
 from gitcp.store.v1 import committed_read
 
@@ -86,11 +84,7 @@ def sessions(repo: Repo, objects: Objects, records: Sequence[Record]) -> list[Re
 def _turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str) -> list[Turn]:
     """The turns of a transcript with their tokens; paths begin at the worktree's root, as those
     of commits do."""
-    gathered = turns.turns(data, tasks)
-    try:
-        turns.spend(data, gathered, adapter(str(agent)).scan)
-    except InputError:
-        pass  # any other tool: nothing tells its tokens
+    gathered = turn_tokens.gathered(data, agent, tasks)
     todo = [part for turn in gathered for part in turn["parts"]]
     for part in todo:
         if "path" in part:

@@ -1,0 +1,34 @@
+"""The turns of a stored conversation with what each of them cost."""
+
+from __future__ import annotations
+
+from gitcp.agents import adapter
+from gitcp.core.page import turns
+from gitcp.errors import InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitcp.core.page.turns import Turn
+    from gitcp.core.record_types import Record
+
+
+def gathered(data: bytes, agent: object, tasks: Mapping[str, bytes] | None = None) -> list[Turn]:
+    """The turns of an agent's transcript; tasks as core.page.turns has them."""
+    each = turns.turns(data, tasks)
+    try:
+        turns.spend(data, each, adapter(str(agent)).scan)
+    except InputError:
+        pass  # any other tool: nothing tells its tokens
+    return each
+
+
+def listed(data: bytes, agent: object, start: int) -> list[Record]:
+    """prompt, start, end and tokens (None where nothing tells them) of the turns that begin at
+    line `start` or later."""
+    return [
+        {key: turn[key] for key in ("prompt", "start", "end")} | {"tokens": turn["spent"]}
+        for turn in gathered(data, agent)
+        if turn["line"] >= start
+    ]
