@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Strip = Callable[[Entry, bytes], bytes | None]
 
 
-_NOTHING: dict[str, Any] = {"before": None, "mode": None, "dirs": (), "aside": None}
+_NOTHING: dict[str, Any] = {"before": None, "mode": None, "dirs": (), "aside": None, "lines": ()}
 
 
 def of(repo: Repo) -> Manifest:
