@@ -61,7 +61,11 @@ def test_transcripts_of_the_real_sample_are_told_from_the_rest(tmp_path: Path) -
     assert sums(repo, "session")["af74d9e0-6474-4284-85e7-2edd27abf21e"] > 1 << 20
 
 
-def test_a_shared_piece_counts_once_and_for_the_permanent_store(repo: Path) -> None:
+@pytest.mark.parametrize("window", [1, 20_000])
+def test_a_shared_piece_counts_once_and_for_the_permanent_store(
+    repo: Path, window: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(space, "_WINDOW", window)  # objects whose sizes are asked for at once
     here = Repo.find()
     said = noise(100_000) + b"\n"
     with Objects(here) as objects:

@@ -14,7 +14,7 @@ from gitcp.core.upkeep import findings
 from gitcp.repo import Repo
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.repair import repairs
-from gitcp.store.upkeep import check_store, check_transcript
+from gitcp.store.upkeep import check_committed, check_links, check_store, check_transcript
 from gitcp.store.v1.transcript import content_hash
 from tests.support.broken import MENDED, STORED, Store
 from tests.support.checkpoints import git, unbundle
@@ -54,6 +54,17 @@ def test_a_broken_promise_is_found(store: Store, what: str) -> None:
     found = store.check()
     assert (code, severity) in [(f["kind"], f["severity"]) for f in found], found
     assert store.check(repair=True) == found
+
+
+@pytest.mark.parametrize("what", STORED)
+def test_as_much_is_found_where_less_is_read_at_once(
+    store: Store, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    STORED[what][0](store)
+    expected = store.check()
+    for module in (check_committed, check_links):
+        monkeypatch.setattr(module, "_WINDOW", 1)
+    assert store.check() == expected
 
 
 @pytest.mark.parametrize("what", MENDED)

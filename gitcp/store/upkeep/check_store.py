@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 def check(repo: Repo, *, secrets: bool = False, repair: bool = False) -> Iterator[Finding]:
     """Findings of everything of ours in the repository, as they come.
 
-    A constant number of git processes, memory for the names of objects, never their bytes.
+    Few git processes: one more for each thousand links.  Memory for what commits and
+    checkpoints are called, not for their objects.
     secrets: search what is stored as well.  repair: mend what can be mended without loss.
     """
     with Prefetched(repo) as objects:
