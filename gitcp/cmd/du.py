@@ -40,7 +40,8 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.upkeep import space
 
     args = parser().parse_args(argv)
-    sums = space_sums.totals(space.items(Repo.find()), args.by, time.time())
+    items = space.items(Repo.find(), brief=args.by == "kind")
+    sums = space_sums.totals(items, args.by, time.time())
     if args.json:
         record.write(sys.stdout.buffer, records(sums, args.by))
         return OK

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 LONGEST = 200  # bytes: a session id is also a file name and part of a ref
 MAIN_WORKTREE = "e3b0c4"  # sha256("")[:6]
 _HEX = frozenset("0123456789abcdef")
-_REFUSED = frozenset("/\\ ~^:?*[")  # in one component of a path or of a ref
+# In one component of a path or of a ref; nor may it have what drives a terminal.
+_REFUSED = frozenset("/\\ ~^:?*[").union(map(chr, (*range(32), *range(127, 160))))
 
 
 def _refuse(field: str, value: object, why: str) -> InputError:
@@ -40,7 +41,7 @@ def component(value: object, field: str) -> str:
         raise _refuse(field, value, f"is longer than {LONGEST} bytes")
     if value[0] in "-." or value[-1] == ".":
         raise _refuse(field, value, "begins with '-' or '.', or ends with '.'")
-    if any(c in _REFUSED or c < " " or "\x7f" <= c <= "\x9f" for c in value):
+    if not _REFUSED.isdisjoint(value):
         raise _refuse(field, value, "has a character that is not allowed")
     if ".." in value or "@{" in value or value == "@" or value.lower().endswith(".lock"):
         raise _refuse(field, value, "has '..', '@{' or '.lock', which git refuses")

@@ -24,8 +24,10 @@ def wrong(value: object, shape: Shape, at: str = "") -> str:
     if isinstance(shape, list):
         if not isinstance(value, list):
             return _no(at, "list")
-        complaints = (wrong(one, shape[0], f"{at}[{n}]") for n, one in enumerate(value))
-        return next(filter(None, complaints), "")
+        for number, one in enumerate(value):
+            if wrong(one, shape[0]):  # where it stands is put into words for a mistake alone
+                return wrong(one, shape[0], f"{at}[{number}]")
+        return ""
     if isinstance(shape, type):
         fits = isinstance(value, shape) and not (isinstance(value, bool) and shape is not bool)
         return "" if fits else _no(at, _NAMES[shape])
@@ -36,8 +38,10 @@ def _object(value: object, shape: Shape, at: str) -> str:
     if not isinstance(value, dict):
         return _no(at, "object")
     if None in shape:
-        complaints = (wrong(one, shape[None], f"{at}[{key!a}]") for key, one in value.items())
-        return next(filter(None, complaints), "")
+        for key, one in value.items():
+            if wrong(one, shape[None]):
+                return wrong(one, shape[None], f"{at}[{key!a}]")
+        return ""
     fields, needed = _fields(shape)
     if missing := needed.difference(value):
         return f"'{_below(at, min(missing))}' is missing"
@@ -45,8 +49,8 @@ def _object(value: object, shape: Shape, at: str) -> str:
         inner = fields.get(key)
         if inner is None or type(one) is inner or (one is None and key not in needed):
             continue
-        if why := wrong(one, inner, _below(at, key)):
-            return why
+        if wrong(one, inner):
+            return wrong(one, inner, _below(at, key))
     return ""
 
 

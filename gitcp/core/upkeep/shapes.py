@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from gitcp.core.upkeep.shape_check import Shape
 
 _HEX = frozenset("0123456789abcdef")
+_ODD = frozenset("~^:?*[\\\x7f").union(map(chr, range(33)))  # in no name of a ref
 _LARGEST = 1 << 63  # times in ns are below it too
 
 
@@ -31,8 +32,7 @@ def ref(value: object) -> bool:
     """A full ref name; '' stands for none."""
     if not isinstance(value, str) or not value:
         return value == ""
-    odd = any(c <= " " or c in "~^:?*[\\\x7f" for c in value)
-    return value.startswith("refs/") and not odd and ".." not in value
+    return value.startswith("refs/") and _ODD.isdisjoint(value) and ".." not in value
 
 
 def mode(value: object) -> bool:

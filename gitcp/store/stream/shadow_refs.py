@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Entry, Tip
     from gitcp.repo import Repo
+    from gitcp.store.git.cat_file import Object
     from gitcp.store.git.objects import Objects
 
 
@@ -61,8 +62,11 @@ def read(objects: Objects, ref: str) -> Tip | None:
     """
     trace.note("tip", ref)
     obj = objects.read(ref)
-    if obj is None:
-        return None
+    return tip(ref, obj) if obj else None
+
+
+def tip(ref: str, obj: Object) -> Tip:
+    """What read() returns of the object that ref is at."""
     oid, kind, data = obj
     message = text(data) if kind == "commit" else ""
     session = trailer(message, "Entire-Session")

@@ -38,17 +38,18 @@ _LOG = (
 )
 
 
-def items(repo: Repo) -> Iterator[Item]:
+def items(repo: Repo, brief: bool = False) -> Iterator[Item]:
     """Every object that only data of ours has, then every file of ours.
 
+    brief: for the kinds; of what checkpoints have, nobody looks up the session and its time.
     An object counts as large as it lies on the disk, packed or not; one that is missing is
     not counted.  Memory for what commits and checkpoints are called, not for their objects.
     """
-    yield from _sized(repo, _objects(repo))
+    yield from _sized(repo, _objects(repo, brief))
     yield from space_files.items(repo)
 
 
-def _objects(repo: Repo) -> Iterator[tuple[str, Owner]]:
+def _objects(repo: Repo, brief: bool) -> Iterator[tuple[str, Owner]]:
     """(oid, owner) of every object that only data of ours has."""
     lines = repo.git.lines("for-each-ref", "--format=%(refname) %(objectname)", sep=b"\n")
     refs = dict(text(line).split(" ") for line in lines)
@@ -61,11 +62,13 @@ def _objects(repo: Repo) -> Iterator[tuple[str, Owner]]:
     owners, bases = _commits(repo, ours)
     theirs = [ref for ref in refs if ref not in ours and not ref.endswith(_SHARED)]
     lasting = [ref for ref in ours if ref in sources or ref == notes.REF]
-    places, without = _places(repo), ["HEAD", *theirs, *bases]
+    places: Place = {} if brief else _places(repo)
+    without = ["HEAD", *theirs, *bases]
     passing = [ref for ref in ours if ref not in lasting]
     # What a checkpoint has for good does not count among what will go.
     left = dict(_owned(_walk(repo, passing, without), owners, places))
-    for oid, owner in _owned(_walk(repo, lasting, without), owners, places):
+    # It has no history with the person's commits: to walk those as well takes most of the time.
+    for oid, owner in _owned(_walk(repo, lasting, []), owners, places):
         left.pop(oid, None)
         yield oid, owner
     yield from left.items()
@@ -130,7 +133,7 @@ def _of(at: Owner, path: str, places: Place) -> Owner:
     parts = path.split("/")
     if len(parts) > 2 and chunks.number(parts[-1]) is not None:
         kind = "transcripts"
-    known = places.get("/".join(parts[:3])) or places.get("/".join(parts[:2]))
+    known = places and (places.get("/".join(parts[:3])) or places.get("/".join(parts[:2])))
     return (kind, *known) if known else (kind, session_id, time)
 
 

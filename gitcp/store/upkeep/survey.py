@@ -137,9 +137,8 @@ class Survey:
         self.tips.sort(key=lambda t: (t["time"], t["ref"]), reverse=True)
 
     def _tip(self, ref: str) -> Tip | None:
-        if self.objects.read(self.refs[ref]) is None:
-            return None
-        return shadow_refs.read(self.objects, ref)
+        obj = self.objects.read(self.refs[ref])
+        return shadow_refs.tip(ref, obj) if obj else None
 
 
 def _plain(state: State) -> tuple[str, ...]:
