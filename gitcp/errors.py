@@ -36,6 +36,14 @@ class Changed(Busy):
     """What a plan was made for is not any more what it was."""
 
 
+class NoRepository(Error):
+    """git sees no repository at a directory: none is around it, or git refuses that."""
+
+    def __init__(self, at: str) -> None:
+        super().__init__(f"not a git repository: '{at}'")
+        self.at = at
+
+
 class GitError(Error):
     """git exited with a status its caller did not declare acceptable; complaint: its own words."""
 

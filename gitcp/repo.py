@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.asked.answers import Answers, config, where
-from gitcp.errors import Error
+from gitcp.errors import Error, NoRepository
 from gitcp.git import Git
 
 TYPE_CHECKING = False
@@ -118,7 +118,7 @@ class Repo:
             if root := workspace.root_above(at, top):
                 return cls._jj(root, base, init)
         if len(place) < 3:
-            raise Error(f"not a git repository: '{at}'")
+            raise NoRepository(at)
         return cls(top, place[0], place[1], place[2], base, answers)
 
     @classmethod

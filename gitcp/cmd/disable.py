@@ -61,10 +61,10 @@ def silence(repo: Repo, dry_run: bool) -> None:
     if os.path.exists(off):
         print("gitcp is disabled here already")
         return
-    print(f"{'would disable' if dry_run else 'disabled'} gitcp here; 'gitcp enable' wakes it")
     if not dry_run:
         os.makedirs(os.path.dirname(off), exist_ok=True)
         files.replace(off, b"")
+    print(f"{'would disable' if dry_run else 'disabled'} gitcp here; 'gitcp enable' wakes it")
 
 
 def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:

@@ -11,8 +11,19 @@ import sys
 
 from gitcp import record
 from gitcp.console import notice
-from gitcp.errors import BUG, FATAL, NO, OK, USAGE, Error, UsageError, sentence
-from gitcp.git import may_fetch
+from gitcp.errors import (
+    BUG,
+    FATAL,
+    NO,
+    OK,
+    USAGE,
+    Error,
+    GitError,
+    NoRepository,
+    UsageError,
+    sentence,
+)
+from gitcp.git import Git, may_fetch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +84,8 @@ def guard(body: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except Error as e:
-        print("error:" if e.status == USAGE else "fatal:", printable(str(e)), file=sys.stderr)
+        words = _refused(e) if isinstance(e, NoRepository) else str(e)
+        print("error:" if e.status == USAGE else "fatal:", printable(words), file=sys.stderr)
         return e.status
     except OSError as e:
         if e.errno in _MISTAKES:
@@ -91,6 +103,18 @@ def guard(body: Callable[[], int]) -> int:
     except Exception:
         sys.excepthook(*sys.exc_info())
         return BUG
+
+
+def _refused(e: NoRepository) -> str:
+    """What is to be said where git sees no repository: git's own words where it refuses one."""
+    try:
+        Git(e.at).run("rev-parse", "--git-dir")
+    except GitError as error:
+        lines = error.complaint.removeprefix("fatal: ").splitlines()
+        why, trust = lines[0], lines[-1].strip()
+        if not why.startswith("not a git repository"):
+            return f"{why}; '{trust}' trusts it" if "safe.directory" in trust else why
+    return str(e)
 
 
 def _open_streams() -> None:

@@ -84,7 +84,7 @@ def test_comments_line_ends_and_order_of_touched_settings_stay_to_the_byte(repo:
     path.write_bytes(text.encode())
     enable.run(["--agent=gemini-cli"])
     there = path.read_bytes().decode()
-    assert there.startswith(text[:-3]) and "gitcp-hook gemini-cli BeforeTool" in there
+    assert there.startswith(text[:-3]) and " gemini-cli BeforeTool" in there
     path.write_bytes(there.replace("1.50", "1.51").encode())
     enable.run(["--agent=gemini-cli"])
     uninstall()

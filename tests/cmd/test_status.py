@@ -182,6 +182,17 @@ def test_every_kind_of_repository_has_a_status(repo: Path, tmp_path: Path, how: 
     assert told[how] in done.stdout
 
 
+def test_a_repository_that_git_refuses_is_told_with_gits_reason(repo: Path) -> None:
+    foreign = {**os.environ, "GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}
+    argv = [sys.executable, str(BIN / "gitcp"), "status"]
+    done = subprocess.run(argv, env=foreign, capture_output=True, text=True)
+    assert done.returncode == 128
+    assert done.stderr.startswith("fatal: detected dubious ownership in repository at ")
+    assert done.stderr.endswith(f"safe.directory {repo}' trusts it\n")
+    (repo / ".git/config").write_text("[core\n")
+    assert run("status").stderr.startswith("fatal: bad config line 1 in file ")
+
+
 def test_outside_a_repository_status_fails_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
 from gitcp.errors import GitError, Late
 from gitcp.git import fetches
@@ -113,8 +112,10 @@ class Batch:
         return self._answer()
 
     def _write(self, data: bytes) -> None:
-        with suppress(BrokenPipeError):  # reading tells that it ended
+        try:
             os.write(self._in, data + b"flush\n")
+        except BrokenPipeError:
+            return  # reading tells that it ended
 
     def _answer(self) -> Head | None:
         words = text(self._line()).split(" ")

@@ -6,8 +6,6 @@ yields again, and returns its result.  git reads for those to come while one is 
 
 from __future__ import annotations
 
-from collections import deque
-
 from gitcp.record import raw
 from gitcp.store.git import partial
 from gitcp.store.git.objects import Objects
@@ -121,7 +119,7 @@ def overlapped(objects: Prefetched, tasks: Iterable[Steps[Result]]) -> Iterator[
     The first task has git for itself, so that its result is there soon.
     """
     source, most = iter(tasks), 1
-    running: deque[tuple[Steps[Result], list[Result]]] = deque()  # with what one has returned
+    running: list[tuple[Steps[Result], list[Result]]] = []  # with what one has returned
     while True:
         if len(running) < most and (steps := next(source, None)):
             running.append((steps, []))
@@ -133,7 +131,7 @@ def overlapped(objects: Prefetched, tasks: Iterable[Steps[Result]]) -> Iterator[
                 wanted += _go_on(steps, returned)
         objects.begin(wanted)
         while running and running[0][1]:
-            yield from running.popleft()[1]
+            yield from running.pop(0)[1]
             most = _AT_ONCE
 
 
