@@ -63,6 +63,7 @@ class History:
             rows, _ = run.blame(self._repo.git, options.parse([commit, "--", path]))
         except Error:
             return {}
+        self._evidence.prefetch(run.places(rows))
         return {
             row["final"] - 1: author(
                 self._evidence.author(row["oid"], text(quoting.unquote(row["path"])), row["orig"])
