@@ -58,9 +58,9 @@ def of_commit(objects: Objects, commit: Commit) -> tuple[str, Changes]:
 
 def of_commits(repo: Repo, objects: Objects, commits: Iterable[Commit]) -> dict[str, Changes]:
     """oid -> what a commit changes, of many at once; one that cannot be told is left out."""
-    wanted = {commit["oid"]: commit for commit in commits}
     from contextlib import suppress  # no hook comes here
 
+    wanted = {commit["oid"]: commit for commit in commits}
     single = [oid for oid, commit in wanted.items() if len(commit["parents"]) < 2]
     changes = _by_git(repo, single)
     for oid in wanted.keys() - changes.keys():
