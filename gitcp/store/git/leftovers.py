@@ -31,10 +31,11 @@ def sweep(repo: Repo) -> None:
                 _try(os.rmdir, os.path.join(folder, inner))
         _try(os.rmdir if os.path.isdir(path) else os.unlink, path)
     upkeep.sweep(repo)
-    for name in _old(repo.own()):
-        base, _, pid = name.removesuffix(".lock").partition(".")
-        if base in ("index", "stat-cache") and pid.isdigit():
-            _try(os.unlink, repo.own(name))
+    for place in {repo.own(), repo.shared(), repo.shared("transcript")}:
+        for name in _old(place):  # written beside what it was to replace, by a process's number
+            beside, _, pid = name.removesuffix(".lock").rpartition(".")
+            if beside and pid.isdigit():
+                _try(os.unlink, os.path.join(place, name))
     exports = repo.shared("exports")
     for client in _old(exports, 0):
         for name in _old(os.path.join(exports, client), _HOUR):
