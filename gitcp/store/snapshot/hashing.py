@@ -97,7 +97,8 @@ class Hasher:
                 write = self._objects.write if self._write else self._objects.hash
                 return write("blob", data)
             except OSError as e:
-                if e.filename != full or e.errno in _TROUBLE:
+                elsewhere = isinstance(e.filename, str | bytes) and e.filename != full
+                if elsewhere or e.errno in _TROUBLE:
                     raise  # not of the file, but of where its bytes go
                 if isinstance(e, PermissionError):
                     self._closed(path, change)
