@@ -115,6 +115,11 @@ class Objects:
                 for _ in answers:
                     pass
 
+    def absent(self, oids: Iterable[str]) -> set[str]:
+        """Those of the oids that name nothing here, many asked for at once."""
+        unsure = sorted({oid for oid in oids if oid not in self._near})
+        return {oid for oid, there in zip(unsure, self.each(unsure), strict=True) if there is None}
+
     def need(self, oid: str, kind: str) -> bytes:
         """The data of an object that must be there; raise Error naming it otherwise."""
         obj = self.read(oid)

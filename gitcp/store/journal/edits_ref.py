@@ -71,8 +71,8 @@ def _files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[str, s
         for entry in (entries.entry(line["before"]), entries.entry(line["after"])):
             if entry and entry[0] in _BLOBS and line.get("kept", True):
                 files[f"contents/{entry[1]}"] = ("100644", entry[1])
-    absent = [name for name, e in files.items() if e and objects.read(e[1]) is None]
-    return {name: entry for name, entry in files.items() if name not in absent}
+    absent = objects.absent(entry[1] for entry in files.values() if entry)
+    return {name: entry for name, entry in files.items() if entry and entry[1] not in absent}
 
 
 def rebuilt(repo: Repo) -> list[JournalLine]:
