@@ -54,9 +54,12 @@ def alive(process: Process | None) -> bool:
 
 
 def age() -> int:
-    """How long this process has been there, in ns, to a hundredth of a second, the shell that
-    became it included; 0 where that cannot be seen."""
-    ticks = _stat(os.getpid())[2]
+    """How long ago a client began to run this hook, in ns, to a hundredth of a second: the shell
+    that runs us for it is older than we are; 0 where that cannot be seen."""
+    pid, parent = os.getpid(), os.getppid()
+    while _is_hook(parent):
+        pid, parent = parent, _stat(parent)[0]
+    ticks = _stat(pid)[2]
     if not ticks:
         return 0
     from time import CLOCK_BOOTTIME, clock_gettime_ns
