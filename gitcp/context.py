@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp import trace
+from gitcp import git, trace
 from gitcp.core.git import ids
 from gitcp.errors import Error
 from gitcp.lock import exclusive
@@ -124,7 +124,7 @@ class Context:
     def leave(self) -> None:
         """Write what was kept, let go of every lock, forget what was asked."""
         try:
-            self.objects.packs.flush()
+            git.settle()
             while self._kept:
                 session_id = min(self._kept)
                 markers.put(self.repo, session_id, *self._kept[session_id])

@@ -50,11 +50,13 @@ def settle_first(call: Callable[[], object]) -> None:
         _UNSETTLED.append(call)
 
 
-def settle() -> None:
-    """Do what was to be done before git starts next."""
-    for call in _UNSETTLED[:]:
+def settle() -> bool:
+    """Do what was to be done before git starts next; whether there was anything."""
+    calls = _UNSETTLED[:]
+    for call in calls:
         call()
         _UNSETTLED.remove(call)
+    return bool(calls)
 
 
 def fetches() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from gitcp import git
 from gitcp.console import cli
 
 TYPE_CHECKING = False
@@ -42,7 +43,7 @@ def committed(
             named = parents if parents is not None else [base] if base else []
             oids = [need_commit(objects, name)["oid"] for name in named]
             oid = write_commit(objects, repo, tree, oids, message)
-            objects.packs.flush()  # who reads the record may look for it
+            git.settle()  # who reads the record may look for it
             kept = {"omitted": record["omitted"]} if "omitted" in record else {}
             yield {"type": "commit", "oid": oid, "tree": tree, "parents": oids, **kept}
 

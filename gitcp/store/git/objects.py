@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 from itertools import islice
 
-from gitcp import trace
+from gitcp import git, trace
 from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.git.cat_file import Batch
-from gitcp.store.pack import kept, packs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Self
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, Self
 
     from gitcp.repo import Repo
     from gitcp.store.git.cat_file import Object
+    from gitcp.store.pack.packs import Packs
 
 _AT_ONCE = 400  # names: they fit into a pipe, so git is never waited for while it waits
 _SMALL = 1 << 12  # bytes: written again sooner than looked for
@@ -37,8 +37,7 @@ class Objects:
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
-        self.packs = packs.of(repo)
-        self._hasher = kept.hasher(repo.algo)
+        self._hasher: Callable[[bytes], Any] | None = None
         self._batch: Batch | None = None
         self._near: dict[str, Object] = {}
         self._bytes = 0
@@ -55,9 +54,16 @@ class Objects:
         """The process's one database of repo: to leave it as a context keeps it open."""
         return cls._shared.setdefault(repo.git_dir, cls(repo))
 
+    @property
+    def packs(self) -> Packs:
+        """The packs of ours, to add to or to ask; a hook that only reads does without."""
+        from gitcp.store.pack import packs
+
+        return packs.of(self._repo)
+
     def close(self) -> None:
         """End; what was written is there for git."""
-        self.packs.flush()
+        git.settle()
         if self._batch:
             self._batch.close()
             self._batch = None
@@ -74,7 +80,7 @@ class Objects:
                 return self._near[named[0]] if named else None
             spec = named[0]
         obj = self._git().ask(spec)
-        if obj is None and self.packs.flush():
+        if obj is None and git.settle():
             obj = self._git().ask(spec)
         if obj:
             trace.note("object", f"{obj[0]} {obj[1]} {len(obj[2])}")
@@ -84,7 +90,7 @@ class Objects:
     def _look(self, spec: str) -> tuple[str, int] | None:
         """As Batch.look(), of what was written just now, too."""
         named = self._git().look(spec)
-        return self._git().look(spec) if named is None and self.packs.flush() else named
+        return self._git().look(spec) if named is None and git.settle() else named
 
     def _git(self) -> Batch:
         if self._batch is None:
@@ -105,7 +111,7 @@ class Objects:
         """The objects in their order, many asked for at once, none of which stays at hand: so
         memory holds one.  Ask for nothing else between."""
         names = iter(oids)
-        self.packs.flush()
+        git.settle()
         while window := list(islice(names, _AT_ONCE)):
             answers = self._git().ask_all(window)
             try:
@@ -139,6 +145,10 @@ class Objects:
 
     def hash(self, kind: str, data: bytes) -> str:
         """The name data has as an object of that kind; nothing is written."""
+        if self._hasher is None:
+            from gitcp.store.pack.kept import hasher
+
+            self._hasher = hasher(self._repo.algo)
         return str(self._hasher(b"%s %d\0%s" % (kind.encode(), len(data), data)).hexdigest())
 
     def write(self, kind: str, data: bytes) -> str:

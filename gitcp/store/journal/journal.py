@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 
+from gitcp import git
 from gitcp.core.credit import entries
 from gitcp.lock import exclusive
-from gitcp.store.pack import packs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Journal:
         """Add lines at the end; what a kill cut short there stays a line of its own."""
         if not lines:
             return
-        packs.flush(self.repo)
+        git.settle()
         path = self.repo.own(NAME)
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:

@@ -222,9 +222,3 @@ def of(repo: Repo) -> Packs:
     if repo.common not in _OF:
         _OF[repo.common] = Packs(repo)
     return _OF[repo.common]
-
-
-def flush(repo: Repo) -> None:
-    """Packs.flush(), where this process has written anything."""
-    if repo.common in _OF:
-        _OF[repo.common].flush()
