@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     Ago = Callable[[float], str]  # seconds since 1970 -> `5m ago`
 
 _JOINER, _AS_EMOJI = "\u200d", "\ufe0f"
+JOINERS = f"\u200c{_JOINER}"  # they take no cell, and hold emoji and scripts together
+    f"\u200c{_JOINER}"  # they take no cell, hold emoji and scripts together, and drive nothing
+)
 _MODIFIERS = frozenset(f"\ufe0e{_AS_EMOJI}\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 SHORTEST = 8  # characters of a session id
 _UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1000, "k"))
@@ -88,7 +91,7 @@ def _signs(line: str) -> Iterator[tuple[str, int]]:
 
     sign, taken = "", 0
     for c in line:
-        joined = sign.endswith(_JOINER) or c == _JOINER or combining(c) or c in _MODIFIERS
+        joined = sign.endswith(_JOINER) or c in JOINERS or combining(c) or c in _MODIFIERS
         if sign and not joined:
             yield sign, taken
             sign, taken = "", 0

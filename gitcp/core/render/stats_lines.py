@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.render.spans import cells, many, number, padded, spent
+from gitcp.core.render.spans import JOINERS, cells, many, number, padded, spent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _lived(lived: Record, width: int) -> Iterator[Line]:
     share = _share(lived["alive"], lived["added"]).strip()
     yield [(f"{number(lived['alive'])} of the agents' {many(lived['added'], 'line')} live", "bold")]
     yield [(f"  {share}; the rest rewritten by {_takers(lived['rewritten'])}", "")]
-    labels = [_model(row) for row in lived["models"]]
+    labels = [_visible(_model(row)) for row in lived["models"]]
     bar, size = _columns(labels, width - 9)
     for label, row in zip(labels, lived["models"], strict=True):
         start = f"  {padded(label, size)} {_share(row['alive'], row['added'])} "
@@ -154,4 +154,5 @@ def _code(label: str) -> str:
 
 
 def _visible(label: str) -> str:
-    return "".join(c if c.isprintable() else "?" for c in label)
+    """A label as many cells wide as it will be drawn: what drawing would escape is one `?`."""
+    return "".join(c if c.isprintable() or c in JOINERS else "?" for c in label)
