@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -204,6 +206,39 @@ def test_a_disk_that_is_full_loses_nothing_that_was_written(
             objects._repo.git.run("version")
     objects._repo.git.run("version")
     whole(oid)
+
+
+@contextmanager
+def room(size: int) -> Iterator[None]:
+    """No file becomes larger than size bytes: what is written beyond is not taken."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("size", [5, 30, 500, 1090])
+def test_a_disk_that_fills_up_in_the_middle_of_a_file_leaves_no_half_pack(
+    objects: Objects, size: int
+) -> None:
+    oid = objects.write("blob", b"it must be there")
+    with room(size), pytest.raises(OSError, match="too large"):
+        objects.packs.flush()
+    assert not list(PACKS.glob("*"))
+    whole(*write(objects, "more"), oid)
+
+
+def test_packs_that_there_is_no_room_to_join_stay_as_they_are(objects: Objects) -> None:
+    oids = [oid for n in range(LATER - 1) for oid in write(objects, f"{n}" * 99)]
+    with room(1100):
+        oids += write(objects, "one too many")
+    assert len(list(PACKS.glob("*.idx"))) == LATER
+    whole(*oids)
+    oids += write(objects, "and one more")
+    assert len(list(PACKS.glob("*.idx"))) < LATER
+    whole(*oids)
 
 
 def test_sessions_and_their_commits_leave_nothing_for_gc_to_do(world: World) -> None:

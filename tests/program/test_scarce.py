@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from tests.support.broken import Store
 from tests.support.harness import ENTRY, Agent, World
 
 
@@ -72,6 +73,19 @@ def test_a_disk_that_takes_nothing_is_said(world: World, a: Agent) -> None:
     assert stop_under(a, "-f 0") == "warning: claude-code Stop: File too large\n"
     a.stop()
     assert world.tree(world.branch()) == {"src/a.py": "a = 1\n"}
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 3])
+def test_a_disk_that_fills_up_in_the_middle_of_a_file_leaves_none_half_written(
+    world: World, a: Agent, blocks: int
+) -> None:
+    a.stop()
+    a.write("src/b.py", "b = 1\n")
+    assert stop_under(a, f"-f {blocks}") == "warning: claude-code Stop: File too large\n"
+    world.git("fsck", "--strict", "--no-dangling")
+    assert not [f for f in Store.check_at(world.path) if f["severity"] == "error"]
+    a.stop()
+    assert world.tree(world.branch()) == {"src/a.py": "a = 1\n", "src/b.py": "b = 1\n"}
 
 
 def test_a_ref_that_cannot_be_read_is_named_and_mended(world: World, a: Agent) -> None:

@@ -101,5 +101,5 @@ def _write(path: str, entries: list[dict[str, Any]]) -> None:
     if entries:
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         lines = "".join(json.dumps(entry, separators=(",", ":")) + "\n" for entry in entries)
-        with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "wb", 0) as f:
+        with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "wb") as f:
             f.write(lines.encode())

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 _JOINER, _AS_EMOJI = "\u200d", "\ufe0f"
 JOINERS = f"\u200c{_JOINER}"  # they take no cell, and hold emoji and scripts together
-    f"\u200c{_JOINER}"  # they take no cell, hold emoji and scripts together, and drive nothing
-)
 _MODIFIERS = frozenset(f"\ufe0e{_AS_EMOJI}\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 SHORTEST = 8  # characters of a session id
 _UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1000, "k"))

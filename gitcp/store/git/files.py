@@ -48,14 +48,28 @@ def replace(path: str, data: bytes, mode: int | None = None, tmp: str | None = N
         if mode is None:
             mode = os.stat(path).st_mode & 0o7777 if os.path.exists(path) else None
         fd = os.open(tmp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode or 0o666)
-        with open(fd, "wb", buffering=0) as f:
+        try:
             if mode is not None:
                 os.fchmod(fd, mode)
-            f.write(data)
+            put(fd, data)
             os.fsync(fd)
+        finally:
+            os.close(fd)
         os.rename(tmp, path)
     except OSError as e:
         raise Error(f"cannot write '{path}': {e.strerror}") from None
+
+
+def put(fd: int, data: bytes, at: int = 0) -> int:
+    """Write all of data at a place of a file; return where it ends.  Raises OSError.
+
+    A disk that is almost full takes a part of one write, and says nothing until the next.
+    """
+    left = memoryview(data)
+    while left:
+        done = os.pwrite(fd, left, at)
+        left, at = left[done:], at + done
+    return at
 
 
 def executable() -> int:

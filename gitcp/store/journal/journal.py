@@ -11,6 +11,7 @@ import os
 from gitcp import git
 from gitcp.core.credit import entries
 from gitcp.lock import exclusive
+from gitcp.store.git import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,10 +136,12 @@ class Journal:
         except FileNotFoundError:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             fd = os.open(path, flags, 0o600)
-        with open(fd, "r+b", buffering=0) as f:
+        try:
             size = os.fstat(fd).st_size
             torn = size and os.pread(fd, 1, size - 1) != b"\n"
-            f.write(b"\n" * bool(torn) + b"".join(map(entries.dump, lines)))
+            files.put(fd, b"\n" * bool(torn) + b"".join(map(entries.dump, lines)), size)
+        finally:
+            os.close(fd)
         self.lines += expanded(self.repo, lines)
 
     def since(self, begun: tuple[int, int], at: int) -> list[JournalLine]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.core.git import packfile
+from gitcp.store.git import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,10 +46,20 @@ def place(folder: str, name: str, path: str) -> None:
     """Move path.pack and path.idx to where git finds them, to be kept."""
     os.makedirs(folder, exist_ok=True)
     to = os.path.join(folder, f"pack-{name}")
-    with open(f"{to}.keep", "wb", buffering=0) as f:
-        f.write(KEEP)
-    os.rename(f"{path}.pack", f"{to}.pack")
-    os.rename(f"{path}.idx", f"{to}.idx")
+    write(f"{path}.keep", KEEP)
+    for end in (".keep", ".pack", ".idx"):
+        os.rename(path + end, to + end)
+
+
+def write(path: str, data: bytes, durable: bool = False) -> None:
+    """Make the file, or make it again; durable: it has to outlive a power cut."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+    try:
+        files.put(fd, data)
+        if durable:
+            os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def names(folder: str) -> Iterator[str]:

@@ -16,6 +16,7 @@ import zlib
 
 from gitcp import git, trace
 from gitcp.core.git import packfile
+from gitcp.store.git import files
 from gitcp.store.pack import kept
 
 TYPE_CHECKING = False
@@ -71,14 +72,14 @@ class Packs:
         while left and (data := f.read(min(left, _PIECE))):
             digest.update(data)
             packed += packer.compress(data)
-            at, crc, packed = _put(fd, packed, at), zlib.crc32(packed, crc), b""
+            at, crc, packed = files.put(fd, packed, at), zlib.crc32(packed, crc), b""
             left -= len(data)
         packed += packer.flush()
         oid = str(digest.hexdigest())
         if left:
             return None
         if not self.has(oid):
-            self._written = _put(fd, packed, at)
+            self._written = files.put(fd, packed, at)
             self._has(oid, zlib.crc32(packed, crc), self._written)
         return oid
 
@@ -100,8 +101,7 @@ class Packs:
             return False
         fd, path = self._write(), self._path
         trailer = self._sealed(fd)
-        with open(f"{path}.idx", "wb", buffering=0) as f:
-            f.write(packfile.index(self._entries, trailer, self._hasher))
+        kept.write(f"{path}.idx", packfile.index(self._entries, trailer, self._hasher))
         self._place(trailer.hex(), path)
         trace.note("pack", f"{trailer.hex()}: {len(self._entries)} objects")
         os.close(fd)
@@ -123,8 +123,8 @@ class Packs:
             if index.has(oid):
                 try:
                     os.utime(os.path.join(self.folder, f"{name}.idx"))
-                except FileNotFoundError:
-                    continue  # joined with others meanwhile
+                except OSError:
+                    continue  # joined with others meanwhile, or another user's: its age stays
                 return name
         return ""
 
@@ -184,34 +184,25 @@ class Packs:
             path = os.path.join(folder, f"pack-{os.getpid()}-{os.urandom(4).hex()}")
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._fd, self._path = os.open(f"{path}.pack", flags, 0o444), path
-        self._written = _put(self._fd, b"".join(self._parts), self._written)
+        self._written = files.put(self._fd, b"".join(self._parts), self._written)
         self._parts.clear()
         return self._fd
 
     def _sealed(self, fd: int) -> bytes:
         """Give the pack its head and the hash of all that is in it; return that."""
         head = packfile.head(len(self._entries))
-        _put(fd, head, 0)
+        files.put(fd, head, 0)
         os.ftruncate(fd, self._size)  # a file that shrank while it was read
         digest, at = self._hasher(head), packfile.START
         while data := os.pread(fd, _PIECE, at):
             digest.update(data)
             at += len(data)
-        _put(fd, digest.digest(), at)
+        files.put(fd, digest.digest(), at)
         return bytes(digest.digest())
 
 
 def _number(name: str) -> int:
     return int(name[-15:], 16)
-
-
-def _put(fd: int, data: bytes, at: int) -> int:
-    """Write all of data at a place; return where it ends."""
-    left = memoryview(data)
-    while left:
-        done = os.pwrite(fd, left, at)
-        left, at = left[done:], at + done
-    return at
 
 
 _OF: dict[str, Packs] = {}

@@ -26,7 +26,8 @@ _STRAY = 86400.0  # seconds: nobody is still moving it into place
 def join(repo: Repo) -> None:
     """Make one pack of the smallest, so that there are only as many as their sizes differ.
 
-    On the disk before the parts go: a power cut loses nothing that was there.  Raises OSError.
+    On the disk before the parts go: a power cut loses nothing that was there.  Where there is
+    no room for it, or no leave, the parts stay as they are.
     """
     folder = kept.folder(repo)
     try:
@@ -37,6 +38,8 @@ def join(repo: Repo) -> None:
                 _join(repo, folder, parts)
     except Busy:
         pass  # another process is at it
+    except OSError as e:
+        trace.note("pack", f"none joined: {e.strerror}")
 
 
 def _smallest(folder: str) -> list[str]:
@@ -80,8 +83,8 @@ def _join(repo: Repo, folder: str, names: list[str]) -> None:
     data = b"".join([packfile.head(len(entries)), *bodies])
     trailer = bytes(hasher(data).digest())
     path = repo.shared("tmp", f"pack-{os.getpid()}-joined")
-    _durable(f"{path}.pack", data + trailer)
-    _durable(f"{path}.idx", packfile.index(entries, trailer, hasher))
+    kept.write(f"{path}.pack", data + trailer, durable=True)
+    kept.write(f"{path}.idx", packfile.index(entries, trailer, hasher), durable=True)
     kept.place(folder, trailer.hex(), path)
     for name in done:
         if name != f"pack-{trailer.hex()}":
@@ -100,13 +103,6 @@ def _whole(repo: Repo, path: str) -> list[tuple[str, int, bytes]] | None:
     by_offset = sorted((offset, crc, oid) for oid, (offset, crc) in entries.items())
     ends = [offset for offset, _, _ in by_offset[1:]] + [len(data) - width]
     return [(o, crc, data[at:end]) for (at, crc, o), end in zip(by_offset, ends, strict=True)]
-
-
-def _durable(path: str, data: bytes) -> None:
-    with open(path, "wb", buffering=0) as f:
-        os.fchmod(f.fileno(), 0o444)
-        f.write(data)
-        os.fsync(f.fileno())
 
 
 def sweep(repo: Repo) -> None:

@@ -10,7 +10,7 @@ from gitcp.core import json
 from gitcp.core.git import ids
 from gitcp.core.upkeep import shapes
 from gitcp.lock import exclusive
-from gitcp.store.git import private
+from gitcp.store.git import files, private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,10 +138,12 @@ def write_file(repo: Repo, path: str, data: bytes, durable: bool = False) -> Non
     except FileNotFoundError:
         os.makedirs(os.path.dirname(tmp), exist_ok=True)
         fd = os.open(tmp, flags, 0o600)
-    with open(fd, "wb", buffering=0) as f:
-        f.write(data)
+    try:
+        files.put(fd, data)
         if durable:
             os.fsync(fd)
+    finally:
+        os.close(fd)
     try:
         os.rename(tmp, path)
     except FileNotFoundError:

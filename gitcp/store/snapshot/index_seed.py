@@ -54,7 +54,7 @@ def _joined(paths: list[bytes]) -> bytes:
 def _copy(source: str, to: str) -> int | None:
     """Copy a file with its date; return that (ns), None when there is no such file."""
     try:
-        with open(source, "rb", buffering=0) as f, open(to, "wb", buffering=0) as g:
+        with open(source, "rb", buffering=0) as f, open(to, "wb") as g:
             dated = os.fstat(f.fileno()).st_mtime_ns
             while data := f.read(1 << 20):
                 g.write(data)

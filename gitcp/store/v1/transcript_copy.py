@@ -14,7 +14,7 @@ import zlib
 from gitcp.core import json
 from gitcp.core.transcript import stretches
 from gitcp.core.upkeep import shapes
-from gitcp.store.git import private
+from gitcp.store.git import files, private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Copy:
         """Add data; what a killed process left behind the end is overwritten."""
         if self.fd < 0:
             self._open(os.O_RDWR | os.O_CREAT)
-        _write(self.fd, data, self.size)
+        files.put(self.fd, data, self.size)
         self._seal(self.size + len(data))
 
     def replace(self, data: bytes) -> None:
@@ -67,7 +67,7 @@ class Copy:
         path, self._path = self._path, f"{self._path}.{os.getpid()}"
         self.close()
         self._open(os.O_RDWR | os.O_CREAT | os.O_TRUNC)
-        _write(self.fd, data, 0)
+        files.put(self.fd, data, 0)
         os.rename(self._path, path)
         self._path = path
         self._seal(len(data))
@@ -77,7 +77,7 @@ class Copy:
         data = json.dumps({**self.known, "version": _VERSION}).encode()
         name = f"{self._json}.{os.getpid()}"
         fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        _write(fd, data, 0)
+        files.put(fd, data, 0)
         os.close(fd)
         os.rename(name, self._json)
 
@@ -130,10 +130,3 @@ def live(path: str, start: int = 0) -> bytes:
         return stretches.news(lambda a, b: read(fd, a, b), start if start <= size else 0, size)
     finally:
         os.close(fd)
-
-
-def _write(fd: int, data: bytes, at: int) -> None:
-    left = memoryview(data)
-    while left:
-        done = os.pwrite(fd, left, at)
-        left, at = left[done:], at + done
