@@ -56,10 +56,10 @@ class GitError(Error):
 
 
 class Late(GitError):
-    """git did not end in time, and was ended."""
+    """git did not end in time, and was ended; over: which time, deadline.over()."""
 
-    def __init__(self, argv: tuple[str, ...], seconds: float) -> None:
-        super().__init__(argv, -15, b"did not end in %.3g seconds" % seconds)
+    def __init__(self, argv: tuple[str, ...], over: str) -> None:
+        super().__init__(argv, -15, f"did not end {over}".encode())
 
 
 def _short(argv: tuple[str, ...]) -> tuple[str, ...]:

@@ -70,6 +70,8 @@ def run(argv: Sequence[str]) -> int:
             with snapshot.started(repo):
                 return _edits(repo, objects, args)
         if args.list or (args.to is None and not sys.stdin.isatty()):
+            if args.path:
+                raise UsageError("paths go with a point: name it by --to")
             return _list(repo, objects, args)
         if args.to is None:
             return _go_to(repo, objects, args)

@@ -39,6 +39,14 @@ def left() -> float | None:
     return max(0.0, min(_limits["end"] - time.monotonic(), _limits["each"]))
 
 
+def over(limit: float | None = None) -> str:
+    """Which time is over, where git was waited for: the hook's, or that of a call, which may
+    have had a limit of its own (seconds)."""
+    if _limits and time.monotonic() > _limits["end"] - 0.01:
+        return "before the time of the whole hook was over"
+    return f"in {limit or _limits.get('each', EACH):.3g} seconds"
+
+
 def readable(fd: int) -> bool:
     """Wait until something can be read; False when the time is over."""
     limit = left()

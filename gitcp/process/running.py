@@ -125,7 +125,7 @@ class Running:
         self.end()
         for fd in (self._out, self._err):
             os.close(fd)
-        raise Late(_words(self._argv), deadline.EACH)
+        raise Late(_words(self._argv), deadline.over())
 
     def end(self) -> None:
         """End it without waiting for what it may still say: with all below it, if apart."""
@@ -166,7 +166,7 @@ class Running:
                 for fd in reading | ({self._in} if left else set()):
                     os.close(fd)
                 self.end()
-                raise Late(_words(self._argv), limit or 0)
+                raise Late(_words(self._argv), deadline.over(limit))
             for fd, _ in ready:
                 if fd == self._in:
                     left = self._feed(left)

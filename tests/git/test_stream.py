@@ -38,7 +38,7 @@ def test_a_hook_does_not_wait_for_records_that_never_come(
     monkeypatch.setattr(deadline, "_limits", {})
     deadline.begin(total=0.1)
     running = Git().start("-c", "alias.wait=!sleep 1", "wait")
-    with pytest.raises(Late):
+    with pytest.raises(Late, match="did not end before the time of the whole hook was over"):
         list(running.records())
     with pytest.raises(ProcessLookupError):
         os.kill(running.pid, 0)

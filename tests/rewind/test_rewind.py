@@ -122,6 +122,12 @@ def test_a_point_is_named_by_its_beginning_and_an_unknown_one_is_an_error(three:
     assert (ended.returncode, ended.stderr) == (128, "fatal: no such point: 'ffffffff'\n")
 
 
+def test_paths_without_a_point_are_an_error_where_nobody_can_choose_one(three: Agent) -> None:
+    for args in ([], ["--list"]):
+        ended = run(three.world, "rewind", *args, "--", "a.py")
+        assert ended.returncode == 129 and "name it by --to" in ended.stderr
+
+
 def test_only_the_named_paths_go_back_from_any_subdirectory(world: World, a: Agent) -> None:
     a.turn("one", {"a.py": "1\n", "src/b.py": "1\n"})
     a.turn("two", {"a.py": "2\n", "src/b.py": "2\n", "src/c.py": "2\n"})

@@ -155,5 +155,5 @@ class Batch:
     def _read(self) -> bytes:
         if not deadline.readable(self._out):
             self._run.end()
-            raise Late(("git", "cat-file"), deadline.EACH)
+            raise Late(("git", "cat-file"), deadline.over())
         return os.read(self._out, _PIPE)
