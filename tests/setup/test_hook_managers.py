@@ -121,6 +121,15 @@ def test_uninstalling_after_another_tool_came_leaves_nothing_of_ours(
     commit(repo)
 
 
+def test_what_lefthook_moved_aside_stays_though_it_is_installed_again_over_us(repo: Path) -> None:
+    person(repo)
+    theirs = (repo / ".git/hooks/post-commit").read_text()
+    install(repo, "tool us tool us tool", hook_tools.lefthook)
+    assert (repo / ".git/hooks/post-commit.old").read_text() == theirs
+    disable.run(["--uninstall"])
+    assert hook_tools.left_behind(repo) == []
+
+
 def test_a_person_s_hook_is_called_through_whatever_moved_ours_and_is_back_at_the_end(
     repo: Path,
 ) -> None:
@@ -147,7 +156,9 @@ def test_a_hook_of_ours_that_chains_itself_ends(repo: Path) -> None:
     from gitcp.core.setup import hook_scripts
 
     enable.run([])
-    text = hook_scripts.script("post-commit", "/x", "/x", {"suffix": ".pre-entire", "shell": ""})
+    text = hook_scripts.script(
+        "post-commit", "/x", "/x", {"suffix": ".pre-entire", "shell": "", "lefthook": False}
+    )
     for name in ("post-commit", "post-commit.pre-entire"):
         write(repo / ".git/hooks" / name, text)
     assert commit(repo) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gitcp.core.setup.hook_scripts import BACKUP, END, MARKER, TOOLS, script
+from gitcp.core.setup.hook_scripts import BACKUP, END, LEFTHOOK, MARKER, TOOLS, script
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ def chain_of(hook: str) -> Chain:
     """
     shell = _SHELL.match(hook)
     named = "$0" in hook and any(sign in hook for sign in ("basename", "##*/", "husky", ")/h"))
-    return {"suffix": BACKUP, "shell": shell[1] if shell and named else ""}
+    by = shell[1] if shell and named else ""
+    return {"suffix": BACKUP, "shell": by, "lefthook": tool(hook) == "lefthook"}
 
 
 def is_ours(text: str) -> bool:
@@ -89,7 +90,10 @@ def calls_ours(hook: str, text: str, beside: dict[str, str]) -> bool:
 def read_chain(text: str) -> Chain | None:
     """What one of our scripts chains; None when it is not as we write it."""
     next_hook, call = _NEXT.search(text), _CALL.search(text)
-    return {"suffix": next_hook[1], "shell": call[1] if call else ""} if next_hook else None
+    if next_hook is None:
+        return None
+    by = call[1] if call else ""
+    return {"suffix": next_hook[1], "shell": by, "lefthook": LEFTHOOK in text}
 
 
 def untouched(hook: str, text: str) -> bool:

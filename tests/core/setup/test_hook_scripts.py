@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from gitcp.core.setup.hook_scripts import Chain
 
 PATHS = [("/usr/bin/python3", "/x/gitcp/entry.py"), ("/a b/it's", '/ünï/$(x)`y`"z\n')]
-CHAINS: list[Chain | None] = [None, {"suffix": ".pre-entire", "shell": "bash"}]
+CHAINS: list[Chain | None] = [
+    None,
+    {"suffix": ".pre-entire", "shell": "bash", "lefthook": False},
+    {"suffix": ".before-gitcp", "shell": "", "lefthook": True},
+]
 HUSKY = '#!/usr/bin/env sh\n. "$(dirname "$0")/h"'
 
 
@@ -60,7 +64,11 @@ def test_an_edited_script_is_seen_to_be_edited() -> None:
     ],
 )
 def test_a_shell_script_that_looks_at_its_name_is_sourced(hook: str, shell: str) -> None:
-    assert hook_text.chain_of(hook) == {"suffix": ".before-gitcp", "shell": shell}
+    assert hook_text.chain_of(hook) == {
+        "suffix": ".before-gitcp",
+        "shell": shell,
+        "lefthook": False,
+    }
 
 
 @pytest.mark.parametrize("chained", [True, False])
