@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import shutil
@@ -119,6 +120,69 @@ def test_large_packs_and_those_git_counts_on_are_not_joined(objects: Objects) ->
     assert {path.name for path in PACKS.glob("*.pack")} > first | second
     git("multi-pack-index", "verify")
     whole(large, *oids)
+
+
+@pytest.mark.parametrize("lock", ["maintenance.lock", "pack/multi-pack-index.lock"])
+def test_packs_are_not_joined_while_git_may_be_about_to_count_on_them(
+    objects: Objects, lock: str
+) -> None:
+    held = PACKS.parent / lock
+    held.parent.mkdir(exist_ok=True)
+    held.touch()
+    oids = [oid for n in range(LATER + 2) for oid in write(objects, f"{n}")]
+    assert len(list(PACKS.glob("*.pack"))) == LATER + 2
+    os.utime(held, (1, 1))
+    oids += write(objects, "left behind by a kill")
+    assert len(list(PACKS.glob("*.pack"))) < LATER
+    whole(*oids)
+
+
+def test_what_git_begins_to_count_on_while_packs_are_joined_stays(
+    objects: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oids = [oid for n in range(LATER - 1) for oid in write(objects, f"{n}")]
+    place = kept.place
+
+    def counted_on(folder: str, name: str, path: str) -> None:
+        if path.endswith("-joined"):
+            git("multi-pack-index", "write")
+        place(folder, name, path)
+
+    monkeypatch.setattr(kept, "place", counted_on)
+    oids += write(objects, "last")
+    assert len(list(PACKS.glob("*.pack"))) == LATER + 1
+    git("multi-pack-index", "verify")
+    whole(*oids)
+
+
+def test_objects_on_another_disk_are_written_there(
+    objects: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = os.rename
+
+    def elsewhere(path: str, to: str) -> None:
+        if PACKS.resolve() == Path(to).resolve().parent != Path(path).resolve().parent:
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+        rename(path, to)
+
+    monkeypatch.setattr(os, "rename", elsewhere)
+    oids = [oid for n in range(LATER + 2) for oid in write(objects, f"{n}")]
+    whole(*oids)
+    assert {path.suffix for path in PACKS.iterdir()} == {".keep", ".pack", ".idx"}
+    assert not os.listdir(objects._repo.shared("tmp"))
+
+
+def test_what_is_written_is_in_the_object_directory_that_the_environment_names(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repo / "other").mkdir()
+    monkeypatch.setenv("GIT_OBJECT_DIRECTORY", "other")
+    monkeypatch.setenv("GIT_ALTERNATE_OBJECT_DIRECTORIES", str(repo / ".git/objects"))
+    with Objects(Repo.find()) as objects:
+        [oid] = write(objects, "one")
+        assert objects.read(oid)
+    git("cat-file", "-e", oid)
+    assert list((repo / "other/pack").glob("*.keep")) and not list(PACKS.glob("*"))
 
 
 def test_a_damaged_pack_is_left_where_it_is(objects: Objects) -> None:

@@ -1,4 +1,5 @@
 """Run a program of ours in which one call that writes fails: python faults.py ERRNO NUMBER argv.
+ERRNO 0: the process is killed instead of it.
 
 Counted are opening a file to write, making, renaming, linking and removing, and writing to a
 descriptor, in the program's own process.  NUMBER 0: none fails.  How many there were is written
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import os
 import runpy
+import signal
 import sys
 from typing import Any
 
@@ -23,6 +25,8 @@ write, pwrite = os.write, os.pwrite
 def counted(path: object) -> None:
     calls["made"] += 1
     if calls["made"] == calls["failing"]:
+        if not code:
+            os.kill(os.getpid(), signal.SIGKILL)
         raise OSError(code, os.strerror(code), *([path] if path else []))
 
 

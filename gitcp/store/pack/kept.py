@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 from gitcp.core.git import packfile
@@ -48,7 +49,25 @@ def place(folder: str, name: str, path: str) -> None:
     to = os.path.join(folder, f"pack-{name}")
     write(f"{path}.keep", KEEP)
     for end in (".keep", ".pack", ".idx"):
-        os.rename(path + end, to + end)
+        _move(path + end, to + end)
+
+
+def _move(path: str, to: str) -> None:
+    try:
+        os.rename(path, to)
+    except OSError as e:
+        if e.errno != errno.EXDEV:
+            raise
+        import shutil
+
+        # The objects are on another disk.  What is called so and left behind git itself prunes.
+        beside = os.path.join(os.path.dirname(to), f"tmp_pack_{os.getpid()}")
+        with open(path, "rb") as f, open(beside, "wb") as g:
+            shutil.copyfileobj(f, g)
+            g.flush()
+            os.fsync(g.fileno())
+        os.rename(beside, to)
+        os.unlink(path)
 
 
 def write(path: str, data: bytes, durable: bool = False) -> None:

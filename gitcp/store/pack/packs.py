@@ -104,9 +104,9 @@ class Packs:
         kept.write(f"{path}.idx", packfile.index(self._entries, trailer, self._hasher))
         self._place(trailer.hex(), path)
         trace.note("pack", f"{trailer.hex()}: {len(self._entries)} objects")
-        os.close(fd)
         self._entries, self._path, self._fd = {}, "", -1
         self._size = self._written = packfile.START
+        os.close(fd)
         if sum(name.endswith(".keep") for name in os.listdir(self.folder)) > MOST:
             from gitcp.store.pack import upkeep
 

@@ -7,7 +7,7 @@ import time
 
 from gitcp import trace
 from gitcp.core.git import packfile
-from gitcp.errors import Busy
+from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.store.git import files
 from gitcp.store.pack import kept
@@ -20,6 +20,8 @@ _PARTS = (".idx", ".pack", ".keep")  # the index goes first, as it comes last
 _JOINED = 8 << 20  # bytes: larger packs stay as they are
 _WITHIN = 2  # times as large as all smaller ones together is small enough to be joined
 _KEPT = 14 * 86400.0  # seconds: from then on git's own pruning would take what is as old
+_MULTI = "multi-pack-index"
+_LEFT = 43200.0  # seconds: nobody holds a lock of git's for so long
 _STRAY = 86400.0  # seconds: nobody is still moving it into place
 
 
@@ -33,18 +35,16 @@ def join(repo: Repo) -> None:
     try:
         with exclusive(repo, "packs", timeout=0):
             parts = _smallest(folder)
-            if len(parts) > 1:
+            if len(parts) > 1 and not _in_use(folder):
                 trace.note("pack", f"{len(parts)} joined")
                 _join(repo, folder, parts)
-    except Busy:
-        pass  # another process is at it
-    except OSError as e:
-        trace.note("pack", f"none joined: {e.strerror}")
+    except (Error, OSError) as e:
+        trace.note("pack", f"none joined: {e}")  # another process is at it, or there is no room
 
 
 def _smallest(folder: str) -> list[str]:
     """The packs to join: up to the last that is not much larger than all smaller ones."""
-    listed = files.peek(os.path.join(folder, "multi-pack-index"))  # git counts on those in it
+    listed = _counted_on(folder)
     sized = sorted(
         (size, name)
         for name in kept.names(folder)
@@ -55,6 +55,18 @@ def _smallest(folder: str) -> list[str]:
         count = n if size <= _WITHIN * below else count
         below += size
     return [name for _, name in sized[:count]]
+
+
+def _counted_on(folder: str) -> bytes:
+    """What has the names of the packs that git would miss."""
+    return files.peek(os.path.join(folder, _MULTI))
+
+
+def _in_use(folder: str) -> bool:
+    """Whether git may be about to count on packs that it has listed: `git maintenance` is at
+    work.  As for its gc.pid, what is older than half a day was left behind."""
+    locks = (os.path.join(os.path.dirname(folder), "maintenance"), _MULTI)
+    return any(0 < _age(os.path.join(folder, f"{lock}.lock")) < _LEFT for lock in locks)
 
 
 def _size(folder: str, name: str) -> int:
@@ -86,8 +98,9 @@ def _join(repo: Repo, folder: str, names: list[str]) -> None:
     kept.write(f"{path}.pack", data + trailer, durable=True)
     kept.write(f"{path}.idx", packfile.index(entries, trailer, hasher), durable=True)
     kept.place(folder, trailer.hex(), path)
+    listed = _counted_on(folder)  # maybe since a moment ago
     for name in done:
-        if name != f"pack-{trailer.hex()}":
+        if name != f"pack-{trailer.hex()}" and name.encode() not in listed:
             _remove(folder, name)
 
 
