@@ -119,20 +119,6 @@ def forget(git_dir: Path, oid: str) -> None:
     path.unlink()
 
 
-def unpacked(git_dir: Path) -> set[str]:
-    """The objects that are in no pack of git's own: loose, or in one of ours."""
-    objects = git_dir / "objects"
-    oids = {path.parent.name + path.name for path in objects.glob("[0-9a-f][0-9a-f]/*")}
-    for index in (objects / "pack").glob("*.idx"):
-        if not index.with_suffix(".keep").exists():
-            continue
-        with index.open("rb") as f:
-            argv = ["git", "show-index"]
-            lines = subprocess.run(argv, stdin=f, check=True, capture_output=True, text=True)
-        oids.update(line.split()[1] for line in lines.stdout.splitlines())
-    return oids
-
-
 def loose(git_dir: Path, oid: str) -> Path:
     """The file of an object that is not packed."""
     return git_dir / "objects" / oid[:2] / oid[2:]
