@@ -17,7 +17,7 @@ from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.snapshot import blobs, snapshot
 from tests.support.sealed import SEALED
-from tests.support.snapshots import git, listing, oracle, seed, sh, take
+from tests.support.snapshots import Listing, git, listing, oracle, seed, sh, take
 
 LONG = bool(os.environ.get("LONG"))
 RUNS = int(os.environ.get("GITCP_FUZZ", "400" if LONG else "5"))  # repositories
@@ -182,7 +182,8 @@ class Worktree(RuleBasedStateMachine):
         seed()
 
     @invariant()
-    def the_tree_is_that_of_git_add(self) -> None:
+    def the_snapshot_is_true(self) -> None:
+        """One snapshot, looked at in every way: it is most of the time that a step takes."""
         index = Path(".git/index")
         before = (index.read_bytes(), index.stat().st_mtime_ns) if index.exists() else None
         tree, scan = take()
@@ -190,7 +191,12 @@ class Worktree(RuleBasedStateMachine):
             (index.read_bytes(), index.stat().st_mtime_ns) if index.exists() else None
         )
         assert not scan.omitted
-        ours = listing(tree)
+        ours, head = listing(tree), listing("HEAD") if self.born() else {}
+        self.the_tree_is_that_of_git_add(ours)
+        self.known_paths_are_as_in_the_tree(ours, head)
+        self.what_is_listed_as_changed_differs_from_head(ours, head)
+
+    def the_tree_is_that_of_git_add(self, ours: Listing) -> None:
         want = oracle(self.place / "scratch")
         # Ignored files that the person staged are kept on purpose (git.md §1).
         forced = set(ours) - set(want)
@@ -198,20 +204,16 @@ class Worktree(RuleBasedStateMachine):
         assert forced <= staged
         assert {p: e for p, e in ours.items() if p not in forced} == want
 
-    @invariant()
-    def known_paths_are_as_in_the_tree(self) -> None:
+    def known_paths_are_as_in_the_tree(self, ours: Listing, head: Listing) -> None:
         repo = Repo.find()
-        ours = listing(take()[0])
         with Objects(repo) as objects:
             found = blobs.at(repo, objects, ours, write=False)
             assert found == ours
-            gone = set(listing("HEAD") if self.born() else ()) - set(ours)
+            gone = set(head) - set(ours)
             assert not any(blobs.at(repo, objects, gone, write=False).values())
 
-    @invariant()
-    def what_is_listed_as_changed_differs_from_head(self) -> None:
+    def what_is_listed_as_changed_differs_from_head(self, ours: Listing, head: Listing) -> None:
         repo = Repo.find()
-        head, ours = listing("HEAD") if self.born() else {}, listing(take()[0])
         with Objects(repo) as objects:
             scan = snapshot.scan(repo)
             blobs.confirm(objects, scan)
