@@ -45,6 +45,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         subprocess.run(["git", *args], cwd=path, env=env, check=True)
 
     git("init", "-q", "-b", "main", "--template=")
+    git("config", "maintenance.auto", "false")  # git's own upkeep has nothing to do in a test
     (path / "README.md").write_text("line one\nline two\nline three\n")
     (path / "src").mkdir()
     (path / "src" / "app.py").write_text("print('app')\n")
