@@ -13,7 +13,8 @@ import pytest
 
 from gitcp.agents.exchange import other
 from gitcp.errors import InputError
-from tests.support.harness import ENTRY, World
+from tests.support.harness import World
+from tests.support.paths import ENTRY
 
 RECORD = {"type": "event", "event": "turn-start", "agent": "x", "session_id": "s1", "cwd": "/r"}
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.auto.hooks_and_checks import hook, sound
-from tests.support.harness import ENTRY, Agent, World
+from tests.support.harness import Agent, World
+from tests.support.paths import ENTRY
 
 # At which call of git the hook dies: what its arguments hold, before or after git did it.
 STEPS = [

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.blame.recorded_lines import linked
+from tests.support import warm
 from tests.support.checkpoints import git
-from tests.support.paths import BIN
 
 A, B = "a1b2c3d4e5f6", "0f1e2d3c4b5a"
 CONTENT = """a line that was edited in
@@ -28,8 +26,9 @@ a line that both sessions typed
 
 
 def tool(name: str, *argv: str) -> str:
-    command = (sys.executable, str(BIN / "gitcp"), name, *argv)
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    done = warm.run(name, *argv)
+    done.check_returncode()
+    return done.stdout
 
 
 def said(role: str, *blocks: dict[str, Any]) -> dict[str, Any]:

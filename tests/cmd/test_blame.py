@@ -15,6 +15,7 @@ from gitcp.repo import Repo
 from gitcp.store.git import notes
 from gitcp.store.git.objects import Objects
 from tests.blame.recorded_lines import linked
+from tests.support import warm
 from tests.support.checkpoints import git
 from tests.support.paths import BIN
 
@@ -45,8 +46,9 @@ CONFIGURED = (
 
 
 def tool(name: str, *argv: str, cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
-    argv = (sys.executable, str(BIN / "gitcp"), name, *argv) if name != "git" else (name, *argv)
-    return subprocess.run(argv, cwd=cwd, capture_output=True)
+    if name == "git":
+        return subprocess.run([name, *argv], cwd=cwd, capture_output=True)
+    return warm.command(name, argv, cwd or Path.cwd(), os.environ)
 
 
 def commit(message: str, when: int, author: str = "A U Thor") -> str:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.blame.recorded_lines import linked
+from tests.support import warm
 from tests.support.checkpoints import git
-from tests.support.paths import BIN
 
 A = "a1b2c3d4e5f6"
 AI = "refs/notes/ai"
 
 
 def tool(name: str, *argv: str) -> subprocess.CompletedProcess[str]:
-    argv = (sys.executable, str(BIN / "gitcp"), name, *argv)
-    return subprocess.run(argv, capture_output=True, text=True)
+    return warm.run(name, *argv)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.harness import World
 from tests.support.linking import ids, noted, sound
-from tests.support.story import run
+from tests.support.warm import run
 
 SID = "8f76b0e8-b8f1-4a87-9186-848bdd83d62e"
 

@@ -12,7 +12,8 @@ from gitcp.cmd import list_sessions
 from gitcp.errors import Error
 from gitcp.store.session import session_read
 from tests.support.checkpoints import DATA, git, unbundle
-from tests.support.story import ALPHA, BETA, GAMMA, Story, contents, run
+from tests.support.story import ALPHA, BETA, GAMMA, Story, contents
+from tests.support.warm import run
 
 Json = dict[str, Any]
 

@@ -13,7 +13,8 @@ from gitcp import record
 from gitcp.cmd import list_streams, read_stream
 from gitcp.errors import Error
 from tests.support.checkpoints import git, unbundle
-from tests.support.story import ALPHA, BETA, GAMMA, Story, run
+from tests.support.story import ALPHA, BETA, GAMMA, Story
+from tests.support.warm import run
 
 Json = dict[str, Any]
 

@@ -13,7 +13,8 @@ from gitcp.repo import Repo
 from gitcp.store.git import notes
 from gitcp.store.git.objects import Objects
 from tests.support.checkpoints import git
-from tests.support.story import ALPHA, Story, run
+from tests.support.story import ALPHA, Story
+from tests.support.warm import run
 
 
 def logged(*argv: str) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import pytest
 from gitcp.cmd import read_event
 from gitcp.errors import InputError
 from tests.support.recording import SCENARIOS, calls
-from tests.support.story import run
+from tests.support.warm import run
 
 PAYLOAD = {"session_id": "s1", "cwd": "/repo", "prompt": "hi", "hook_event_name": "x"}
 

@@ -17,7 +17,7 @@ from gitcp.core.render import spans
 from tests.support.harness import World, enabled
 from tests.support.paths import BIN
 from tests.support.sealed import SEALED
-from tests.support.story import run
+from tests.support.warm import run
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 ARABIC, CHINESE = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "請修正錯誤"

@@ -12,7 +12,8 @@ from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.v1 import committed_write
 from tests.support.checkpoints import DATA, git, session, unbundle
-from tests.support.story import ALPHA, BETA, GAMMA, Story, run
+from tests.support.story import ALPHA, BETA, GAMMA, Story
+from tests.support.warm import run
 
 SAMPLE = [x.split("\t")[0] for x in (DATA / "v1-sample.tsv").read_text().splitlines()[1:]]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.blame.recorded_lines import linked
+from tests.support import warm
 from tests.support.checkpoints import git
 from tests.support.paths import BIN
 
@@ -19,8 +20,7 @@ A = "a1b2c3d4e5f6"
 
 
 def stats(*argv: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    argv = (sys.executable, str(BIN / "gitcp"), "stats", *argv)
-    return subprocess.run(argv, capture_output=True, text=True, cwd=cwd)
+    return warm.run("stats", *argv, cwd=cwd)
 
 
 @pytest.fixture

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.blame.recorded_lines import linked
+from tests.support import warm
 from tests.support.checkpoints import git
-from tests.support.paths import BIN
 
 IDS = (f"{n:012x}" for n in range(1, 99))
 
 
 def survival(*argv: str) -> dict[str, Any]:
-    command = (sys.executable, str(BIN / "gitcp"), "stats", "--survival", "--json", *argv)
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = warm.run("stats", "--survival", "--json", *argv)
+    done.check_returncode()
     return dict(json.loads(done.stdout)["survival"])
 
 
@@ -97,5 +96,4 @@ def test_the_table_and_markdown_tell_of_it(merged: Path) -> None:
         ("--markdown", "| `Claude Code opus` | 7 | 5 | 1 | 1 | 0 |"),
         ("", "5 of the"),
     ):
-        argv = (sys.executable, str(BIN / "gitcp"), "stats", "--survival", *form.split())
-        assert words in subprocess.check_output(argv, text=True)
+        assert words in warm.run("stats", "--survival", *form.split()).stdout

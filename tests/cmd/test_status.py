@@ -16,7 +16,8 @@ import pytest
 
 from tests.support.checkpoints import git
 from tests.support.paths import BIN
-from tests.support.story import ALPHA, BETA, GAMMA, Story, run
+from tests.support.story import ALPHA, BETA, GAMMA, Story
+from tests.support.warm import run
 
 
 def test_a_repository_without_gitcp_says_how_to_begin(repo: Path) -> None:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.blame.recorded_lines import linked
+from tests.support import warm
 from tests.support.checkpoints import git
 from tests.support.harness import World
-from tests.support.paths import BIN, DATA
+from tests.support.paths import DATA
 
 A = "a1b2c3d4e5f6"
 SESSION = "1f0c5d6e-0000-4000-8000-000000000001"
 
 
 def why(*argv: str) -> subprocess.CompletedProcess[str]:
-    argv = (sys.executable, str(BIN / "gitcp"), "why", *argv)
-    return subprocess.run(argv, capture_output=True, text=True)
+    return warm.run("why", *argv)
 
 
 @pytest.fixture

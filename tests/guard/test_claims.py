@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from tests.guard.working_copies import A, B, Copy, call, post, pre, reason
-from tests.support.harness import ENTRY, Agent
+from tests.support.harness import Agent
+from tests.support.paths import ENTRY
 
 EDITING = "Error: Another session is editing this working copy\n"
 

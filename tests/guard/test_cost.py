@@ -12,7 +12,8 @@ import pytest
 
 from tests.git import traced
 from tests.guard.working_copies import Copy, post, pre
-from tests.support.harness import ENTRY, Agent
+from tests.support.harness import Agent
+from tests.support.paths import ENTRY
 
 GUARD = re.compile(r"gitcp\.(?:store\.guard|core\.guard|cmd\.(?:check|release)_claim|jj)[.\w]*")
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.guard.working_copies import Copy, post, pre
 from tests.support import recording
-from tests.support.harness import ENTRY
+from tests.support.paths import ENTRY
 
 
 def hook(copy: Copy, client: str, name: str, payload: dict[str, Any]) -> tuple[int, str, str]:

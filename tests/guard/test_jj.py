@@ -6,21 +6,19 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.guard.working_copies import A, Copy, post, pre, run
-from tests.support.paths import TOP
+from tests.support import warm
 
 NewCopy = Callable[[str], Copy]
 
 
 def gitcp(path: Path, name: str, *args: str) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, str(TOP / "bin" / f"gitcp-{name}"), *args]
-    return subprocess.run(argv, cwd=path, capture_output=True, text=True)
+    return warm.run(name, *args, cwd=path)
 
 
 def test_enable_installs_only_the_agents_entries_where_no_git_is(new_copy: NewCopy) -> None:

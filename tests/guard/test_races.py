@@ -16,7 +16,8 @@ import time
 import pytest
 
 from tests.guard.working_copies import Copy
-from tests.support.harness import ENTRY, Agent
+from tests.support.harness import Agent
+from tests.support.paths import ENTRY
 
 LONG = bool(os.environ.get("LONG"))
 DELAYS = (0, 20, 40, 60, 80, 120) if LONG else (0, 40)  # milliseconds

@@ -10,11 +10,11 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support import warm
 from tests.support.harness import Agent, Call, World, enabled
 from tests.support.paths import TOP
 
@@ -170,7 +170,7 @@ def _make_jj(kind: str, template: Path, at: Path) -> None:
     shutil.copy(template / "src" / "app.py", at / "src")
     run(["jj", "--quiet", "commit", "-m", "initial"], at)
     run(["jj", "--quiet", "describe", "-m", OURS], at)
-    run([sys.executable, str(TOP / "bin" / "gitcp-enable")], at)
+    warm.run("enable", cwd=at).check_returncode()
 
 
 def call(

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from tests.journal.lines import shares, text
-from tests.support.harness import ENTRY, V1, Agent, World
+from tests.support.harness import V1, Agent, World
 from tests.support.linking import own, sessions, sound, touched
+from tests.support.paths import ENTRY
 
 
 @pytest.fixture

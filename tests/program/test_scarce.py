@@ -11,7 +11,8 @@ import sys
 import pytest
 
 from tests.support.broken import Store
-from tests.support.harness import ENTRY, Agent, World
+from tests.support.harness import Agent, World
+from tests.support.paths import ENTRY
 
 
 @pytest.fixture

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import runpy
 import stat
 import subprocess
-import sys
-import traceback
-from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import IO, Any, TextIO, cast
+from typing import Any
 
-from gitcp.cmd import fetch_checkpoints, redo, resume, rewind, undo  # for run(): imported once
-from gitcp.core.render import rewind_lines
-from gitcp.store.rewind import going_back, moment_talk
-from gitcp.store.rewind import points as listed_points
+from tests.support import warm
 from tests.support.harness import World
-from tests.support.paths import TOP
 
-COMMANDS = (fetch_checkpoints, redo, resume, rewind, undo)
-THEIRS = (going_back, moment_talk, listed_points, rewind_lines)
 Files = dict[str, tuple[str, bytes]]  # path -> kind and mode, content
 
 
@@ -53,49 +42,11 @@ def times(path: Path) -> dict[str, int]:
 def run(
     world: World, name: str, *args: str, cwd: Path | None = None, stdin: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """One command of gitcp, whatever comes of it.
-
-    Its program runs in a process of its own that is forked from ours, with what it imports.
-    """
-    with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
-        given.write(stdin.encode())
-        given.seek(0)
-        pid = os.fork()
-        if not pid:
-            _become(world, cwd or world.path, name, args, [given, out, err])
-        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        texts = []
-        for file in (out, err):
-            file.seek(0)
-            texts.append(file.read().decode(errors="surrogateescape"))
-    return subprocess.CompletedProcess([f"gitcp-{name}", *args], status, *texts)
-
-
-def _become(world: World, at: Path, name: str, args: Sequence[str], files: list[IO[bytes]]) -> None:
-    """Be the program of a command; does not return."""
-    status: object = 70
-    try:
-        os.setsid()
-        os.chdir(at)
-        for number, file in enumerate(files):
-            os.dup2(file.fileno(), number)
-        sys.stdin, sys.stdout, sys.stderr = map(_stream, range(3))
-        os.environ.update(world.env)
-        sys.argv = [str(TOP / "bin" / f"gitcp-{name}"), *args]
-        runpy.run_path(sys.argv[0], run_name="__main__")
-    except SystemExit as e:
-        status = e.code or 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status if isinstance(status, int) else 1)
-
-
-def _stream(number: int) -> TextIO:
-    mode = "w" if number else "r"
-    return cast("TextIO", os.fdopen(number, mode, encoding="utf-8", errors="surrogateescape"))
+    """One command of gitcp, whatever comes of it."""
+    env = {**os.environ, **world.env}
+    ended = warm.command(name, args, cwd or world.path, env, stdin.encode())
+    out, err = (text.decode(errors="surrogateescape") for text in (ended.stdout, ended.stderr))
+    return subprocess.CompletedProcess(ended.args, ended.returncode, out, err)
 
 
 def done(world: World, name: str, *args: str, cwd: Path | None = None) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.setup import hook_tools
+from tests.support import warm
 from tests.support.harness import Agent, World
 from tests.support.installed import HOOKS, write
 from tests.support.paths import TOP
@@ -23,16 +24,13 @@ Json = dict[str, object]
 
 def found(world: World, cwd: Path | None = None) -> list[str]:
     """The kinds of the findings that status has."""
-    argv = [sys.executable, str(TOP / "bin/gitcp-status"), "--json"]
-    out = subprocess.check_output(argv, cwd=cwd or world.path, text=True)
-    return [one["kind"] for one in json.loads(out.splitlines()[0])["findings"]]
+    out = warm.run("status", "--json", cwd=cwd or world.path)
+    assert out.returncode == 0, out
+    return [one["kind"] for one in json.loads(out.stdout.splitlines()[0])["findings"]]
 
 
 def doctor(world: World, *args: str) -> tuple[int, str]:
-    argv = [sys.executable, str(TOP / "bin/gitcp-doctor"), *args]
-    done = subprocess.run(
-        argv, cwd=world.path, capture_output=True, text=True, stdin=subprocess.DEVNULL
-    )
+    done = warm.run("doctor", *args, cwd=world.path)
     assert not done.stderr, done
     return done.returncode, done.stdout
 

@@ -21,7 +21,8 @@ import pytest
 from gitcp.process import deadline
 from tests.support.broken import Store
 from tests.support.checkpoints import forget
-from tests.support.harness import ENTRY, V1, Agent, World
+from tests.support.harness import V1, Agent, World
+from tests.support.paths import ENTRY
 
 LONG = bool(os.environ.get("LONG"))
 SECONDS = 60.0 * float(os.environ.get("MINUTES", "60"))

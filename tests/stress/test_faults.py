@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.broken import Store
-from tests.support.harness import ENTRY, Agent, World
-from tests.support.paths import TOP
+from tests.support.harness import Agent, World
+from tests.support.paths import ENTRY, TOP
 
 REASONS = [
     *(errno.ENOTDIR, errno.EMFILE, errno.ENOSPC, errno.EACCES),

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from tests.stress.test_sessions import content, told
-from tests.support.harness import ENTRY, Agent, World
+from tests.support.harness import Agent, World
+from tests.support.paths import ENTRY
 
 ROUNDS = 200 if os.environ.get("LONG") else 6
 

@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Mapping
@@ -19,9 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.paths import TOP
+from tests.support import warm
 
-ENTRY = TOP / "gitcp" / "entry.py"
 V1 = "refs/heads/entire/checkpoints/v1"
 TRAILER = re.compile(r"^Entire-Checkpoint: ([0-9a-f]{12})$", re.M)
 REFUSED = 2
@@ -69,9 +67,9 @@ class Agent:
             "hook_event_name": name,
             **payload,
         }
-        argv = [sys.executable, "-I", "-S", str(ENTRY), "claude-code", name]
         env = {**os.environ, "CLAUDE_PID": str(self.pid), **self.world.env}
-        done = _run(argv, self.cwd, env, json.dumps(payload))
+        given = json.dumps(payload).encode()
+        done = _call(warm.hook(["claude-code", name], self.cwd, env, given))
         assert done.status in (0, REFUSED), done
         if done.status == 0:
             assert re.search(warns, done.stderr) if warns else not done.stderr, done
@@ -189,8 +187,8 @@ class World:
         return done.stdout.rstrip("\n")
 
     def gitcp(self, name: str, *args: str, stdin: str = "") -> str:
-        argv = [sys.executable, str(TOP / "bin" / f"gitcp-{name}"), *args]
-        done = _run(argv, self.path, {**os.environ, **self.env}, stdin)
+        env = {**os.environ, **self.env}
+        done = _call(warm.command(name, args, self.path, env, stdin.encode()))
         assert done.status == 0, done
         return done.stdout
 
@@ -274,12 +272,12 @@ class World:
         return found
 
 
-def _run(argv: list[str], cwd: Path, env: Mapping[str, str], stdin: str = "") -> Call:
+def _run(argv: list[str], cwd: Path, env: Mapping[str, str]) -> Call:
     done = subprocess.run(
         argv,
         cwd=cwd,
         env=dict(env),
-        input=stdin,
+        input="",
         capture_output=True,
         text=True,
         start_new_session=True,
@@ -287,9 +285,12 @@ def _run(argv: list[str], cwd: Path, env: Mapping[str, str], stdin: str = "") ->
     return Call(done.returncode, done.stdout, done.stderr)
 
 
+def _call(done: subprocess.CompletedProcess[bytes]) -> Call:
+    return Call(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
 def enabled(template: Path, at: Path) -> Path:
     """A copy of the template in which gitcp is enabled, to be copied in its turn."""
     shutil.copytree(template, at)
-    argv = [sys.executable, str(TOP / "bin" / "gitcp-enable")]
-    subprocess.run(argv, cwd=at, check=True, stdout=subprocess.DEVNULL)
+    warm.command("enable", [], at, os.environ).check_returncode()
     return at

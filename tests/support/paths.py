@@ -7,3 +7,4 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 BIN = TOP / "bin"
 DATA = TOP / "tests" / "data"
+ENTRY = TOP / "gitcp" / "entry.py"  # what installed hooks run

@@ -7,15 +7,14 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.support import warm
 from tests.support.clients import spelling
 from tests.support.clients.matchers import Installed
-from tests.support.paths import TOP
 from tests.support.replay import Call, Replay, initial, plan
 
 V1 = "entire/checkpoints/v1"
@@ -98,8 +97,9 @@ class Recorded:
         return list(plan(self._replay.events()))
 
     def gitcp(self, name: str, *args: str) -> str:
-        argv = [sys.executable, str(TOP / "bin" / f"gitcp-{name}"), *args]
-        return self._run(argv)
+        done = warm.run(name, *args, cwd=self.path)
+        assert done.returncode == 0, done
+        return done.stdout
 
     def git(self, *args: str, **env: str) -> str:
         """What git printed, without the last newline; stderr goes to the test's."""

@@ -5,14 +5,10 @@ Commands that only read share it; what they may not do is change it.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.harness import World
-from tests.support.paths import TOP
 
 ALPHA = "8f76b0e8-b8f1-4a87-9186-848bdd83d62e"  # idle, one file committed, one carried forward
 BETA = "8f76c111-0000-4a87-9186-848bdd83d62e"  # active, nothing checkpointed yet
@@ -49,21 +45,6 @@ def tell(world: World) -> Story:
     gamma.end()
     beta.prompt("Review the tests")
     return Story(world, linked, checkpoint, world.head)
-
-
-def run(
-    name: str, *args: str, cwd: Path | None = None, stdin: bytes = b""
-) -> subprocess.CompletedProcess[str]:
-    """A command as a person runs it, from bin/."""
-    done = subprocess.run(
-        [sys.executable, str(TOP / "bin" / f"gitcp-{name}"), *args],
-        cwd=cwd,
-        env=dict(os.environ),
-        input=stdin,
-        capture_output=True,
-    )
-    out, err = done.stdout.decode(errors="surrogateescape"), done.stderr.decode()
-    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
 
 
 def contents(path: Path) -> dict[str, bytes]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,8 +16,8 @@ from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import edit_tree
 from gitcp.store.v1 import committed_write
 from gitcp.store.v1.transcript import Given
+from tests.support import warm
 from tests.support.checkpoints import V1, forget, git, session
-from tests.support.paths import BIN
 
 FIRST, SECOND, THIRD = (f"{n}a{n}b00000000" for n in (1, 2, 3))
 AT = f"{SECOND[:2]}/{SECOND[2:]}"
@@ -53,9 +51,9 @@ def stored(repo: Path) -> Repo:
 
 def run(*args: str, env: dict[str, str] | None = None) -> tuple[int, list[dict[str, object]], str]:
     """(status, records, what it says besides) of a command."""
-    argv = [sys.executable, str(BIN / f"gitcp-{args[0]}"), *args[1:]]
-    done = subprocess.run(argv, capture_output=True, text=True, env={**os.environ, **(env or {})})
-    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+    done = warm.command(args[0], args[1:], Path.cwd(), {**os.environ, **(env or {})})
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    return done.returncode, records, done.stderr.decode()
 
 
 def put(repo: Repo, path: str, mode: str, oid: str) -> None:

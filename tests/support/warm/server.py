@@ -1,0 +1,99 @@
+"""Imports gitcp once and becomes, forked, each program that a test asks warm for.
+
+python server.py SOCKET PROGRAM, which is gitcp/entry.py or bin/gitcp.  A request is argv,
+directory and environment, with the descriptors 0 to 2; the answer is how the program ended.  What
+one program imported, the next begins with.  All else is its own: its session, its streams, what
+it keeps in memory.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import json
+import os
+import socket
+import sys
+import time
+from importlib import import_module
+
+TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
+_MOST = 1 << 20  # bytes of a request
+
+
+class Server:
+    """Forks a program at a time; _told is where it leaves the names of what it imported."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._told = os.memfd_create("imported")
+        self._known = set(sys.modules)
+
+    def serve(self) -> bool:
+        """False when nothing more is asked for; True in a process that is to be a program."""
+        while True:
+            request, files, _, _ = socket.recv_fds(self._channel, _MOST, 3)
+            if not request:
+                return False
+            gc.freeze()  # what is shared is not looked through, and so not copied
+            if not (pid := os.fork()):
+                self._become(json.loads(request), files)
+                return True
+            for file in files:
+                os.close(file)
+            status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            self._channel.send(str(status).encode())
+            self._learn()
+
+    def _become(self, request: dict[str, object], files: list[int]) -> None:
+        self._channel.close()
+        os.setsid()
+        for number, file in enumerate(files):
+            os.dup2(file, number)
+            os.close(file)
+        os.chdir(str(request["cwd"]))
+        os.environ.clear()
+        os.environ.update(request["env"])  # type: ignore[call-overload]
+        time.tzset()
+        sys.argv = request["argv"]  # type: ignore[assignment]
+
+    def tell(self) -> None:
+        """In a program at its end: what it imported that was not there."""
+        os.pwrite(self._told, json.dumps([*sys.modules]).encode(), 0)
+
+    def _learn(self) -> None:
+        size = os.fstat(self._told).st_size
+        names = json.loads(os.pread(self._told, size, 0)) if size else []
+        os.ftruncate(self._told, 0)
+        for name in names:
+            # A hook's own bundle of bytecode tells what it imported itself from what was there.
+            if name not in self._known and not name.startswith("gitcp.start"):
+                self._known.add(name)
+                try:
+                    import_module(name)
+                except ImportError:
+                    pass  # of a package that only a program's own search path has
+
+
+def main() -> None:
+    """Serve, and be what was asked for."""
+    number, program = sys.argv[1:]
+    hook = os.path.basename(program) == "entry.py"
+    sys.path[:1] = [TOP, *sys.path[:1]] if hook else [TOP]
+    server = Server(socket.socket(fileno=int(number)))
+    if not server.serve():
+        return
+    if not hook:
+        from gitcp.__main__ import main as command
+
+        atexit.register(server.tell)
+        sys.exit(command())
+    from gitcp import entry
+
+    status = entry.main()
+    server.tell()
+    entry.leave(status)
+
+
+if __name__ == "__main__":
+    main()
