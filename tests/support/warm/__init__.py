@@ -16,8 +16,11 @@ import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
 from tests.support.paths import BIN, ENTRY, TOP
+from tests.support.warm.server import HEAD
 
 _COMMAND = BIN / "gitcp"
 _FLAGS = {ENTRY: ["-I", "-S"], _COMMAND: []}
@@ -32,7 +35,7 @@ class Server:
     def __init__(self, program: Path, locale: str | None) -> None:
         # Nothing of a test's environment: a session named in it would be at work in here.
         env = {"PATH": os.environ["PATH"], **({"LC_ALL": locale} if locale is not None else {})}
-        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._channel, theirs = socket.socketpair()
         script = str(Path(__file__).with_name("server.py"))
         self._process = subprocess.Popen(
             [sys.executable, *_FLAGS[program], script, str(theirs.fileno()), str(program)],
@@ -47,22 +50,24 @@ class Server:
 
     def run(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: bytes) -> Done:
         """Run a program to its end; standard output and error are files."""
-        files = [os.memfd_create(name) for name in ("stdin", "stdout", "stderr")]
-        try:
-            os.write(files[0], stdin)
-            os.lseek(files[0], 0, os.SEEK_SET)
-            request = {"argv": [*argv], "cwd": str(cwd), "env": dict(env)}
-            socket.send_fds(self._channel, [json.dumps(request).encode()], files)
+        request = json.dumps({"argv": [*argv], "cwd": str(cwd), "env": dict(env)}).encode()
+        with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
+            given.write(stdin)
+            given.seek(0)
+            files = [file.fileno() for file in (given, out, err)]
+            socket.send_fds(self._channel, [len(request).to_bytes(HEAD, "big")], files)
+            self._channel.sendall(request)
             status = int(self._channel.recv(16))
-            out, err = (os.pread(file, os.fstat(file).st_size, 0) for file in files[1:])
-        finally:
-            for file in files:
-                os.close(file)
-        return subprocess.CompletedProcess([*argv], status, out, err)
+            return subprocess.CompletedProcess([*argv], status, _whole(out), _whole(err))
 
     def close(self) -> None:
         self._channel.close()
         self._process.wait()
+
+
+def _whole(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    return file.read()
 
 
 _idle: dict[tuple[Path, str | None], list[Server]] = defaultdict(list)

@@ -16,9 +16,10 @@ import socket
 import sys
 import time
 from importlib import import_module
+from tempfile import TemporaryFile
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
-_MOST = 1 << 20  # bytes of a request
+HEAD = 8  # bytes that say how long a request is; its descriptors come with them
 
 
 class Server:
@@ -26,15 +27,16 @@ class Server:
 
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
-        self._told = os.memfd_create("imported")
+        self._told = TemporaryFile(buffering=0)  # noqa: SIM115
         self._known = set(sys.modules)
 
     def serve(self) -> bool:
         """False when nothing more is asked for; True in a process that is to be a program."""
         while True:
-            request, files, _, _ = socket.recv_fds(self._channel, _MOST, 3)
-            if not request:
+            head, files, _, _ = socket.recv_fds(self._channel, HEAD, 3)
+            if not head:
                 return False
+            request = self._channel.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL)
             gc.freeze()  # what is shared is not looked through, and so not copied
             if not (pid := os.fork()):
                 self._become(json.loads(request), files)
@@ -59,12 +61,12 @@ class Server:
 
     def tell(self) -> None:
         """In a program at its end: what it imported that was not there."""
-        os.pwrite(self._told, json.dumps([*sys.modules]).encode(), 0)
+        os.pwrite(self._told.fileno(), json.dumps([*sys.modules]).encode(), 0)
 
     def _learn(self) -> None:
-        size = os.fstat(self._told).st_size
-        names = json.loads(os.pread(self._told, size, 0)) if size else []
-        os.ftruncate(self._told, 0)
+        self._told.seek(0)
+        names = json.loads(self._told.read() or b"[]")
+        self._told.truncate(0)
         for name in names:
             # A hook's own bundle of bytecode tells what it imported itself from what was there.
             if name not in self._known and not name.startswith("gitcp.start"):
