@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from tests.support.snapshots import assert_exact, seed, sh
+from tests.support.snapshots import assert_exact, both_ways, seed, sh
 
 # name of the case -> what to commit first, what to do then
 CASES = {
@@ -101,8 +99,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("seeded", [True, False], ids=["index kept", "index new"])
-@pytest.mark.parametrize("case", CASES)
+@both_ways(CASES)
 def test_exact_with(case: str, seeded: bool, repo: Path) -> None:
     before, then = CASES[case]
     if before:

@@ -11,7 +11,7 @@ import pytest
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.snapshot import blobs
-from tests.support.snapshots import assert_exact, git, listing, oracle, seed, sh, take
+from tests.support.snapshots import assert_exact, both_ways, git, listing, oracle, seed, sh, take
 
 CRLF = "printf 'a\\r\\nb\\r\\n'"
 CASES = {
@@ -95,8 +95,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("seeded", [True, False], ids=["index kept", "index new"])
-@pytest.mark.parametrize("case", CASES)
+@both_ways(CASES)
 def test_exact_with(case: str, seeded: bool, repo: Path) -> None:
     before, then = CASES[case]
     sh(f"{before}; git add -A; git commit -qm before --allow-empty")

@@ -12,7 +12,7 @@ import pytest
 from gitcp.repo import Repo
 from gitcp.store.snapshot import index, index_file
 from tests.support.harness import World
-from tests.support.snapshots import assert_exact, git, listing, oracle, seed, sh, take
+from tests.support.snapshots import assert_exact, both_ways, git, listing, oracle, seed, sh, take
 
 CASES = {
     "assume-unchanged": "git update-index --assume-unchanged README.md; echo 2 >>README.md",
@@ -86,8 +86,7 @@ def run(script: str) -> None:
     sh(then if marker else before)
 
 
-@pytest.mark.parametrize("seeded", [True, False], ids=["index kept", "index new"])
-@pytest.mark.parametrize("case", CASES)
+@both_ways(CASES)
 def test_exact_with(case: str, seeded: bool, repo: Path) -> None:
     run(CASES[case]) if seeded else sh(CASES[case].replace("gitcp_seed;", ""))
     assert_exact(repo)

@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.snapshots import assert_exact, git, listing, omitted, oracle, seed, sh, take
+from tests.support.snapshots import (
+    assert_exact,
+    both_ways,
+    git,
+    listing,
+    omitted,
+    oracle,
+    seed,
+    sh,
+    take,
+)
 
 LOCAL = "git -c protocol.file.allow=always"
 SUBMODULE = f"git init -q ../s; (cd ../s; git commit -qm 1 --allow-empty; git commit -qm 2 --allow-empty); {LOCAL} submodule --quiet add ../s sub; git commit -qm sub;"
@@ -42,8 +52,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("seeded", [True, False], ids=["index kept", "index new"])
-@pytest.mark.parametrize("case", CASES)
+@both_ways(CASES)
 def test_exact_with(case: str, seeded: bool, repo: Path) -> None:
     before, then = CASES[case]
     if before:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
+
+import pytest
 
 from gitcp.record import text
 from gitcp.repo import Repo
@@ -14,6 +17,16 @@ from gitcp.store.snapshot import blobs, index, snapshot
 from gitcp.store.snapshot.snapshot import Scan
 
 Listing = dict[str, tuple[str, str]]
+
+
+def both_ways(cases: Iterable[str]) -> pytest.MarkDecorator:
+    """Each case with an index of ours that was kept, and with a new one: a third of those where
+    neither CI nor LONG asks for all."""
+    kept = list(cases)
+    new = kept if os.environ.get("CI") or os.environ.get("LONG") else kept[::3]
+    pairs = [*((case, True) for case in kept), *((case, False) for case in new)]
+    ids = [f"{case}-index {'kept' if seeded else 'new'}" for case, seeded in pairs]
+    return pytest.mark.parametrize(("case", "seeded"), pairs, ids=ids)
 
 
 def sh(script: str, cwd: Path | None = None) -> str:
