@@ -15,8 +15,8 @@ settings.load_profile("long" if os.environ.get("LONG") else "short")
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: a test often waits for a lock, a pipe or a time limit."""
-    return (os.cpu_count() or 1) + 1
+    """Two more than there are cores: tests wait for locks, pipes, disks and time limits."""
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
