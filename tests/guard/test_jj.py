@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.guard.working_copies import A, Copy, post, pre, run
+from tests.guard.working_copies import A, Copy, jj_folder, post, pre, run
 from tests.support import warm
 
 NewCopy = Callable[[str], Copy]
@@ -92,6 +92,7 @@ def test_a_second_workspace_is_a_worktree_of_its_own(new_copy: NewCopy) -> None:
     assert A not in listed and "second" not in listed
 
 
+@pytest.mark.skipif(not jj_folder(), reason="jj is not installed: .ci/get-jj provides one")
 @pytest.mark.parametrize("kind", ["git", "non-colocated"])
 def test_a_workspace_inside_a_worktree_is_no_part_of_its_snapshots_nor_of_a_rewind(
     new_copy: NewCopy, kind: str
