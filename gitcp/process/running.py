@@ -87,9 +87,9 @@ class Running:
         """The records git prints, each ended by the one byte sep, as it prints them.
 
         Memory stays flat however many there are.  stdin: for a git that reads all of it before
-        it prints.  Raises GitError behind the last one unless
-        the status is 0, Late when it does not go on in time.  A caller that stops early closes
-        the generator: git then ends at its next write.
+        it prints.  Raises GitError behind the last one unless the status is 0, Late when it does
+        not go on in time.  A caller that stops early closes the generator: git then ends at its
+        next write.
         """
         begun: list[bytes] = []
         try:

@@ -48,13 +48,9 @@ def replace(path: str, data: bytes, mode: int | None = None, tmp: str | None = N
         if mode is None:
             mode = os.stat(path).st_mode & 0o7777 if os.path.exists(path) else None
         fd = os.open(tmp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode or 0o666)
-        try:
-            if mode is not None:
-                os.fchmod(fd, mode)
-            put(fd, data)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        if mode is not None:
+            os.fchmod(fd, mode)
+        fill(fd, data, durable=True)
         os.rename(tmp, path)
     except OSError as e:
         raise Error(f"cannot write '{path}': {e.strerror}") from None
@@ -70,6 +66,17 @@ def put(fd: int, data: bytes, at: int = 0) -> int:
         done = os.pwrite(fd, left, at)
         left, at = left[done:], at + done
     return at
+
+
+def fill(fd: int, data: bytes, durable: bool = False) -> None:
+    """Write all of a new file and close it; durable: it has to outlive a power cut.  Raises
+    OSError."""
+    try:
+        put(fd, data)
+        if durable:
+            os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def executable() -> int:

@@ -188,7 +188,9 @@ def hooked(
 ) -> bool:
     """Whether a path that stood so is in the hands of the hooks that look at a commit of ours:
     as that has it, or as hooks have made it, who are called again when HEAD moves."""
-    if path not in judged or judged[path] == was:
-        return path in judged
+    if path not in judged:
+        return False
+    if judged[path] == was:
+        return True
     edits = entries.chain(entries.edits(lines), path)
     return bool(edits and edits[-1]["how"] == evidence.HOOK)

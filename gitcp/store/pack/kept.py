@@ -73,12 +73,7 @@ def _move(path: str, to: str) -> None:
 def write(path: str, data: bytes, durable: bool = False) -> None:
     """Make the file, or make it again; durable: it has to outlive a power cut."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
-    try:
-        files.put(fd, data)
-        if durable:
-            os.fsync(fd)
-    finally:
-        os.close(fd)
+    files.fill(fd, data, durable)
 
 
 def names(folder: str) -> Iterator[str]:

@@ -138,12 +138,7 @@ def write_file(repo: Repo, path: str, data: bytes, durable: bool = False) -> Non
     except FileNotFoundError:
         os.makedirs(os.path.dirname(tmp), exist_ok=True)
         fd = os.open(tmp, flags, 0o600)
-    try:
-        files.put(fd, data)
-        if durable:
-            os.fsync(fd)
-    finally:
-        os.close(fd)
+    files.fill(fd, data, durable)
     try:
         os.rename(tmp, path)
     except FileNotFoundError:
