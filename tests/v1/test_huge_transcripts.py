@@ -156,3 +156,8 @@ def test_what_a_turn_wrote_is_looked_for_in_bounded_memory(tmp_path: Path, hole:
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "t")
     assert transcript_copy.live(str(tmp_path / "t")) == b""
+
+
+def test_a_name_that_can_be_no_path_is_a_file_that_is_not_there() -> None:
+    with pytest.raises(FileNotFoundError):
+        transcript_copy.live("a\0b")
