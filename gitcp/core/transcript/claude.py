@@ -22,17 +22,7 @@ _RECENT = 8  # lines of one message stand close together
 
 def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
     """Read data (what follows previous["bytes"] when previous is given); see Scan."""
-    lines, used = transcript_scan.split(data)
-    reader = _Reader(transcript_scan.begin(previous), start)
-    for line in lines:
-        if line and not line.isspace():
-            reader.line(line)
-            reader.scan["items"] += 1
-    result = reader.end()
-    result["bytes"] += used
-    result["last_identifier"] = transcript_scan.last(lines, "uuid") or result["last_identifier"]
-    result["last_timestamp"] = transcript_scan.last(lines, "timestamp") or result["last_timestamp"]
-    return result
+    return transcript_scan.read(_Reader(transcript_scan.begin(previous), start), data)
 
 
 def written_path(name: str, given: dict[str, Any]) -> str | None:
@@ -149,7 +139,7 @@ class _Reader:
         if agent and agent not in self.scan["subagents"]:
             self.scan["subagents"].append(agent)
 
-    def end(self) -> Scan:
+    def end(self, lines: list[bytes]) -> Scan:
         """A write without a result yet counts: the client may be dead, the file written."""
         paths = [path for path in self.pending.values() if path]
         self.scan["written"] = transcript_scan.unique(self.written, paths)
@@ -157,6 +147,7 @@ class _Reader:
         recent = list(self.messages.items())[-_RECENT:]
         carry = {"pending": self.pending, "recent": {key: list(used) for key, used in recent}}
         self.scan["carry"] = carry
+        transcript_scan.note_newest(self.scan, lines, transcript_scan.last(lines, "uuid"))
         return self.scan
 
 

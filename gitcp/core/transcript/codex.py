@@ -30,17 +30,7 @@ def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
 
     Paths are absolute: as the client settled them, or the patch's against its directory.
     """
-    lines, used = transcript_scan.split(data)
-    reader = _Reader(transcript_scan.begin(previous), start)
-    for line in lines:
-        if line and not line.isspace():
-            reader.line(line)
-            reader.scan["items"] += 1
-    result = reader.end()
-    result["bytes"] += used
-    result["last_identifier"] = _last_identifier(lines) or result["last_identifier"]
-    result["last_timestamp"] = transcript_scan.last(lines, "timestamp") or result["last_timestamp"]
-    return result
+    return transcript_scan.read(_Reader(transcript_scan.begin(previous), start), data)
 
 
 class _Reader:
@@ -139,12 +129,13 @@ class _Reader:
         if "Success. Updated the following files" in str(item.get("output")):
             self.wrote(paths)
 
-    def end(self) -> Scan:
+    def end(self, lines: list[bytes]) -> Scan:
         """A patch without an outcome yet counts: the client may be dead, the file written."""
         waiting = [path for paths in self.pending.values() for path in paths]
         self.scan["written"] = transcript_scan.unique(self.written, waiting)
         carry = {"cwd": self.cwd, "total": self.total, "pending": self.pending}
         self.scan["carry"] = {**carry, "forked": True} if self.forked else carry
+        transcript_scan.note_newest(self.scan, lines, _last_identifier(lines))
         return self.scan
 
 

@@ -36,16 +36,8 @@ def scan(
     data: bytes, facts: Facts, written: Written, start: int = 0, previous: Scan | None = None
 ) -> Scan:
     """Read lines of JSON (what follows previous["bytes"] when previous is given); see Scan."""
-    lines, used = transcript_scan.split(data)
     reader = _Reader(transcript_scan.begin(previous), facts, written, start)
-    for line in lines:
-        if line and not line.isspace():
-            entry = transcript_scan.load(line)
-            reader.scan["skipped"] += entry is None
-            reader.entry(entry or {})
-    result = reader.end()
-    result["bytes"] += used
-    return result
+    return transcript_scan.read(reader, data)
 
 
 def document(entries: Iterable[dict[str, Any]], facts: Facts, written: Written, start: int) -> Scan:
@@ -53,6 +45,7 @@ def document(entries: Iterable[dict[str, Any]], facts: Facts, written: Written, 
     reader = _Reader(transcript_scan.begin(), facts, written, start)
     for entry in entries:
         reader.entry(entry)
+        reader.scan["items"] += 1
     return reader.end()
 
 
@@ -67,10 +60,14 @@ class _Reader:
         waiting = {path for paths in self.pending.values() for path in paths}
         self.done = [path for path in scan["written"] if path not in waiting]
 
+    def line(self, line: bytes) -> None:
+        entry = transcript_scan.load(line)
+        self.scan["skipped"] += entry is None
+        self.entry(entry or {})
+
     def entry(self, entry: dict[str, Any]) -> None:
         for kind, *fact in self.facts(entry):
             getattr(self, kind)(*fact)
-        self.scan["items"] += 1
         for key in ("id", "uuid"):
             if isinstance(entry.get(key), str) and entry[key]:
                 self.scan["last_identifier"] = entry[key]
@@ -110,7 +107,7 @@ class _Reader:
     def time(self, text: str) -> None:
         self.scan["last_timestamp"] = text
 
-    def end(self) -> Scan:
+    def end(self, _: Iterable[bytes] = ()) -> Scan:
         """A write without an answer yet counts: the client may be dead, the file written."""
         waiting = [path for paths in self.pending.values() for path in paths]
         self.scan["written"] = transcript_scan.unique(self.done, waiting)

@@ -10,9 +10,17 @@ from gitcp.core import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
 
     from gitcp.core.record_types import Scan
+
+    class Reader(Protocol):
+        """The state of one scan of a client's lines."""
+
+        scan: Scan
+
+        def line(self, line: bytes) -> None: ...
+        def end(self, lines: list[bytes]) -> Scan: ...
 
 
 def begin(previous: Scan | None = None) -> Scan:
@@ -60,6 +68,26 @@ def load(line: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def read(reader: Reader, data: bytes) -> Scan:
+    """What a reader makes of the complete lines of data: it is given each that is not empty, one
+    item, and at the end all of them, for what only the newest tell."""
+    lines, used = split(data)
+    for line in lines:
+        if line and not line.isspace():
+            reader.line(line)
+            reader.scan["items"] += 1
+    scan = reader.end(lines)
+    scan["bytes"] += used
+    return scan
+
+
+def note_newest(scan: Scan, lines: list[bytes], identifier: str | None) -> None:
+    """Take the identifier of the newest message among lines into a scan, and their newest time;
+    what none of them tells stays as it was."""
+    scan["last_identifier"] = identifier or scan["last_identifier"]
+    scan["last_timestamp"] = last(lines, "timestamp") or scan["last_timestamp"]
 
 
 def last(lines: list[bytes], key: str) -> str | None:
