@@ -5,8 +5,8 @@ perhaps with CLI), PROGRAM and FOLDERS (by what `enable` finds it), FORM, HOOKS 
 (what `enable` installs and where), TRUST (what its client asks before it runs them), SESSION_ENV
 (what names the session to a git hook), ANSWERS (its way of hearing no:
 gitcp.agents.exchange.replies), KINDS and EVENTS (what its tools and hooks are in our words), event
-(payload to record), scan (transcript to facts), session_dir, subagent_transcript and
-resume_command.  Where its client gives cause it also has
+(payload to record), scan (transcript to facts), session_dir and resume_command.  Where its client
+gives cause it also has
 
     PROJECT_ENV             what names the directory in which the client was started
     HERE_ONLY               True: it reads the settings of that directory alone
@@ -14,6 +14,8 @@ resume_command.  Where its client gives cause it also has
     is_own(payload)         False where the payload may be of a client that runs its hooks too
     is_payload(payload)     whether a payload that came to another's hook is of this client
     export(record, folder)  writes the conversation where it can be read, before a record is taken
+    subagent_transcript(path, id)
+                            where a subagent's transcript is, given its session's; else None
     cutter(), transcript_name(id, time)
                             what cuts its conversations (gitcp.core.conversation), and their names
     is_open(home, id)       whether its client has a conversation open
@@ -66,6 +68,16 @@ def session_env(agent_type: str) -> tuple[str, ...]:
         return *adapter(agent_type).SESSION_ENV, *other.SESSION_ENV
     except InputError:
         return other.SESSION_ENV
+
+
+def subagent_transcript(agent: str, transcript_path: str, agent_id: str) -> str | None:
+    """Where the transcript of a subagent is, given its session's; None where the client keeps none
+    that we know of.  InputError for an unknown agent, and an id that is not safe."""
+    client = adapter(agent)
+    if not hasattr(client, "subagent_transcript"):
+        return None
+    path: str | None = client.subagent_transcript(transcript_path, agent_id)
+    return path
 
 
 def recognise(named: ModuleType, payload: Mapping[str, Any]) -> ModuleType:

@@ -54,19 +54,15 @@ EVENTS = {
 # A hook costs a process: none for tools that are known to write nothing.  The client takes a
 # matcher with other signs than letters and `|` for a regular expression.
 _START = payload.all_but(KINDS, "read", "todo")
-_END = payload.all_but(KINDS, "read")
-# (client's event, matcher or None, seconds or None)
-HOOKS = (
-    ("SessionStart", None, None),
-    ("UserPromptSubmit", None, None),
-    ("PreToolUse", _START, None),
-    ("PostToolUse", _END, None),
-    ("PostToolUseFailure", _START, None),
-    ("SubagentStart", None, None),
-    ("SubagentStop", None, None),
-    ("Stop", None, None),
-    ("PreCompact", None, None),
-    ("SessionEnd", None, 10),  # ended after 1.5 s otherwise
+_TOOLS = {
+    "PreToolUse": _START,
+    "PostToolUse": payload.all_but(KINDS, "read"),
+    "PostToolUseFailure": _START,
+}
+_SECONDS = {"SessionEnd": 10}  # ended after 1.5 s otherwise
+# (client's event, matcher or None, seconds or None); what a batch tells, each of its calls does
+HOOKS = tuple(
+    (name, _TOOLS.get(name), _SECONDS.get(name)) for name in EVENTS if name != "PostToolBatch"
 )
 _LONGEST = 200  # characters of the name of a project's folder
 _FAILED = ("<tool_use_error>", "PreToolUse:")  # how the text of a call that never ran begins

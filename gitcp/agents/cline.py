@@ -146,11 +146,6 @@ def session_dir(home: str, cwd: str) -> str:
     return os.path.join(home, ".cline", "data", "sessions")
 
 
-def subagent_transcript(transcript_path: str, agent_id: str) -> str | None:
-    """Nothing: subagents of this client keep no transcript of their own."""
-    return None
-
-
 def resume_command(session_id: str) -> str:
     """What the person types to go on with a session."""
     return f"cline --id {ids.session_id(session_id)}"

@@ -42,17 +42,7 @@ EVENTS = {
 # Its regular expressions know no "all but".  write_stdin goes on with a command.
 _TOOLS = "^(?:Bash|apply_patch|spawn_agent|write_stdin|js_repl|mcp__.*)$"
 # (client's event, matcher or None, seconds or None)
-HOOKS = (
-    ("SessionStart", None, None),
-    ("UserPromptSubmit", None, None),
-    ("PreToolUse", _TOOLS, None),
-    ("PostToolUse", _TOOLS, None),
-    ("SubagentStart", None, None),
-    ("SubagentStop", None, None),
-    ("Stop", None, None),
-    ("PreCompact", None, None),
-    ("SessionEnd", None, None),
-)
+HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
 
 
 def settings_paths(home: str, top: str) -> dict[str, str]:

@@ -179,11 +179,6 @@ def _folder(home: str) -> str:
     return os.environ.get("COPILOT_HOME") or os.path.join(home, ".copilot")
 
 
-def subagent_transcript(transcript_path: str, agent_id: str) -> str | None:
-    """Nothing: what a subagent says stands in the transcript of its session."""
-    return None
-
-
 def resume_command(session_id: str) -> str:
     """What the person types to go on with a session."""
     return f"copilot --resume={ids.session_id(session_id)}"

@@ -117,11 +117,6 @@ def session_dir(home: str, cwd: str) -> str:
     return os.path.join(home, ".cursor", "projects", project, "agent-transcripts")
 
 
-def subagent_transcript(transcript_path: str, agent_id: str) -> str | None:
-    """Nothing: where subagents keep theirs is not documented."""
-    return None
-
-
 def resume_command(session_id: str) -> str:
     """What the person types to go on with a session."""
     return f"cursor-agent --resume {session_id}"

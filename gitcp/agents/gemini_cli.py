@@ -46,14 +46,7 @@ EVENTS = {
 }
 _TOOLS = payload.all_but(KINDS, "read")
 # (client's event, matcher or None, milliseconds or None)
-HOOKS = (
-    ("SessionStart", None, None),
-    ("BeforeAgent", None, None),
-    ("BeforeTool", _TOOLS, None),
-    ("AfterTool", _TOOLS, None),
-    ("AfterAgent", None, None),
-    ("SessionEnd", None, None),
-)
+HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
 _PATHS = ("file_path", "path", "filename")  # what its tools, new and old, call a path
 
 
@@ -128,11 +121,6 @@ def cutter() -> ModuleType:
     from gitcp.core.conversation import cut_gemini
 
     return cut_gemini
-
-
-def subagent_transcript(transcript_path: str, agent_id: str) -> str | None:
-    """Nothing: subagents of this client keep no transcript of their own."""
-    return None
 
 
 def resume_command(session_id: str) -> str:

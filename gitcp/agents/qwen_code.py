@@ -38,22 +38,15 @@ KINDS = {
         "read",
     ),
 }
-EVENTS = claude_code.EVENTS
+EVENTS = {name: claude_code.EVENTS[name] for name, *_ in claude_code.HOOKS}
 _START = payload.all_but(KINDS, "read", "todo")
-_END = payload.all_but(KINDS, "read")
+_TOOLS = {
+    "PreToolUse": _START,
+    "PostToolUse": payload.all_but(KINDS, "read"),
+    "PostToolUseFailure": _START,
+}
 # (client's event, matcher or None, milliseconds or None)
-HOOKS = (
-    ("SessionStart", None, None),
-    ("UserPromptSubmit", None, None),
-    ("PreToolUse", _START, None),
-    ("PostToolUse", _END, None),
-    ("PostToolUseFailure", _START, None),
-    ("SubagentStart", None, None),
-    ("SubagentStop", None, None),
-    ("Stop", None, None),
-    ("PreCompact", None, None),
-    ("SessionEnd", None, None),
-)
+HOOKS = tuple((name, _TOOLS.get(name), None) for name in EVENTS)
 _PATHS = ("file_path", "path", "notebook_path")
 
 
@@ -68,9 +61,8 @@ def settings_paths(home: str, top: str) -> dict[str, str]:
 def event(name: str, given: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     ours = EVENTS.get(name)
-    if ours is None or name == "PostToolBatch":
-        return payload.unknown(NAME)
-    if ours == "turn-start" and (given.get("agent_id") is not None or not given.get("prompt")):
+    typed = given.get("agent_id") is None and given.get("prompt")
+    if ours is None or (ours == "turn-start" and not typed):
         return payload.unknown(NAME)
     record = payload.event(NAME, ours, given)
     path = record.get("transcript_path", "")
@@ -101,11 +93,6 @@ def session_dir(home: str, cwd: str) -> str:
     """The folder of the transcripts of sessions started in cwd; each is `<session id>.jsonl`."""
     project = "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd)
     return os.path.join(home, ".qwen", "projects", project, "chats")
-
-
-def subagent_transcript(transcript_path: str, agent_id: str) -> str | None:
-    """Nothing: subagents of this client keep no transcript of their own."""
-    return None
 
 
 def resume_command(session_id: str) -> str:

@@ -39,13 +39,15 @@ def of(state: State, stored: Stored | None) -> Usage | None:
 
 
 def _with_subagents(state: State, scan: Scan, client: Any) -> Usage | None:
+    from gitcp.agents import subagent_transcript
+
     path, usages = state.get("transcript_path"), []
     for name in scan["subagents"] if path else ():
         try:
-            data = transcript_copy.live(client.subagent_transcript(path, name))
-            usages.append(client.scan(data)["usage"])
-        except (OSError, AttributeError, TypeError, InputError):
-            continue  # not every client keeps one
+            theirs = subagent_transcript(client.NAME, path or "", name)
+            usages += [client.scan(transcript_copy.live(theirs))["usage"]] if theirs else []
+        except (OSError, InputError):
+            continue  # it is gone, or its name can be none
     return tokens.with_subagents(scan["usage"], usages)
 
 

@@ -141,15 +141,14 @@ def stored(objects: Objects, tip: Tip | None, session_id: str) -> dict[str, str]
 
 
 def _transcript(repo: Repo, state: State, agent_id: str | None, path: str | None) -> bytes | None:
-    from gitcp.agents import adapter
+    from gitcp.agents import subagent_transcript
     from gitcp.errors import InputError
 
     if not agent_id:
         return None
     try:
-        if not path:
-            client = adapter(state.get("agent_type", ""))
-            path = client.subagent_transcript(state.get("transcript_path") or "", agent_id)
+        session, agent = state.get("transcript_path") or "", state.get("agent_type", "")
+        path = path or subagent_transcript(agent, session, agent_id)
         if not path:
             return None
         return redaction.redactor(repo).jsonl(transcript_copy.live(path))

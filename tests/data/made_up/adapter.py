@@ -65,11 +65,6 @@ def session_dir(home: str, cwd: str) -> str:
     return os.path.join(home, ".made-up", "talks")
 
 
-def subagent_transcript(transcript_path: str, agent_id: str) -> str | None:
-    """Nothing: it has no subagents."""
-    return None
-
-
 def resume_command(session_id: str) -> str:
     """What the person types to go on with a session."""
     return f"made-up --again {session_id}"
