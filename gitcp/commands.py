@@ -81,6 +81,11 @@ TOOLS = {
 ALIASES = {"push": "push-checkpoints", "fetch": "fetch-checkpoints", "fsck": "check-store"}
 
 
+def summary(name: str) -> str:
+    """What a command is for, in a line without a capital and a full stop."""
+    return STAGES[name] if name in STAGES else TOOLS[name]
+
+
 def module(name: str) -> str:
     """The module with parser() and main() of a command, stages also with bind(argv)."""
     if name == "hook":

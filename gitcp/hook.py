@@ -208,7 +208,7 @@ def parser() -> Parser:
     """The options of gitcp-hook; a hook itself is dispatched without them."""
     from gitcp.console import cli
 
-    p = cli.Parser("gitcp-hook", "Run the pipeline of a hook.")
+    p = cli.Parser("hook")
     p.add_argument("--list", action="store_true", help="show what is in force, and from where")
     p.add_argument("hook", nargs="?", metavar="<hook>", help="a git hook, or an agent")
     p.add_argument("args", nargs="*", metavar="<arg>", help="what git gave, or the agent's event")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp.commands import TOOLS
 from gitcp.console import cli
 from gitcp.errors import OK
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-blame", TOOLS["blame"])
+    p = cli.Parser("blame")
     p.add_argument("--json", action="store_true", help="write records, one to a line")
     p.add_argument(
         "--mark-unknown", action="store_true", help="show ? for commits without a checkpoint too"

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 
 def parser() -> Parser:
     """No options: what is asked for is in the events."""
-    from gitcp.commands import STAGES
     from gitcp.console import cli
 
-    return cli.Parser("gitcp-check-claim", STAGES["check-claim"])
+    return cli.Parser("check-claim")
 
 
 def bind(argv: Sequence[str]) -> Stage:

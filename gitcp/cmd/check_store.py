@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-check-store", "Check every promise of the stored data.")
+    p = cli.Parser("check-store")
     p.add_argument("--repair", action="store_true", help="mend what can be mended without loss")
     p.add_argument("--secrets", action="store_true", help="search what is stored for secrets")
     p.add_argument("-q", "--quiet", action="store_true", help="leave notes out")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.commands import TOOLS
 from gitcp.console import cli
 from gitcp.errors import OK
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 def parser() -> cli.Parser:
     from gitcp.cmd.list_orphans import days
 
-    p = cli.Parser("gitcp-clean", TOOLS["clean"])
+    p = cli.Parser("clean")
     p.add_argument("-f", "--force", action="store_true", help="delete it; else it is only shown")
     age = "what has not been used for so long (default: what is configured)"
     p.add_argument("--older-than", type=days, metavar="<days>", help=age)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.commands import STAGES, TOOLS
+from gitcp import commands
 from gitcp.console import cli
 from gitcp.errors import OK
 
@@ -19,7 +19,7 @@ def parser() -> cli.Parser:
     """One argument: for which shell."""
     from gitcp.core.render.completion import SHELLS
 
-    p = cli.Parser("gitcp-completion", TOOLS["completion"])
+    p = cli.Parser("completion")
     p.add_argument("shell", choices=SHELLS, metavar="<shell>", help="bash, zsh or fish")
     return p
 
@@ -38,16 +38,15 @@ def script(shell: str) -> str:
     """The completions for bash, zsh or fish, made of the table of commands and their parsers."""
     from gitcp.core.render import completion
 
-    return completion.script(shell, {name: _command(name) for name in {**TOOLS, **STAGES}})
+    names = (*commands.TOOLS, *commands.STAGES)
+    return completion.script(shell, {name: _command(name) for name in names})
 
 
 def _command(name: str) -> Command:
     from importlib import import_module
 
-    from gitcp.commands import module
-
     options = []
-    for action in import_module(module(name)).parser()._actions:
+    for action in import_module(commands.module(name)).parser()._actions:
         if action.option_strings:
             options.append((list(action.option_strings), str(action.help or "")))
-    return {"summary": {**TOOLS, **STAGES}[name], "options": options}
+    return {"summary": commands.summary(name), "options": options}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    return cli.Parser("gitcp-delete-refs", "Delete the refs named by records.")
+    return cli.Parser("delete-refs")
 
 
 def delete(repo: Repo, records: Iterable[Record]) -> Iterator[Record]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.commands import TOOLS
 from gitcp.console import cli
 
 TYPE_CHECKING = False
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-diff", TOOLS["diff"])
+    p = cli.Parser("diff")
     old = "a checkpoint, a commit or a session, by its name or the beginning of its id"
     p.add_argument("old", metavar="<old>", help=old)
     new = "the same, or 'worktree' (default: worktree)"

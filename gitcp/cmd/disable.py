@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp.commands import TOOLS
 from gitcp.console import cli
 from gitcp.errors import OK, UsageError
 from gitcp.lock import exclusive
@@ -25,7 +24,7 @@ _OUTCOMES = {
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-disable", TOOLS["disable"])
+    p = cli.Parser("disable")
     p.add_argument(
         "--uninstall", action="store_true", help="take out what enable wrote; checkpoints stay"
     )

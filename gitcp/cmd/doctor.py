@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.commands import TOOLS
+from gitcp.commands import module
 from gitcp.console import cli
 from gitcp.errors import NO, OK
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def parser() -> cli.Parser:
     """What it finds is always shown; mending it is asked for."""
-    p = cli.Parser("gitcp-doctor", TOOLS["doctor"])
+    p = cli.Parser("doctor")
     p.add_argument("--fix", action="store_true", help="mend it, asking at a terminal")
     p.add_argument("--json", action="store_true", help="write records, one to a line")
     return p
@@ -90,8 +90,6 @@ def _run(name: str, argv: Sequence[str]) -> None:
     from importlib import import_module
     from io import StringIO
 
-    from gitcp.commands import module
-
     with redirect_stdout(StringIO()):
         import_module(module(name)).run(list(argv))
 
@@ -136,8 +134,6 @@ def _finalize(repo: Repo, one: Record) -> str:
 
 def _event(event: str, session_id: str, stages: Sequence[str]) -> None:
     from importlib import import_module
-
-    from gitcp.commands import module
 
     records: Iterable[Record] = [{"type": "event", "event": event, "session_id": session_id}]
     for stage in stages:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 
-from gitcp.commands import TOOLS
 from gitcp.console import cli
 from gitcp.core.upkeep import space_sums
 from gitcp.errors import OK
@@ -21,7 +20,7 @@ _KEYS = {"kind": "kind", "session": "session_id", "age": "age"}
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-du", TOOLS["du"])
+    p = cli.Parser("du")
     what = "what to sum by: kind, session or age (default: %(default)s)"
     p.add_argument("--by", choices=tuple(_KEYS), default="kind", metavar="<what>", help=what)
     p.add_argument("-b", "--bytes", action="store_true", help="show bytes, not larger units")

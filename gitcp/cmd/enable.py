@@ -7,7 +7,6 @@ import sys
 
 from gitcp import agents
 from gitcp.cmd import disable
-from gitcp.commands import TOOLS
 from gitcp.console import cli
 from gitcp.core.setup import entire_settings
 from gitcp.errors import OK, Error
@@ -31,7 +30,7 @@ _TO_DO = {"wrote": "write", "took": "take", "removed": "remove"}
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-enable", TOOLS["enable"])
+    p = cli.Parser("enable")
     p.add_argument(
         "--agent", action="append", choices=agents.names(), help="whose hooks (default: all here)"
     )

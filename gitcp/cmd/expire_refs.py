@@ -18,7 +18,7 @@ _DAY = 86400
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-expire-refs", "Name the refs that are past keeping.")
+    p = cli.Parser("expire-refs")
     keep = "how many refs of each directory to keep (default: %(default)s)"
     p.add_argument("--keep", type=int, default=10, metavar="<n>", help=keep)
     age = "only refs older than this (default: %(default)s)"

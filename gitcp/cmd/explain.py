@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.commands import TOOLS
 from gitcp.console import cli
 from gitcp.errors import OK, Error, UsageError
 
@@ -22,7 +21,7 @@ _POINTS = 100
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-explain", TOOLS["explain"])
+    p = cli.Parser("explain")
     p.add_argument("--session", metavar="<id>", help="a session")
     p.add_argument("--commit", metavar="<commit>", help="a commit")
     p.add_argument("-c", "--checkpoint", metavar="<id>", help="a checkpoint")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.commands import TOOLS
 from gitcp.console import cli
 from gitcp.errors import OK
 
 
 def parser() -> cli.Parser:
-    return cli.of_revisions("gitcp-export-notes", TOOLS["export-notes"])
+    return cli.of_revisions("export-notes")
 
 
 def main() -> int:

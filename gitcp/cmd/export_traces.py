@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.commands import TOOLS
 from gitcp.console import cli
 from gitcp.errors import OK
 
 
 def parser() -> cli.Parser:
-    return cli.of_revisions("gitcp-export-traces", TOOLS["export-traces"])
+    return cli.of_revisions("export-traces")
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-fetch-checkpoints", "Bring the permanent store from a remote.")
+    p = cli.Parser("fetch-checkpoints")
     p.add_argument("--json", action="store_true", help="write records")
     limit = "give up after so many seconds (default: gitcp.push-timeout, 30)"
     p.add_argument("--timeout", type=int, metavar="<n>", help=limit)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-find-commits", "Find the commits of a checkpoint.")
+    p = cli.Parser("find-commits")
     p.add_argument("-z", action="store_true", help="write the commits alone, each ended by NUL")
     what = "a checkpoint, by its id or the beginning of it (default: those of the records read)"
     p.add_argument("id", nargs="*", metavar="<id>", help=what)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.commands import TOOLS
 from gitcp.console import cli
 from gitcp.errors import OK
 
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-link", TOOLS["link"])
+    p = cli.Parser("link")
     p.add_argument("--json", action="store_true", help="write records, one to a line")
     p.add_argument("commit", metavar="<commit>", help="the commit, which stays as it is")
     p.add_argument("name", metavar="<id>", help="a session or checkpoint, or its beginning")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    return cli.Parser("gitcp-list-changes", "List what differs in the worktree from HEAD.")
+    return cli.Parser("list-changes")
 
 
 def listed(repo: Repo) -> Iterator[Record]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-list-checkpoints", "List committed checkpoints as records.")
+    p = cli.Parser("list-checkpoints")
     only = "only those of sessions whose id begins with <id>"
     p.add_argument("-s", "--session", metavar="<id>", default="", help=only)
     p.add_argument("-z", action="store_true", help="write the ids alone, each ended by NUL")

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
 def parser() -> cli.Parser:
     """The option narrows the list to what is held."""
-    from gitcp.commands import STAGES
 
-    p = cli.Parser("gitcp-list-claims", STAGES["list-claims"])
+    p = cli.Parser("list-claims")
     p.add_argument("--held", action="store_true", help="only paths that a tool call holds now")
     return p
 

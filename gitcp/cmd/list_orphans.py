@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-list-orphans", "List what no session and no commit needs.")
+    p = cli.Parser("list-orphans")
     age = "what has not been used for so long (default: what is configured)"
     p.add_argument("--older-than", type=days, metavar="<days>", help=age)
     return p

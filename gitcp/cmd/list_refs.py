@@ -18,7 +18,7 @@ _FORMAT = "--format=%(refname)%00%(objectname)%00%(creatordate:unix)"
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-list-refs", "List refs as records.")
+    p = cli.Parser("list-refs")
     what = "as in git-for-each-ref(1) (default: every ref of gitcp)"
     p.add_argument("pattern", nargs="*", metavar="<pattern>", help=what)
     return p

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-list-sessions", "List sessions as records.")
+    p = cli.Parser("list-sessions")
     p.add_argument("--session", metavar="<id>", help="only this one; the beginning is enough")
     p.add_argument("--worktree", action="store_true", help="only those at home in this worktree")
     which = p.add_mutually_exclusive_group()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-list-streams", "List the streams of temporary checkpoints.")
+    p = cli.Parser("list-streams")
     p.add_argument(
         "--session", metavar="<id>", help="only those it is on; the beginning of its id is enough"
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp.commands import TOOLS
 from gitcp.console import cli
 from gitcp.errors import OK, UsageError
 
@@ -19,7 +18,7 @@ _PAGE = 1000  # commits at a terminal, where nobody reads on for ever
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-log", TOOLS["log"])
+    p = cli.Parser("log")
     p.add_argument("-n", metavar="<number>", type=int, help="at most that many commits")
     p.add_argument("--all", action="store_true", help="commits of all branches and tags")
     p.add_argument("--graph", action="store_true", help="draw git's graph, and sessions as lanes")

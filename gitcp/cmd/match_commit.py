@@ -16,7 +16,7 @@ def parser() -> Parser:
     """A commit to ask about; without one, commits are in the events of git's hooks."""
     from gitcp.console import cli
 
-    p = cli.Parser("gitcp-match-commit", "Decide which sessions a commit belongs to.")
+    p = cli.Parser("match-commit")
     p.add_argument("commit", nargs="?", metavar="<commit>", help="a commit that is made")
     return p
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-merge-checkpoints", "Merge two histories of the permanent store.")
+    p = cli.Parser("merge-checkpoints")
     p.add_argument("--notes", action="store_true", help="merge notes, not checkpoints")
     p.add_argument("ours", metavar="<ours>", help="a commit, the first parent of a merge")
     p.add_argument("theirs", metavar="<theirs>", help="another commit")

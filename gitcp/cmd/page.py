@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp.commands import TOOLS
 from gitcp.console import cli, notice
 from gitcp.errors import OK, Error
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-page", TOOLS["page"])
+    p = cli.Parser("page")
     p.add_argument("-o", metavar="<file>", help="where to write it, - for stdout")
     p.add_argument("--open", action="store_true", help="show it in the browser")
     p.add_argument(

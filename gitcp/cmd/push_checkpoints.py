@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def parser() -> Parser:
     from gitcp.console import cli
 
-    p = cli.Parser("gitcp-push-checkpoints", "Send the permanent store to a remote.")
+    p = cli.Parser("push-checkpoints")
     p.add_argument("--json", action="store_true", help="write records")
     limit = "give up after so many seconds (default: gitcp.push-timeout, 30)"
     p.add_argument("--timeout", type=int, metavar="<n>", help=limit)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-read-checkpoint", "Read a committed checkpoint or a session in it.")
+    p = cli.Parser("read-checkpoint")
     p.add_argument("-c", "--commit", metavar="<commit>", help="read the checkpoints of a commit")
     one = "only this session: its number in the checkpoint, from 0, or its id"
     p.add_argument("-s", "--session", metavar="<session>", help=one)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-read-event", "Read the payload of an agent's hook as an event.")
+    p = cli.Parser("read-event")
     p.add_argument("agent", metavar="<agent>", help=", ".join(agents.names()))
     p.add_argument("event", metavar="<event>", help="the client's own name of it, such as Stop")
     return p

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-read-stream", "Read the checkpoints of a stream, newest first.")
+    p = cli.Parser("read-stream")
     base = "the live stream of this commit, in place of its name"
     p.add_argument("--base", metavar="<commit>", help=base)
     where = "with --base: git's name of a linked worktree, '' for the main one (default: this one)"

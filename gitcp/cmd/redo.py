@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 from gitcp.cmd import undo
-from gitcp.commands import TOOLS
 from gitcp.console import cli
 
 TYPE_CHECKING = False
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-redo", TOOLS["redo"])
+    p = cli.Parser("redo")
     p.add_argument("--list", action="store_true", help="list the steps, and change nothing")
     undo.options(p)
     which = "the step: the beginning of its id (default: what was undone last)"

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 
 def parser() -> Parser:
     """No options: what ends is in the events."""
-    from gitcp.commands import STAGES
     from gitcp.console import cli
 
-    return cli.Parser("gitcp-release-claim", STAGES["release-claim"])
+    return cli.Parser("release-claim")
 
 
 def bind(argv: Sequence[str]) -> Stage:

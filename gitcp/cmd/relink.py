@@ -21,7 +21,7 @@ def parser() -> Parser:
     """Only people need options; post-rewrite brings what was rewritten in its event."""
     from gitcp.console import cli
 
-    p = cli.Parser("gitcp-relink", "Find the commits that lost their checkpoint id.")
+    p = cli.Parser("relink")
     p.add_argument("--dry-run", action="store_true", help="write nothing")
     p.add_argument("--hook", action="store_true", help="take post-rewrite events from the pipe")
     p.add_argument(

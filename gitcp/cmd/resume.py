@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp.commands import TOOLS
 from gitcp.console import cli
 from gitcp.errors import NO, OK, Error
 
@@ -26,7 +25,7 @@ _WORDS = {
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-resume", TOOLS["resume"])
+    p = cli.Parser("resume")
     where = p.add_mutually_exclusive_group()
     where.add_argument("--switch", action="store_true", help="switch to the branch first")
     new = "check the commit out in a new worktree there, and go on in it"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 from gitcp.cmd import undo
-from gitcp.commands import TOOLS
 from gitcp.console import cli
 from gitcp.errors import OK, Error, UsageError
 
@@ -24,7 +23,7 @@ LISTED = 20  # points of a list for eyes
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-rewind", TOOLS["rewind"])
+    p = cli.Parser("rewind")
     what = p.add_mutually_exclusive_group()
     what.add_argument("--list", action="store_true", help="list the points, and change nothing")
     point = "go to this point: its id, a checkpoint's or a commit's, or the beginning of one"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp.commands import TOOLS
 from gitcp.console import cli
 from gitcp.errors import FATAL, OK, UsageError
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-run", TOOLS["run"])
+    p = cli.Parser("run")
     p.add_argument("--session", metavar="<id>", help="the session this run is a turn of")
     p.add_argument("--agent", metavar="<name>", help="what to call the program")
     p.add_argument("--prompt", metavar="<text>", help="what it is asked to do")

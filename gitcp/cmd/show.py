@@ -6,7 +6,6 @@ import os
 import sys
 import time
 
-from gitcp.commands import TOOLS
 from gitcp.console import cli
 from gitcp.errors import OK
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-show", TOOLS["show"])
+    p = cli.Parser("show")
     how = p.add_mutually_exclusive_group()
     how.add_argument("--full", action="store_true", help="the whole session, nothing shortened")
     how.add_argument("--no-transcript", action="store_true", help="not what was said")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.commands import TOOLS
 from gitcp.console import cli, notice
 from gitcp.errors import OK
 
@@ -20,7 +19,7 @@ _WIDE = 100  # cells where no terminal tells: nothing is cut
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-stats", TOOLS["stats"])
+    p = cli.Parser("stats")
     how = p.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="write a record")
     how.add_argument("--markdown", action="store_true", help="write tables for a pull request")

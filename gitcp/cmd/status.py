@@ -6,7 +6,6 @@ import os
 import sys
 import time
 
-from gitcp.commands import TOOLS
 from gitcp.console import cli
 from gitcp.errors import OK, UsageError
 
@@ -25,7 +24,7 @@ _CLEAR = "\033[H\033[J"
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-status", TOOLS["status"])
+    p = cli.Parser("status")
     p.add_argument("--watch", action="store_true", help="show it again whenever it changes")
     p.add_argument("--json", action="store_true", help="write records, one to a line")
     return p

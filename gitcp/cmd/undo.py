@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 
-from gitcp.commands import TOOLS
 from gitcp.console import cli
 from gitcp.errors import NO, OK, UsageError
 
@@ -47,7 +46,7 @@ def conflict(p: cli.Parser) -> None:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-undo", TOOLS["undo"])
+    p = cli.Parser("undo")
     p.add_argument("--list", action="store_true", help="list the steps, and change nothing")
     options(p)
     p.add_argument("count", nargs="?", type=int, default=1, metavar="<count>", help="so many steps")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.commands import TOOLS
 from gitcp.console import cli
 from gitcp.errors import OK
 
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-unlink", TOOLS["unlink"])
+    p = cli.Parser("unlink")
     p.add_argument("-m", "--message", metavar="<reason>", default="", help="why, for the note")
     p.add_argument("--json", action="store_true", help="write records, one to a line")
     p.add_argument("commit", metavar="<commit>", help="the commit, which stays as it is")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-update-ref", "Move a ref by compare and swap.")
+    p = cli.Parser("update-ref")
     p.add_argument("ref", metavar="<ref>", help="its full name, refs/…")
     what = "what it must be now, '' for not there (default: what it is at the start)"
     p.add_argument("old", metavar="<old>", nargs="?", help=what)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.commands import TOOLS
 from gitcp.console import cli
 from gitcp.errors import OK
 
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-why", TOOLS["why"])
+    p = cli.Parser("why")
     p.add_argument("--full", action="store_true", help="nothing shortened")
     p.add_argument("--json", action="store_true", help="write records, one to a line")
     p.add_argument(

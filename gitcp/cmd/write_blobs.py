@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    return cli.Parser("gitcp-write-blobs", "Store the content of changed files as blobs.")
+    return cli.Parser("write-blobs")
 
 
 def stored(repo: Repo, records: Iterable[Record]) -> Iterator[Record]:

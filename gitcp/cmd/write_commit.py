@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-write-commit", "Make a commit of a tree.")
+    p = cli.Parser("write-commit")
     p.add_argument("-m", metavar="<message>", dest="message", required=True, help="its message")
     what = "a parent; may be given again (default: the commit that the tree was built on)"
     p.add_argument("-p", metavar="<parent>", dest="parents", action="append", help=what)

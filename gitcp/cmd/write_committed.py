@@ -31,7 +31,7 @@ _DEFAULT = {
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-write-committed", "Write a committed checkpoint from records.")
+    p = cli.Parser("write-committed")
     p.add_argument("-m", "--message", metavar="<subject>", help="the subject of the commit")
     return p
 

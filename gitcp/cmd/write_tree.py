@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    p = cli.Parser("gitcp-write-tree", "Build a tree from changes and a base.")
+    p = cli.Parser("write-tree")
     what = "the commit or tree to change (default: what the changes are against)"
     p.add_argument("--base", metavar="<tree-ish>", help=what)
     return p

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 
-from gitcp import record
+from gitcp import commands, record
 from gitcp.console import notice
 from gitcp.errors import (
     BUG,
@@ -46,30 +46,34 @@ _INSTALL = "install gitcp, or run 'make setup' in its checkout ({} has no such p
 
 
 class Parser(argparse.ArgumentParser):
-    """An ArgumentParser that raises on misuse and never guesses abbreviations."""
+    """An ArgumentParser that raises on misuse and never guesses abbreviations.
 
-    def __init__(self, prog: str, summary: str) -> None:
-        super().__init__(prog=_called(prog), description=summary, allow_abbrev=False)
+    name: the command's in the table of commands, which says what it is for.
+    """
+
+    def __init__(self, name: str) -> None:
+        called = _called(name)
+        summary = commands.summary(called)
+        text = f"{summary[0].upper()}{summary[1:]}."
+        super().__init__(prog=f"gitcp-{called}", description=text, allow_abbrev=False)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}\n{self.format_usage().rstrip()}")
 
 
-def of_revisions(prog: str, summary: str) -> Parser:
+def of_revisions(name: str) -> Parser:
     """The parser of a command that takes the revisions of a history and nothing else."""
-    p = Parser(prog, summary)
+    p = Parser(name)
     p.add_argument(
         "revision", nargs="*", metavar="<revision>", help="as in git-log(1) (default: HEAD)"
     )
     return p
 
 
-def _called(prog: str) -> str:
-    """The name a person used: a command has a short one beside that of its stage."""
-    from gitcp.commands import ALIASES
-
+def _called(name: str) -> str:
+    """The command as a person named it: some have a short name beside that of their stage."""
     short = os.path.basename(sys.argv[0]).removeprefix("gitcp-")
-    return f"gitcp-{short}" if ALIASES.get(short) == prog.removeprefix("gitcp-") else prog
+    return short if commands.ALIASES.get(short) == name else name
 
 
 def guard(body: Callable[[], int]) -> int:

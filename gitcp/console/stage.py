@@ -21,11 +21,9 @@ def plain(name: str, stage: Stage) -> Command:
     """
 
     def parser() -> Parser:
-        from gitcp import commands
         from gitcp.console import cli
 
-        summary = commands.STAGES[name]
-        return cli.Parser(f"gitcp-{name}", f"{summary[0].upper()}{summary[1:]}.")
+        return cli.Parser(name)
 
     def bind(argv: Sequence[str]) -> Stage:
         if argv:
