@@ -13,12 +13,25 @@ if TYPE_CHECKING:
     Entry = tuple[str, str, bytes]  # old oid, new oid, reason
 
 _BYTES = 1 << 16  # read from the end
+_TAIL = 1 << 14  # where a hook asks each time
 _STASHES = 20  # entries looked at, newest first
 
 
 def head(repo: Repo) -> list[Entry]:
     """The last entries of HEAD's reflog in this worktree, oldest first."""
-    return _entries(os.path.join(repo.git_dir, "logs", "HEAD"))
+    return _entries(_of_head(repo))
+
+
+def committed_since(repo: Repo, old: str) -> str | None:
+    """HEAD, where commits made in this worktree, and they alone, lead to it from old."""
+    newest: str | None = None
+    for before, after, reason in reversed(_entries(_of_head(repo), _TAIL)):
+        newest = newest or after
+        if not reason.startswith(b"commit"):
+            return None
+        if before == old:
+            return newest
+    return None
 
 
 def stashes(repo: Repo) -> list[str]:
@@ -27,11 +40,16 @@ def stashes(repo: Repo) -> list[str]:
     return [new for _, new, _ in entries[: -_STASHES - 1 : -1]]
 
 
-def _entries(path: str) -> list[Entry]:
-    entries = []
-    for line in files.peek(path, _BYTES).splitlines():
+def _of_head(repo: Repo) -> str:
+    return os.path.join(repo.git_dir, "logs", "HEAD")
+
+
+def _entries(path: str, most: int = _BYTES) -> list[Entry]:
+    """Those of the last so many bytes that are whole: git may be at work on another."""
+    data, entries = files.peek(path, most + 1), []
+    lines = data[: data.rfind(b"\n") + 1].splitlines()
+    for line in lines[1:] if len(data) > most else lines:
         oids, _, reason = line.partition(b"\t")
         old, _, rest = oids.decode("ascii", "replace").partition(" ")
-        if rest and len(old) >= 40:  # the first line may be cut
-            entries.append((old, rest.partition(" ")[0], reason))
+        entries.append((old, rest.partition(" ")[0], reason))
     return entries

@@ -56,9 +56,9 @@ def _committed(repo: Repo, objects: Objects, old: str, head: str) -> set[str]:
     """The paths that commits made here since the last look have changed."""
     if old == head:
         return set()
-    from gitcp.store.journal import restored
+    from gitcp.store.git import reflog
 
-    new = restored.committed_since(repo, old) if old != "HEAD" else None
+    new = reflog.committed_since(repo, old) if old != "HEAD" else None
     trees = [knowns.tree_of(objects, commit) for commit in (old, new)] if new else [None, None]
     return {path for path, _, _ in diff_trees(objects, trees[0], trees[1])}
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from gitcp import trace
 from gitcp.store.git import notes, reflog
 from gitcp.store.git.commit import read_commit
-from gitcp.store.journal import restored
 from gitcp.store.link import (
     commit_changes,
     commit_match,
@@ -130,7 +129,7 @@ def between(repo: Repo, old: str, new: str) -> list[str]:
     if not old.strip("0"):
         return [oid.decode() for oid in repo.git.lines(*args, sep=b"\n")]
     status, _ = repo.git.run("merge-base", "--is-ancestor", old, new, ok=(0, 1, 128))
-    if status and restored.committed_since(repo, old) != new:
+    if status and reflog.committed_since(repo, old) != new:
         return []
     return [oid.decode() for oid in repo.git.lines(*args, f"^{old}", sep=b"\n")]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gitcp.core.git import ids
 from gitcp.errors import Error
-from gitcp.store.git import reflog
+from gitcp.store.git.stash import Stash
 from gitcp.store.git.tree import Lookup
 from gitcp.store.session import markers
 from gitcp.store.stream.shadow_refs import BRANCHES, branch, read
@@ -53,7 +53,7 @@ class Live:
         self._looks: dict[str, tuple[Lookup, Lookup]] = {}
         self._base, self._branch = base, branch(repo, base)
         self._here: dict[str, bool] = {}
-        self._stashes: list[Lookup] | None = None
+        self._stash = Stash(repo, objects)
 
     def tip(self, stream_id: str, ref: str) -> Tip | None:
         """The tip of a stream that is live here: under the base's branch or its own ref."""
@@ -92,7 +92,4 @@ class Live:
 
     def stashed(self, path: str, entry: Entry) -> bool:
         """Whether an entry of `git stash` holds just this at path."""
-        if self._stashes is None:
-            trees = (self._objects.read(f"{oid}^{{tree}}") for oid in reflog.stashes(self._repo))
-            self._stashes = [Lookup(self._objects, tree[0]) for tree in trees if tree]
-        return any(look(path) == entry for look in self._stashes)
+        return self._stash.holds(path, entry)

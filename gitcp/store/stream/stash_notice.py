@@ -5,8 +5,7 @@ Seed 000, "Stash + new work on different files": the work is kept, and how to fi
 
 from __future__ import annotations
 
-from gitcp.store.git import reflog
-from gitcp.store.git.tree import Lookup
+from gitcp.store.git.stash import Stash
 from gitcp.store.session import markers
 
 TYPE_CHECKING = False
@@ -37,7 +36,7 @@ def held(repo: Repo, objects: Objects, streams: Iterable[Record]) -> list[Record
 
 def _held(repo: Repo, objects: Objects, kept: dict[str, str]) -> Iterator[Record]:
     """kept: stream id -> the ref that keeps it."""
-    looks = [_lookups(objects, oid) for oid in reflog.stashes(repo)]
+    looks = Stash(repo, objects).entries()
     for marker in markers.here(repo) if looks else ():
         for stream in marker["streams"]:
             files = [(path, (mode, oid)) for path, (mode, oid) in stream["files"].items()]
@@ -46,9 +45,3 @@ def _held(repo: Repo, objects: Objects, kept: dict[str, str]) -> Iterator[Record
                     where = {"stash": f"stash@{{{number}}}", "ref": kept[stream["id"]]}
                     yield {"session_id": marker["session_id"], **where}
                     break
-
-
-def _lookups(objects: Objects, stash: str) -> list[Lookup]:
-    """What an entry has of tracked files, and of untracked ones (its third parent)."""
-    trees = (objects.read(f"{stash}{part}^{{tree}}") for part in ("", "^3"))
-    return [Lookup(objects, tree[0]) for tree in trees if tree]
