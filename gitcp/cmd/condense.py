@@ -23,6 +23,7 @@ def _condense(records: Iterable[Record]) -> Iterator[Record]:
 
 def _one(match: Record) -> None:
     from gitcp import context
+    from gitcp.store.git import reflog
 
     if match["id"] or match["dismissed"]:
         _settle(match)
@@ -31,6 +32,10 @@ def _one(match: Record) -> None:
             from gitcp.store.link import carried_lines
 
             carried_lines.follow(ctx.repo, ctx.objects, [match["commit"]])
+        if (match["id"] or match["carried"]) and reflog.stashes(ctx.repo):
+            from gitcp.store.relink import taken_back
+
+            taken_back.add(ctx.repo, [match["commit"]])
         if not match["id"]:
             from gitcp.store.blame import ai_notes
 

@@ -1,10 +1,11 @@
 """Commits that were taken back and may be made again: their ids come back with their content.
 
-A reset leaves them in ORIG_HEAD, an amend that leaves content out names what it replaced.  While
-content of theirs is still to be committed, <git-dir>/gitcp/taken-back lists them, so that the
-sh guard starts us although no session is open; <git-dir>/gitcp/orig-head is the very file (a hard
-link) of the ORIG_HEAD that was looked at last: git never writes into one, but makes another, be
-it to say the same (behaviour.md §5.2).
+A reset leaves them in ORIG_HEAD, an amend that leaves content out names what it replaced, and a
+stash that was applied and kept can be applied on another branch.  While content of theirs is still
+to be committed, <git-dir>/gitcp/taken-back lists them, so that the sh guard starts us although no
+session is open; <git-dir>/gitcp/orig-head is the very file (a hard link) of the ORIG_HEAD that was
+looked at last: git never writes into one, but makes another, be it to say the same (behaviour.md
+§5.2).
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def holds(objects: Objects, record: list[Recorded], changes: Changes) -> bool:
 
 
 def add(repo: Repo, commits: Iterable[str]) -> None:
-    """These commits were replaced by what lacks some of their content."""
+    """Content of these commits may be committed again: ids() looks whether it can."""
     _keep(repo, list(dict.fromkeys([*_read(repo), *commits])))
 
 
@@ -163,13 +164,18 @@ def _linked(objects: Objects, oids: Iterable[str]) -> list[Commit]:
 
 
 def _still_to_come(repo: Repo, objects: Objects, record: list[Recorded], head: str) -> bool:
-    """Whether something recorded, that HEAD has not, is in the worktree or may be in a stash."""
+    """Whether something recorded may be committed yet: HEAD has not got it, and the worktree has,
+    or a stash may; or an entry of the stash that was applied is still there, for other branches."""
+    from gitcp.store.git.stash import Stash
     from gitcp.store.snapshot import blobs
 
     top = read_commit(objects, head)
     look_up = Lookup(objects, top["tree"] if top else None)
     open_ = {e["path"]: e for e in record if (look_up(e["path"]) or ("", None))[1] != e["oid"]}
-    if open_ and reflog.stashes(repo):
+    stash = Stash(repo, objects)
+    if open_ and stash.entries():
+        return True
+    if any(e["oid"] and stash.holds(e["path"], (e["mode"], e["oid"])) for e in record):
         return True
     now = blobs.at(repo, objects, sorted(open_), write=False)
     return any((now.get(path) or ("", None))[1] == entry["oid"] for path, entry in open_.items())
