@@ -139,6 +139,20 @@ def test_a_copied_message_keeps_the_id_only_with_its_content(world: World, name:
     sound(world)
 
 
+@pytest.mark.parametrize("between", ["", "echo m >m; git add m; git commit -qm own; "])
+def test_one_stash_applied_on_two_branches_links_both(world: World, between: str) -> None:
+    stash = "git stash -qu; git stash apply -q; git add .; git commit -qm one; "
+    shell(world, f"{stash}{between}git switch -qc t main~{2 if between else ''}")
+    assert world.open() == []
+    shell(world, "echo n >n; git add n; git commit -qm mine; git stash apply -q; git add .")
+    shell(world, "git commit -qm two")
+    [one] = ids(world, "main~" if between else "main")
+    assert ids(world, "t") == [one] and ids(world, "t~") == []
+    shell(world, "git stash drop -q; echo u >n; git commit -qam more")
+    assert not (world.path / ".git/gitcp/taken-back").exists()
+    sound(world)
+
+
 PICKED = {
     "cherry-pick -n, then -m": "git cherry-pick -n t; git commit -qm again",
     "a conflict, then commit -m": (
@@ -157,6 +171,24 @@ def test_what_is_picked_keeps_its_id(world: World, name: str) -> None:
     shell(world, f"git switch -qc t; {SETTLED}; git switch -qC main main~; {PICKED[name]}")
     [one] = ids(world, "t")
     assert ids(world) == [one]
+    sound(world)
+
+
+@pytest.mark.parametrize("how", ["-qm again", "-q --no-edit"])
+def test_all_that_one_cherry_pick_brings_keeps_its_id(world: World, how: str) -> None:
+    shell(world, "git switch -qc t; git commit -qm a README.md; git add new.py; git commit -qm b")
+    shell(world, f"echo m >m; git add m; git commit -qm own; {SETTLED}; git switch -qC main main~")
+    own = [one for commit in ("t~3", "t~2", "t") for one in ids(world, commit)]
+    shell(world, f"git cherry-pick -n t~4..t; git commit {how}")
+    assert len(set(own)) == 3 and sorted(ids(world)) == sorted(own)
+    sound(world)
+
+
+def test_what_nobody_picked_gives_no_id(world: World) -> None:
+    shell(world, "git switch -qc t; git commit -qm a README.md; git add new.py; git commit -qm b")
+    shell(world, f"{SETTLED}; git switch -qC main main~")
+    shell(world, "git cherry-pick -n t; echo other >README.md; git add .; git commit -qm again")
+    assert ids(world) == ids(world, "t")
     sound(world)
 
 

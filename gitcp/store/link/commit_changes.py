@@ -96,11 +96,24 @@ def beyond(objects: Objects, changes: Changes, commits: Iterable[Commit]) -> Cha
     }
 
 
+def has(objects: Objects, changes: Changes, commit: Commit) -> bool:
+    """Whether these changes have in them all that a commit does to one of its files."""
+    theirs = of_commit(objects, commit)[1]
+    return any(_has(objects, changes[path], theirs[path]) for path in theirs.keys() & changes)
+
+
+def _has(objects: Objects, change: Staged, other: Staged) -> bool:
+    lines = _added(objects, other)
+    return change[2:] == other[2:] or (bool(lines) and lines <= _added(objects, change))
+
+
 def _same(objects: Objects, one: Staged, other: Staged) -> bool:
-    if one[2:] == other[2:]:
-        return True
-    first, second = ([content(objects, oid) for oid in (c[1], c[3])] for c in (one, other))
-    return line_evidence.added(*first) == line_evidence.added(*second)
+    return one[2:] == other[2:] or _added(objects, one) == _added(objects, other)
+
+
+def _added(objects: Objects, change: Staged) -> set[bytes]:
+    _, old, _, new = change
+    return line_evidence.added(content(objects, old), content(objects, new))
 
 
 def _oid(name: str) -> str | None:

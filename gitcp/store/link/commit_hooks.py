@@ -73,7 +73,8 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
         return _replayed(repo, objects, head, args)
     if source == "merge":
         commit_verdict.forget(repo)  # conclude() decides, when it is known what became of it
-        return {"ids": [], "drop": [], "gather": False, "sessions": {}}
+        brought = inherited_ids.picked_before(repo, objects, lambda: _staged(repo, head))
+        return {"ids": brought, "drop": [], "gather": False, "sessions": {}}
     amended = read_commit(objects, head) if commit_arguments.amends(args) else None
     changes = _staged(repo, head)
     sessions = commit_match.sessions(repo, objects, changes, head)
@@ -111,6 +112,7 @@ def _brought(
 
         carried_lines.squashed(repo, objects, squashed, changes)
     if source != "squash":
+        ids += inherited_ids.picked_before(repo, objects, lambda: changes)
         ids += squashed + inherited_ids.picked(repo, objects, changes)
     if ids or squashed:
         commit_verdict.expect_copy(repo)

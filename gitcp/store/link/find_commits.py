@@ -5,17 +5,20 @@ from __future__ import annotations
 from gitcp.console import notice
 from gitcp.core.message import links
 from gitcp.errors import Error
-from gitcp.record import text
+from gitcp.record import raw, text
 from gitcp.store.git import notes
+from gitcp.store.git.commit import read_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from gitcp.core.record_types import Commit
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.v1.committed_refs import Places
 
+_MOST = 50  # commits beside HEAD that are looked at
 # Histories that nobody's commits are on.
 _NOT = ("refs/heads/entire/*", "refs/remotes/*/entire/*", "refs/notes/*", "refs/gitcp/*")
 
@@ -61,6 +64,19 @@ def _grep(repo: Repo, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
     for item in repo.git.stream(*args):
         oid, _, message = item.partition(b"\n")
         yield text(oid), message
+
+
+def beside(repo: Repo, objects: Objects, paths: Iterable[str]) -> list[Commit]:
+    """The newest commits that HEAD has not, that carry an id and change one of the paths; oldest
+    first."""
+    args = ["rev-list", f"--max-count={_MOST}", "--no-merges", "-E", "--regexp-ignore-case"]
+    args += ["--grep=^Entire-Checkpoint:", *(f"--exclude={glob}" for glob in _NOT), "--all"]
+    names = b"\n".join(raw(path) for path in paths if "\n" not in path)
+    if not names:
+        return []
+    _, out = repo.git.run(*args, "--not", "HEAD", "--stdin", stdin=b"--\n" + names + b"\n")
+    oids = reversed(out.decode().split())
+    return [commit for oid in oids if (commit := read_commit(objects, oid))]
 
 
 def of_commit(repo: Repo, objects: Objects, commit: str) -> list[str]:

@@ -13,7 +13,7 @@ from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from gitcp.core.record_types import Commit
     from gitcp.repo import Repo
@@ -79,6 +79,22 @@ def picked(
         noted = find_commits.linked(objects, commit["oid"])
     ids = dict.fromkeys([*_ids_in(repo, "MERGE_MSG"), *noted])
     return evident(repo, objects, ids, changes)
+
+
+def picked_before(repo: Repo, objects: Objects, changes: Callable[[], Changes]) -> list[str]:
+    """The ids of what a `cherry-pick -n` of several commits brought before the last, of which
+    alone git tells: those of commits that HEAD has not, whose change these changes have in them.
+    changes: asked for where there may be any."""
+    picking, merging = (os.path.join(repo.git_dir, n) for n in ("MERGE_MSG", "MERGE_HEAD"))
+    if not os.path.exists(picking) or os.path.exists(merging):
+        return []
+    from gitcp.store.link import find_commits
+
+    staged, ids = changes(), dict[str, None]()
+    for commit in find_commits.beside(repo, objects, staged):
+        if commit_changes.has(objects, staged, commit):
+            ids |= dict.fromkeys(find_commits.linked(objects, commit["oid"]))
+    return evident(repo, objects, ids, staged)
 
 
 def evident(repo: Repo, objects: Objects, ids: Iterable[str], changes: Changes) -> list[str]:
