@@ -102,19 +102,14 @@ class Campaign:
 
     def lose(self) -> None:
         """An object that only streams need goes for good."""
+        walk = ["rev-list", "--objects", "--no-object-names"]
         out = self.world.git(
-            "rev-list",
-            "--objects",
-            "--no-object-names",
-            "--exclude=entire/*",
-            "--exclude=entire/checkpoints/*",
-            "--branches",
-            V1,
-            ok=False,
+            *[*walk, "--indexed-objects", "--exclude=entire/*", "--branches"],
+            "--branches=entire/checkpoints",  # in which there may be none yet
         )
         needed, streams = set(out.split()), self.world.streams
         if streams:
-            mine = self.world.git("rev-list", "--objects", "--no-object-names", *streams, ok=False)
+            mine = self.world.git(*walk, *streams, ok=False)
             only = sorted(set(mine.split()) - needed)
             if only:
                 forget(self.git_dir, self.chance.choice(only))
