@@ -11,6 +11,7 @@ memory goes back whole, not object by object.
 import gc
 import os
 import sys
+from _signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +39,13 @@ _FEW = 50_000  # objects made before garbage is looked for: 700 mean ten times i
 
 
 def main() -> int:
-    """Run gitcp-hook from where this file lies."""
+    """Run gitcp-hook from where this file lies.
+
+    Ctrl-C at a `git commit` ends its hooks with it, at any instant and without a word: the next
+    event finds what is left to do.
+    """
+    if getsignal(SIGINT) is default_int_handler:
+        signal(SIGINT, SIG_DFL)
     gc.set_threshold(_FEW)
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,18 @@ def test_an_agent_without_an_event_is_named_as_misuse(repo: Path) -> None:
     done = hook("claude-code")
     assert (done.returncode, done.stdout) == (129, b"")
     assert done.stderr == b"error: no such hook: 'claude-code'\n"
+
+
+def test_ctrl_c_ends_a_hook_at_once_and_without_a_word(repo: Path) -> None:
+    argv = [sys.executable, "-I", "-S", str(ENTRY), "event"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, stdin=pipe, stderr=pipe) as waiting:
+        assert waiting.stdin and waiting.stderr
+        waiting.stdin.write(b"no record\n")
+        waiting.stdin.flush()
+        assert b"cannot parse" in waiting.stderr.readline()  # it reads on now
+        waiting.send_signal(signal.SIGINT)
+        assert (waiting.wait(10), waiting.stderr.read()) == (-signal.SIGINT, b"")
 
 
 def test_without_configuration_the_built_in_pipeline_is_in_force(repo: Path) -> None:
