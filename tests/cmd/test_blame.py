@@ -140,6 +140,13 @@ def test_a_sessions_line_has_agent_session_and_prompt_for_its_author(history: Pa
     assert len(theirs.stdout.splitlines()) == len(rows)
 
 
+def test_a_line_of_a_file_with_a_newline_in_its_name_is_a_sessions_too(repo: Path) -> None:
+    (repo / "a\nb").write_text("one\n")
+    commit("odd", 1)
+    linked(A, SESSION, "a\nb", [[1, 1, "t1", None]])
+    assert authors("a\nb") == ["Claude Code 1f0c5d6e #3"]
+
+
 def test_a_line_nothing_is_known_of_is_marked_and_a_persons_keeps_its_author(
     history: Path,
 ) -> None:

@@ -69,3 +69,20 @@ def test_an_object_that_git_dies_of_is_missing_and_no_other_is(blobs: list[str])
         results = [content for result in overlapped(objects, tasks) for content in result]
         assert objects.read(blobs[20]) == (blobs[20], "blob", b"20")
     assert results == [None if n == 5 else b"%d" % n for n in range(12)]
+
+
+def test_a_name_with_newlines_is_found_or_missing_and_no_answer_is_taken_for_another(
+    repo: Path,
+) -> None:
+    for name in ("a\nb", "x blob 5\n\ny"):
+        (repo / name).write_text(name)
+    git("add", ".")
+    git("commit", "-q", "-m", "odd names")
+    names = ["a\nb", "a\nc", "README.md", "x blob 5\nz", "x blob 5\n\ny", "src/app.py"]
+    want = [git("rev-parse", f"HEAD:{n}") if n in git("ls-files", "-z") else None for n in names]
+    assert want.count(None) == 2
+    with Prefetched(Repo.find()) as objects:
+        assert list(objects.resolve(f"HEAD:{name}" for name in names).values()) == want
+        for name, oid in zip(names, want, strict=True):
+            found = objects.read(f"HEAD:{name}")
+            assert (found and found[0]) == oid

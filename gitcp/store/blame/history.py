@@ -47,7 +47,7 @@ class History:
         return self._known[key]
 
     def _commit(self, path: str, oid: str) -> str | None:
-        if "\n" in path or not oid:
+        if not oid:
             return None
         if self._places is None:
             newest = reversed(reflog.head(self._repo))

@@ -25,7 +25,7 @@ _NOWHERE = {"GIT_ALLOW_PROTOCOL": "none"}  # what GIT_NO_LAZY_FETCH is before gi
 
 
 # Buffered: it answers when it is told to, many at once, and not by a write for each of them.
-_COMMAND = ("cat-file", "--batch-command", "--buffer")
+_COMMAND = ("cat-file", "--batch-command", "--buffer", "-z")
 _PIPE = 1 << 16  # bytes that a pipe holds
 
 
@@ -74,7 +74,7 @@ class Batch:
         self, command: bytes, specs: Sequence[str], answer: Callable[[], Answer | None]
     ) -> Iterator[Answer | None]:
         """What answer() reads of each name, in their order; they are asked for at once."""
-        lines = [b"%s %s\n" % (command, raw(spec)) for spec in specs]
+        lines = [b"%s %s\0" % (command, raw(spec)) for spec in specs]
         self._write(b"".join(lines))
         return self._answers(lines, answer)
 
@@ -84,11 +84,17 @@ class Batch:
         for count in range(1, len(lines) + 1):
             try:
                 given = answer()
+                if given is None:  # git says the name again
+                    self._skip(lines[count - 1].count(b"\n"))
             except Ended:
                 self._restart()
                 self._write(b"".join(lines[count:]))
                 given = None
             yield given
+
+    def _skip(self, count: int) -> None:
+        for _ in range(count):
+            self._line()
 
     def _object(self) -> Object | None:
         head = self._answer()
@@ -108,18 +114,18 @@ class Batch:
         self._head(b"info", self._repo.empty_tree)  # git knows that one by heart
 
     def _head(self, command: bytes, spec: str) -> Head | None:
-        self._write(b"%s %s\n" % (command, raw(spec)))
+        self._write(b"%s %s\0" % (command, raw(spec)))
         return self._answer()
 
     def _write(self, data: bytes) -> None:
         try:
-            os.write(self._in, data + b"flush\n")
+            os.write(self._in, data + b"flush\0")
         except BrokenPipeError:
             return  # reading tells that it ended
 
     def _answer(self) -> Head | None:
         words = text(self._line()).split(" ")
-        if len(words) != 3 or not words[2].isdecimal():  # "<spec> missing"
+        if len(words) != 3 or ":" in words[0] or not words[2].isdecimal():  # "<spec> missing"
             return None
         return words[0], words[1], int(words[2])
 

@@ -72,7 +72,7 @@ class Objects:
         """(oid, kind, data) of an object name or simple revision; None when it is missing."""
         if spec in self._near:
             return self._near[spec]
-        if not spec or "\n" in spec:
+        if not spec or "\0" in spec:
             return None
         if len(spec) != len(self._repo.empty_tree) or spec.strip("0123456789abcdef"):
             named = self._look(spec)

@@ -79,8 +79,8 @@ class Prefetched(Objects):
             self.fetch([head[0] for head in heads if head and head[1] <= _SMALL])
 
     def resolve(self, specs: Iterable[str]) -> dict[str, str | None]:
-        """name -> oid, None for one that is missing or has a newline in it."""
-        wanted = [spec for spec in dict.fromkeys(specs) if "\n" not in spec]
+        """name -> oid, None for one that is missing."""
+        wanted = dict.fromkeys(specs)
         window: list[str] = []
         oids: dict[str, str | None] = {}
         size = 0
