@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,10 +15,10 @@ from gitcp.store.git import refs
 from gitcp.store.git.commit import need_commit, write_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import edit_tree
-from gitcp.store.v1 import committed_write
+from gitcp.store.v1 import committed_write, sync
 from gitcp.store.v1.transcript import Given
 from tests.support import warm
-from tests.support.checkpoints import V1, forget, git, session
+from tests.support.checkpoints import V1, forget, git, loose, session
 
 FIRST, SECOND, THIRD = (f"{n}a{n}b00000000" for n in (1, 2, 3))
 AT = f"{SECOND[:2]}/{SECOND[2:]}"
@@ -182,6 +183,45 @@ def test_without_the_remote_a_partial_clone_tells_what_it_lacks(
     for name in ("du", "check-store", "status"):
         status, _, said = run(name, "--json")
         assert status in (0, 1) and "Traceback" not in said
+
+
+def test_what_a_partial_clone_left_with_its_remote_is_no_loss(
+    stored: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git("config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "clone"
+    git("clone", "-q", "--filter=blob:none", f"file://{stored.worktree}", str(clone))
+    monkeypatch.chdir(clone)
+    here = Repo.find()
+    with Objects(here) as objects:
+        committed_write.write(here, objects, [("4a4b00000000", session("s-own"))])
+    _, records, _ = run("check-store", "--json")
+    assert [record for record in records if record["severity"] == "error"] == []
+    assert "?" in git("rev-list", "--objects", "--missing=print", V1)
+    for keep in list((clone / ".git/objects/pack").glob("*.keep")):  # what was written here
+        for end in (".pack", ".idx", ".keep"):
+            keep.with_suffix(end).rename(tmp_path / f"own{end}")
+        with (tmp_path / "own.pack").open("rb") as f:
+            subprocess.run(["git", "unpack-objects", "-q"], stdin=f, check=True)
+    loose(clone / ".git", git("rev-parse", f"{V1}:4a/4b00000000/metadata.json")).unlink()
+    _, records, _ = run("check-store", "--json")
+    (broken,) = (record for record in records if record["kind"] == "broken-store")
+    assert broken["reason"] == "1 objects are missing"
+
+
+def test_a_search_before_a_push_fetches_nothing_that_a_partial_clone_left_out(
+    stored: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git("config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "clone"
+    git("clone", "-q", "--filter=blob:none", f"file://{stored.worktree}", str(clone))
+    monkeypatch.chdir(clone)
+    monkeypatch.setattr("gitcp.git._AT_HOME", {"GIT_NO_LAZY_FETCH": "1"})
+    here = Repo.find()
+    with Objects(here) as objects:
+        committed_write.write(here, objects, [("4a4b00000000", session("s-own"))])
+        sync.push(here, objects, "origin", 30)
+    assert git("rev-parse", V1, cwd=stored.worktree) == git("rev-parse", V1)
 
 
 def test_a_hook_never_fetches(stored: Repo, tmp_path: Path) -> None:

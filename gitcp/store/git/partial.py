@@ -1,4 +1,5 @@
-"""Objects that a partial clone left with its remote: fetched many at once, where that is wanted.
+"""Objects that a partial clone left with its remote: no loss, and fetched many at once where that
+is wanted.
 
 A hook never does: what is not here is not here.  A command that a person waits for may
 (git.may_fetch()); git alone would fetch the objects one by one.
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _HEX = frozenset("0123456789abcdef")
 _WHICH = "rev-list --objects --no-object-names --ignore-missing --missing=print --no-walk --stdin"
+_LOST = "fsck --connectivity-only --no-dangling --no-reflogs --no-progress"
 _FETCH = (
     "-c fetch.negotiationAlgorithm=noop -c core.hooksPath=/dev/null fetch -q --no-tags"
     " --no-write-fetch-head --no-auto-maintenance --recurse-submodules=no --filter=blob:none"
@@ -25,14 +27,25 @@ _FETCH = (
 
 def remote(repo: Repo) -> str:
     """The remote that has what this clone left out, '' where it is whole or must not fetch."""
-    if not git.fetches():
-        return ""
+    return _promisor(repo) if git.fetches() else ""
+
+
+def _promisor(repo: Repo) -> str:
     if name := repo.config.get("extensions.partialclone"):
         return name
     for key in repo.config.keys("remote.", ".promisor"):
         if repo.config.flag(key):
             return key.removeprefix("remote.").removesuffix(".promisor")
     return ""
+
+
+def unpromised(repo: Repo, names: Sequence[str], missing: set[str]) -> set[str]:
+    """Those of the oids, missing of what the names need, that no remote has promised."""
+    if not missing or not _promisor(repo):
+        return missing
+    _, out = repo.git.run(*_LOST.split(), *names, ok=range(256))
+    lost = (line.split() for line in out.decode(errors="replace").splitlines())
+    return missing.intersection(words[-1] for words in lost if words[:1] == ["missing"])
 
 
 def bring(repo: Repo, name: str, oids: Sequence[str]) -> None:

@@ -27,11 +27,8 @@ _SUBJECT = "Rebuilt from what was left of it"
 
 
 def broken(repo: Repo, names: Sequence[str]) -> int:
-    """How many objects the branch lacks; what a partial clone left with its remote is no lack."""
-    promised = repo.config.get("extensions.partialclone") or repo.config.keys(
-        "remote.", ".promisor"
-    )
-    return 0 if REF not in names or promised else len(lacking(repo, REF))
+    """How many objects the branch lacks."""
+    return len(lacking(repo, REF)) if REF in names else 0
 
 
 def mend(repo: Repo, objects: Objects) -> str:

@@ -14,7 +14,7 @@ from gitcp.core.git import ids
 from gitcp.errors import GitError
 from gitcp.lock import exclusive
 from gitcp.record import raw, text
-from gitcp.store.git import files, refs
+from gitcp.store.git import files, partial, refs
 from gitcp.store.git.commit import parse_commit, read_commit, write_commit
 from gitcp.store.repair.rebuilt_tree import Rebuilder
 from gitcp.store.repair.written_again import write_again
@@ -41,12 +41,13 @@ def is_stream(ref: str) -> bool:
 
 def lacking(repo: Repo, name: str, *options: str) -> set[str]:
     """The oids of objects that a ref or commit needs and that are missing; one that git cannot
-    even walk is in it itself."""
+    even walk is in it itself.  What a partial clone left with its remote is no lack."""
     try:
         _, out = repo.git.run(*WALK, *options, "--end-of-options", name)
     except GitError:
         return {refs.read(repo, name) or name}
-    return {text(line[1:]) for line in out.splitlines() if line.startswith(b"?")}
+    missing = {text(line[1:]) for line in out.splitlines() if line.startswith(b"?")}
+    return partial.unpromised(repo, [name], missing)
 
 
 def mend(repo: Repo, objects: Objects, ref: str) -> str:

@@ -8,6 +8,7 @@ from gitcp.console import progress
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import GitError
 from gitcp.record import raw, text
+from gitcp.store.git import partial
 from gitcp.store.repair import broken_edits, broken_store, broken_streams
 from gitcp.store.v1 import committed_write
 
@@ -75,26 +76,32 @@ def _refs(survey: Survey, names: Sequence[str]) -> Iterator[Finding]:
 def _missing(survey: Survey, names: Sequence[str]) -> list[str] | None:
     """The oids that are missing of what the refs need; None where git ends at a missing commit
     in the middle of a history."""
-    stdin = _there(survey, names)
-    if not stdin:
+    there = _there(survey, names)
+    if not there:
         return []
     try:
-        _, out = survey.repo.git.run(*broken_streams.WALK, "--stdin", stdin=stdin)
+        _, out = survey.repo.git.run(*broken_streams.WALK, "--stdin", stdin=_lines(there))
     except GitError:
         return None
-    return [line.removeprefix("?") for line in text(out).splitlines()]
+    missing = [line.removeprefix("?") for line in text(out).splitlines()]
+    lost = partial.unpromised(survey.repo, there, set(missing))
+    return [oid for oid in missing if oid in lost]
 
 
-def _there(survey: Survey, names: Sequence[str]) -> bytes:
-    """The refs whose object is there, as git reads them."""
+def _there(survey: Survey, names: Sequence[str]) -> list[str]:
+    """The refs whose object is there."""
     gone = set(survey.missing())
-    return raw("".join(f"{name}\n" for name in names if name not in gone))
+    return [name for name in names if name not in gone]
+
+
+def _lines(names: Sequence[str]) -> bytes:
+    return raw("".join(f"{name}\n" for name in names))
 
 
 def _secrets(survey: Survey, names: Sequence[str]) -> Iterator[Finding]:
     from gitcp.store.v1 import redaction
 
-    stdin = _there(survey, names)
+    stdin = _lines(_there(survey, names))
     lines = survey.repo.git.stream(*_BLOBS, sep=b"\n", stdin=stdin) if stdin else ()
     pairs = (text(line).partition(" ") for line in lines)
     stored = {oid: path for oid, _, path in pairs if _TRANSCRIPTS.fullmatch(path)}

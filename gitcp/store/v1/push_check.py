@@ -30,7 +30,8 @@ _LINES = ("full.jsonl", "full.log", ".jsonl")
 _EXAMPLES = 3
 _PIECE = 1 << 19  # bytes of files that are searched together
 _WINDOW = 256  # names read at once
-_NEW = ("rev-list", "--objects", "--filter=object:type=blob")
+# What a partial clone left with its remote is no news to anybody there, and not fetched for this.
+_NEW = ("rev-list", "--objects", "--filter=object:type=blob", "--missing=allow-promisor")
 # Whole worktrees, with files that were never committed; what else of ours is for this machine.
 _NO = ("false", "no", "off", "0")
 _PRIVATE = ("refs/heads/entire/", "refs/gitcp/")
