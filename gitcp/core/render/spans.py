@@ -148,6 +148,8 @@ def shares(attribution: Any, parts: Iterable[str]) -> str:
     if not (added or removed):
         return ""
     for part in parts:
+        if part not in added and part not in removed:
+            continue
         plus, minus = tokens.count(added.get(part)), tokens.count(removed.get(part))
         if plus or minus:
             words.append(f"{'' if part == 'agent' else part + ' '}+{plus} -{minus}")

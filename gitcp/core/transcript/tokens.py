@@ -39,7 +39,7 @@ def counts(given: Usage | None) -> tuple[int, int, int, int, int]:
     if not given:
         return 0, 0, 0, 0, 0
     fields: Mapping[str, object] = given
-    fresh, creation, read, output, calls = [count(fields.get(key)) for key in _KEYS]
+    fresh, creation, read, output, calls = map(count, map(fields.get, _KEYS))
     return fresh, creation, read, output, calls
 
 

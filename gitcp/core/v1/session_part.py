@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
 
 
-_FACTS = """token_usage token_usage_delta initial_attribution branch created_at turn_id strategy
+_FACTS = frozenset(
+    """token_usage token_usage_delta initial_attribution branch created_at turn_id strategy
 summary checkpoint_transcript_start transcript_path is_task tool_use_id commit omitted""".split()
+)
 _INTERRUPTED = "[Request interrupted"
 
 
@@ -32,7 +34,7 @@ def session(metadata: Record, prompts: Sequence[str] = ()) -> Record:
         "agent": metadata.get("agent", ""),
         "asked": asked([f["prompt"] for f in files.values()], prompts),
         "files": files,
-        **{key: metadata[key] for key in _FACTS if metadata.get(key) is not None},
+        **{k: fact for k, fact in metadata.items() if k in _FACTS and fact is not None},
     }
 
 

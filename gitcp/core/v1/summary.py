@@ -25,6 +25,7 @@ checkpoint_transcript_start transcript_lines_at_start token_usage summary initia
 transcript_path""".split()
 _COUNTS = """input_tokens cache_creation_tokens cache_read_tokens output_tokens
 api_call_count""".split()
+_TEXTS = ("checkpoint_id", "session_id", "strategy", "created_at", "branch", "agent")
 _LARGEST, _DEEPEST = 32 << 20, 100  # bytes, levels
 _STRING = rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*"'
 _NO_BRACKETS = bytes({*range(256)} - {*b"{}[]"})
@@ -58,7 +59,7 @@ def load(data: bytes | None) -> Metadata | None:
 
 def _too_deep(data: bytes) -> bool:
     """Whether objects and lists may be nested deeper than _DEEPEST."""
-    if data.count(b"{") + data.count(b"[") <= _DEEPEST:
+    if len(data.translate(None, _NO_BRACKETS)) <= 2 * _DEEPEST:  # each of them is closed
         return False
     import re  # a large document alone pays for it
 
@@ -84,8 +85,8 @@ def modern(given: Metadata) -> Metadata:
     if "agent" not in metadata and isinstance(metadata.get("agents"), list) and metadata["agents"]:
         metadata["agent"] = metadata["agents"][0]
     metadata["files_touched"] = strings(metadata.get("files_touched"))
-    for key in ("checkpoint_id", "session_id", "strategy", "created_at", "branch", "agent"):
-        if not isinstance(metadata.get(key, ""), str):
+    for key in _TEXTS:
+        if key in metadata and not isinstance(metadata[key], str):
             del metadata[key]
     return metadata
 

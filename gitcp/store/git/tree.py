@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 TREE = "040000"
 _DEEPEST, _MOST = 200, 10_000_000
-_MODES = {b"40000": TREE, b"100644": "100644", b"100755": "100755"}
+_MODES = {"40000": TREE, "100644": "100644", "100755": "100755"}
 
 
 def read_tree(objects: Objects, oid: str) -> Tree:
@@ -28,15 +28,12 @@ def read_tree(objects: Objects, oid: str) -> Tree:
     at, end = 0, len(data)
     while at < end:
         nul = data.find(b"\0", at)
-        mode, _, name = data[at:nul].partition(b" ")
+        mode, _, name = data[at:nul].decode("utf-8", "surrogateescape").partition(" ")
         at = nul + 1 + width
         known = _MODES.get(mode)
-        if nul < 0 or at > end or not (known or mode.isdigit()):
+        if nul < 0 or at > end or not (known or (mode.isascii() and mode.isdigit())):
             raise Error(f"malformed tree '{oid}'")
-        entries[name.decode("utf-8", "surrogateescape")] = (
-            known or mode.decode().zfill(6),
-            data[nul + 1 : at].hex(),
-        )
+        entries[name] = (known or mode.zfill(6), data[nul + 1 : at].hex())
     return entries
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from gitcp.console import notice
 from gitcp.core.v1 import summary
 from gitcp.errors import Error, InputError
@@ -87,8 +85,10 @@ def _reading(objects: Prefetched, oids: Iterable[str]) -> Steps[dict[str, Tree]]
     yield wanted
     trees = {}
     for oid in wanted:
-        with suppress(Error):
+        try:
             trees[oid] = read_tree(objects, oid)
+        except Error:
+            pass  # load() tells
     return trees
 
 

@@ -56,8 +56,6 @@ if TYPE_CHECKING:
         lacks: list[str]
 
 
-_AROUND = frozenset((summary.METADATA, "tasks"))  # beside the directories of sessions
-
 
 def read(repo: Repo, objects: Objects, checkpoint_id: str) -> Checkpoint:
     """A checkpoint by its full id; raise Error when there is none."""
@@ -117,7 +115,7 @@ def load(
 def plain(entries: Tree) -> bool:
     """Whether a checkpoint's directory shows what sessions it has: one, in a directory of its
     own.  The order of several, and a legacy one beside them, only the summary tells."""
-    around = len(_AROUND.intersection(entries))
+    around = (summary.METADATA in entries) + ("tasks" in entries)
     return len(entries) - around == 1 == len(numbers(entries))
 
 

@@ -99,13 +99,14 @@ class Places:
         be read: then trouble tells."""
         shard, rest = checkpoint_id[:2], checkpoint_id[2:]
         try:
-            tree, entry = self._tip(ref, trouble), None
-            for name, at in ((shard, f"'{ref}:{shard}'"), (rest, f"checkpoint '{checkpoint_id}'")):
+            tree = self._tip(ref, trouble)
+            for name in (shard, rest):
                 entry = self._read(tree).get(name) if tree else None
-                if entry and entry[0] != TREE:
-                    raise Error(f"{at} is no directory")
                 if entry is None:
                     return None
+                if entry[0] != TREE:
+                    at = f"'{ref}:{shard}'" if name == shard else f"checkpoint '{checkpoint_id}'"
+                    raise Error(f"{at} is no directory")
                 tree = entry[1]
         except Error as e:
             trouble.append(Error(f"checkpoint '{checkpoint_id}': {e}"))
