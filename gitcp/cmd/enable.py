@@ -7,9 +7,9 @@ import sys
 
 from gitcp import agents
 from gitcp.cmd import disable
-from gitcp.console import cli
+from gitcp.console import cli, notice
 from gitcp.core.setup import entire_settings
-from gitcp.errors import OK, Error
+from gitcp.errors import OK, Error, sentence
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
 
@@ -17,7 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable, Iterator, Sequence
-    from types import ModuleType
 
     from gitcp.core.record_types import Record, Stage
     from gitcp.core.setup.installation import Write
@@ -106,9 +105,7 @@ def _install(repo: Repo, args: Namespace) -> tuple[list[str], list[str]]:
     with exclusive(repo, "install"):
         known = manifest.of(repo)
         writes, notes = plan(repo, args, known)
-        for write in writes:
-            _carry_out(repo, write, manifest.of_person() if write.get("user") else known)
-        done = [write["note"] for write in writes]
+        done = [write["note"] for write in writes if _carry_out(repo, write, known)]
         if args.worktree:
             new_worktree.settle(repo, known)
         else:
@@ -116,33 +113,39 @@ def _install(repo: Repo, args: Namespace) -> tuple[list[str], list[str]]:
     return done, notes
 
 
-def _carry_out(repo: Repo, write: Write, known: Manifest) -> None:
-    from gitcp.store.setup import strays
+def _carry_out(repo: Repo, write: Write, known: Manifest) -> bool:
+    """Write one file.  False for an agent's that cannot be: it is told, and keeps no other back."""
+    from gitcp.store.setup import manifest, strays
 
-    if write["kind"] == "stray":
-        strays.clear(write)
-    else:
-        known.put(write, disable.stripper(repo, known))
+    at = manifest.of_person() if write.get("user") else known
+    try:
+        if write["kind"] == "stray":
+            strays.clear(write)
+        else:
+            at.put(write, disable.stripper(repo, at))
+    except OSError as e:
+        if "agent" not in write:
+            raise
+        notice.lack(f"{sentence(e)}: {write['agent']} is not set up")
+        return False
+    return True
 
 
 def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
     """Everything that is to be written and said, decided before anything is written."""
     from gitcp.agents.install import enabling
-    from gitcp.store.setup import exclude, git_hooks, new_worktree, takeover
+    from gitcp.store.setup import clients, exclude, git_hooks, new_worktree, takeover
 
     baked = _baked()
     if args.worktree:
         return new_worktree.plan(repo, known, baked), []
     # Where no git sees the worktree none runs its hooks: commits are noticed at the next event.
     writes, notes = git_hooks.plan(repo, known, *baked, args.force) if repo.has_git else ([], [])
-    seat = _seat(repo)
     here = enabling.present(os.path.expanduser("~"), repo.worktree)
     names, chosen_for = (args.agent, []) if args.agent else here
-    notes += chosen_for
-    for name in names:
-        more = _settings(seat, repo, agents.adapter(name), args, baked)
-        writes += more[0]
-        notes += more[1]
+    scope = "shared" if args.shared else "user" if args.user else "local"
+    more = clients.plan(repo, names, scope, baked, args.force)
+    writes, notes = writes + more[0], [*notes, *chosen_for, *more[1]]
     strategy = entire_settings.strategy(args.strategy)
     asked = {"gitcp.strategy": strategy, "gitcp.guard": args.guard}
     chosen = {key: value for key, value in asked.items() if value}
@@ -150,15 +153,25 @@ def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
     config = takeover.plan_config(repo, {**values, **chosen})
     alone = [w["path"] + end for w in writes if w.get("alone") for end in _ends(w)]
     away = [path for path in alone if not exclude.inside(path, repo.worktree)]
-    names = exclude.carried(repo, alone) + (exclude.carried(seat, away) if away else [])
+    names = exclude.carried(repo, alone)
+    names += exclude.carried(clients.seat(repo), away) if away else []
     hidden = exclude.plan(repo, sorted(set(names))) if names else None
     return [*([hidden] if hidden else []), *writes, *([config] if config else [])], notes + unread
 
 
 def _baked() -> tuple[str, str]:
-    """The interpreter and the entry that hooks start."""
+    """The interpreter and the entry that hooks start.
+
+    Raises ImportError for a package that it does not have: most hooks do without, others would
+    fail one day.
+    """
+    from importlib.util import find_spec
+
     import gitcp
 
+    for name in cli.PACKAGES:
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(f"No module named '{name}'", name=name)
     entry = os.path.join(os.path.dirname(os.path.abspath(gitcp.__file__)), "entry.py")
     return os.path.abspath(sys.executable), entry
 
@@ -170,31 +183,6 @@ def _would(note: str) -> str:
 
 def _ends(write: Write) -> list[str]:
     return ["", write["aside"]] if write.get("aside") else [""]
-
-
-def _seat(repo: Repo) -> Repo:
-    """The main worktree, where a client that we run in a linked one finds local settings."""
-    main = os.path.dirname(repo.common)
-    if not repo.worktree_id or repo.common != os.path.join(main, ".git"):
-        return repo
-    if repo.config.flag("core.bare") or not repo.has_git:
-        return repo
-    outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    return Repo.find(main, outside)
-
-
-def _settings(
-    seat: Repo, repo: Repo, adapter: ModuleType, args: Namespace, baked: tuple[str, str]
-) -> Plan:
-    from gitcp.agents.install import enabling
-    from gitcp.store.git import files
-    from gitcp.store.setup import exclude
-
-    scope = "shared" if args.shared else "user" if args.user else "local"
-    home = os.path.expanduser("~")
-    at = seat if scope == "local" and scope in adapter.settings_paths(home, "") else repo
-    ground = enabling.Ground(files.read, lambda path: bool(exclude.tracked(at, [path])), baked)
-    return enabling.plan(adapter, scope, home, at.worktree, ground, args.force)
 
 
 def _prepare(repo: Repo, known: Manifest) -> list[str]:
@@ -225,5 +213,5 @@ def _say(repo: Repo, done: list[str], notes: list[str]) -> None:
 
     for line in [*done, *notes]:
         print(cli.printable(line))
-    if not done and not (repo.has_git and any(health.git(repo))):
+    if not (done or notice.incomplete()) and not (repo.has_git and any(health.git(repo))):
         print("gitcp is enabled here already: nothing to do")

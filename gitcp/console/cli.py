@@ -41,7 +41,7 @@ _FEW = 50_000
 
 printable = notice.printable
 
-_PACKAGES = ("filelock", "orjson", "plumbum")
+PACKAGES = ("filelock", "orjson", "plumbum")
 _INSTALL = "install gitcp, or run 'make setup' in its checkout ({} has no such package)"
 
 
@@ -99,7 +99,7 @@ def guard(body: Callable[[], int]) -> int:
         _abandon()
         return FATAL
     except ImportError as e:
-        if (e.name or "").partition(".")[0] not in _PACKAGES:
+        if (e.name or "").partition(".")[0] not in PACKAGES:
             sys.excepthook(*sys.exc_info())
             return BUG
         print(f"fatal: {e}: {_INSTALL.format(sys.executable)}", file=sys.stderr)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ import pytest
 from gitcp.cmd import enable
 from gitcp.errors import Error, UsageError
 from tests.support.installed import HOOKS, commands, git, ours, snapshot, write
+from tests.support.paths import TOP
+from tests.support.warm import run
 
 
 def test_hooks_of_git_and_of_claude_code_are_installed(repo: Path) -> None:
@@ -55,14 +59,41 @@ def test_every_other_key_of_the_settings_stays(repo: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"hooks": []}', "\udcff"])
-def test_settings_that_cannot_be_read_stop_everything(repo: Path, text: str) -> None:
+def test_settings_that_cannot_be_read_are_named_and_keep_no_other_agent_back(
+    repo: Path, text: str
+) -> None:
     path = repo / ".claude/settings.local.json"
     path.parent.mkdir()
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    before = path.read_bytes()
+    for _ in range(2):
+        done = run("enable", "--agent=claude-code", "--agent=gemini-cli")
+        assert done.returncode == 1 and done.stderr.startswith(f"warning: '{path}': ")
+        assert done.stderr.endswith("mend it, then 'gitcp enable --agent claude-code'\n")
+        assert "already" not in done.stdout and path.read_bytes() == before
+        assert ours(repo / ".git/hooks") == HOOKS
+        assert commands(repo / ".gemini/settings.json")
+    path.unlink()
+    assert run("enable", "--agent=claude-code", "--agent=gemini-cli").returncode == 0
+    assert commands(path)
+
+
+def test_settings_that_cannot_be_written_keep_no_other_agent_back(repo: Path) -> None:
+    write(repo / ".claude", "not a directory")
+    done = run("enable", "--agent=claude-code", "--agent=gemini-cli")
+    assert done.returncode == 1 and done.stderr.endswith(": claude-code is not set up\n")
+    assert commands(repo / ".gemini/settings.json")
+    assert "claude-code is not recorded" in run("status").stdout
+    assert run("disable", "--uninstall").returncode == 0
+    assert not (repo / ".gemini").exists() and (repo / ".claude").read_text() == "not a directory"
+
+
+def test_a_python_without_our_packages_is_named_before_anything_is_written(repo: Path) -> None:
     before = snapshot(repo)
-    with pytest.raises(Error, match=r"settings\.local\.json"):
-        enable.run([])
-    assert snapshot(repo) == before
+    code = f"import sys; sys.path.append({str(TOP)!r}); from gitcp.cmd import enable; enable.main()"
+    done = subprocess.run([sys.executable, "-ISc", code], capture_output=True, text=True)
+    assert done.stdout == "" and snapshot(repo) == before
+    assert "install gitcp, or run 'make setup' in its checkout" in done.stderr
 
 
 def test_shared_settings_name_the_command_on_path(repo: Path) -> None:

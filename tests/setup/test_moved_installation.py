@@ -13,6 +13,7 @@ import pytest
 
 from gitcp.agents import opencode
 from gitcp.agents.install import own_files
+from tests.support import warm
 from tests.support.harness import Agent, World
 from tests.support.installed import write
 from tests.support.paths import TOP
@@ -128,6 +129,24 @@ await hooks["tool.execute.before"]({{ sessionID: "s1" }}, {{}}).catch(() => cons
     done = subprocess.run(argv, env=env, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("no\n", "")
     assert (tmp_path / "args").read_text() == "opencode tool.execute.before\n"
+
+
+@pytest.mark.parametrize("what", [*BROKEN, "nothing is left of it"])
+def test_a_script_of_cline_whose_python_cannot_run_calls_the_one_on_path(
+    repo: Path, tmp_path: Path, what: str
+) -> None:
+    python, script = tmp_path / "python", repo / ".clinerules/hooks/PreToolUse"
+    assert warm.run("enable", "--agent=cline").returncode == 0
+    installed = script.read_text()
+    assert sys.executable in installed
+    script.write_text(installed.replace(sys.executable, str(python)))
+    if what in BROKEN:
+        write(python, BROKEN[what])
+    write(tmp_path / "bin/gitcp-hook", '#!/bin/sh\necho given: "$@"\ncat\nexit 2\n')
+    for path, answer in ((f"{tmp_path}/bin:", (2, "given: cline PreToolUse\n{}")), ("", (0, ""))):
+        env = {**os.environ, "PATH": f"{path}/usr/bin:/bin"}
+        done = subprocess.run([script], env=env, input="{}", capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == answer
 
 
 def test_a_python_upgraded_in_place_still_records_and_is_told(world: World, tmp_path: Path) -> None:

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
         lacks: list[str]
 
 
-
 def read(repo: Repo, objects: Objects, checkpoint_id: str) -> Checkpoint:
     """A checkpoint by its full id; raise Error when there is none."""
     place = committed_refs.find(repo, objects, checkpoint_id)
