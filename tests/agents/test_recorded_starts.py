@@ -50,6 +50,8 @@ def test_what_a_fork_has_from_its_original_is_neither_its_work_nor_its_cost(
     assert (first["session_id"], second["session_id"]) == (original, fork)
     assert second["files_touched"] == ["second.txt"]
     assert (spent(first), spent(second)) == FORKS[agent]
+    asked = repo.stored(repo.checkpoint("HEAD"), "0/prompt.txt")
+    assert asked.strip('"') == "Second prompt please"  # opencode's own quotes
 
 
 def test_a_session_after_clear_is_one_of_its_own(played: Plays) -> None:

@@ -121,6 +121,7 @@ STATE = {
     "agent_process?": _PROCESS,
     "tasks?": dict,
     **dict.fromkeys(("token_usage?", "tokens_at_condensation?", "tokens_before?"), _USAGE),
+    "prompts_before?": count,
     "multisession_warned?": dict,
 }
 MARKER = {
