@@ -54,6 +54,11 @@ class GitError(Error):
         why = "; ".join([line for line in lines if line.startswith("fatal: ")] or lines)
         super().__init__(f"'{' '.join(_short(argv))}': {why.removeprefix('fatal: ')}")
 
+    def plain(self) -> Error:
+        """The first line of git's own words, without the command: for a person who named what
+        git does not know, to whom the command says nothing."""
+        return Error(self.complaint.partition("\n")[0].removeprefix("fatal: "))
+
 
 class Late(GitError):
     """git did not end in time, and was ended; over: which time, deadline.over()."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.git import patches
-from gitcp.errors import Error, GitError
+from gitcp.errors import GitError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def changes(repo: Repo, args: Sequence[str | bytes]) -> Iterator[Change]:
     try:
         yield from patches.commits(repo.git.stream(*_LOG, *patches.FORMAT, *args, sep=b"\n"))
     except GitError as e:
-        raise Error(e.complaint.removeprefix("fatal: ").partition("\n")[0]) from None
+        raise e.plain() from None
 
 
 def of_paths(repo: Repo, commits: Sequence[str], paths: Sequence[bytes]) -> list[Change]:

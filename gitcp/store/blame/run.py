@@ -7,7 +7,7 @@ import os
 from gitcp.core.blame import layout, porcelain
 from gitcp.core.blame import options as arguments
 from gitcp.core.git import quoting
-from gitcp.errors import USAGE, Error, GitError, UsageError
+from gitcp.errors import USAGE, GitError, UsageError
 from gitcp.record import raw, text
 
 TYPE_CHECKING = False
@@ -74,10 +74,9 @@ def _run(git: Git, *args: str) -> bytes:
         ways = ("-c", "core.useReplaceRefs=false")  # filters and textconv are the person's
         return git.run(*ways, "blame", *map(raw, args), filters=True)[1]
     except GitError as e:
-        complaint = e.complaint.partition("\n")[0]
         if e.git_status == USAGE:
-            raise UsageError(complaint.removeprefix("error: ")) from None
-        raise Error(complaint.removeprefix("fatal: ")) from None
+            raise UsageError(str(e.plain()).removeprefix("error: ")) from None
+        raise e.plain() from None
 
 
 def displayed(repo: Repo, rows: Iterable[Entry], mode: str) -> tuple[dict[str, Date], int]:

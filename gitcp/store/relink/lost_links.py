@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from gitcp.core.decide import relink_rules as core
-from gitcp.errors import Error, GitError
+from gitcp.errors import GitError
 from gitcp.record import text
 from gitcp.store.link import find_commits
 from gitcp.store.relink import dismissed
@@ -86,7 +86,7 @@ def _candidates(repo: Repo, carrying: set[str], among: str, most: int) -> dict[s
     try:
         _, out = repo.git.run(*args.split(), f"--max-count={most}", *where)
     except GitError as e:
-        raise Error(e.complaint.removeprefix("fatal: ").partition("\n")[0]) from None
+        raise e.plain() from None
     brought: dict[str, set[tuple[str, str]]] = {}
     oid, item = "", iter(out.split(b"\0"))
     for part in item:

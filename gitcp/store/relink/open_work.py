@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.errors import Error, GitError
+from gitcp.errors import GitError
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit
 from gitcp.store.link import commit_changes, commit_match, find_commits
@@ -98,7 +98,7 @@ def _commits(repo: Repo, objects: Objects, head: str, among: str = "") -> list[C
     try:
         oids = [oid.decode() for oid in repo.git.lines(*args, *where, sep=b"\n")]
     except GitError as e:
-        raise Error(e.complaint.removeprefix("fatal: ").partition("\n")[0]) from None
+        raise e.plain() from None
     if not among:
         here = unhooked_commits.made_here(repo).difference(judged.read(repo))
         oids = [oid for oid in oids if oid in here]

@@ -77,8 +77,7 @@ def commits(
                 yield _commit(*fields)
                 fields = []
     except GitError as e:
-        # Without a command whose format nobody wants to see.
-        raise Error(e.complaint.removeprefix("fatal: ").partition("\n")[0]) from None
+        raise e.plain() from None
 
 
 def _commit(head: bytes, message: bytes, note: bytes) -> Record:

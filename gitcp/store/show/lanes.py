@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.credit import attribution, entries
-from gitcp.errors import Error, GitError
+from gitcp.errors import GitError
 from gitcp.record import raw, text
 from gitcp.store.git import refs
 from gitcp.store.git.tree import Lookup
@@ -40,7 +40,7 @@ def drawn(
             else:
                 below.append(before)
     except GitError as e:
-        raise Error(e.complaint.removeprefix("fatal: ").partition("\n")[0]) from None
+        raise e.plain() from None
     return graph
 
 

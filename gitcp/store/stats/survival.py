@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gitcp.core.stats import sums
 from gitcp.core.stats.survival import Survival
-from gitcp.errors import Error, GitError
+from gitcp.errors import GitError
 from gitcp.record import raw, text
 from gitcp.store.stats import history
 
@@ -67,7 +67,7 @@ class Replay:
         try:
             yield from self._repo.git.stream("log", "-z", *args, *self._where)
         except GitError as e:
-            raise Error(e.complaint.removeprefix("fatal: ").partition("\n")[0]) from None
+            raise e.plain() from None
 
     def _counted(self) -> tuple[int, int]:
         """How many commits there are, and how many of them are merges."""
