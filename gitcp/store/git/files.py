@@ -105,6 +105,24 @@ def set_aside(path: str, aside: str) -> None:
         raise Error(f"cannot keep '{path}' as '{aside}': {e.strerror}") from None
 
 
+def listed(folder: str) -> list[str]:
+    """The names in a directory, sorted; none where there is no such directory."""
+    try:
+        return sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def older(path: str, seconds: float) -> bool:
+    """Whether nothing has changed a file for so long; of one that is gone: no."""
+    import time
+
+    try:
+        return time.time() - os.lstat(path).st_mtime > seconds
+    except OSError:
+        return False
+
+
 def missing(folder: str) -> list[str]:
     """The directories that are to be made for a file in folder, outermost first."""
     folders: list[str] = []

@@ -80,11 +80,18 @@ def cached(path: str, shape: Shape) -> Any:
         return None
 
 
+def aside(repo: Repo, name: str) -> str:
+    """A new name in <common>/gitcp/corrupt, which is there, for what is not to stay where it is;
+    name: of a file or a ref."""
+    place = repo.shared("corrupt", f"{name.replace('/', '%')}.{time.time_ns()}")
+    os.makedirs(os.path.dirname(place), exist_ok=True)
+    return place
+
+
 def set_aside(repo: Repo, error: Damaged) -> None:
     """Move a damaged file out of the way, to <common>/gitcp/corrupt, and say so."""
-    place = repo.shared("corrupt", f"{os.path.basename(error.path)}.{time.time_ns()}")
     try:
-        os.makedirs(os.path.dirname(place), exist_ok=True)
+        place = aside(repo, os.path.basename(error.path))
         os.rename(error.path, place)
     except OSError as e:
         raise Error(f"cannot set aside '{error.path}': {e.strerror}") from None

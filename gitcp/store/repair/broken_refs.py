@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
 
-from gitcp.core.git import ids
 from gitcp.lock import exclusive
 from gitcp.record import raw
-from gitcp.store.git import refs
+from gitcp.store.git import private, refs
 from gitcp.store.git.commit import read_commit
-from gitcp.store.repair.broken_streams import archived, log_of
+from gitcp.store.repair.broken_streams import lock_of, log_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,12 +21,11 @@ _LOCKS = {"refs/heads/entire/checkpoints/v1": "v1", "refs/notes/gitcp": "notes"}
 def mend(repo: Repo, objects: Objects, ref: str) -> str:
     """Put a ref back to the last commit that its reflog knows; what was done, '' where it can be
     read by now or is no file."""
-    with exclusive(repo, _LOCKS.get(ref) or _stream_lock(repo, ref)):
+    with exclusive(repo, _LOCKS.get(ref) or lock_of(repo, ref)):
         path = os.path.join(os.fsencode(repo.common), raw(ref))
         if refs.read(repo, ref) or not os.path.isfile(path):
             return ""
-        aside = repo.shared("corrupt", f"{ref.replace('/', '%')}.{time.time_ns()}")
-        os.makedirs(os.path.dirname(aside), exist_ok=True)
+        aside = private.aside(repo, ref)
         os.rename(path, raw(aside))
         packed = refs.read(repo, ref)  # what the file stood before
         known = (oid for oid in log_of(repo, ref) if oid.strip("0") and read_commit(objects, oid))
@@ -37,8 +34,3 @@ def mend(repo: Repo, objects: Objects, ref: str) -> str:
             return f"moved it to '{aside}'"
         refs.update(repo, [(ref, oid, packed)], "gitcp: fsck")
         return f"put it back to {oid[:7]}, moved what stood there to '{aside}'"
-
-
-def _stream_lock(repo: Repo, ref: str) -> str:
-    parsed = ids.parse_shadow(ref) or ids.parse_shadow(archived(ref))
-    return f"stream-{(parsed and parsed['worktree']) or repo.worktree_hash}"

@@ -8,13 +8,12 @@ is put in again.  A stream of which nothing is known any more is noted and let g
 from __future__ import annotations
 
 import os
-import time
 
 from gitcp.core.git import ids
 from gitcp.errors import GitError
 from gitcp.lock import exclusive
 from gitcp.record import raw, text
-from gitcp.store.git import files, partial, refs
+from gitcp.store.git import files, partial, private, refs
 from gitcp.store.git.commit import parse_commit, read_commit, write_commit
 from gitcp.store.repair.rebuilt_tree import Rebuilder
 from gitcp.store.repair.written_again import write_again
@@ -52,9 +51,7 @@ def lacking(repo: Repo, name: str, *options: str) -> set[str]:
 
 def mend(repo: Repo, objects: Objects, ref: str) -> str:
     """Make a stream whole again; what was done, '' where it is whole or the person's."""
-    parsed = ids.parse_shadow(ref) or ids.parse_shadow(archived(ref))
-    home = (parsed and parsed["worktree"]) or repo.worktree_hash
-    with exclusive(repo, f"stream-{home}"):
+    with exclusive(repo, lock_of(repo, ref)):
         old = refs.read(repo, ref)
         gone = lacking(repo, ref) if old else set()
         if old is None or not gone:
@@ -75,7 +72,15 @@ def mend(repo: Repo, objects: Objects, ref: str) -> str:
         return _report(commits, rebuilder, tip, kept)
 
 
+def lock_of(repo: Repo, ref: str) -> str:
+    """The lock under which the streams of a ref's worktree change; this one's where its name
+    does not tell."""
+    parsed = ids.parse_shadow(ref) or ids.parse_shadow(archived(ref))
+    return f"stream-{(parsed and parsed['worktree']) or repo.worktree_hash}"
+
+
 def archived(ref: str) -> str:
+    """The branch that an archive came from, without refs/heads/."""
     return "entire/" + ref.removeprefix(shadow_refs.ARCHIVE).rpartition("/")[0]
 
 
@@ -131,8 +136,7 @@ def _named(repo: Repo, objects: Objects, ref: str, commits: list[Commit]) -> Nam
 
 def note(repo: Repo, ref: str, old: str, log: list[str]) -> str:
     """Write down what a ref was; the path of the note."""
-    path = repo.shared("corrupt", f"{ref.replace('/', '%')}.{time.time_ns()}")
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    path = private.aside(repo, ref)
     with open(path, "x") as f:
         f.writelines(f"{line}\n" for line in [f"{ref} {old}", *log])
     return path

@@ -7,6 +7,7 @@ import os
 from gitcp.core.upkeep.findings import CODES
 from gitcp.errors import Busy, Error, Moved
 from gitcp.store.aside import index
+from gitcp.store.git import files, private
 from gitcp.store.repair import (
     broken_edits,
     broken_refs,
@@ -18,7 +19,6 @@ from gitcp.store.session import markers, recall
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs, state_copy
 from gitcp.store.upkeep import check_files
-from gitcp.store.upkeep.survey import older
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def repaired(repo: Repo, objects: Objects, finding: Finding) -> Finding:
-    """found, with `repaired` saying what was done where its code is one of those mended.
+    """finding, with `repaired` saying what was done where its code is one of those mended.
 
     What is not as it was found any more, or is locked, is left as it is.
     """
@@ -91,8 +91,7 @@ def _forgotten(repo: Repo, session_id: str) -> str:
     """Nothing is known of a session: what could not be read is set aside by now."""
     marker = index.path(repo, session_id)
     if os.path.lexists(marker):
-        place = repo.shared("corrupt", f"{session_id}.marker.{os.stat(marker).st_mtime_ns}")
-        os.makedirs(os.path.dirname(place), exist_ok=True)
+        place = private.aside(repo, f"{session_id}.marker")
         os.rename(marker, place)
         return f"moved the marker to '{place}'"
     return f"moved what could not be read to '{repo.shared('corrupt')}'"
@@ -103,7 +102,7 @@ def remove(repo: Repo, path: str, seconds: int) -> str:
 
     What somebody put there meanwhile is put back, and '' returned.
     """
-    if not older(path, seconds):
+    if not files.older(path, seconds):
         return ""
     if os.path.isdir(path):
         _empty(path)

@@ -7,6 +7,7 @@ import os
 from gitcp.core.transcript import chunks
 from gitcp.lock import exclusive
 from gitcp.record import raw
+from gitcp.store.git import files
 from gitcp.store.session import session_read
 from gitcp.store.v1 import transcript_copy
 
@@ -33,7 +34,7 @@ def write_again(repo: Repo, objects: Objects, gone: set[str]) -> set[str]:
 
 
 def _transcripts(repo: Repo) -> Iterator[bytes]:
-    for name in _names(repo.shared("transcript")):
+    for name in files.listed(repo.shared("transcript")):
         session_id = name.removesuffix(".json")
         if session_id == name:
             continue
@@ -76,10 +77,3 @@ def _content(path: bytes) -> Iterator[bytes]:
                 yield f.read()
     except OSError:
         return
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []

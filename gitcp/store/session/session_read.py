@@ -93,13 +93,6 @@ def recent(repo: Repo, count: int, most: int | None = None) -> tuple[list[State]
     return [read(repo, name) for name in chosen], len(names) - len(chosen)
 
 
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except FileNotFoundError:
-        return []
-
-
 def _age(folder: str, name: str) -> float:
     try:
         return -os.stat(os.path.join(folder, f"{name}.json")).st_mtime

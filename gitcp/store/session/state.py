@@ -28,11 +28,8 @@ def folder(repo: Repo) -> str:
 
 def names(repo: Repo) -> list[str]:
     """The ids of all sessions that have a state file, sorted."""
-    try:
-        files = os.listdir(folder(repo))
-    except FileNotFoundError:
-        return []
-    return sorted(n.removesuffix(".json") for n in files if n.endswith(".json"))
+    listed = files.listed(folder(repo))
+    return sorted(name.removesuffix(".json") for name in listed if name.endswith(".json"))
 
 
 def load(repo: Repo, session_id: str) -> State | None:

@@ -9,7 +9,7 @@ from gitcp.errors import Error
 from gitcp.store.git import files
 from gitcp.store.session import markers
 from gitcp.store.setup import manifest
-from gitcp.store.upkeep.survey import listed, older
+from gitcp.store.upkeep.survey import OURS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Finding
     from gitcp.store.upkeep.survey import Survey
 
-_OURS = ("refs/heads/entire", "refs/gitcp", "refs/notes/gitcp")
 LOCK_AGE = 60  # seconds: no transaction of git takes so long
 SCRATCH_AGE = 3600
 
@@ -33,22 +32,22 @@ def check(survey: Survey) -> Iterator[Finding]:
 def leftovers(survey: Survey) -> Iterator[str]:
     """Scratch files, and directories of such, that no process can still be writing."""
     folder = survey.repo.shared("tmp")
-    for name in listed(folder):
+    for name in files.listed(folder):
         path = os.path.join(folder, name)
-        if older(path, SCRATCH_AGE):
+        if files.older(path, SCRATCH_AGE):
             yield path
 
 
 def refs(survey: Survey) -> Iterator[Finding]:
     """Refs of ours that git cannot read, and their locks."""
     common = survey.repo.common
-    for start in _OURS:
+    for start in OURS:
         for path in _below(os.path.join(common, start)):
             ref = os.path.relpath(path, common)
             if not path.endswith(".lock"):
                 if ref not in survey.refs:
                     yield finding("bad-ref", ref, "git cannot read it")
-            elif older(path, LOCK_AGE):
+            elif files.older(path, LOCK_AGE):
                 yield finding("lock", path, "nobody has let go of it for a minute")
 
 

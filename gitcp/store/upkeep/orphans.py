@@ -7,10 +7,11 @@ import time
 
 from gitcp.core.decide import orphan_rules
 from gitcp.core.decide.orphan_rules import days, orphan
+from gitcp.store.git import files
 from gitcp.store.git.commit import read_commit
+from gitcp.store.journal import edits_ref
 from gitcp.store.session.process import alive
 from gitcp.store.upkeep import check_files, orphan_streams, undo_logs
-from gitcp.store.upkeep.survey import listed, older
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Finding, State
     from gitcp.repo import Repo
     from gitcp.store.upkeep.survey import Survey
-
-EDITS = "refs/gitcp/edits/"
 
 
 def ages(repo: Repo, given: int | None = None) -> orphan_rules.Ages:
@@ -40,7 +39,7 @@ def find(survey: Survey, ages: orphan_rules.Ages) -> Iterator[Finding]:
     yield from orphan_streams.gone(survey, ages)
     known = {state["session_id"] for state in survey.states} | set(survey.markers)
     for ref, oid in survey.refs.items():
-        name = ref.removeprefix(EDITS)
+        name = ref.removeprefix(edits_ref.PREFIX)
         old = name != ref and not {name, name.rpartition(".")[0]} & known  # a part, by number
         if old and ages.now - _time_of(survey, oid) >= ages.archive:
             yield orphan("orphan-edits", ref, "its session has no state", oid=oid, ref=ref)
@@ -69,16 +68,16 @@ def expired(state: State, ages: orphan_rules.Ages) -> bool:
 
 def _files(survey: Survey, needed: set[str], gone: set[str]) -> Iterator[Finding]:
     repo = survey.repo
-    for name in listed(repo.shared("transcript")):
+    for name in files.listed(repo.shared("transcript")):
         path = repo.shared("transcript", name)
         if _unneeded(path, needed, gone):
             yield orphan("transcript-cache", path, "its session has no state that lasts")
     for folder in survey.folders():
-        for name in listed(os.path.join(folder, "turn")):
+        for name in files.listed(os.path.join(folder, "turn")):
             path = os.path.join(folder, "turn", name)
             if _unneeded(path, needed, gone):
                 yield orphan("turn-file", path, "its session has no state that lasts")
-    for name in listed(repo.shared("lock")):
+    for name in files.listed(repo.shared("lock")):
         kind, _, session_id = name.partition("-")
         path = repo.shared("lock", name)
         if kind in ("session", "transcript") and _unneeded(path, needed, gone, {session_id}):
@@ -99,4 +98,4 @@ def _unneeded(path: str, needed: set[str], gone: set[str], named: set[str] | Non
     if named & needed:
         return False
     # Of a session that begins now the files may come before the state.
-    return bool(named & gone) or older(path, check_files.SCRATCH_AGE)
+    return bool(named & gone) or files.older(path, check_files.SCRATCH_AGE)

@@ -7,9 +7,11 @@ from itertools import islice
 from gitcp.core.transcript import chunks
 from gitcp.record import text
 from gitcp.store.git import notes
+from gitcp.store.journal import edits_ref
 from gitcp.store.session.session_read import instant
 from gitcp.store.stream import shadow_refs
-from gitcp.store.upkeep import orphans, space_files
+from gitcp.store.upkeep import space_files
+from gitcp.store.upkeep.survey import OURS
 from gitcp.store.v1 import committed_list, committed_refs
 
 TYPE_CHECKING = False
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     Place = dict[str, tuple[str, float]]  # <xx>/<rest>/<n> -> session id, time
 
 _WINDOW = 20_000  # objects whose sizes are asked for at once: a process of git each time
-_OURS = ("refs/heads/entire", "refs/gitcp", "refs/notes/gitcp")
 _SHARED = ("/entire/checkpoints/v1", "/entire/sessions")
 # What a stream has of the person's own commits is not ours to count: their trees are marked
 # as seen, those of the tips and of every base.
@@ -56,7 +57,7 @@ def _objects(repo: Repo, brief: bool) -> Iterator[tuple[str, Owner]]:
     there = _sizes(repo, list(refs.values()))
     refs = {ref: oid for ref, oid in refs.items() if oid in there}
     sources = [ref for ref in committed_refs.sources(repo) if ref in refs]
-    ours = [ref for ref in refs if ref.startswith(_OURS) or ref in sources]
+    ours = [ref for ref in refs if ref.startswith(OURS) or ref in sources]
     if not ours:
         return
     owners, bases = _commits(repo, ours)
@@ -107,7 +108,7 @@ def _commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Owner], list[str]]:
 def _kind(ref: str) -> str:
     if ref == notes.REF:
         return "notes"
-    if ref.startswith(orphans.EDITS):
+    if ref.startswith(edits_ref.PREFIX):
         return "edits"
     if ref.startswith(shadow_refs.ARCHIVE):
         return "archives"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from gitcp.store.aside import index
+from gitcp.store.git import files
 from gitcp.store.upkeep import orphans
-from gitcp.store.upkeep.survey import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 def items(repo: Repo) -> Iterator[Item]:
     """Every file of ours beside the objects: states, and what all else there is."""
-    for name in listed(os.path.join(repo.common, "entire-sessions")):
+    for name in files.listed(os.path.join(repo.common, "entire-sessions")):
         path = os.path.join(repo.common, "entire-sessions", name)
         yield from _file(path, "states", name.removesuffix(".json"))
     folders = [repo.shared()]
     worktrees = os.path.join(repo.common, "worktrees")
-    folders += [os.path.join(worktrees, name, "gitcp") for name in listed(worktrees)]
+    folders += [os.path.join(worktrees, name, "gitcp") for name in files.listed(worktrees)]
     for top in folders:
         for folder, _, names in os.walk(top):
             of_sessions = os.path.basename(folder) in ("transcript", "turn", "open", index.NAME)

@@ -7,6 +7,7 @@ import os
 from gitcp.core.git import ids
 from gitcp.errors import Error
 from gitcp.record import text
+from gitcp.store.git import files
 from gitcp.store.session import markers, session_read
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs, state_copy
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
 
-_OURS = ("refs/heads/entire", "refs/gitcp", "refs/notes/gitcp")
+# Where refs of ours are.
+OURS = ("refs/heads/entire", "refs/gitcp", "refs/notes/gitcp")
 _FORMAT = "--format=%(refname)%00%(objectname)%00%(worktreepath)"
 
 
@@ -48,7 +50,7 @@ class Survey:
         repo = self.repo
         self.refs: dict[str, str] = {}
         self.held: set[str] = set()
-        for line in repo.git.lines("for-each-ref", _FORMAT, *_OURS, sep=b"\n"):
+        for line in repo.git.lines("for-each-ref", _FORMAT, *OURS, sep=b"\n"):
             ref, oid, place = text(line).split("\0")
             self.refs[ref] = oid
             if place:
@@ -106,8 +108,8 @@ class Survey:
         try:
             if tip["oid"] not in self._metadata:
                 self._metadata[tip["oid"]] = set()
-                files = shadow_refs.metadata(self.objects, tip["tree"])
-                self._metadata[tip["oid"]] = {path.rpartition("/")[2] for path in files}
+                folders = shadow_refs.metadata(self.objects, tip["tree"])
+                self._metadata[tip["oid"]] = {path.rpartition("/")[2] for path in folders}
             if session_id not in self._metadata[tip["oid"]]:
                 return None
             return state_copy.read(self.objects, tip, session_id)
@@ -118,7 +120,7 @@ class Survey:
         """The directory of each worktree's own files of ours."""
         yield os.path.join(self.repo.common, "gitcp")
         worktrees = os.path.join(self.repo.common, "worktrees")
-        for name in listed(worktrees):
+        for name in files.listed(worktrees):
             yield os.path.join(worktrees, name, "gitcp")
 
     def _read_tips(self) -> None:
@@ -168,21 +170,3 @@ def _marker(repo: Repo, name: str) -> Marker | None:
         return markers.stored(repo, name)
     except Error:
         return None
-
-
-def listed(folder: str) -> list[str]:
-    """The names in a directory, sorted; none where there is no such directory."""
-    try:
-        return sorted(os.listdir(folder))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
-def older(path: str, seconds: float) -> bool:
-    """Whether nothing has changed a file for so long; of one that is gone: no."""
-    import time
-
-    try:
-        return time.time() - os.lstat(path).st_mtime > seconds
-    except OSError:
-        return False

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from gitcp.core.decide.orphan_rules import days, orphan
+from gitcp.store.git import files
 from gitcp.store.undo import expiry, undo_log
 from gitcp.store.upkeep import check_files
-from gitcp.store.upkeep.survey import listed, older
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ def find(survey: Survey, ages: Ages) -> Iterator[Finding]:
             count = f"{len(steps) - len(left)} of {len(steps)} steps are"
             reason = f"{count} older than {days(ages.archive)}"
             yield orphan(STEPS, ref, reason, oid=oid, before=int(before))
-    for name in listed(repo.shared("kept")):
+    for name in files.listed(repo.shared("kept")):
         path = repo.shared("kept", name)
-        if name not in needed and older(path, check_files.SCRATCH_AGE):
+        if name not in needed and files.older(path, check_files.SCRATCH_AGE):
             yield orphan(KEPT, path, "no step of an undo log needs it")
 
 
@@ -56,7 +56,7 @@ def shorten(repo: Repo, objects: Objects, one: Finding) -> bool:
 
 def remove(path: str) -> bool:
     """Remove a content that no step needs, unless one has begun to since."""
-    if not older(path, check_files.SCRATCH_AGE):
+    if not files.older(path, check_files.SCRATCH_AGE):
         return False
     os.unlink(path)
     return True

@@ -8,7 +8,6 @@ It is a cache: what cannot be trusted is begun anew from the live transcript.
 from __future__ import annotations
 
 import os
-import time
 import zlib
 
 from gitcp.core import json
@@ -93,9 +92,7 @@ class Copy:
             self.known = known
             return
         self.close()  # others may read the old file: a new one is begun
-        place = self._repo.shared("corrupt", f"{os.path.basename(self._path)}.{time.time_ns()}")
-        os.makedirs(os.path.dirname(place), exist_ok=True)
-        os.rename(self._path, place)
+        os.rename(self._path, private.aside(self._repo, os.path.basename(self._path)))
 
     def _open(self, flags: int) -> None:
         flags |= os.O_NOFOLLOW | os.O_CLOEXEC
