@@ -86,11 +86,11 @@ def _with_ids(
 
 def _keep_template(repo: Repo, text: bytes | None) -> None:
     """Keep a template as git gave it: left so it is no message, which check-message tells."""
-    from gitcp.store.session import state as states
+    from gitcp.store.git import private
 
     path = repo.own("template")
     if text is not None:
-        states.write_file(repo, path, text)
+        private.write(repo, path, text)
     elif os.path.exists(path):
         os.unlink(path)
 

@@ -125,7 +125,7 @@ def test_what_came_went_or_changed_behind_the_index_is_seen(left: World) -> None
     (folder / "stale-001").unlink()
     marker = json.loads((folder / "stale-002").read_text())
     marker["streams"][0]["files"] = {"another.py": marker["streams"][0]["files"]["old.py"]}
-    states.write_file(repo, str(folder / "stale-002"), json.dumps(marker).encode())
+    private.write(repo, str(folder / "stale-002"), json.dumps(marker).encode())
     names = {m["session_id"] for m in markers.concerned(repo, paths=["another.py"])}
     assert "stale-002" in names
     names = {m["session_id"] for m in markers.concerned(repo, paths=["old.py"])}
@@ -136,7 +136,7 @@ def test_one_that_a_kill_left_twice_is_there_once_and_goes_for_good(left: World)
     repo = Repo.find(str(left.path))
     folder = Path(index.folder(repo))
     marker = json.loads((folder / "stale-001").read_text())
-    states.write_file(
+    private.write(
         repo, repo.shared("open", "stale-001"), json.dumps({**marker, "phase": "ended"}).encode()
     )
     assert [m["phase"] for m in markers.read(repo) if m["session_id"] == "stale-001"] == ["ended"]
@@ -149,9 +149,9 @@ def test_a_session_at_work_or_locked_is_not_put_aside(left: World) -> None:
     for n, phase in enumerate(["active", "idle", "idle"]):
         folder = Path(index.folder(repo))
         marker = json.loads((folder / f"stale-{n:03d}").read_text()) | {"phase": phase}
-        states.write_file(repo, repo.shared("open", f"stale-{n:03d}"), json.dumps(marker).encode())
+        private.write(repo, repo.shared("open", f"stale-{n:03d}"), json.dumps(marker).encode())
     for n in range(MANY):
-        states.write_file(repo, repo.shared("open", f"more-{n}"), _named(marker, f"more-{n}"))
+        private.write(repo, repo.shared("open", f"more-{n}"), _named(marker, f"more-{n}"))
     with states.held(repo, ["stale-001"]):
         put.put(repo)
     assert {"stale-000", "stale-001"} <= set(index.recent(repo))

@@ -14,7 +14,7 @@ import os
 import time
 
 from gitcp import trace
-from gitcp.store.session import state as states
+from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _renewed(repo: Repo, known: Index | None, now: int, read: Read) -> Index:
     fresh = Index(now if now < time.time_ns() - _SETTLED else 0, signs, named)
     if known is None or same != signs.keys() or same != before.keys() or fresh.stamp != known.stamp:
         data = marshal.dumps((_VERSION, fresh.stamp, signs, named))
-        states.write_file(repo, repo.shared("aside"), data)
+        private.write(repo, repo.shared("aside"), data)
         trace.note("marker", f"{len(signs)} put aside, {len(signs) - len(same)} of them read")
     return fresh
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import os
 
-from gitcp.store.git import files
-from gitcp.store.session import state as states
+from gitcp.store.git import files, private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def path(repo: Repo) -> str:
 
 def write(repo: Repo, intent: Intent) -> None:
     """Put it on the disk: from here on whoever comes next can finish."""
-    states.write_file(repo, path(repo), json.dumps(intent).encode(), durable=True)
+    private.write(repo, path(repo), json.dumps(intent).encode(), durable=True)
 
 
 def read(repo: Repo) -> Intent | None:

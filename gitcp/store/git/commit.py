@@ -57,6 +57,11 @@ def read_commit(objects: Objects, spec: str) -> Commit | None:
     return parse_commit(obj[0], obj[2]) if obj and obj[1] == "commit" else None
 
 
+def rev_list(repo: Repo, *args: str, stdin: bytes = b"") -> list[str]:
+    """The oids of the commits that git chooses by these arguments of rev-list, as it lists them."""
+    return repo.git.run("rev-list", *args, stdin=stdin)[1].decode().split()
+
+
 def need_commit(objects: Objects, spec: str) -> Commit:
     """read_commit, where its absence is an error."""
     commit = read_commit(objects, spec)

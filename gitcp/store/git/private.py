@@ -1,4 +1,5 @@
-"""Private files of JSON, checked against their shape before anything relies on them."""
+"""Files of ours alone: read, and checked against their shape before anything relies on them;
+written whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,9 +10,11 @@ import time
 
 from gitcp import trace
 from gitcp.errors import Error
+from gitcp.store.git import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from gitcp.core.upkeep.shape_check import Shape
@@ -96,3 +99,33 @@ def set_aside(repo: Repo, error: Damaged) -> None:
     except OSError as e:
         raise Error(f"cannot set aside '{error.path}': {e.strerror}") from None
     print(f"warning: {error}; kept as '{place}'", file=sys.stderr)
+
+
+def write(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:
+    """Replace a file of ours by data: whoever reads sees the old bytes or the new ones.
+
+    durable: it has to outlive a power cut, as a state does; what is told anew need not.
+    """
+    tmp = repo.shared("tmp", f"{os.getpid()}-{time.monotonic_ns()}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        fd = os.open(tmp, flags, 0o600)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(tmp), exist_ok=True)
+        fd = os.open(tmp, flags, 0o600)
+    files.fill(fd, data, durable)
+    try:
+        os.rename(tmp, path)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), 0o750, exist_ok=True)
+        os.rename(tmp, path)
+
+
+def words(path: str) -> list[str]:
+    """The words of a file, as write_words() left them; none where it cannot be read."""
+    return files.peek(path).decode("utf-8", "replace").split()
+
+
+def write_words(repo: Repo, path: str, each: Iterable[str]) -> None:
+    """Replace a file of ours by these words, one a line."""
+    write(repo, path, "".join(f"{word}\n" for word in each).encode())

@@ -112,9 +112,9 @@ def _remembered(repo: Repo) -> dict[str, Any]:
 
 
 def _remember(repo: Repo, known: dict[str, Any]) -> None:
-    from gitcp.store.session import state as states
+    from gitcp.store.git import private
 
     try:
-        states.write_file(repo, repo.own("guard-head"), json.dumps(known).encode())
+        private.write(repo, repo.own("guard-head"), json.dumps(known).encode())
     except OSError:
         pass  # asked again next time: a full disk must not decide about a tool call

@@ -189,9 +189,9 @@ def _read(repo: Repo) -> list[Claim]:
 
 
 def _write(repo: Repo, claim: Claim) -> None:
-    from gitcp.store.session import state as states
+    from gitcp.store.git import private
 
-    states.write_file(repo, repo.own("claims", claim["key"]), json.dumps(claim).encode())
+    private.write(repo, repo.own("claims", claim["key"]), json.dumps(claim).encode())
 
 
 def _remove(repo: Repo, key: str) -> None:

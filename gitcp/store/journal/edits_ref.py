@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gitcp.core.credit import entries
 from gitcp.store.git import refs
-from gitcp.store.git.commit import read_commit, write_commit
+from gitcp.store.git.commit import read_commit, rev_list, write_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import TREE, edit_tree, lookup
 
@@ -85,9 +85,8 @@ def united(repo: Repo, here: list[JournalLine]) -> list[JournalLine]:
     objects = Objects.shared(repo)
     lines = {entries.dump(line): line for line in here}
     home = f"\nGitcp-Worktree: {repo.worktree_hash}\n"
-    args = ("rev-list", "--first-parent", f"--max-count={_MOST}", f"--glob={PREFIX}*")
-    for oid in repo.git.lines(*args, sep=b"\n"):
-        commit = read_commit(objects, oid.decode())
+    for oid in rev_list(repo, "--first-parent", f"--max-count={_MOST}", f"--glob={PREFIX}*"):
+        commit = read_commit(objects, oid)
         ours = commit is not None and home in commit["message"]
         entry = lookup(objects, commit["tree"], "entries") if commit and ours else None
         for line in entries.load(objects.need(entry[1], "blob")) if entry else ():

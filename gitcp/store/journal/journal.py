@@ -163,9 +163,9 @@ class Journal:
         if mark(self.repo)[1] <= cutting.LARGEST:
             return
         lines, _ = _raw(self.repo)
-        from gitcp.store.session import state as states
+        from gitcp.store.git import private
 
         left = cutting.kept(lines, self.lines)
         data = b"".join(map(entries.dump, left))
-        states.write_file(self.repo, self.repo.own(NAME), data)
+        private.write(self.repo, self.repo.own(NAME), data)
         self.lines = expanded(self.repo, left)

@@ -9,7 +9,6 @@ from gitcp.core.credit import entries
 from gitcp.core.upkeep import shapes
 from gitcp.store.git import private
 from gitcp.store.git.tree import Lookup
-from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def look(repo: Repo) -> dict[str, Any]:
 def save(repo: Repo, head: str, at: int, dirty: Mapping[str, Version], cost: int) -> None:
     """Keep what a look saw: HEAD, when, every path that differs from it, what it cost in us."""
     last = {"head": head, "at": at, "dirty": dirty, "cost": cost}
-    states.write_file(repo, repo.own("look"), json.dumps(last).encode())
+    private.write(repo, repo.own("look"), json.dumps(last).encode())
 
 
 def tree_of(objects: Objects, commit: str | None) -> str | None:

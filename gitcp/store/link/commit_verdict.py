@@ -12,7 +12,6 @@ from gitcp.core.message import trailers
 from gitcp.core.upkeep import shapes
 from gitcp.record import raw
 from gitcp.store.git import private
-from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ _COPY = "copy"  # the hook's script looks for it
 
 def save(repo: Repo, verdict: Verdict) -> None:
     """Replace the worktree's stored verdict."""
-    states.write_file(repo, repo.own("verdict"), json.dumps(verdict).encode())
+    private.write(repo, repo.own("verdict"), json.dumps(verdict).encode())
 
 
 def tell(repo: Repo, commented: bool = False) -> None:
@@ -93,7 +92,7 @@ def forget(repo: Repo) -> None:
 def expect_copy(repo: Repo) -> None:
     """Let the post-commit hook of the commit that comes start though no session is open: it
     has lines of others, and git has removed by then what tells so."""
-    states.write_file(repo, repo.own(_COPY), b"")
+    private.write(repo, repo.own(_COPY), b"")
 
 
 def copy_made(repo: Repo) -> None:

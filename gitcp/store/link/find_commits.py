@@ -7,7 +7,7 @@ from gitcp.core.message import links
 from gitcp.errors import Error
 from gitcp.record import raw, text
 from gitcp.store.git import notes
-from gitcp.store.git.commit import read_commit
+from gitcp.store.git.commit import read_commit, rev_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,14 +69,13 @@ def _grep(repo: Repo, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
 def beside(repo: Repo, objects: Objects, paths: Iterable[str]) -> list[Commit]:
     """The newest commits that HEAD has not, that carry an id and change one of the paths; oldest
     first."""
-    args = ["rev-list", f"--max-count={_MOST}", "--no-merges", "-E", "--regexp-ignore-case"]
+    args = [f"--max-count={_MOST}", "--no-merges", "-E", "--regexp-ignore-case"]
     args += ["--grep=^Entire-Checkpoint:", *(f"--exclude={glob}" for glob in _NOT), "--all"]
     names = b"\n".join(raw(path) for path in paths if "\n" not in path)
     if not names:
         return []
-    _, out = repo.git.run(*args, "--not", "HEAD", "--stdin", stdin=b"--\n" + names + b"\n")
-    oids = reversed(out.decode().split())
-    return [commit for oid in oids if (commit := read_commit(objects, oid))]
+    oids = rev_list(repo, *args, "--not", "HEAD", "--stdin", stdin=b"--\n" + names + b"\n")
+    return [commit for oid in reversed(oids) if (commit := read_commit(objects, oid))]
 
 
 def of_commit(repo: Repo, objects: Objects, commit: str) -> list[str]:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from gitcp.store.session import state as states
+from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,20 +16,14 @@ if TYPE_CHECKING:
 
 def read(repo: Repo) -> set[str]:
     """The ids that were dismissed in this repository."""
-    try:
-        with open(repo.shared("dismissed"), encoding="utf-8", errors="replace") as f:
-            return set(f.read().split())
-    except OSError:
-        return set()
+    return set(private.words(repo.shared("dismissed")))
 
 
 def add(repo: Repo, ids: Iterable[str]) -> None:
     """The person has said no to these."""
-    lines = "".join(f"{one}\n" for one in sorted({*read(repo), *ids}))
-    states.write_file(repo, repo.shared("dismissed"), lines.encode())
+    private.write_words(repo, repo.shared("dismissed"), sorted({*read(repo), *ids}))
 
 
 def remove(repo: Repo, checkpoint_id: str) -> None:
     """The person has linked it by hand."""
-    left = sorted(read(repo) - {checkpoint_id})
-    states.write_file(repo, repo.shared("dismissed"), "".join(f"{i}\n" for i in left).encode())
+    private.write_words(repo, repo.shared("dismissed"), sorted(read(repo) - {checkpoint_id}))

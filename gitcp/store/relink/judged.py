@@ -7,7 +7,7 @@ from it is done.  A commit that is not there was made without our hooks, or they
 
 from __future__ import annotations
 
-from gitcp.store.session import state as states
+from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,34 +18,25 @@ _MOST = 200  # commits remembered
 
 def read(repo: Repo) -> list[str]:
     """The oids of the commits judged in this worktree, oldest first."""
-    try:
-        with open(repo.own("judged"), encoding="utf-8", errors="replace") as f:
-            return f.read().split()
-    except OSError:
-        return []
+    return private.words(repo.own("judged"))
 
 
 def add(repo: Repo, commit: str, parent: str) -> None:
     """Everything that follows from this commit is done."""
     known = [oid for oid in read(repo) if oid != commit]
-    lines = "".join(f"{oid}\n" for oid in [*known, commit][-_MOST:])
-    states.write_file(repo, repo.own("judged"), lines.encode())
+    private.write_words(repo, repo.own("judged"), [*known, commit][-_MOST:])
     if looked(repo) == parent:
         look(repo, commit)
 
 
 def looked(repo: Repo) -> str:
     """Where HEAD was when no commit here was left to be judged, '' when that is not known."""
-    try:
-        with open(repo.own("looked"), encoding="utf-8", errors="replace") as f:
-            return f.read().strip()
-    except OSError:
-        return ""
+    return "".join(private.words(repo.own("looked")))
 
 
 def look(repo: Repo, head: str) -> None:
     """No commit up to head is left to be judged, for any session that is not at work."""
-    states.write_file(repo, repo.own("looked"), f"{head}\n".encode())
+    private.write_words(repo, repo.own("looked"), [head])
 
 
 def any_commit(repo: Repo, head: str) -> bool:

@@ -7,7 +7,7 @@ by evidence on the merge itself: that is what a squash is (behaviour.md §5.8).
 from __future__ import annotations
 
 from gitcp.errors import Error
-from gitcp.store.git.commit import need_commit
+from gitcp.store.git.commit import need_commit, rev_list
 from gitcp.store.link import commit_changes, find_commits
 from gitcp.store.relink import lost_links, taken_back
 
@@ -70,8 +70,8 @@ def _place(
 
 
 def _between(repo: Repo, base: str, tip: str) -> list[str]:
-    args = ("rev-list", "--reverse", "--no-merges", f"--max-count={lost_links.MOST}", tip)
-    return [oid.decode() for oid in repo.git.lines(*args, f"^{base}", sep=b"\n")]
+    most = f"--max-count={lost_links.MOST}"
+    return rev_list(repo, "--reverse", "--no-merges", most, tip, f"^{base}")
 
 
 def _blobs(objects: Objects, commit: Commit) -> Blobs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.errors import GitError
 from gitcp.store.git import refs
-from gitcp.store.git.commit import read_commit
+from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.link import commit_changes, commit_match, find_commits
 from gitcp.store.relink import judged, unhooked_commits
 from gitcp.store.session import markers, process
@@ -94,9 +94,8 @@ def _commits(repo: Repo, objects: Objects, head: str, among: str = "") -> list[C
     where = ["--end-of-options", among, "--"] if among else [head]
     if not among and not head.strip("0"):
         return []
-    args = ("rev-list", "--first-parent", "--reverse", f"--max-count={_MOST}")
     try:
-        oids = [oid.decode() for oid in repo.git.lines(*args, *where, sep=b"\n")]
+        oids = rev_list(repo, "--first-parent", "--reverse", f"--max-count={_MOST}", *where)
     except GitError as e:
         raise e.plain() from None
     if not among:

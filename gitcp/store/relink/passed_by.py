@@ -9,7 +9,7 @@ from __future__ import annotations
 from gitcp import trace
 from gitcp.errors import Error
 from gitcp.store.git import notes, reflog
-from gitcp.store.git.commit import read_commit
+from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.link import commit_changes, commit_verdict, finalize, find_commits
 from gitcp.store.relink import dismissed, judged, rewritten, taken_back
 from gitcp.store.session import catch_up, markers, process
@@ -48,9 +48,9 @@ def _give_back(repo: Repo, objects: Objects, head: str) -> None:
     """Note on commits nobody has judged the ids of what was taken back and is in them again."""
     looked, known, no = judged.looked(repo), set(judged.read(repo)), dismissed.read(repo)
     since = [f"^{looked}"] if looked and read_commit(objects, looked) else []
-    args = ["rev-list", "--first-parent", "--reverse", f"--max-count={_MOST}", head, *since]
-    for line in repo.git.lines(*args, sep=b"\n") if since else ():
-        commit = read_commit(objects, line.decode())
+    args = ("--first-parent", "--reverse", f"--max-count={_MOST}", head, *since)
+    for oid in rev_list(repo, *args) if since else ():
+        commit = read_commit(objects, oid)
         if commit is None or commit["oid"] in known:
             continue
         parent, changes = commit_changes.of_commit(objects, commit)

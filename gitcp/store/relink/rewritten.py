@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 
-from gitcp.store.git import notes
-from gitcp.store.git.commit import need_commit, read_commit
+from gitcp.store.git import notes, private
+from gitcp.store.git.commit import need_commit, read_commit, rev_list
 from gitcp.store.git.tree import Lookup
 from gitcp.store.link import (
     commit_changes,
@@ -144,23 +144,18 @@ def carried_over(repo: Repo, objects: Objects, old: str, new: str) -> list[str]:
 
 def _replayed(repo: Repo) -> tuple[list[str], set[str]]:
     """What a rebase that ends made of its branch, oldest first; those that are new there."""
-    notes: dict[str, str] = {}
-    for folder in ("rebase-merge", "rebase-apply"):
-        for name in ("onto", "orig-head"):
-            try:
-                with open(os.path.join(repo.git_dir, folder, name), encoding="utf-8") as f:
-                    notes[name] = f.read().strip()
-            except (OSError, UnicodeDecodeError):
-                continue
-    if "onto" not in notes:
+    onto, before = (_noted(repo, name) for name in ("onto", "orig-head"))
+    if not onto:
         return [], set()
+    args = ("--reverse", f"--max-count={MOST}", "HEAD", f"^{onto}")
+    return rev_list(repo, *args), set(rev_list(repo, *args, f"^{before}") if before else ())
 
-    def line(*options: str) -> list[str]:
-        args = ("rev-list", "--reverse", f"--max-count={MOST}", "HEAD", f"^{notes['onto']}")
-        return [oid.decode() for oid in repo.git.lines(*args, *options, sep=b"\n")]
 
-    before = notes.get("orig-head")
-    return line(), set(line(f"^{before}") if before else ())
+def _noted(repo: Repo, name: str) -> str:
+    """What git has noted of a rebase that is under way, '' where it has not."""
+    folders = (os.path.join(repo.git_dir, way) for way in ("rebase-merge", "rebase-apply"))
+    words = (private.words(os.path.join(folder, name)) for folder in folders)
+    return next((one[0] for one in words if one), "")
 
 
 def work(repo: Repo, objects: Objects, state: State, replayed: Mapping[str, Sequence[str]]) -> None:

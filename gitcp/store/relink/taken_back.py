@@ -14,11 +14,10 @@ import os
 
 from gitcp import trace
 from gitcp.core.decide import overlap
-from gitcp.store.git import reflog
-from gitcp.store.git.commit import read_commit
+from gitcp.store.git import private, reflog
+from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.git.tree import Lookup
 from gitcp.store.link import commit_changes
-from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,15 +95,7 @@ def holds(objects: Objects, record: list[Recorded], changes: Changes) -> bool:
 
 def add(repo: Repo, commits: Iterable[str]) -> None:
     """Content of these commits may be committed again: ids() looks whether it can."""
-    _keep(repo, list(dict.fromkeys([*_read(repo), *commits])))
-
-
-def _orig_head(repo: Repo) -> str:
-    try:
-        with open(_at(repo), encoding="utf-8") as f:
-            return f.read().strip()
-    except (OSError, UnicodeDecodeError):
-        return ""
+    _keep(repo, list(dict.fromkeys([*private.words(repo.own("taken-back")), *commits])))
 
 
 def _at(repo: Repo) -> str:
@@ -135,7 +126,7 @@ def _look(repo: Repo, *, seen: bool) -> None:
 
 def _reset(repo: Repo, objects: Objects, head: str) -> list[Commit]:
     """The commits with an id that only ORIG_HEAD has, oldest first; looked at once."""
-    orig = _orig_head(repo)
+    orig = "".join(private.words(_at(repo)))
     # At HEAD nothing is taken back yet, but it may be, and git leave the file that says so.
     if not orig or (orig != head and _looked(repo)):
         return []
@@ -145,13 +136,13 @@ def _reset(repo: Repo, objects: Objects, head: str) -> list[Commit]:
     tips = [oid for oid in dict.fromkeys([*resets, orig]) if read_commit(objects, oid)]
     if not tips:
         return []
-    args = ["rev-list", "--first-parent", f"--max-count={_MOST}", *tips]
-    lines = repo.git.lines(*args, *([f"^{head}"] if head.strip("0") else []), sep=b"\n")
-    return _linked(objects, [oid.decode() for oid in reversed(lines)])
+    args = ["--first-parent", f"--max-count={_MOST}", *tips]
+    oids = rev_list(repo, *args, *([f"^{head}"] if head.strip("0") else []))
+    return _linked(objects, reversed(oids))
 
 
 def _listed(repo: Repo, objects: Objects) -> list[Commit]:
-    return _linked(objects, _read(repo))
+    return _linked(objects, private.words(repo.own("taken-back")))
 
 
 def _linked(objects: Objects, oids: Iterable[str]) -> list[Commit]:
@@ -181,18 +172,10 @@ def _still_to_come(repo: Repo, objects: Objects, record: list[Recorded], head: s
     return any((now.get(path) or ("", None))[1] == entry["oid"] for path, entry in open_.items())
 
 
-def _read(repo: Repo) -> list[str]:
-    try:
-        with open(repo.own("taken-back"), encoding="utf-8", errors="replace") as f:
-            return f.read().split()
-    except OSError:
-        return []
-
-
 def _keep(repo: Repo, oids: list[str]) -> None:
     path = repo.own("taken-back")
     if oids:
         trace.note("commit", f"taken back, and still to come: {oids}")
-        states.write_file(repo, path, "".join(f"{oid}\n" for oid in oids[-_MOST:]).encode())
+        private.write_words(repo, path, oids[-_MOST:])
     elif os.path.exists(path):
         os.unlink(path)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gitcp import trace
 from gitcp.store.git import notes, reflog
-from gitcp.store.git.commit import read_commit
+from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.link import (
     commit_changes,
     commit_match,
@@ -125,13 +125,13 @@ def between(repo: Repo, old: str, new: str) -> list[str]:
     """The commits on new's first-parent line that old has not, newest first; [] when neither old
     is an ancestor of that line nor commits and amends alone lead there: a rewrite, a reset, another
     branch."""
-    args = ("rev-list", "--first-parent", f"--max-count={_MOST}", new)
+    args = ("--first-parent", f"--max-count={_MOST}", new)
     if not old.strip("0"):
-        return [oid.decode() for oid in repo.git.lines(*args, sep=b"\n")]
+        return rev_list(repo, *args)
     status, _ = repo.git.run("merge-base", "--is-ancestor", old, new, ok=(0, 1, 128))
     if status and reflog.committed_since(repo, old) != new:
         return []
-    return [oid.decode() for oid in repo.git.lines(*args, f"^{old}", sep=b"\n")]
+    return rev_list(repo, *args, f"^{old}")
 
 
 def made_here(repo: Repo) -> set[str]:

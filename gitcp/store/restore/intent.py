@@ -11,11 +11,10 @@ import os
 
 from gitcp.core.rewind.plan import effective
 from gitcp.errors import Changed
-from gitcp.store.git import refs
+from gitcp.store.git import private, refs
 from gitcp.store.git.files import read as content
 from gitcp.store.restore import apply, staging
 from gitcp.store.restore.present import signs
-from gitcp.store.session.state import write_file
 from gitcp.store.snapshot import blobs
 from gitcp.store.undo import effects, undo_log
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 def begin(repo: Repo, intent: Intent) -> None:
     """Write the record, durably."""
     data = json.dumps(intent).encode()
-    write_file(repo, _path(repo), data, durable=True)
+    private.write(repo, _path(repo), data, durable=True)
 
 
 def end(repo: Repo) -> None:

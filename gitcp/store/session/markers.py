@@ -113,7 +113,7 @@ def _announce(repo: Repo, session_id: str, data: bytes) -> None:
         new = False
     except FileNotFoundError:
         new = True
-    states.write_file(repo, path, data)
+    private.write(repo, path, data)
     if new:
         index.take_away(repo, session_id)
 
@@ -165,7 +165,7 @@ def of(repo: Repo, session_id: str) -> Marker | None:
 def stored(repo: Repo, session_id: str) -> Marker | None:
     """The marker of one session as its file has it; raise Damaged where that says nothing.
 
-    A process parses a file once: a marker that changes is another file (states.write_file).
+    A process parses a file once: a marker that changes is another file (private.write).
     """
     for path in index.places(repo, session_id):
         try:

@@ -120,27 +120,7 @@ def encode(state: State) -> bytes:
 def put(repo: Repo, session_id: str, data: bytes) -> None:
     """Write encoded data as the state of a session: unique temporary name, fsync, rename."""
     trace.note("state", f"save '{session_id}'")
-    write_file(repo, path(repo, session_id), data, durable=True)
-
-
-def write_file(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:
-    """Replace a file of ours by data: whoever reads sees the old bytes or the new ones.
-
-    durable: it has to outlive a power cut, as a state does; what is told anew need not.
-    """
-    tmp = repo.shared("tmp", f"{os.getpid()}-{time.monotonic_ns()}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    try:
-        fd = os.open(tmp, flags, 0o600)
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(tmp), exist_ok=True)
-        fd = os.open(tmp, flags, 0o600)
-    files.fill(fd, data, durable)
-    try:
-        os.rename(tmp, path)
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), 0o750, exist_ok=True)
-        os.rename(tmp, path)
+    private.write(repo, path(repo, session_id), data, durable=True)
 
 
 class held:

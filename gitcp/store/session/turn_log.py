@@ -13,7 +13,6 @@ from itertools import islice
 from gitcp.core import json
 from gitcp.core.upkeep import shapes
 from gitcp.store.git import private
-from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def take_over(repo: Repo, state: State) -> None:
 def _write(repo: Repo, state: State, known: Baseline, offset: int) -> None:
     transcript, turn = state.get("transcript_path"), state.get("turn_id", "")
     baseline = {**known, "turn": turn, "transcript": transcript, "offset": offset}
-    states.write_file(repo, repo.own("turn", state["session_id"]), json.dumps(baseline).encode())
+    private.write(repo, repo.own("turn", state["session_id"]), json.dumps(baseline).encode())
 
 
 def baseline(repo: Repo, session_id: str, git_dir: str | None = None) -> Baseline | None:
@@ -81,13 +80,13 @@ def _tuples(entries: dict[str, Any]) -> dict[str, Entry | None]:
 def set_dirty(repo: Repo, session_id: str, known: Baseline, dirty: dict[str, Entry | None]) -> None:
     """Let a turn have begun with other files dirty: somebody else changed them meanwhile."""
     data = json.dumps({**known, "dirty": dirty}).encode()
-    states.write_file(repo, repo.own("turn", session_id), data)
+    private.write(repo, repo.own("turn", session_id), data)
 
 
 def reach_middle(repo: Repo, session_id: str, dirty: dict[str, Entry | None]) -> None:
     """Keep what was dirty at the last checkpoint within the turn."""
     path = repo.own("turn", f"{session_id}.middle")
-    states.write_file(repo, path, json.dumps(dirty).encode())
+    private.write(repo, path, json.dumps(dirty).encode())
 
 
 def middle(repo: Repo, session_id: str) -> dict[str, Entry | None] | None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 
 from gitcp.core.transcript import transcript_scan
+from gitcp.store.git import private
 from gitcp.store.git.files import read as content
-from gitcp.store.session.state import write_file
 from gitcp.store.stream import stream_history, stream_list
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ def note(repo: Repo, gone: Iterable[Record]) -> None:
     known |= {one["id"]: one for one in gone}
     lines = (json.dumps(one, separators=(",", ":")) for one in list(known.values())[-MOST:])
     if known:
-        write_file(repo, _path(repo), "".join(f"{line}\n" for line in lines).encode())
+        private.write(repo, _path(repo), "".join(f"{line}\n" for line in lines).encode())
 
 
 def listed(repo: Repo) -> list[Record]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 
 from gitcp.errors import Error
+from gitcp.store.git import private
 from gitcp.store.git.files import digest
 from gitcp.store.git.files import read as content
-from gitcp.store.session.state import write_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def keep(repo: Repo, data: bytes | None) -> str | None:
     if os.path.exists(path):
         os.utime(path)  # it is needed anew: clean leaves it alone
     else:
-        write_file(repo, path, data, durable=True)
+        private.write(repo, path, data, durable=True)
     return name
 
 

@@ -49,7 +49,7 @@ def _read(path: str, head: str) -> Tips:
 
 
 def _write(repo: Repo, path: str, head: str, tips: Mapping[str, str]) -> None:
-    from gitcp.store.session.state import write_file
+    from gitcp.store.git import private
 
     lines = [*([head] if head else []), *(f"{oid} {ref}" for ref, oid in tips.items())]
-    write_file(repo, path, raw("".join(f"{line}\n" for line in lines)))
+    private.write(repo, path, raw("".join(f"{line}\n" for line in lines)))
