@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from gitcp.store.git import reflog
-from gitcp.store.git.stash import Stash
 from gitcp.store.git.tree import Lookup
 from gitcp.store.journal.known import tree_of
 
@@ -26,7 +25,7 @@ class Elsewhere:
         self._repo, self._objects, self._before = repo, objects, head
         self._commits: list[Lookup] | None = None
         self._looks: list[Lookup] | None = None
-        self._stash = Stash(repo, objects)
+        self._stash = reflog.Stash(repo, objects)
 
     def has(self, path: str, after: Version) -> bool:
         """Whether one of them has this very entry at the path; for None: HEAD has nothing, and

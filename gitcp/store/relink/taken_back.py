@@ -157,13 +157,12 @@ def _linked(objects: Objects, oids: Iterable[str]) -> list[Commit]:
 def _still_to_come(repo: Repo, objects: Objects, record: list[Recorded], head: str) -> bool:
     """Whether something recorded may be committed yet: HEAD has not got it, and the worktree has,
     or a stash may; or an entry of the stash that was applied is still there, for other branches."""
-    from gitcp.store.git.stash import Stash
     from gitcp.store.snapshot import blobs
 
     top = read_commit(objects, head)
     look_up = Lookup(objects, top["tree"] if top else None)
     open_ = {e["path"]: e for e in record if (look_up(e["path"]) or ("", None))[1] != e["oid"]}
-    stash = Stash(repo, objects)
+    stash = reflog.Stash(repo, objects)
     if open_ and stash.entries():
         return True
     if any(e["oid"] and stash.holds(e["path"], (e["mode"], e["oid"])) for e in record):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gitcp.core.git import ids
 from gitcp.errors import Error
-from gitcp.store.git.stash import Stash
+from gitcp.store.git.reflog import Stash
 from gitcp.store.git.tree import Lookup
 from gitcp.store.session import markers
 from gitcp.store.stream.shadow_refs import BRANCHES, branch, read

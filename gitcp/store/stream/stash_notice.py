@@ -5,7 +5,7 @@ Seed 000, "Stash + new work on different files": the work is kept, and how to fi
 
 from __future__ import annotations
 
-from gitcp.store.git.stash import Stash
+from gitcp.store.git.reflog import Stash
 from gitcp.store.session import markers
 
 TYPE_CHECKING = False
