@@ -63,6 +63,27 @@ def test_what_an_amend_that_was_killed_put_in_is_linked(world: World, a: Agent) 
     assert world.open() == []
 
 
+@pytest.mark.parametrize("backend", ["--apply", "--merge"])
+def test_noted_links_follow_each_of_two_rebases_in_a_row(
+    world: World, a: Agent, backend: str
+) -> None:
+    for name in ("a.txt", "b.txt"):
+        a.turn("write", {name: f"the agent's {name}\n"})
+        world.git("add", ".")
+        world.git(*BARE, "commit", "-q", "-m", name)
+    a.start()
+    links = [noted(world, f"HEAD~{n}") for n in (0, 1)]
+    assert len(links[0]) == len(links[1]) == 1
+    for name in ("one", "two"):
+        world.git("switch", "-q", "-c", name, "HEAD~2")
+        world.write(name, "the person's\n")
+        world.commit(name)
+        world.git("switch", "-q", "main")
+        world.git("rebase", "-q", backend, name)
+    assert [noted(world, f"HEAD~{n}") for n in (0, 1)] == links
+    sound(world)
+
+
 def test_a_noted_link_follows_a_cherry_pick(world: World, a: Agent) -> None:
     world.git("switch", "-q", "-c", "side")
     a.turn("write", {"a.txt": "a\n"})

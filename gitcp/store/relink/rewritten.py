@@ -44,7 +44,7 @@ def follow(
     if command == "amend" and commit_hooks.rewriting(repo):
         return [], {}  # a step of a rebase, whose own post-rewrite comes at its end
     olds = became(lines)
-    finals, fresh = _replayed(repo) if command == "rebase" else ([], [])
+    finals, fresh = _replayed(repo, olds) if command == "rebase" else ([], [])
     kept = {one for new in {*olds, *finals} for one in find_commits.linked(objects, new)}
     done: list[Pair] = []
     for new, sources in olds.items():
@@ -142,11 +142,12 @@ def carried_over(repo: Repo, objects: Objects, old: str, new: str) -> list[str]:
     return [one for one in ids if one not in gone]
 
 
-def _replayed(repo: Repo) -> tuple[list[str], set[str]]:
-    """What a rebase that ends made of its branch, oldest first; those that are new there."""
+def _replayed(repo: Repo, olds: Iterable[str]) -> tuple[list[str], Collection[str]]:
+    """What a rebase that ends made of its branch, oldest first; those that are new there.  With
+    --apply git notes nothing of itself until it stops: all is as it says, which olds has."""
     onto, before = (_noted(repo, name) for name in ("onto", "orig-head"))
     if not onto:
-        return [], set()
+        return list(olds), ()
     args = ("--reverse", f"--max-count={MOST}", "HEAD", f"^{onto}")
     return rev_list(repo, *args), set(rev_list(repo, *args, f"^{before}") if before else ())
 
