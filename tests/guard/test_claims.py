@@ -63,6 +63,8 @@ def test_a_path_is_the_same_from_a_subdirectory_and_through_a_link(git_copy: Cop
     b.cwd = link / "src"
     assert pre(b, "app.py").status == 2
     assert pre(b, "../inner/app.py").status == 2
+    (git_copy.path / "alias.py").symlink_to("src/app.py")
+    assert pre(b, "../alias.py").status == 2
     assert pre(b, "other.py").status == 0
 
 

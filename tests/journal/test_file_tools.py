@@ -72,6 +72,32 @@ def test_a_file_tool_claims_no_path_but_its_own(world: World, a: Agent) -> None:
     end(a, call)
 
 
+@pytest.mark.parametrize("by", ["its tool", "its transcript", "its replacement"])
+def test_what_a_file_tool_writes_by_a_symbolic_link_is_the_sessions(
+    world: World, a: Agent, by: str
+) -> None:
+    world.write("src/notes.txt", text(1))
+    (world.path / "link.txt").symlink_to("src/notes.txt")
+    world.commit()
+    a.prompt("write it")
+    run(a, "true")  # its tools are heard
+    if by == "its transcript":
+        a.tools = False
+        a.write("link.txt", text(1, 2, 3))
+    else:
+        call = begin(a, "Write", file_path=str(world.path / "link.txt"))
+        if by == "its replacement":
+            (world.path / "link.txt").unlink()
+        world.write("link.txt", text(1, 2, 3))
+        end(a, call)
+    a.stop()
+    [one] = world.commit()
+    written = "link.txt" if by == "its replacement" else "src/notes.txt"
+    assert list(sessions(world, one)[a.sid]["files"]) == [written]
+    assert shares(world)[a.sid] == (3 if by == "its replacement" else 2)
+    sound(world)
+
+
 def test_a_file_tool_is_over_with_its_end(world: World, a: Agent) -> None:
     a.prompt("write it")
     edit(a, "new.txt", text(1, 2, 3))

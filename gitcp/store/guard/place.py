@@ -19,7 +19,7 @@ def by_working_copy(home: Repo, paths: Iterable[str]) -> list[tuple[Repo, list[s
     home comes first where it has any.  A worktree that lies inside home is one of its own.
     """
     copies: dict[str, tuple[Repo, list[str]]] = {}
-    for path in paths:
+    for path in (place for named in paths for place in turn_log.led_to(named)):
         repo = _owner(home, path)
         inside = turn_log.relative(repo, path) if repo else None
         if repo and inside:

@@ -24,7 +24,7 @@ _WINDOWS = ("shell", "mcp", "other")
 def tool(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> None:
     """Take a tool's start or end into the journal, as far as it can write."""
     call, starts = event.get("tool") or {}, event["event"] == "tool-start"
-    named = [inside for p in call.get("input_paths", ()) if (inside := turn_log.relative(repo, p))]
+    named = turn_log.named(repo, call.get("input_paths", ()))
     if call.get("kind") not in ("write", *_WINDOWS):
         return
     if event.get("agent_id"):

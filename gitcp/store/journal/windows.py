@@ -158,8 +158,7 @@ def _written(repo: Repo, marker: Marker, base: turn_log.Baseline) -> set[str]:
         scan = adapter(marker["agent_type"]).scan(data) if data else None
     except (OSError, ValueError, InputError):
         return set()
-    words = scan["written"] if scan else []
-    return {inside for word in words if (inside := turn_log.relative(repo, word))}
+    return set(turn_log.named(repo, scan["written"] if scan else ()))
 
 
 def recorded(repo: Repo) -> dict[str, tuple[Author, Version]]:

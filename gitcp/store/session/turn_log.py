@@ -16,7 +16,7 @@ from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from gitcp.core.record_types import Entry, State
@@ -100,6 +100,18 @@ def _remove(repo: Repo, name: str) -> None:
         os.unlink(repo.own("turn", name))
     except FileNotFoundError:
         pass
+
+
+def named(repo: Repo, paths: Iterable[str]) -> list[str]:
+    """The paths of the worktree, relative to its root, that a tool may write by those it named."""
+    places = (place for path in paths for place in led_to(os.path.join(repo.worktree, path)))
+    return list(dict.fromkeys(path for place in places if (path := relative(repo, place))))
+
+
+def led_to(path: str) -> list[str]:
+    """The path, and what it leads to where it is a symbolic link: most tools write through one,
+    some put a file in its place."""
+    return [path, os.path.realpath(path)] if os.path.islink(path) else [path]
 
 
 def relative(repo: Repo, path: str) -> str | None:
