@@ -12,6 +12,8 @@ from gitcp.repo import Repo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gitcp.store.setup.manifest import Entry, Manifest, Strip
 
 _OUTCOMES = {
@@ -81,27 +83,43 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
                 print(cli.printable(f"would take out '{known.path(entry)}'{touched}"))
             continue
         with exclusive(repo, "install"):
-            _clear_strays(repo, known)
+            folders = _folders(repo, known)
+            _clear_strays(known, folders)
             for entry in reversed(known.entries[:]):
                 outcome = _OUTCOMES[known.restore(entry, stripper(repo, known))]
                 print(cli.printable(outcome.format(known.path(entry))))
+            _tell_forgotten(folders)
     if not dry_run:
         upkeep.release(repo)
         configured.clear(repo)
         watched.clear(repo)
 
 
-def _clear_strays(repo: Repo, known: Manifest) -> None:
-    """Take out the hooks of ours that another tool moved, in every directory we wrote to."""
-    from gitcp.store.setup import exclude, git_hooks, strays
+def _folders(repo: Repo, known: Manifest) -> list[str]:
+    """Every directory of hooks that we wrote to, and the one that git uses now."""
+    from gitcp.store.setup import exclude, git_hooks
 
     folders = [os.path.dirname(known.path(e)) for e in known.entries if e["kind"] == "hook"]
     now = git_hooks.folder(repo)
     if any(exclude.inside(now, home) for home in (repo.common, repo.top) if home):
         folders.append(now)
-    for write in git_hooks.plan_removal(known, dict.fromkeys(folders)):
+    return list(dict.fromkeys(folders))
+
+
+def _clear_strays(known: Manifest, folders: Iterable[str]) -> None:
+    """Take out the hooks of ours that another tool moved."""
+    from gitcp.store.setup import git_hooks, strays
+
+    for write in git_hooks.plan_removal(known, folders):
         strays.clear(write)
         print(cli.printable(write["note"]))
+
+
+def _tell_forgotten(folders: Iterable[str]) -> None:
+    from gitcp.store.setup import git_hooks, health
+
+    for path in git_hooks.forgotten(folders):
+        print(cli.printable(f"left '{path}': it {health.FORGOTTEN}"))
 
 
 def stripper(repo: Repo, known: Manifest) -> Strip:

@@ -6,7 +6,7 @@ import os
 import sys
 
 from gitcp.console import cli
-from gitcp.errors import FATAL, OK, UsageError
+from gitcp.errors import FATAL, OK, Error, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,17 +32,22 @@ def main() -> int:
 def run(argv: Sequence[str]) -> int:
     """Run a program as a turn of a session; its status.
 
-    InputError, and nothing is run, for a session or an agent that cannot be one.
+    Error, and no session begins, where there is no such program; InputError for a session or an
+    agent that cannot be one.
     """
+    from shutil import which
+
     from gitcp.console import foreground
     from gitcp.repo import Repo
 
     split = argv.index("--") if "--" in argv else len(argv)
     args = parser().parse_args(list(argv[:split]))
     words = [*args.words, *argv[split + 1 :]]
-    if not words:
+    if not words or not words[0]:
         raise UsageError(f"no command given\n{parser().format_usage().rstrip()}")
     Repo.find()  # outside a repository nothing is run
+    if not which(words[0]):
+        raise Error(f"no such program: '{words[0]}'")
     common = _common(args, words[0])
     call = {"id": f"run-{os.getpid()}", "kind": "shell", "command": " ".join(words)}
     asked = args.prompt or " ".join(words)
@@ -72,7 +77,7 @@ def _common(args: Namespace, program: str) -> dict[str, str]:
     from gitcp.core.git import ids
 
     session = _fresh(program) if args.session is None else ids.session_id(args.session)
-    agent = os.path.basename(program) if args.agent is None else other.agent(args.agent)
+    agent = other.agent(os.path.basename(program) or program if args.agent is None else args.agent)
     return {"type": "event", "agent": agent, "session_id": session, "cwd": os.getcwd()}
 
 

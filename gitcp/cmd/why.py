@@ -17,10 +17,10 @@ def parser() -> cli.Parser:
     p.add_argument("--full", action="store_true", help="nothing shortened")
     p.add_argument("--json", action="store_true", help="write records, one to a line")
     p.add_argument(
-        "words",
-        nargs="+",
-        metavar="[<revision>] <file>:<line>[,<last>]",
-        help="lines of a file, as they are in the worktree or in a revision",
+        "revision", nargs="?", default="", metavar="<revision>", help="default: worktree"
+    )
+    p.add_argument(
+        "lines", metavar="<file>:<line>[,<last>]", help="lines of a file, as it is there"
     )
     return p
 
@@ -31,7 +31,6 @@ def main() -> int:
 
 def run(argv: Sequence[str]) -> int:
     """Show where lines come from; nothing is changed."""
-    from gitcp.errors import UsageError
     from gitcp.git import Git
     from gitcp.repo import Repo
     from gitcp.store.blame import origin
@@ -39,13 +38,10 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.git.prefetch import Prefetched
 
     args = parser().parse_args(argv)
-    if len(args.words) > 2:
-        raise UsageError(f"too many arguments: '{args.words[2]}'")
-    *revision, name = args.words
     repo = Repo.here()
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects)
-        records = list(origin.origins(repo, Git(), objects, evidence, name, *revision))
+        records = list(origin.origins(repo, Git(), objects, evidence, args.lines, args.revision))
     if args.json:
         from gitcp import record
 

@@ -120,6 +120,7 @@ def test_a_mistake_is_told_in_gits_words(history: Path) -> None:
         done = tool("blame", *argv)
         assert (done.returncode, done.stdout) == (status, b""), argv
         assert done.stderr and b"Traceback" not in done.stderr
+    assert b"usage: gitcp blame [<options>]" in tool("blame").stderr
     assert tool("blame", "nofile").stderr == tool("git", "blame", "nofile").stderr
 
 

@@ -83,13 +83,15 @@ def test_a_commit_of_the_program_is_its_sessions(world: World) -> None:
         (["--", "sh", "-c", "kill -TERM $$"], 143, ""),
         (["--", "no-such-program-at-all"], 128, "fatal: no such program: 'no-such-program-at-all'"),
         ([], 129, "no command given"),
+        ([""], 129, "no command given"),
+        (["/"], 128, "no such program: '/'"),
     ],
 )
 def test_the_status_is_the_programs(
     world: World, words: list[str], status: int, message: str
 ) -> None:
     assert message in run(world, *words, status=status).stderr
-    assert all(state["phase"] != "active" for state in states(world))
+    assert all(state["phase"] == "ended" and not message for state in states(world))
 
 
 def test_the_programs_own_options_are_its_own(world: World) -> None:

@@ -75,7 +75,8 @@ def _run(git: Git, *args: str) -> bytes:
         return git.run(*ways, "blame", *map(raw, args), filters=True)[1]
     except GitError as e:
         if e.git_status == USAGE:
-            raise UsageError(str(e.plain()).removeprefix("error: ")) from None
+            usage = str(e.plain()).replace("usage: git ", "no file given\nusage: gitcp ", 1)
+            raise UsageError(usage.removeprefix("error: ")) from None
         raise e.plain() from None
 
 

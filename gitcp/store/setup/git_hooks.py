@@ -82,6 +82,12 @@ def plan_removal(known: Manifest, folders: Iterable[str]) -> list[Write]:
     return writes
 
 
+def forgotten(folders: Iterable[str]) -> list[str]:
+    """The hooks that were kept aside, and that nothing of ours calls any more."""
+    every = [strays.Beside(where, hook) for where in folders for hook in hook_scripts.HOOKS]
+    return [beside.path + suffix for beside in every for suffix in beside.forgotten()]
+
+
 def _plan_one(
     beside: strays.Beside, hook: str, known: Manifest, baked: tuple[str, str], force: bool
 ) -> Write | str | None:

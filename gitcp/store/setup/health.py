@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 WEEK = 7 * 86400
+FORGOTTEN = "was kept aside, and what called it has given way to another tool's hook"
 
 
 def finding(kind: str, subject: str, reason: str, remedy: str) -> Finding:
@@ -46,6 +47,10 @@ def git(repo: Repo) -> Iterator[Finding]:
     if any(hook_text.is_entires(texts[""]) for texts in every.values()):
         reason = "the original program's hooks are back: two programs record the same work"
         yield finding("entire", where, reason, "gitcp enable")
+    for path in git_hooks.forgotten([where]):
+        yield finding(
+            "kept-hook", path, f"'{path}' {FORGOTTEN}", "call it from there, or remove it"
+        )
     baked = {hook_text.baked(t) for texts in every.values() for t in texts.values()}
     for pair in sorted(pair for pair in baked if pair):
         yield from _program(where, pair, "git's hooks start")

@@ -53,8 +53,7 @@ class Beside:
 
         place: the suffix under which our script belongs.  Paths in known are left alone.
         """
-        main = self.texts[""]
-        moves = [self._gone(s) for s in self._copies(main, place)]
+        moves = [self._gone(s) for s in self._copies()]
         own = self.chain(place) if hook_text.is_ours(self.texts.get(place, "")) else None
         for suffix in [s for s, t in self.texts.items() if s and hook_text.is_ours(t)]:
             if suffix == place or self.path + suffix in known:
@@ -63,17 +62,36 @@ class Beside:
             kept = chain["suffix"] if chain else ""
             if own and kept == own["suffix"] and suffix not in self._called(place):
                 kept = ""  # the hook itself goes on calling it
+            elif kept and self._stands(kept):
+                moves.append(self._gone(kept))
+                kept = ""
             moves.append(self._instead(suffix, kept) if kept else self._gone(suffix))
         return moves
 
-    def _copies(self, main: str, place: str) -> list[str]:
-        """What is called by ours, or waits to be, and is of the tool whose hook stands here."""
-        if not main or hook_text.is_ours(main):
-            return []
+    def _copies(self) -> list[str]:
+        """What is called by ours and is of the tool whose hook stands here; what nothing calls
+        any more and is of a tool that has another one beside it."""
+        called, main = self._asides(), self.texts[""]
+        copies = called if main and not hook_text.is_ours(main) else set[str]()
+        again = [s for s in copies if hook_text.same_tool(self.texts[s], main)]
+        return [*again, *(s for s in self.forgotten() if self._stands(s))]
+
+    def _asides(self) -> set[str]:
+        """What our scripts call in the end."""
         ours = [s for s, t in self.texts.items() if hook_text.is_ours(t)]
-        called = [chain["suffix"] for s in ours if (chain := self.chain(s))]
-        waiting = [s for s in dict.fromkeys([*called, BACKUP, place + BACKUP]) if s in self.texts]
-        return [s for s in waiting if hook_text.same_tool(self.texts[s], main)]
+        return {chain["suffix"] for s in ours if (chain := self.chain(s))}
+
+    def forgotten(self) -> list[str]:
+        """The suffixes of hooks that were kept aside for one of ours that is gone since."""
+        called = self._asides()
+        kept = [s for s, t in self.texts.items() if BACKUP in s and not hook_text.is_ours(t)]
+        return [suffix for suffix in kept if suffix not in called]
+
+    def _stands(self, suffix: str) -> bool:
+        """Whether another file, which was not kept aside, is of the tool that wrote this one."""
+        standing = (t for s, t in self.texts.items() if s != suffix and BACKUP not in s)
+        mine = self.texts[suffix]
+        return any(hook_text.same_tool(t, mine) for t in standing if not hook_text.is_ours(t))
 
     def plan_main(self) -> Write:
         """What puts the hook of ours itself out of the way."""
