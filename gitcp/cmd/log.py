@@ -39,6 +39,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.cmd import show
     from gitcp.core.render import log_lines
     from gitcp.repo import Repo
+    from gitcp.store.link import find_commits
     from gitcp.store.show import commit_list
 
     gc.disable()  # what it would look through comes and goes with each window of commits
@@ -49,7 +50,7 @@ def run(argv: Sequence[str]) -> int:
     limit = args.n
     if limit is None and sys.stdout.isatty() and not args.json:
         limit = _PAGE
-    options = [*(commit_list.ALL if args.all else ()), *([f"-n{limit}"] if limit else [])]
+    options = [*(find_commits.ALL if args.all else ()), *([f"-n{limit}"] if limit else [])]
     repo = Repo.here()
     revisions, named = _sorted_out(repo, args.revision, bool(after))
     paths = [os.path.abspath(path) for path in [*named, *after[1:]]]

@@ -6,6 +6,8 @@ yields again, and returns its result.  git reads for those to come while one is 
 
 from __future__ import annotations
 
+from itertools import islice
+
 from gitcp.record import raw
 from gitcp.store.git import partial
 from gitcp.store.git.objects import Objects
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.cat_file import Batch, Object
 
+    Item = TypeVar("Item")
     Result = TypeVar("Result")
     Steps = Generator[Iterable[str], None, Result]  # oids
 
@@ -26,6 +29,14 @@ _WINDOW = 400
 _AT_ONCE = 5  # tasks under way: as many as one has steps, and one that is worked on
 _SMALL = 1 << 16  # bytes of an object
 _PIPE = 1 << 15  # bytes: names are echoed where they are missing
+
+
+def windows(items: Iterable[Item], size: int, most: int = 0) -> Iterator[list[Item]]:
+    """The items, so many together; where most is given, twice as many each time, up to that."""
+    every = iter(items)
+    while window := list(islice(every, size)):
+        yield window
+        size = min(size * 2, most or size)
 
 
 class Prefetched(Objects):

@@ -15,11 +15,10 @@ from gitcp.store.v1 import committed_write
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any
 
     from gitcp.core.blame.authors import Record
     from gitcp.core.credit.attribution import PathCredit
-    from gitcp.core.record_types import Author, Commit
+    from gitcp.core.record_types import Author
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_changes import Changes
@@ -40,14 +39,16 @@ def follow(repo: Repo, database: Objects, commits: Iterable[str], amended: bool 
         evidence = Evidence(repo, objects, worktree=False)
         for oid in commits:
             commit = read_commit(objects, oid)
-            for one in find_commits.linked(objects, oid) if commit else ():
+            ids = find_commits.linked(objects, oid) if commit else []
+            changes = commit_changes.of_commit(objects, commit)[1] if commit and ids else {}
+            for one in ids:
                 records = evidence.recorded.of(one)
-                if commit and records:
-                    act = _counted if amended else _mapped
-                    items += [(one, data) for data in act(repo, objects, commit, records, evidence)]
-    if items:
-        subject = f"Follow lines of Checkpoint: {items[0][0]}"
-        committed_write.write(repo, database, items, subject=subject)
+                if commit and records and amended:
+                    credit = line_credit.Credit(repo, objects, commit, changes, ())
+                    items += [(one, data) for data in _counted(credit, records, evidence)]
+                elif records:
+                    items += [(one, data) for data in _standing(changes, records, evidence)]
+    _write(repo, database, items)
 
 
 def squashed(repo: Repo, database: Objects, ids: Iterable[str], changes: Changes) -> None:
@@ -59,15 +60,13 @@ def squashed(repo: Repo, database: Objects, ids: Iterable[str], changes: Changes
         for one in ids:
             if records := evidence.recorded.of(one):
                 items += [(one, data) for data in _standing(changes, records, evidence)]
+    _write(repo, database, items)
+
+
+def _write(repo: Repo, database: Objects, items: Sequence[tuple[str, SessionData]]) -> None:
     if items:
         subject = f"Follow lines of Checkpoint: {items[0][0]}"
         committed_write.write(repo, database, items, subject=subject)
-
-
-def _mapped(
-    _: Repo, objects: Objects, commit: Commit, records: Sequence[Record], evidence: Evidence
-) -> list[SessionData]:
-    return _standing(commit_changes.of_commit(objects, commit)[1], records, evidence)
 
 
 def _standing(changes: Changes, records: Sequence[Record], evidence: Evidence) -> list[SessionData]:
@@ -98,7 +97,9 @@ def _credit(records: Sequence[Record], path: str, oid: str, evidence: Evidence) 
 
 
 def _data(
-    records: Sequence[Record], credits: dict[str, PathCredit], credit: Any = None
+    records: Sequence[Record],
+    credits: dict[str, PathCredit],
+    credit: line_credit.Credit | None = None,
 ) -> list[SessionData]:
     data: list[SessionData] = []
     for record in records:
@@ -116,11 +117,10 @@ def _data(
 
 
 def _counted(
-    repo: Repo, objects: Objects, commit: Commit, records: Sequence[Record], evidence: Evidence
+    credit: line_credit.Credit, records: Sequence[Record], evidence: Evidence
 ) -> list[SessionData]:
-    """Lines and sums of an amended commit: what is recorded stays, the journal tells the rest."""
-    changes = commit_changes.of_commit(objects, commit)[1]
-    credit = line_credit.Credit(repo, objects, commit, changes, ())
+    """Lines and sums of an amended commit: what is recorded stays, the journal (which credit goes
+    by) tells the rest."""
     for path, part in credit.paths.items():
         known = authors.of_blob(records, path, part["oid"], evidence.blob) if part["oid"] else {}
         part["added"] = [

@@ -19,8 +19,16 @@ if TYPE_CHECKING:
     from gitcp.store.v1.committed_refs import Places
 
 _MOST = 50  # commits beside HEAD that are looked at
-# Histories that nobody's commits are on.
-_NOT = ("refs/heads/entire/*", "refs/remotes/*/entire/*", "refs/notes/*", "refs/gitcp/*")
+# All branches and tags, without the histories that nobody's commits are on.
+ALL = (
+    "--exclude=refs/heads/entire/*",
+    "--exclude=refs/remotes/*/entire/*",
+    "--exclude=refs/notes/*",
+    "--exclude=refs/gitcp/*",
+    "--all",
+)
+# Those of them that carry an id, as far as git can tell.
+CARRYING = ("-E", "--regexp-ignore-case", "--grep=^Entire-Checkpoint:", *ALL)
 
 
 def commits(repo: Repo, objects: Objects, ids: Iterable[str]) -> dict[str, list[str]]:
@@ -60,8 +68,7 @@ def _grep(repo: Repo, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
     pattern = "|".join(names) if len(names) <= 100 else "[0-9a-f]{12}"
     args = ["log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%B", "-E"]
     args += [f"--grep=^Entire-Checkpoint:[[:space:]]*({pattern})", "--regexp-ignore-case"]
-    args += [*(f"--exclude={glob}" for glob in _NOT), "--all"]
-    for item in repo.git.stream(*args):
+    for item in repo.git.stream(*args, *ALL):
         oid, _, message = item.partition(b"\n")
         yield text(oid), message
 
@@ -69,12 +76,11 @@ def _grep(repo: Repo, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
 def beside(repo: Repo, objects: Objects, paths: Iterable[str]) -> list[Commit]:
     """The newest commits that HEAD has not, that carry an id and change one of the paths; oldest
     first."""
-    args = [f"--max-count={_MOST}", "--no-merges", "-E", "--regexp-ignore-case"]
-    args += ["--grep=^Entire-Checkpoint:", *(f"--exclude={glob}" for glob in _NOT), "--all"]
     names = b"\n".join(raw(path) for path in paths if "\n" not in path)
     if not names:
         return []
-    oids = rev_list(repo, *args, "--not", "HEAD", "--stdin", stdin=b"--\n" + names + b"\n")
+    args = (f"--max-count={_MOST}", "--no-merges", *CARRYING, "--not", "HEAD", "--stdin")
+    oids = rev_list(repo, *args, stdin=b"--\n" + names + b"\n")
     return [commit for oid in reversed(oids) if (commit := read_commit(objects, oid))]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitcp.errors import Error
 from gitcp.record import text
+from gitcp.store.link import find_commits
 from gitcp.store.show import commit_list, lookup, turn_tokens
 from gitcp.store.stats import history
 from gitcp.store.v1 import committed_read
@@ -37,7 +38,7 @@ def commits(repo: Repo, objects: Objects, name: str) -> list[Record]:
     kind, key = lookup.resolve(repo, objects, name)
     if kind == "commit":
         return list(commit_list.listing(repo, [key], ["-n1"]))
-    records = list(commit_list.listing(repo, [], commit_list.ALL))
+    records = list(commit_list.listing(repo, [], find_commits.ALL))
     field = "checkpoint_id" if kind == "checkpoint" else "sessions"
     wanted = [r for r in records if any(key in str(c.get(field)) for c in r["checkpoints"])]
     if not wanted:

@@ -5,7 +5,6 @@ Each is a step of the undo log, with the note as it was before.
 
 from __future__ import annotations
 
-from gitcp.core.git import ids
 from gitcp.core.message import links
 from gitcp.errors import Error
 from gitcp.store.blame import ai_notes
@@ -36,7 +35,9 @@ def link(ctx: Context, commit: Commit, name: str) -> str:
     A session whose open files the commit changes is condensed into a checkpoint of its own;
     another one's newest checkpoint is taken.  Raises Error for a name of neither, or of several.
     """
-    checkpoint_id = _checkpoint(ctx, name) or _of_session(ctx, commit, name)
+    checkpoint_id = committed_list.only(ctx.repo, ctx.objects, name) or _of_session(
+        ctx, commit, name
+    )
     _note(ctx.repo, ctx.objects, commit, "link", checkpoint_id, links.added, checkpoint_id)
     dismissed.remove(ctx.repo, checkpoint_id)
     return checkpoint_id
@@ -76,18 +77,6 @@ def _note(
         effect = {"note": commit["oid"], "old": old, "new": new}
         undo_log.record(repo, objects, kind, f"{commit['oid'][:12]} {checkpoint_id}", [effect])
         ai_notes.keep(repo, [commit["oid"]])
-
-
-def _checkpoint(ctx: Context, name: str) -> str:
-    """The checkpoint whose id begins so, '' when none does."""
-    if len(name) > 12 or name.strip("0123456789abcdef"):
-        return ""
-    refs = committed_refs.sources(ctx.repo)
-    every = {one for ref in refs for one, _ in committed_list.trees(ctx.objects, ref, name)}
-    matching = sorted(filter(ids.is_checkpoint_id, every))
-    if len(matching) > 1:
-        raise Error(f"ambiguous checkpoint id '{name}': {' '.join(matching[:10])}")
-    return matching[0] if matching else ""
 
 
 def _of_session(ctx: Context, commit: Commit, name: str) -> str:

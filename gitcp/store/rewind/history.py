@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gitcp.core.git.porcelain import GONE
-from gitcp.errors import Error
 from gitcp.store.stream import state_copy, stream_history
 
 TYPE_CHECKING = False
@@ -55,12 +54,7 @@ class Recorded:
 
     def _read(self) -> Iterator[tuple[str, Files]]:
         chain = stream_history.chains(self._repo, [self._tip])[self._tip["ref"]]
-        for step in chain:
-            tip: Tip = {**self._tip, "oid": step["oid"], "tree": step["tree"]}
-            try:
-                copy = state_copy.read(self._objects, tip, step["session_id"])
-            except Error:
-                continue
-            for stream in (copy or {}).get("streams", ()):
+        for copy in state_copy.along(self._objects, chain):
+            for stream in copy["streams"]:
                 if stream["id"] == self._tip["stream"]:
-                    yield step["session_id"], stream["files"]
+                    yield copy["session_id"], stream["files"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gitcp.core.credit import entries
-from gitcp.errors import Error
 from gitcp.store.journal import journal
 from gitcp.store.session import session_read
 from gitcp.store.stream import shadow_refs, state_copy, stream_history, stream_list
@@ -52,14 +51,7 @@ class Owners:
     def _history(self) -> Iterator[dict[str, str]]:
         tips = [t for t in shadow_refs.listing(self._repo, self._objects) if self._here(t)]
         for chain in stream_history.chains(self._repo, tips).values():
-            for step in chain[:_DEPTH]:
-                tip: Tip = {**tips[0], "oid": step["oid"], "tree": step["tree"]}
-                try:
-                    copy = state_copy.read(self._objects, tip, step["session_id"])
-                except Error:
-                    continue
-                if copy:
-                    yield _written(copy)
+            yield from map(_written, state_copy.along(self._objects, chain[:_DEPTH]))
 
     def _here(self, tip: Tip) -> bool:
         return stream_list.place(tip["ref"])[1] in ("", self._repo.worktree_hash)

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 
 WRITTEN, KEPT, REPLACED, IMPOSSIBLE = "written", "kept", "replaced", "impossible"
+_AGENT = "Claude Code"  # where nothing tells: the first that the original program knew
 _DEPTH = 100  # first parents that are looked at for a checkpoint
 
 
@@ -94,7 +95,7 @@ def _of_checkpoints(repo: Repo, objects: Objects, ids: Iterable[str]) -> Iterato
             session = committed_read.session(objects, checkpoint, entry["index"])
             yield {
                 "session_id": session["session_id"],
-                "agent": str(session["metadata"].get("agent") or "Claude Code"),
+                "agent": str(session["metadata"].get("agent") or _AGENT),
                 "transcript": session["transcript"],
             }
 
@@ -104,29 +105,24 @@ def _temporary(objects: Objects, oid: str) -> Stored:
     if commit is None:
         raise Error(f"missing commit '{oid}'")
     session_id = shadow_refs.trailer(commit["message"], "Entire-Session")
-    return _at(objects, commit["tree"], session_id, "Claude Code")
+    return _at(objects, commit["tree"], session_id)
 
 
-def _at(objects: Objects, tree: str, session_id: str, agent: str) -> Stored:
+def _at(objects: Objects, tree: str, session_id: str) -> Stored:
     from gitcp.core.v1 import summary
 
     files = Lookup(objects, tree).folder(shadow_refs.METADATA + session_id)
     copy = files.get("state.json")
     state = summary.load(objects.need(copy[1], "blob")) or {} if copy else {}
     transcript = b"\n".join(committed_read.pieces(objects, files))
-    named = str(state.get("agent_type") or agent)
-    return {"session_id": session_id, "agent": named, "transcript": transcript}
+    agent = str(state.get("agent_type") or _AGENT)
+    return {"session_id": session_id, "agent": agent, "transcript": transcript}
 
 
 def of_session(repo: Repo, objects: Objects, session_id: str) -> Stored:
     """The newest that is stored of a session: on a stream, or committed."""
-    newest: tuple[int, str] | None = None
-    for chain in stream_history.chains(repo, shadow_refs.listing(repo, objects)).values():
-        for step in chain:
-            if step["session_id"] == session_id and (newest or (-1, ""))[0] < step["time"]:
-                newest = (step["time"], step["tree"])
-    if newest:
-        return _at(objects, newest[1], session_id, "Claude Code")
+    if newest := stream_history.newest(repo, objects, session_id):
+        return _at(objects, newest["tree"], session_id)
     with_it = [
         c["checkpoint_id"]
         for c in committed_list.listing(repo, brief=True)

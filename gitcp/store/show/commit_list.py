@@ -8,13 +8,13 @@ from gitcp.core.v1 import session_part, summary
 from gitcp.errors import Error, GitError
 from gitcp.record import raw, text
 from gitcp.store.git import notes
-from gitcp.store.git.prefetch import Prefetched, overlapped
+from gitcp.store.git.prefetch import Prefetched, overlapped, windows
 from gitcp.store.v1 import committed_list, committed_read, committed_refs
 from gitcp.store.v1.parts import Parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from gitcp.core.record_types import Record
     from gitcp.repo import Repo
@@ -25,14 +25,6 @@ _KEYS = "oid tree parents author email date day time message".split()
 # Only the message and the note have newlines; a field has a NUL nowhere.
 _FORMAT = "%H%n%T%n%P%n%an%n%ae%n%aI%n%as%n%ct%n%s%x00%B%x00%N%x00"
 _LOG = f"log --no-color --no-show-signature --no-notes --notes={notes.REF} --format={_FORMAT}"
-# All branches and tags, without the histories that nobody's commits are on.
-ALL = (
-    "--exclude=refs/heads/entire/*",
-    "--exclude=refs/remotes/*/entire/*",
-    "--exclude=refs/notes/*",
-    "--exclude=refs/gitcp/*",
-    "--all",
-)
 # Commits whose checkpoints are read at once: few at first, so that the first line is there soon.
 _FIRST, _WINDOW = 8, 64
 
@@ -49,19 +41,9 @@ def listing(
     """
     with Prefetched(repo) as objects:
         store = _Store(repo, objects)
-        windows = _windows(commits(repo, revisions, options, paths))
-        for window in overlapped(objects, map(store.with_sessions, windows)):
+        every = windows(commits(repo, revisions, options, paths), _FIRST, _WINDOW)
+        for window in overlapped(objects, map(store.with_sessions, every)):
             yield from window
-
-
-def _windows(commits: Iterable[Record]) -> Iterator[list[Record]]:
-    window, size = [], _FIRST
-    for commit in commits:
-        window.append(commit)
-        if len(window) == size:
-            yield window
-            window, size = [], min(size * 2, _WINDOW)
-    yield window
 
 
 def commits(
@@ -174,6 +156,6 @@ class _Store:
             yield [f[summary.PROMPT][1] for f in files if summary.PROMPT in f]
         for checkpoint, entry, part in silent:
             reader = Parts(self._objects, checkpoint["checkpoint_id"])
-            prompts = text(reader.blob(entry["files"], summary.PROMPT, entry["directory"]) or b"")
-            part["asked"] = session_part.asked(part["asked"], prompts.split(summary.SEPARATOR))
+            prompts = reader.prompts(entry["files"], entry["directory"])
+            part["asked"] = session_part.asked(part["asked"], prompts)
             checkpoint["lacks"] += reader.lacks

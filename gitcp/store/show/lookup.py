@@ -12,8 +12,6 @@ from gitcp.store.v1 import committed_list, committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -40,7 +38,7 @@ def resolve(repo: Repo, objects: Objects, name: str) -> Subject:
     commit = _revision(repo, name)
     if commit:
         return _of_commit(objects, commit)
-    checkpoints = list(_beginning(repo, objects, name))
+    checkpoints = committed_list.beginning(repo, objects, name)
     sessions = [n for n in states.names(repo) if n.startswith(name)]
     if name not in sessions and len(checkpoints) + len(sessions) > 1:
         raise Error(f"ambiguous name '{name}': {' '.join([*checkpoints, *sessions][:20])}")
@@ -92,18 +90,6 @@ def _of_commit(objects: Objects, oid: str) -> Subject:
             return "checkpoint", last
         return "temporary", oid
     return "commit", oid
-
-
-def _beginning(repo: Repo, objects: Objects, prefix: str) -> Iterator[str]:
-    """The ids of committed checkpoints that begin with prefix."""
-    if len(prefix) > 12 or not _HEX.issuperset(prefix):
-        return
-    names = {
-        name
-        for ref in committed_refs.everywhere(repo)
-        for name, _ in committed_list.trees(objects, ref, prefix)
-    }
-    yield from sorted(filter(ids.is_checkpoint_id, names))
 
 
 def _stored(repo: Repo, name: str) -> str:

@@ -34,14 +34,9 @@ def named(repo: Repo, objects: Objects, name: str) -> str:
             raise Error(f"no commit here carries checkpoint '{key}'")
         key = commits[0]
     elif kind == "session":
-        key = _newest(repo, objects, key)
+        newest = stream_history.newest(repo, objects, key)
+        if newest is None:
+            raise Error(f"session '{key}' has no temporary checkpoint")
+        key = newest["oid"]
     tree = need_commit(objects, key)["tree"]
     return edit_tree(objects, tree, {shadow_refs.METADATA.rstrip("/"): None})
-
-
-def _newest(repo: Repo, objects: Objects, session_id: str) -> str:
-    chains = stream_history.chains(repo, shadow_refs.listing(repo, objects))
-    its = [c for chain in chains.values() for c in chain if c["session_id"] == session_id]
-    if not its:
-        raise Error(f"session '{session_id}' has no temporary checkpoint")
-    return str(max(its, key=lambda c: int(c["time"]))["oid"])

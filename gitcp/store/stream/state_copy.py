@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from gitcp.core import json
 from gitcp.core.upkeep import shapes
+from gitcp.errors import Error
 from gitcp.store.git import private
 from gitcp.store.git.tree import Lookup, walk
 from gitcp.store.stream import shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from gitcp.core.record_types import Entry, State, Tip
+    from gitcp.core.record_types import Entry, Record, State, Tip
     from gitcp.store.git.objects import Objects
 
 NAME, TURNS = "state.json", "turns"
@@ -59,6 +61,27 @@ def read(objects: Objects, tip: Tip, session_id: str) -> State | None:
     except private.Damaged:
         return None
     return copy if copy["session_id"] == session_id else None
+
+
+def along(objects: Objects, chain: Iterable[Record]) -> Iterator[State]:
+    """The copies that the checkpoints of a stream (stream_history) have of their own sessions'
+    states, as far as they can be read."""
+    for step in chain:
+        tip: Tip = {
+            "ref": step["ref"],
+            "oid": step["oid"],
+            "tree": step["tree"],
+            "stream": step["stream"],
+            "base": step["base_commit"],
+            "session_id": step["session_id"],
+            "time": step["time"],
+        }
+        try:
+            copy = read(objects, tip, step["session_id"])
+        except Error:
+            continue
+        if copy:
+            yield copy
 
 
 def whole(objects: Objects, tip: Tip, session_id: str) -> State | None:

@@ -34,6 +34,13 @@ def chains(repo: Repo, tips: Iterable[Tip]) -> dict[str, list[Record]]:
     return {tip["ref"]: [_record(tip, step) for step in _down(steps, tip)] for tip in wanted}
 
 
+def newest(repo: Repo, objects: Objects, session_id: str) -> Record | None:
+    """The newest checkpoint of a session on any stream; None when there is none."""
+    every = chains(repo, shadow_refs.listing(repo, objects)).values()
+    own = [step for chain in every for step in chain if step["session_id"] == session_id]
+    return max(own, key=lambda step: int(step["time"]), default=None)
+
+
 def _steps(repo: Repo, oids: list[str]) -> dict[str, Step]:
     _, out = repo.git.run(*_LOG, stdin="".join(f"{oid}\n" for oid in oids).encode())
     steps = {}

@@ -7,6 +7,7 @@ from gitcp.core.transcript import chunks
 from gitcp.core.upkeep.findings import finding
 from gitcp.core.v1 import schema, summary
 from gitcp.errors import Error
+from gitcp.store.git.prefetch import windows
 from gitcp.store.git.tree import TREE, read_tree
 from gitcp.store.upkeep import check_transcript
 from gitcp.store.v1 import committed_list
@@ -33,16 +34,9 @@ def check(objects: Prefetched, refs: Iterable[str]) -> Iterator[Finding]:
     """
     hashes = check_transcript.Hashes()
     for ref in refs:
-        window: list[tuple[str, str]] = []
-        for item in _checkpoints(objects, ref):
-            if isinstance(item, dict):
-                yield item
-                continue
-            window.append(item)
-            if len(window) == _WINDOW:
-                yield from _several(objects, hashes, window)
-                window = []
-        yield from _several(objects, hashes, window)
+        for window in windows(_checkpoints(objects, ref), _WINDOW):
+            yield from (item for item in window if isinstance(item, dict))
+            yield from _several(objects, hashes, [i for i in window if isinstance(i, tuple)])
 
 
 def _checkpoints(objects: Prefetched, ref: str) -> Iterator[tuple[str, str] | Finding]:

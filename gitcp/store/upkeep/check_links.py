@@ -7,7 +7,7 @@ from gitcp.core.upkeep.findings import finding
 from gitcp.errors import Error
 from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit
-from gitcp.store.link import commit_changes
+from gitcp.store.link import commit_changes, find_commits
 from gitcp.store.relink import open_work, taken_back
 from gitcp.store.show import commit_list
 from gitcp.store.v1 import committed_list, committed_read
@@ -20,14 +20,13 @@ if TYPE_CHECKING:
     from gitcp.store.upkeep.survey import Survey
 
 _WINDOW = 1000  # links that are looked at together
-_TRAILERS = ("-E", "--regexp-ignore-case", "--grep=^Entire-Checkpoint:", *commit_list.ALL)
 
 
 def check(survey: Survey, stored: Mapping[str, str]) -> Iterator[Finding]:
     """Every trailer of a commit on any branch, then every note; stored: the ids there are, each
     with its tree."""
     try:
-        commits = commit_list.commits(survey.repo, (), _TRAILERS)
+        commits = commit_list.commits(survey.repo, (), find_commits.CARRYING)
     except Error as e:
         yield finding("missing-object", "history", str(e))
         return

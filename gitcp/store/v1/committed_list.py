@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from gitcp.console import notice
+from gitcp.core.git import ids
 from gitcp.core.v1 import summary
 from gitcp.errors import Error, InputError
-from gitcp.store.git.prefetch import Prefetched, finish
+from gitcp.store.git.prefetch import Prefetched, finish, windows
 from gitcp.store.git.tree import TREE, read_tree
 from gitcp.store.v1.committed_read import load, plain
 from gitcp.store.v1.committed_refs import everywhere, sources
@@ -35,17 +36,11 @@ def listing(repo: Repo, brief: bool = False) -> Iterator[Checkpoint]:
     refs = sources(repo)
     with Prefetched(repo) as objects:
         for ref in refs:
-            window: list[tuple[str, str]] = []
-            for checkpoint_id, tree in trees(objects, ref, ""):
+            fresh = (item for item in trees(objects, ref, "") if item[0] not in seen)
+            for window in windows(fresh, _WINDOW):
                 if len(refs) > 1:
-                    if checkpoint_id in seen:
-                        continue
-                    seen.add(checkpoint_id)
-                window.append((checkpoint_id, tree))
-                if len(window) == _WINDOW:
-                    yield from _load(objects, ref, window, brief)
-                    window = []
-            yield from _load(objects, ref, window, brief)
+                    seen.update(dict(window))
+                yield from _load(objects, ref, window, brief)
 
 
 def _load(
@@ -127,17 +122,31 @@ def resolve(repo: Repo, objects: Objects, prefix: str) -> str:
     """
     if not prefix or len(prefix) > 12 or not _HEX.issuperset(prefix):
         raise InputError(f"not a checkpoint id: '{prefix}'")
-    matching: dict[str, None] = {}
-    for ref in everywhere(repo):
-        matching.update((checkpoint_id, None) for checkpoint_id, _ in trees(objects, ref, prefix))
-    if not matching:
+    checkpoint_id = only(repo, objects, prefix)
+    if not checkpoint_id:
         raise Error(f"no such checkpoint: '{prefix}'")
+    return checkpoint_id
+
+
+def only(repo: Repo, objects: Objects, prefix: str) -> str:
+    """The one checkpoint id that begins with prefix, '' when there is none.
+
+    Raises Error when there are several: it lists them.
+    """
+    matching = beginning(repo, objects, prefix)
     if len(matching) > 1:
-        examples = " ".join(sorted(matching)[:_EXAMPLES]) + (
-            " ..." if len(matching) > _EXAMPLES else ""
-        )
-        raise Error(f"ambiguous checkpoint id '{prefix}': {examples}")
-    return next(iter(matching))
+        more = " ..." if len(matching) > _EXAMPLES else ""
+        listed = " ".join(matching[:_EXAMPLES]) + more
+        raise Error(f"ambiguous checkpoint id '{prefix}': {listed}")
+    return "".join(matching)
+
+
+def beginning(repo: Repo, objects: Objects, prefix: str) -> list[str]:
+    """The checkpoint ids that begin with prefix, which may be any text, sorted."""
+    if len(prefix) > 12 or not _HEX.issuperset(prefix):
+        return []
+    each = (name for ref in everywhere(repo) for name, _ in trees(objects, ref, prefix))
+    return sorted(filter(ids.is_checkpoint_id, set(each)))
 
 
 def record(checkpoint: Checkpoint) -> Record:
