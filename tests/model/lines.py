@@ -177,12 +177,14 @@ class Lines:
         self.settle("checkout", "--", ".")
 
     def revert(self) -> None:
+        """A revert; where it stops at a conflict, what it did to other files stays for the next
+        commit to take."""
         self.clean()
-        before = self.run("rev-parse", "HEAD").strip()
+        before, typed = self.run("rev-parse", "HEAD").strip(), {*self.owner}
         self.run("revert", "--no-edit", f"HEAD~{self.chance.randint(0, 2)}")
         self.settle("revert", "--abort")
-        for row in self.run("diff", "-U0", before, "HEAD").splitlines():
-            if row.startswith("+"):
+        for row in self.run("diff", "-U0", before).splitlines():
+            if row.startswith("+") and row[1:].strip() in typed:
                 self.may(row[1:], PERSON, UNKNOWN)
 
     def pick(self) -> None:
