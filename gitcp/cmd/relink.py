@@ -83,8 +83,10 @@ def _follow_lines(ctx: Context, command: str, lines: Sequence[str], noted: Seque
     from gitcp.store.relink import rewritten
 
     if command == "rebase" or not commit_hooks.rewriting(ctx.repo):
-        commits = dict.fromkeys([*rewritten.became(lines), *(link["commit"] for link in noted)])
-        carried_lines.follow(ctx.repo, ctx.objects, commits, amended=command == "amend")
+        became = rewritten.became(lines)
+        commits = dict.fromkeys([*became, *(link["commit"] for link in noted)])
+        amended = became if command == "amend" else None
+        carried_lines.follow(ctx.repo, ctx.objects, commits, amended)
 
 
 def _wanted(options: Namespace) -> Iterator[Record]:

@@ -125,6 +125,22 @@ def test_an_amend_of_what_was_made_elsewhere_keeps_what_is_recorded(world: World
     sound(world)
 
 
+def test_an_amend_does_not_give_the_person_what_was_picked_into_a_renamed_file(
+    world: World, a: Agent
+) -> None:
+    worked(world, a)
+    made = world.head
+    world.git("switch", "-q", "-c", "other", "HEAD~1")
+    world.git("mv", "f.txt", "g.txt")
+    world.commit()
+    world.git("cherry-pick", made)
+    world.write("g.txt", world.read("g.txt") + text(9))
+    world.git("commit", "-q", "-a", "--amend", "--no-edit")
+    told = [json.loads(row) for row in world.gitcp("blame", "--json", "g.txt").splitlines()]
+    assert [row["who"] for row in told] == ["person"] * 3 + ["unknown"] * 2 + ["person"]
+    sound(world)
+
+
 def test_a_squash_has_the_lines_of_all_its_commits(world: World, a: Agent) -> None:
     worked(world, a)
     a.prompt("more")

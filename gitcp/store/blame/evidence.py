@@ -187,6 +187,10 @@ class Evidence:
         there = self._objects.read(oid) if oid.isalnum() else None
         return there[2] if there and there[1] == "blob" else None
 
+    def content(self, commit: str, path: str) -> bytes | None:
+        """The bytes of path in commit; None where it is not here."""
+        return self.blob(self._oid(commit, path) or "")
+
     def _line(self, commit: str, path: str, line: int) -> bytes | None:
         lines = self._content(commit, path)
         return lines[line - 1] if 0 < line <= len(lines) else None

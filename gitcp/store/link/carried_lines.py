@@ -4,7 +4,8 @@ picked or squashed, `lines.json` tells the lines of its contents too (credit.md 
 from __future__ import annotations
 
 from gitcp.core.blame import authors
-from gitcp.core.credit import attribution
+from gitcp.core.credit import attribution, line_diff
+from gitcp.core.credit.entries import PERSON, UNKNOWN
 from gitcp.store.blame import history
 from gitcp.store.blame.evidence import Evidence
 from gitcp.store.git.commit import read_commit
@@ -14,7 +15,7 @@ from gitcp.store.v1 import committed_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gitcp.core.blame.authors import Record
     from gitcp.core.credit.attribution import PathCredit
@@ -27,12 +28,17 @@ if TYPE_CHECKING:
 _FILES = ("100644", "100755", "120000")
 
 
-def follow(repo: Repo, database: Objects, commits: Iterable[str], amended: bool = False) -> None:
+def follow(
+    repo: Repo,
+    database: Objects,
+    commits: Iterable[str],
+    amended: Mapping[str, Sequence[str]] | None = None,
+) -> None:
     """Let the checkpoints that commits carry know the lines of these commits, in one commit on
     v1; nothing where they know them already.
 
-    amended: they took the place of others here, so that the journal tells what was put in, and
-    the sums of lines are worked out again.
+    amended: commit -> those that it took the place of here, so that the journal tells what was
+    put in, and the sums of lines are worked out again.
     """
     items: list[tuple[str, SessionData]] = []
     with Prefetched(repo) as objects:
@@ -45,7 +51,8 @@ def follow(repo: Repo, database: Objects, commits: Iterable[str], amended: bool 
                 records = evidence.recorded.of(one)
                 if commit and records and amended:
                     credit = line_credit.Credit(repo, objects, commit, changes, ())
-                    items += [(one, data) for data in _counted(credit, records, evidence)]
+                    about = credit, records, evidence, amended.get(oid, ())
+                    items += [(one, data) for data in _counted(*about)]
                 elif records:
                     items += [(one, data) for data in _standing(changes, records, evidence)]
     _write(repo, database, items)
@@ -117,18 +124,29 @@ def _data(
 
 
 def _counted(
-    credit: line_credit.Credit, records: Sequence[Record], evidence: Evidence
+    credit: line_credit.Credit, records: Sequence[Record], evidence: Evidence, olds: Sequence[str]
 ) -> list[SessionData]:
-    """Lines and sums of an amended commit: what is recorded stays, the journal (which credit goes
-    by) tells the rest."""
+    """Lines and sums of a commit that took the place of olds: what is recorded stays, the journal
+    (which credit goes by) tells the rest; what neither tells is the person's who amended, but for
+    lines that were there before."""
     for path, part in credit.paths.items():
         known = authors.of_blob(records, path, part["oid"], evidence.blob) if part["oid"] else {}
-        part["added"] = [
-            (n, history.author(known[n]) if n in known else who) for n, who in part["added"]
-        ]
+        mute = {n for old in olds for n in _unsaid(evidence, old, path, part["oid"])}
+        rest = {n: UNKNOWN for n, who in part["added"] if who == PERSON and n in mute}
+        rest |= {n: history.author(known[n]) for n in known}
+        part["added"] = [(n, rest.get(n, who)) for n, who in part["added"]]
     data = _data(records, credit.paths, credit)
     pairs = zip(records, data, strict=True)
     return data if any(_differs(record, one) for record, one in pairs) else []
+
+
+def _unsaid(evidence: Evidence, commit: str, path: str, oid: str) -> Iterator[int]:
+    """The lines (1-based) of a blob that a linked commit has at path, and tells nobody of."""
+    if not evidence.linked(commit):
+        return
+    was, now = line_diff.lines(evidence.content(commit, path)), line_diff.lines(evidence.blob(oid))
+    known = evidence.lines(commit, path)
+    yield from (j + 1 for i, j in line_diff.pairs(was, now) if i + 1 not in known)
 
 
 def _differs(record: Record, data: SessionData) -> bool:
