@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 _MARK, _FIELDS = b"\x02", 4  # no line between patches begins so; a message has no NUL
 FORMAT = ("--date=short", "--format=%x02%H%x00%P%x00%ad%x00%B%x00")
+_SIDES = b"--- ", b"+++ "  # the names once more
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _RANGE = re.compile(rb" [-+](\d+)(?:,(\d+))?")
 
@@ -61,7 +62,7 @@ def commits(lines: Iterable[bytes]) -> Iterator[Change]:
             change = _commit(line, stream)
         elif change and line.startswith(b"diff --"):
             change["patches"].append(_begun(line))
-        elif change and change["patches"]:
+        elif change and change["patches"] and not line.startswith(_SIDES):
             _header(change["patches"][-1], line, stream)
     if change:
         yield change
@@ -99,7 +100,7 @@ def _named(name: bytes) -> str:
 def _header(patch: Patch, line: bytes, stream: Iterator[bytes]) -> None:
     key, _, value = line.partition(b" ")
     if key == b"@@" and (header := _HUNK.match(line)):
-        start, removed, first, added = (1 if n is None else int(n) for n in header.groups())
+        start, removed, first, added = map(int, header.groups(b"1"))
         patch["hunks"].append((start, removed, first, added))
         _skip(stream, removed, added)
     elif key == b"index":

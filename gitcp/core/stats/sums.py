@@ -52,7 +52,7 @@ class Sums:
         self.linked += commit["linked"]
         for patch in patches(commit):
             row, day = self.files[patch["path"] or patch["old"]], self.days[commit["day"]]
-            gone = sum([hunk[1] for hunk in patch["hunks"]])
+            gone = _gone(patch)
             row["removed"] += gone
             day["removed"] += gone
             for who, count in added(commit, patch).items():
@@ -164,8 +164,12 @@ def _who(author: Author | None, commit: Commit) -> tuple[str, str, str] | str:
 
 def removed(commit: Commit) -> Counts:
     """Who removed the lines that the commit removes."""
-    total = sum(hunk[1] for patch in patches(commit) for hunk in patch["hunks"])
+    total = sum([_gone(patch) for patch in patches(commit)])
     return _removed_of(total, commit["linked"], commit["records"])
+
+
+def _gone(patch: Patch) -> int:
+    return sum([hunk[1] for hunk in patch["hunks"]])
 
 
 def _removed_of(total: int, linked: bool, records: Iterable[Record]) -> Counts:

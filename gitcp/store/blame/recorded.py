@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from gitcp.core import json
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
@@ -53,9 +51,10 @@ class Recorded:
 
     def _place(self, checkpoint_id: str) -> tuple[str, str] | None:
         if checkpoint_id not in self._places:
-            self._places[checkpoint_id] = None
-            with suppress(Error):  # what is not readable is not known
+            try:
                 self._places[checkpoint_id] = self.places.find(checkpoint_id)
+            except Error:  # what is not readable is not known
+                self._places[checkpoint_id] = None
         return self._places[checkpoint_id]
 
     def _records(self, checkpoint_id: str, ref: str, tree: str) -> list[Record]:

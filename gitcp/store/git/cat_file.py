@@ -7,7 +7,7 @@ import os
 from gitcp.errors import GitError, Late
 from gitcp.git import fetches
 from gitcp.process import deadline
-from gitcp.record import raw, text
+from gitcp.record import raw
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,10 +124,10 @@ class Batch:
             return  # reading tells that it ended
 
     def _answer(self) -> Head | None:
-        words = text(self._line()).split(" ")
-        if len(words) != 3 or ":" in words[0] or not words[2].isdecimal():  # "<spec> missing"
+        words = self._line().split(b" ")
+        if len(words) != 3 or b":" in words[0] or not words[2].isdigit():  # "<spec> missing"
             return None
-        return words[0], words[1], int(words[2])
+        return words[0].decode(), words[1].decode(), int(words[2])
 
     def close(self) -> None:
         self._run.finish(ok=range(256))

@@ -74,6 +74,8 @@ class Reader:
         if self._tree == "":
             tip = read_commit(self._objects, self._ref)
             self._tree = tip["tree"] if tip else None
+        if self._tree is None:
+            return None
         _, entry = place(self._objects, self._tree, commit, self._read)
         return entry[1] if entry else None
 

@@ -8,7 +8,7 @@ from gitcp.core.v1 import summary
 from gitcp.errors import Error, InputError
 from gitcp.store.git.prefetch import Prefetched, finish, windows
 from gitcp.store.git.tree import TREE, read_tree
-from gitcp.store.v1.committed_read import load, plain
+from gitcp.store.v1.committed_read import load, sole
 from gitcp.store.v1.committed_refs import everywhere, sources
 from gitcp.store.v1.committed_tree import numbers
 
@@ -69,7 +69,7 @@ def preparing(
     entries = yield from _reading(objects, trees)
     below = [e[name][1] for e in entries.values() for name in numbers(e)]
     folders = yield from _reading(objects, below)
-    roots = [e for e in entries.values() if not (brief and plain(e))]
+    roots = [e for e in entries.values() if not (brief and sole(e))]
     names = (summary.METADATA, *more)
     yield [e[n][1] for e in (*roots, *folders.values()) for n in names if n in e]
     return entries | folders

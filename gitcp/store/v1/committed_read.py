@@ -81,13 +81,14 @@ def load(
 ) -> Checkpoint:
     """The checkpoint whose directory is tree, as far as it is there; known: as Parts has it.
 
-    brief: for its sessions; summary is {} where they are plain() without it.
+    brief: for its sessions; summary is {} where the one is sole() without it.
     """
     parts = Parts(objects, checkpoint_id, known)
     entries = parts.tree(tree)
-    root = {} if brief and plain(entries) else parts.json(entries)
+    only = sole(entries) if brief else ""
+    root = {} if only else parts.json(entries)
     sessions: list[SessionEntry] = []
-    for name in directories(entries, root):
+    for name in [only] if only else directories(entries, root):
         at = entries[name][1] if name else tree
         files = parts.tree(at, name) if name else entries
         metadata = summary.modern(parts.json(files, name) if name else root)
@@ -111,11 +112,11 @@ def load(
     }
 
 
-def plain(entries: Tree) -> bool:
-    """Whether a checkpoint's directory shows what sessions it has: one, in a directory of its
-    own.  The order of several, and a legacy one beside them, only the summary tells."""
-    around = (summary.METADATA in entries) + ("tasks" in entries)
-    return len(entries) - around == 1 == len(numbers(entries))
+def sole(entries: Tree) -> str:
+    """The one session directory of a checkpoint whose entries show that there is no other
+    session, else "": the order of several, and a legacy one beside them, the summary tells."""
+    around, there = (summary.METADATA in entries) + ("tasks" in entries), numbers(entries)
+    return there[0] if len(entries) - around == 1 == len(there) else ""
 
 
 def directories(entries: Tree, root: dict[str, Any]) -> list[str]:

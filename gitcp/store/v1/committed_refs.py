@@ -85,14 +85,15 @@ class Places:
         return None
 
     def shards(self, ids: Iterable[str]) -> list[str]:
-        """The directories that find() will read for these, to be fetched at once."""
+        """The directories that find() will yet read for these, to be fetched at once."""
         try:
             tip = self._tip(REF, [])
             entries = self._read(tip) if tip else {}
         except Error:
             return []
         names = dict.fromkeys(one[:2] for one in ids)
-        return [entries[name][1] for name in names if name in entries]
+        oids = [entries[name][1] for name in names if name in entries]
+        return [oid for oid in oids if oid not in self._trees]
 
     def tree_in(self, ref: str, checkpoint_id: str, trouble: list[Error]) -> str | None:
         """The directory of a checkpoint in one ref; None when it has none, or one that cannot
