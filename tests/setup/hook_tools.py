@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
+from gitcp.cmd import enable
 from tests.support.installed import HOOKS, write
 from tests.support.paths import TOP
 
@@ -21,7 +23,11 @@ ROOT = TOP / "build" / "tools"
 _NPM = "npm install --ignore-scripts --no-audit --no-fund --loglevel=error --prefix".split()
 _OUTSIDE = dict(os.environ)  # before a test is sealed: how packages are reached
 
-Env = dict[str, str]
+Tool = Callable[[Path], None]
+US = "us"
+LONG = pytest.mark.skipif(
+    not os.environ.get("LONG") and not os.environ.get("CI"), reason="a long form: LONG=1 runs it"
+)
 
 
 def npm(name: str) -> Path:
@@ -99,3 +105,27 @@ def left_behind(repo: Path) -> list[str]:
         for path in folder.iterdir()
         if "gitcp" in path.name or "gitcp" in path.read_text()
     ]
+
+
+def install(repo: Path, order: str, tool: Tool) -> None:
+    """Carry out an order such as 'tool us tool'."""
+    for step in order.split():
+        if step == US:
+            enable.run([])
+        else:
+            tool(repo)
+
+
+def commit(repo: Path) -> list[str]:
+    """Commit with a limit of time; what hooks that are not ours have written about it."""
+    ran = repo / ".git" / "ran"
+    ran.unlink(missing_ok=True)
+    argv = ["git", "commit", "-q", "--allow-empty", "-m", "x"]
+    done = subprocess.run(argv, cwd=repo, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return ran.read_text().split() if ran.exists() else []
+
+
+def person(repo: Path) -> None:
+    """A hook of the person's own."""
+    write(repo / ".git/hooks/post-commit", "#!/bin/sh\necho person >>.git/ran\n")

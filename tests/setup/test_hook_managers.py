@@ -2,41 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gitcp.cmd import disable, enable
-from gitcp.core.setup.hook_scripts import TOOLS
+from gitcp.core.setup import hook_scripts
 from tests.setup import hook_tools
-from tests.support import warm
+from tests.setup.hook_tools import LONG, Tool, commit, install, person
 from tests.support.harness import World
 from tests.support.installed import git, write
-
-Tool = Callable[[Path], None]
-US = "us"
-
-
-def install(repo: Path, order: str, tool: Tool) -> None:
-    """Carry out an order such as 'tool us tool'."""
-    for step in order.split():
-        if step == US:
-            enable.run([])
-        else:
-            tool(repo)
-
-
-def commit(repo: Path) -> list[str]:
-    """Commit with a limit of time; what hooks that are not ours have written about it."""
-    ran = repo / ".git" / "ran"
-    ran.unlink(missing_ok=True)
-    argv = ["git", "commit", "-q", "--allow-empty", "-m", "x"]
-    done = subprocess.run(argv, cwd=repo, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return ran.read_text().split() if ran.exists() else []
 
 
 def links(world: World, name: str) -> bool:
@@ -45,13 +20,6 @@ def links(world: World, name: str) -> bool:
     return len(world.commit(f"{name}.txt")) == 1
 
 
-def person(repo: Path) -> None:
-    write(repo / ".git/hooks/post-commit", "#!/bin/sh\necho person >>.git/ran\n")
-
-
-LONG = pytest.mark.skipif(
-    not os.environ.get("LONG") and not os.environ.get("CI"), reason="a long form: LONG=1 runs it"
-)
 ORDERS = [
     (hook_tools.pre_commit, "us tool", ["person"]),
     pytest.param(hook_tools.pre_commit, "tool us tool", ["person"], marks=LONG),
@@ -143,58 +111,6 @@ def test_a_person_s_hook_is_called_through_whatever_moved_ours_and_is_back_at_th
     assert "person" in (repo / ".git/hooks/post-commit").read_text()
 
 
-PRE_COMMIT, LEFTHOOK = (f"#!/bin/sh\n{sign}\n" for sign in (TOOLS[0], f": {TOOLS[2]}"))
-
-
-def test_a_person_s_hook_that_nothing_calls_any_more_stays_and_is_told(
-    repo: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    person(repo)
-    enable.run([])
-    hook = repo / ".git/hooks/post-commit"
-    write(hook, LEFTHOOK)  # in place of ours, as when another tool has moved that aside before
-    enable.run([])
-    kept = f"{hook}.before-gitcp.1"
-    assert f"'{kept}' was kept aside" in warm.run("status").stdout
-    capsys.readouterr()
-    disable.run(["--uninstall"])
-    assert f"left '{kept}': it was kept aside" in capsys.readouterr().out
-    assert "person" in Path(kept).read_text() and hook.read_text() == LEFTHOOK
-
-
-def test_copies_that_two_tools_made_of_each_other_s_hooks_go_with_ours(repo: Path) -> None:
-    enable.run([])
-    hook = repo / ".git/hooks/post-commit"
-    own = hook.read_text()
-    beside = {"": PRE_COMMIT, ".old": PRE_COMMIT, ".legacy": LEFTHOOK, ".before-gitcp": LEFTHOOK}
-    for suffix, text in beside.items():
-        write(Path(f"{hook}{suffix}"), text)
-    disable.run(["--uninstall"])
-    assert hook_tools.left_behind(repo) == []
-    assert {s: Path(f"{hook}{s}").exists() for s in beside} == {
-        "": True, ".old": True, ".legacy": True, ".before-gitcp": False,
-    }  # fmt: skip
-    beside = {"": LEFTHOOK, ".old": PRE_COMMIT, ".legacy": own, ".before-gitcp": PRE_COMMIT}
-    for suffix, text in beside.items():
-        write(Path(f"{hook}{suffix}"), text)
-    enable.run([])
-    assert not Path(f"{hook}.legacy").exists()  # pre-commit refuses to run as its own former hook
-    disable.run(["--uninstall"])
-    assert hook_tools.left_behind(repo) == [] and hook.read_text() == LEFTHOOK
-
-
-@LONG
-@pytest.mark.parametrize("order", ["us one two us two one", "us two one us one two"])
-def test_two_tools_over_us_in_turns_leave_nothing_of_ours(repo: Path, order: str) -> None:
-    tools = {"one": hook_tools.pre_commit, "two": hook_tools.lefthook}
-    for step in order.split():
-        install(repo, US if step == US else "tool", tools.get(step, hook_tools.lefthook))
-        commit(repo)
-    disable.run(["--uninstall"])
-    assert hook_tools.left_behind(repo) == []
-    commit(repo)
-
-
 def test_a_hook_that_commits_runs_our_hook_again_for_its_own_commit(repo: Path) -> None:
     write(
         repo / ".git/hooks/post-commit",
@@ -207,8 +123,6 @@ def test_a_hook_that_commits_runs_our_hook_again_for_its_own_commit(repo: Path) 
 
 
 def test_a_hook_of_ours_that_chains_itself_ends(repo: Path) -> None:
-    from gitcp.core.setup import hook_scripts
-
     enable.run([])
     text = hook_scripts.script(
         "post-commit", "/x", "/x", {"suffix": ".pre-entire", "shell": "", "lefthook": False}

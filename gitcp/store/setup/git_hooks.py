@@ -10,6 +10,7 @@ import os
 
 from gitcp.core.setup import hook_scripts, hook_text
 from gitcp.record import raw, text
+from gitcp.store.git import files
 from gitcp.store.setup import exclude, strays
 
 TYPE_CHECKING = False
@@ -70,9 +71,9 @@ def plan(repo: Repo, known: Manifest, py: str, entry: str, force: bool) -> Plan:
 
 
 def plan_removal(known: Manifest, folders: Iterable[str]) -> list[Write]:
-    """What to do about hooks of ours that the record does not name, or by another name."""
+    """What to do about hooks of ours that are not those which the record names."""
     writes = []
-    named = {known.path(entry) for entry in known.entries}
+    named = {known.path(entry) for entry in known.entries if not _moved_here(known, entry)}
     for where in folders:
         for hook in hook_scripts.HOOKS:
             beside = strays.Beside(where, hook)
@@ -80,6 +81,16 @@ def plan_removal(known: Manifest, folders: Iterable[str]) -> list[Write]:
             if hook_text.is_ours(beside.texts[""]) and beside.path not in named:
                 writes.append(beside.plan_main())
     return writes
+
+
+def _moved_here(known: Manifest, entry: Entry) -> bool:
+    """Whether a script of ours, unedited, stands in the place of the one we wrote: a tool has
+    put it there, and it calls something else."""
+    path = known.path(entry)
+    if entry["kind"] != "hook" or known.intact(entry):
+        return False
+    hook, old = os.path.basename(path).partition(".")[0], text(files.read(path) or b"")
+    return hook_text.is_ours(old) and hook_text.untouched(hook, old)
 
 
 def forgotten(folders: Iterable[str]) -> list[str]:
