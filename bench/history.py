@@ -11,6 +11,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from bench.repos import CACHE, git
+from gitcp.core.transcript import chunks
+from gitcp.core.v1 import summary
+from gitcp.version import VERSION
 
 V1 = "refs/heads/entire/checkpoints/v1"
 START, STEP = 1_700_000_000, 600  # seconds: of the first commit, from one to the next
@@ -20,7 +23,7 @@ LINKED = 10  # of a long history, one commit in so many
 
 def linked(commits: int, files: int = FILES) -> Path:
     """A bare repository in which so many commits, all linked, change a dozen lines each."""
-    path = CACHE / f"history-{commits}-{files}"
+    path = CACHE / f"checkpoints-{commits}-{files}"
     if not (path / "made").exists():
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
@@ -73,11 +76,10 @@ def _stream(commits: int, files: int) -> Iterator[bytes]:
         checkpoint = checkpoint_id(n)
         message = f"Change {n}\n\nEntire-Checkpoint: {checkpoint}\n"
         yield _commit("refs/heads/main", n, message) + _file(path, data)
-        yield _commit(V1, n, f"Checkpoint: {checkpoint}\n")
+        yield _commit(V1, n, f"Checkpoint: {checkpoint}\n\nEntire-Session: {session_id(n)}\n")
         at_checkpoint = f"{checkpoint[:2]}/{checkpoint[2:]}"
-        for name, value in _checkpoint(n, checkpoint, path, data, at + 1).items():
-            text = value if isinstance(value, str) else json.dumps(value, indent=2)
-            yield _file(f"{at_checkpoint}/{name}", text.encode())
+        for name, content in _checkpoint(n, checkpoint, path, data, at + 1).items():
+            yield _file(f"{at_checkpoint}/{name}", content)
 
 
 def _commit(ref: str, n: int, message: str) -> bytes:
@@ -90,36 +92,65 @@ def _file(path: str, data: bytes) -> bytes:
     return f"M 100644 inline {path}\ndata {len(data)}\n".encode() + data + b"\n"
 
 
-def _checkpoint(n: int, checkpoint: str, path: str, data: bytes, first: int) -> dict[str, object]:
-    """The files of a checkpoint, below its directory."""
-    session, turn = f"session-{n // SESSION:05}", f"session-{n // SESSION:05}-p{n % SESSION}"
+def _checkpoint(n: int, checkpoint: str, path: str, data: bytes, first: int) -> dict[str, bytes]:
+    """The files of a checkpoint, below its directory, as condensing a session writes them."""
+    turn, tool, asked = checkpoint_id(-n), f"toolu_{n}", f"Please do change {n}"
     oid = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-    tool = f"toolu_{n}"
-    metadata = {
+    lines = {path: [{"oid": oid, "ranges": [[first, first + LINES - 1, turn, tool]]}]}
+    told = [f"Please do change {m}" for m in range(n - n % SESSION, n + 1)]
+    transcript = b"\n".join(_said(m) for m in range(n - n % SESSION, n + 1)) + b"\n"
+    files = {
+        summary.LINES: summary.dump(lines),
+        summary.METADATA: summary.dump(_metadata(n, checkpoint, path, oid)),
+        summary.PROMPT: summary.SEPARATOR.join(told).encode(),
+        summary.CONTEXT: f"# Session Context\n\n## User Prompts\n\n{asked}\n".encode(),
+        summary.HASH: b"sha256:" + hashlib.sha256(transcript).hexdigest().encode(),
+        chunks.NAME: transcript,
+    }
+    session = summary.load(files[summary.METADATA]), files
+    root = summary.dump(summary.summarize(checkpoint, None, [session]))
+    return {summary.METADATA: root, **{f"0/{name}": content for name, content in files.items()}}
+
+
+def _metadata(n: int, checkpoint: str, path: str, oid: str) -> summary.Metadata:
+    """What is kept of the session that wrote a file, at its checkpoint."""
+    session, turn, asked = session_id(n), checkpoint_id(-n), f"Please do change {n}"
+    none = {"others": 0, "person": 0, "unknown": 0}
+    of_file = {"oid": oid, "mode": "100644", "turn_id": turn, "prompt": asked, "turns": [turn]}
+    return {
+        "cli_version": VERSION,
         "checkpoint_id": checkpoint,
         "session_id": session,
         "strategy": "manual-commit",
-        "created_at": "2023-11-14T22:13:20Z",
+        "created_at": "2023-11-14T22:13:20.857957Z",
+        "branch": "main",
+        "checkpoints_count": 1,
         "files_touched": [path],
         "agent": "Claude Code",
         "model": "claude-opus-4",
-        "files": {path: {"turn_id": turn, "prompt": f"Please do change {n}"}},
-        "turns": {turn: {"number": n % SESSION + 1, "prompt": f"Please do change {n}"}},
-        "tools": {tool: {"model": "claude-opus-4", "agent": ""}},
+        "turn_id": turn,
+        "checkpoint_transcript_start": n % SESSION,
+        "transcript_path": f"/home/user/.claude/projects/-home-user-work/{session}.jsonl",
+        "files": {path: of_file},
+        "turns": {turn: {"number": n % SESSION + 1, "prompt": asked}},
+        "tools": {f"toolu_{n}": {"model": "claude-opus-4", "agent": ""}},
         "token_usage_delta": {"input_tokens": 5, "output_tokens": 70, "api_call_count": 2},
         "initial_attribution": {
+            "calculated_at": "2023-11-14T22:13:20.858131Z",
             "agent_lines": LINES,
-            "lines_added": {"agent": LINES, "person": 0},
-            "lines_removed": {"agent": 0, "person": 0},
+            "total_committed": LINES,
+            "agent_percentage": 100.0,
+            "lines_added": {"agent": LINES, **none},
+            "lines_removed": {"agent": 0, **none},
         },
     }
-    base = f"/{checkpoint[:2]}/{checkpoint[2:]}"
-    root = {"checkpoint_id": checkpoint, "sessions": [{"metadata": f"{base}/0/metadata.json"}]}
-    ranges = [[first, first + LINES - 1, turn, tool]]
-    return {
-        "metadata.json": root,
-        "0/metadata.json": metadata,
-        "0/lines.json": {path: [{"oid": oid, "ranges": ranges}]},
-        "0/full.jsonl": json.dumps({"type": "user", "message": {"content": f"change {n}"}}) + "\n",
-        "0/prompt.txt": f"Please do change {n}",
-    }
+
+
+def session_id(n: int) -> str:
+    """The session that wrote the nth commit."""
+    return f"{n // SESSION:08x}-1111-4222-8333-444444444444"
+
+
+def _said(n: int) -> bytes:
+    message = {"role": "user", "content": f"Please do change {n}"}
+    return json.dumps({"type": "user", "sessionId": session_id(n), "message": message}).encode()

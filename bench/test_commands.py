@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ STORED = (1_000, 10_000, *((50_000,) if LONG else ()))
 COMMITS = (50_000, *((500_000,) if LONG else ()))
 PUSHED = 10_000 if LONG else 1_000
 LISTS = ("list-checkpoints", "list-sessions", "list-streams", "list-refs", "list-orphans")
-FLAT = 64 * MB
+FLAT, ROUNDS = 64 * MB, 3
 NAMES = sorted({**commands.STAGES, **commands.TOOLS})
 GROUP = "start of a command (-h)"
 
@@ -46,36 +47,40 @@ def listed(path: Path) -> list[str]:
 
 
 def test_what_reads_the_whole_store() -> None:
-    """At most twice what git takes to read the same objects; memory flat."""
+    """At most twice what git takes to read the same objects, beside the start of the program (its
+    own -h): that is the same for a store of one checkpoint.  Memory flat."""
     for size in STORED:
         path = linked(size)
-        floors = dict.fromkeys(LISTS, batch(path, listed(path)))
-        floors["du"] = batch(path, read(path, "rev-list", "--objects", V1))
-        floors["check-store"] = batch(path, read(path, "rev-list", "--objects", "--all"))
-        for name, floor in floors.items():
-            used = growth.gitcp(name, cwd=path)
-            ratio = used.seconds / floor
-            figures = growth.time(used.seconds), f"{ratio:4.1f} x git", growth.size(used.peak)
-            inside = used.seconds <= 2 * floor + 10 * growth.start()
-            row(
-                f"{name}, checkpoints",
-                f"{size}",
-                figures,
-                inside and used.peak <= FLAT,
-                "2 x + 10 P, flat",
-            )
+        objects = dict.fromkeys(LISTS, listed(path))
+        objects["du"] = read(path, "rev-list", "--objects", V1)
+        objects["check-store"] = read(path, "rev-list", "--objects", "--all")
+        for name, oids in objects.items():
+            floors, used, starts = [], [], []
+            for _ in range(ROUNDS):
+                floors.append(batch(path, oids))
+                used.append(growth.gitcp(name, cwd=path))
+                starts.append(growth.gitcp(name, "-h", cwd=path).seconds)
+            seconds, peak = median(one.seconds for one in used), max(one.peak for one in used)
+            ratio = (seconds - median(starts)) / median(floors)
+            figures = growth.time(seconds), f"{ratio:4.1f} x git", growth.size(peak)
+            inside = ratio <= 2 and peak <= FLAT
+            row(f"{name}, checkpoints", f"{size}", figures, inside, "2 x + start (-h), flat")
 
 
 def test_what_a_person_looks_at() -> None:
-    """The same however much is stored; show looks for what carries the checkpoint as well."""
-    for size in STORED:
-        path, most = linked(size), 12 * growth.start()
-        history = cost("git", "log", "--format=%H%n%B", cwd=path).seconds
-        for argv, more in ((("log", "-n", "20"), 0.0), (("show", "main"), 1.2 * history)):
-            used = growth.gitcp(*argv, cwd=path)
-            figures = growth.time(used.seconds), growth.size(used.peak)
-            budget = "1.2 x git log + 12 P" if more else "12 P"
-            inside = used.seconds <= more + most
+    """What it costs with the smallest store, a P for noise.  show also looks for other commits with
+    the checkpoint: at what find-commits may cost."""
+    for argv, searched in ((("log", "-n", "20"), 0.0), (("show", "main"), 1.5)):
+        least = 0.0
+        for size in STORED:
+            path = linked(size)
+            history = cost("git", "log", "--format=%H%n%B", cwd=path).seconds
+            costs = [growth.gitcp(*argv, cwd=path) for _ in range(ROUNDS)]
+            seconds, peak = median(one.seconds for one in costs), max(one.peak for one in costs)
+            least = least or seconds
+            inside = seconds <= least + growth.start() + searched * history and peak <= FLAT
+            figures = growth.time(seconds), growth.size(peak)
+            budget = "flat + 1.5 x git log" if searched else "flat"
             row(f"{' '.join(argv)}, checkpoints", f"{size}", figures, inside, budget)
 
 

@@ -15,7 +15,7 @@ GUARDS = {"off": Budget(5), "warn": Budget(6.5), "deny": Budget(6.5)}
 # A shell's two ends look at the worktree, at 2 P each.
 TURN = {"prompt": Budget(4), "shell, both hooks": Budget(9), "stop": Budget(5.5)}
 COMMIT = Budget(10)
-LEFTOVER = (300, 1000, *((5000,) if os.environ.get("LONG") else ()))
+LEFTOVER = (300, 1000, 5000)
 
 
 def turn(session: Session, at: int = 1) -> dict[str, Cost]:

@@ -56,7 +56,7 @@ def test_hooks_in_100000_files(session: Session, tmp_path: Path) -> None:
         rows.starts(plain)
         rows.add("git status", status)
         rows.add("git commit without hooks", append(plain))
-        rows.add("prompt", prompt, Budget(4, 1.3, "git status"))  # it looks, too
+        rows.add("prompt", prompt, Budget(4, 1, "git status"))  # a look of git's, and its 4 P
         rows.add("file tool, both hooks", pair, Budget(6.5))
         rows.add("shell, both hooks", shell, Budget(5, 2.6, "git status"))  # two looks
         rows.add("stop", stop, Budget(5, 1.3, "git status"))

@@ -6,6 +6,9 @@ On the wire such a name travels as {"$bytes": "<base64>"} (gitcp-record(5)).
 
 from __future__ import annotations
 
+import time
+
+from gitcp.core import json
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
 
 
+_TOGETHER = 0.01  # seconds in which records are written together
 _JOINERS = "\u200c\u200d"  # they hold emoji and scripts together, and drive nothing
 
 
@@ -46,15 +50,36 @@ def read(stream: BinaryIO) -> Iterator[Record]:
 
 
 def write(stream: BinaryIO, records: Iterable[Record]) -> None:
-    """Write each record as it comes, so that a slow producer is seen at once.
+    """Write each record as it comes, so that a slow producer is seen at once; those of a fast
+    one go together into a pipe or a file.
 
     At a terminal what it would obey instead of show is written as an escape of JSON.
     """
-    seen = stream.isatty()
-    for record in records:
-        line = dump(record)
-        stream.write((_visible(line) if seen else line) + b"\n")
+    seen, flushed = stream.isatty(), 0.0
+    try:
+        for record in records:
+            line = dump(record)
+            stream.write((_visible(line) if seen else line) + b"\n")
+            now = time.monotonic()
+            if seen or now - flushed > _TOGETHER:
+                stream.flush()
+                flushed = now
+    finally:
         stream.flush()
+
+
+def parse(data: bytes) -> Any:
+    """The value of a JSON text as core's json.loads() has it, in a quarter of the time: for who
+    reads thousands of them.  A whole number of more than 64 bits comes as a float.
+
+    Raises ValueError, or RecursionError, for what is none.
+    """
+    import orjson
+
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:  # it refuses lone surrogates and numbers that are none
+        return json.loads(data)
 
 
 def dump(record: Record) -> bytes:

@@ -11,34 +11,33 @@ if TYPE_CHECKING:
 
     Complaints = list[tuple[str, bool]]  # what is wrong, whether it is a known variation
 
-_TEXT, _COUNT, _LIST, _MAP, _FLAG = "a text", "a number", "a list", "an object", "a boolean"
-_TYPES: dict[str, tuple[type, ...]] = {
-    _TEXT: (str,),
-    _COUNT: (int,),
-    _LIST: (list,),
-    _MAP: (dict,),
-    _FLAG: (bool,),
+_WORDS: dict[type, str] = {
+    str: "a text",
+    int: "a number",
+    list: "a list",
+    dict: "an object",
+    bool: "a boolean",
 }
-ROOT = {
-    "cli_version": _TEXT,
-    "checkpoint_id": _TEXT,
-    "strategy": _TEXT,
-    "branch": _TEXT,
-    "checkpoints_count": _COUNT,
-    "files_touched": _LIST,
-    "sessions": _LIST,
-    "token_usage": _MAP,
+ROOT: dict[str, type] = {
+    "cli_version": str,
+    "checkpoint_id": str,
+    "strategy": str,
+    "branch": str,
+    "checkpoints_count": int,
+    "files_touched": list,
+    "sessions": list,
+    "token_usage": dict,
 }
-SESSION = {
-    **dict.fromkeys("cli_version checkpoint_id session_id strategy".split(), _TEXT),
-    **dict.fromkeys("created_at branch agent turn_id tool_use_id commit".split(), _TEXT),
-    **dict.fromkeys(("transcript_identifier_at_start", "transcript_path"), _TEXT),
-    **dict.fromkeys(("checkpoints_count", "checkpoint_transcript_start"), _COUNT),
-    "transcript_lines_at_start": _COUNT,
-    **dict.fromkeys(("files_touched", "omitted"), _LIST),
-    **dict.fromkeys("token_usage token_usage_delta summary files".split(), _MAP),
-    "initial_attribution": _MAP,
-    "is_task": _FLAG,
+SESSION: dict[str, type] = {
+    **dict.fromkeys("cli_version checkpoint_id session_id strategy".split(), str),
+    **dict.fromkeys("created_at branch agent turn_id tool_use_id commit".split(), str),
+    **dict.fromkeys(("transcript_identifier_at_start", "transcript_path"), str),
+    **dict.fromkeys(("checkpoints_count", "checkpoint_transcript_start"), int),
+    "transcript_lines_at_start": int,
+    **dict.fromkeys(("files_touched", "omitted"), list),
+    **dict.fromkeys("token_usage token_usage_delta summary files".split(), dict),
+    "initial_attribution": dict,
+    "is_task": bool,
 }
 _NEEDED = {
     "root": ("checkpoint_id", "strategy", "checkpoints_count", "sessions"),
@@ -79,26 +78,25 @@ def session(metadata: Mapping[str, Any], checkpoint_id: str) -> Complaints:
     return complaints
 
 
-def _types(fields: Mapping[str, Any], table: Mapping[str, str], kind: str) -> Complaints:
-    complaints: Complaints = []
-    for key in [key for key in table if key in fields or key in _NEEDED[kind]]:
-        what, value = table[key], fields.get(key)
-        if key not in fields:
-            if key in _NEEDED[kind] and _FORMER.get(key) not in fields:
-                complaints.append((f"'{key}' is missing", False))
-        elif key == "files_touched" and value is None:
+def _types(fields: Mapping[str, Any], table: Mapping[str, type], kind: str) -> Complaints:
+    needed, complaints = _NEEDED[kind], list[tuple[str, bool]]()
+    # JSON has no subclasses, and a boolean is no number there
+    odd = [
+        key
+        for key, expected in table.items()
+        if (type(fields[key]) is not expected if key in fields else key in needed)
+    ]
+    for key in odd:
+        if key == "files_touched" and fields[key] is None:
             complaints.append(("'files_touched' is null", True))
-        elif not _is(value, what):
-            complaints.append((f"'{key}' is not {what}", False))
-        elif key == "files_touched" and not all(isinstance(path, str) for path in value or ()):
-            complaints.append(("'files_touched' is not a list of texts", False))
+        elif key in fields:
+            complaints.append((f"'{key}' is not {_WORDS[table[key]]}", False))
+        elif _FORMER.get(key) not in fields:
+            complaints.append((f"'{key}' is missing", False))
+    touched = fields.get("files_touched")
+    if isinstance(touched, list) and not all(isinstance(path, str) for path in touched):
+        complaints.append(("'files_touched' is not a list of texts", False))
     return complaints
-
-
-def _is(value: object, what: str) -> bool:
-    if isinstance(value, bool) and what == _COUNT:
-        return False
-    return isinstance(value, _TYPES[what])
 
 
 def _same(metadata: Mapping[str, Any], checkpoint_id: str) -> Complaints:

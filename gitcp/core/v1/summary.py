@@ -7,7 +7,7 @@ from gitcp.core.transcript import tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from typing import Any
 
     Metadata = dict[str, Any]  # one JSON object; keys not known here are kept
@@ -42,8 +42,8 @@ def dump(value: Mapping[str, Any]) -> bytes:
         return safe.encode()
 
 
-def load(data: bytes | None) -> Metadata | None:
-    """The object in data, None where there is none; never an error.
+def load(data: bytes | None, parse: Callable[[bytes], Any] = json.loads) -> Metadata | None:
+    """The object in data, None where there is none; never an error.  parse: as json.loads() does.
 
     What is larger or nested deeper than any program writes it is none: whoever may push to a
     remote can put there what would keep every reader busy.
@@ -51,7 +51,7 @@ def load(data: bytes | None) -> Metadata | None:
     if data and (len(data) > _LARGEST or _too_deep(data)):
         return None
     try:
-        value = json.loads(data or b"")
+        value = parse(data or b"")
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

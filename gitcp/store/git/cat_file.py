@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 
 from gitcp.errors import GitError, Late
@@ -12,8 +13,9 @@ from gitcp.record import raw
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
+    from gitcp.process.running import Running
     from gitcp.repo import Repo
 
     Object = tuple[str, str, bytes]  # oid, kind, data
@@ -50,8 +52,8 @@ class Batch:
     def _start(self) -> None:
         env = None if fetches() else _NOWHERE
         self._run = self._repo.git.start(*_COMMAND, feed=True, env=env)
-        self._in, self._out = self._run.pipes()
-        self._buffer, self._at = b"", 0  # what git said, and how much of it was taken
+        self._in = self._run.pipes()[0]
+        self._output = io.BufferedReader(_Output(self._run), _PIPE)
 
     def look(self, spec: str) -> tuple[str, int] | None:
         """(oid, bytes) of a name, without its content; None when it is missing or ambiguous."""
@@ -59,7 +61,7 @@ class Batch:
 
     def look_all(self, specs: Sequence[str]) -> Iterator[tuple[str, int] | None]:
         """look() of as many names as a pipe holds, in their order."""
-        heads = self._all(b"info", specs, self._answer)
+        heads = self._all("info", specs, self._answer)
         return ((head[0], head[2]) if head else None for head in heads)
 
     def ask(self, spec: str) -> Object | None:
@@ -68,27 +70,26 @@ class Batch:
 
     def ask_all(self, specs: Sequence[str]) -> Iterator[Object | None]:
         """The objects of as many names as a pipe holds, in their order."""
-        return self._all(b"contents", specs, self._object)
+        return self._all("contents", specs, self._object)
 
     def _all(
-        self, command: bytes, specs: Sequence[str], answer: Callable[[], Answer | None]
+        self, command: str, specs: Sequence[str], answer: Callable[[], Answer | None]
     ) -> Iterator[Answer | None]:
         """What answer() reads of each name, in their order; they are asked for at once."""
-        lines = [b"%s %s\0" % (command, raw(spec)) for spec in specs]
-        self._write(b"".join(lines))
-        return self._answers(lines, answer)
+        self._ask(command, specs)
+        return self._answers(command, specs, answer)
 
     def _answers(
-        self, lines: Sequence[bytes], answer: Callable[[], Answer | None]
+        self, command: str, specs: Sequence[str], answer: Callable[[], Answer | None]
     ) -> Iterator[Answer | None]:
-        for count in range(1, len(lines) + 1):
+        for count in range(1, len(specs) + 1):
             try:
                 given = answer()
                 if given is None:  # git says the name again
-                    self._skip(lines[count - 1].count(b"\n"))
+                    self._skip(specs[count - 1].count("\n"))
             except Ended:
                 self._restart()
-                self._write(b"".join(lines[count:]))
+                self._ask(command, specs[count:])
                 given = None
             yield given
 
@@ -96,32 +97,29 @@ class Batch:
         for _ in range(count):
             self._line()
 
+    def _ask(self, command: str, specs: Sequence[str]) -> None:
+        asked = "".join([f"{command} {spec}\0" for spec in specs])
+        try:
+            os.write(self._in, raw(f"{asked}flush\0"))
+        except BrokenPipeError:
+            return  # reading tells that it ended
+
     def _object(self) -> Object | None:
         head = self._answer()
         if head is None:
             return None
         oid, kind, size = head
-        begin, end = self._at, self._at + size
-        if end >= len(self._buffer):
-            return oid, kind, self._take(size + 1)[:-1]
-        self._at = end + 1
-        return oid, kind, self._buffer[begin:end]
+        data = self._output.read(size)
+        if self._output.read(1) != b"\n":
+            raise Ended
+        return oid, kind, data
 
     def _restart(self) -> None:
         """Another git in place of one that ended; raise GitError when it cannot work at all."""
         self.close()
         self._start()
-        self._head(b"info", self._repo.empty_tree)  # git knows that one by heart
-
-    def _head(self, command: bytes, spec: str) -> Head | None:
-        self._write(b"%s %s\0" % (command, raw(spec)))
-        return self._answer()
-
-    def _write(self, data: bytes) -> None:
-        try:
-            os.write(self._in, data + b"flush\0")
-        except BrokenPipeError:
-            return  # reading tells that it ended
+        self._ask("info", [self._repo.empty_tree])  # git knows that one by heart
+        self._answer()
 
     def _answer(self) -> Head | None:
         words = self._line().split(b" ")
@@ -129,37 +127,28 @@ class Batch:
             return None
         return words[0].decode(), words[1].decode(), int(words[2])
 
+    def _line(self) -> bytes:
+        line: bytes = self._output.readline()
+        if line[-1:] != b"\n":
+            raise Ended
+        return line[:-1]
+
     def close(self) -> None:
         self._run.finish(ok=range(256))
 
-    def _line(self) -> bytes:
-        while (end := self._buffer.find(b"\n", self._at)) < 0:
-            self._more()
-        line = self._buffer[self._at : end]
-        self._at = end + 1
-        return line
 
-    def _take(self, size: int) -> bytes:
-        parts = [self._buffer[self._at :]]
-        have = len(parts[0])
-        while have < size:
-            data = self._read()
-            if not data:
-                raise Ended
-            parts.append(data)
-            have += len(data)
-        whole = b"".join(parts)
-        self._buffer, self._at = whole[size:], 0
-        return whole[:size]
+class _Output(io.RawIOBase):
+    """What git says, as far as the time reaches."""
 
-    def _more(self) -> None:
-        data = self._read()
-        if not data:
-            raise Ended
-        self._buffer, self._at = self._buffer[self._at :] + data, 0
+    def __init__(self, run: Running) -> None:
+        self._run, self._out = run, run.pipes()[1]
 
-    def _read(self) -> bytes:
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer with what is there; raise Late where the deadline passes before."""
         if not deadline.readable(self._out):
             self._run.end()
             raise Late(("git", "cat-file"), deadline.over())
-        return os.read(self._out, _PIPE)
+        return os.readv(self._out, [buffer])

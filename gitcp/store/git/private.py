@@ -45,11 +45,11 @@ def load(path: str, shape: Shape) -> Any:
 
 def checked(path: str, data: bytes, shape: Shape) -> Any:
     """What data says, of the file named path; raise Damaged where it is not of that shape."""
-    from gitcp.core import json
+    from gitcp.core.json import loads
     from gitcp.core.upkeep.shape_check import wrong
 
     try:
-        value = json.loads(data)
+        value = loads(data)
     except (ValueError, RecursionError) as e:
         raise Damaged(path, str(e)) from None
     if why := wrong(value, shape):
@@ -64,14 +64,15 @@ def _bytes(path: str) -> bytes | None:
         return None
     except OSError as e:
         raise Error(f"cannot read '{path}': {e.strerror}") from None
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
+    try:
+        now = os.fstat(fd)
+        if not stat.S_ISREG(now.st_mode):
+            raise Damaged(path, "no regular file")
+        if now.st_size > LARGEST:
+            raise Damaged(path, f"larger than {LARGEST} bytes")
+        return os.read(fd, now.st_size)  # nobody writes into one: it is replaced
+    finally:
         os.close(fd)
-        raise Damaged(path, "no regular file")
-    with open(fd, "rb", buffering=0) as f:
-        data = f.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise Damaged(path, f"larger than {LARGEST} bytes")
-    return data
 
 
 def cached(path: str, shape: Shape) -> Any:

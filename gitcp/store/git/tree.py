@@ -23,17 +23,17 @@ _MODES = {"40000": TREE, "100644": "100644", "100755": "100755"}
 
 def read_tree(objects: Objects, oid: str) -> Tree:
     """The entries of one tree by name; raise Error when it is missing."""
-    data, width = objects.need(oid, "tree"), len(oid) // 2
+    data, width = objects.need(oid, "tree"), len(oid) // 2 + 1
     entries: Tree = {}
-    at, end = 0, len(data)
+    at, end, digits = 0, len(data), data.hex()
     while at < end:
         nul = data.find(b"\0", at)
         mode, _, name = data[at:nul].decode("utf-8", "surrogateescape").partition(" ")
-        at = nul + 1 + width
+        at = nul + width
         known = _MODES.get(mode)
         if nul < 0 or at > end or not (known or (mode.isascii() and mode.isdigit())):
             raise Error(f"malformed tree '{oid}'")
-        entries[name] = (known or mode.zfill(6), data[nul + 1 : at].hex())
+        entries[name] = (known or mode.zfill(6), digits[2 * nul + 2 : 2 * at])
     return entries
 
 

@@ -7,6 +7,7 @@ from gitcp.core.transcript import chunks
 from gitcp.core.upkeep.findings import finding
 from gitcp.core.v1 import schema, summary
 from gitcp.errors import Error
+from gitcp.record import parse
 from gitcp.store.git.prefetch import windows
 from gitcp.store.git.tree import TREE, read_tree
 from gitcp.store.upkeep import check_transcript
@@ -139,7 +140,7 @@ def _paths(
 
 def _json(objects: Prefetched, entries: Tree) -> dict[str, Any] | None:
     entry = entries.get(summary.METADATA)
-    return summary.load(objects.need(entry[1], "blob")) if entry else None
+    return summary.load(objects.need(entry[1], "blob"), parse) if entry else None
 
 
 def trees_of(objects: Prefetched, refs: Iterable[str]) -> dict[str, str]:

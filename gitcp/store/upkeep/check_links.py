@@ -5,6 +5,7 @@ from __future__ import annotations
 from gitcp.console import notice
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import Error
+from gitcp.record import parse
 from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit
 from gitcp.store.link import commit_changes, find_commits
@@ -76,9 +77,9 @@ def _without(
     commits = [commit for oid, _ in links if (commit := read_commit(objects, oid))]
     with notice.Aside():  # what cannot be read has a finding of its own
         changed = commit_changes.of_commits(survey.repo, objects, commits)
-        trees = committed_list.prepare(objects, [stored[name] for _, name in links])
+        trees = committed_list.prepare(objects, [stored[name] for _, name in links], brief=True)
         for oid, name in links:
-            checkpoint = committed_read.load(objects, name, "", stored[name], trees)
+            checkpoint = committed_read.load(objects, name, "", stored[name], trees, True, parse)
             if oid not in changed or checkpoint["lacks"]:
                 continue
             record = taken_back.recorded(checkpoint, changed[oid])

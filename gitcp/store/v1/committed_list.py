@@ -6,7 +6,8 @@ from gitcp.console import notice
 from gitcp.core.git import ids
 from gitcp.core.v1 import summary
 from gitcp.errors import Error, InputError
-from gitcp.store.git.prefetch import Prefetched, finish, windows
+from gitcp.record import parse
+from gitcp.store.git.prefetch import Prefetched, finish, overlapped, windows
 from gitcp.store.git.tree import TREE, read_tree
 from gitcp.store.v1.committed_read import load, sole
 from gitcp.store.v1.committed_refs import everywhere, sources
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.prefetch import Steps
     from gitcp.store.v1.committed_read import Checkpoint
 
-_WINDOW = 128  # checkpoints whose objects are asked for at once
+_WINDOW = 32  # checkpoints whose objects are asked for at once
 _HEX = frozenset("0123456789abcdef")
 _EXAMPLES = 10
 
@@ -32,24 +33,28 @@ def listing(repo: Repo, brief: bool = False) -> Iterator[Checkpoint]:
 
     brief: for their sessions, as load() has it.
     """
-    seen: set[str] = set()
-    refs = sources(repo)
     with Prefetched(repo) as objects:
-        for ref in refs:
-            fresh = (item for item in trees(objects, ref, "") if item[0] not in seen)
-            for window in windows(fresh, _WINDOW):
-                if len(refs) > 1:
-                    seen.update(dict(window))
-                yield from _load(objects, ref, window, brief)
+        every = _windows(objects, sources(repo))
+        for loaded in overlapped(objects, (_load(objects, *one, brief) for one in every)):
+            yield from loaded
+
+
+def _windows(objects: Prefetched, refs: list[str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """(ref, some of its checkpoints), each checkpoint in the first ref that has it."""
+    seen: set[str] = set()
+    for ref in refs:
+        fresh = (item for item in trees(objects, ref, "") if item[0] not in seen)
+        for window in windows(fresh, _WINDOW):
+            if len(refs) > 1:
+                seen.update(dict(window))
+            yield ref, window
 
 
 def _load(
     objects: Prefetched, ref: str, window: list[tuple[str, str]], brief: bool
-) -> Iterator[Checkpoint]:
-    known = prepare(objects, [tree for _, tree in window], brief=brief)
-    for checkpoint_id, tree in window:
-        yield load(objects, checkpoint_id, ref, tree, known, brief)
-    objects.forget()
+) -> Steps[list[Checkpoint]]:
+    known = yield from preparing(objects, [tree for _, tree in window], brief=brief)
+    return [load(objects, name, ref, tree, known, brief, parse) for name, tree in window]
 
 
 def prepare(

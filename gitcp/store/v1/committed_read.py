@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gitcp.core import json
 from gitcp.core.transcript import chunks
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
@@ -13,7 +14,7 @@ from gitcp.store.v1.parts import Parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any, TypedDict
 
     from gitcp.core.record_types import Tree
@@ -78,12 +79,13 @@ def load(
     tree: str,
     known: Mapping[str, Tree] | None = None,
     brief: bool = False,
+    parse: Callable[[bytes], Any] = json.loads,
 ) -> Checkpoint:
-    """The checkpoint whose directory is tree, as far as it is there; known: as Parts has it.
+    """The checkpoint whose directory is tree, as far as it is there; known, parse: as in Parts.
 
     brief: for its sessions; summary is {} where the one is sole() without it.
     """
-    parts = Parts(objects, checkpoint_id, known)
+    parts = Parts(objects, checkpoint_id, known, parse)
     entries = parts.tree(tree)
     only = sole(entries) if brief else ""
     root = {} if only else parts.json(entries)
@@ -126,6 +128,8 @@ def directories(entries: Tree, root: dict[str, Any]) -> list[str]:
     checkpoint's own directory, where the legacy layout has its newest session.
     """
     there = numbers(entries)
+    if len(there) == 1 and "session_id" not in root:
+        return there
     listed = []
     given = root.get("sessions")
     for item in given if isinstance(given, list) else ():

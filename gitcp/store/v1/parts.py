@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import notice
+from gitcp.core import json
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.record import text
@@ -10,7 +11,7 @@ from gitcp.store.git.tree import TREE, read_tree, walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from gitcp.core.record_types import Entry, Tree
@@ -27,10 +28,15 @@ class Parts:
     """
 
     def __init__(
-        self, objects: Objects, checkpoint_id: str, known: Mapping[str, Tree] | None = None
+        self,
+        objects: Objects,
+        checkpoint_id: str,
+        known: Mapping[str, Tree] | None = None,
+        parse: Callable[[bytes], Any] = json.loads,
     ) -> None:
-        """known: directories that were read before, by oid."""
+        """known: directories that were read before, by oid.  parse: as json.loads() does."""
         self._objects, self._id, self._known = objects, checkpoint_id, known or {}
+        self._parse = parse
         self.lacks: list[str] = []
 
     def lack(self, part: str, why: object) -> None:
@@ -66,7 +72,7 @@ class Parts:
     def json(self, files: Tree, folder: str = "") -> dict[str, Any]:
         """The metadata of a directory; {} where it cannot be read as such."""
         data = self.blob(files, summary.METADATA, folder)
-        content = summary.load(data) if data is not None else {}
+        content = summary.load(data, self._parse) if data is not None else {}
         if content is None:
             self.lack(f"{folder}/{summary.METADATA}".strip("/"), "it is no JSON object")
         return content or {}

@@ -1,0 +1,95 @@
+"""Records on a stream: when they are seen, and JSON read as core reads it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitcp import record
+from gitcp.core import json
+from gitcp.core.record_types import Record
+
+_WHOLE = st.integers(-(2**63), 2**64 - 1)
+_TEXTS = st.text(st.characters(codec=None))  # halves of surrogate pairs too
+_VALUES = st.recursive(
+    st.none() | st.booleans() | _WHOLE | st.floats() | _TEXTS,
+    lambda v: st.lists(v) | st.dictionaries(_TEXTS, v),
+    max_leaves=8,
+)
+
+
+class Pipe(io.RawIOBase):
+    """What a reader at the other end sees, piece by piece."""
+
+    def __init__(self) -> None:
+        self.seen: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        self.seen.append(bytes(data))  # type: ignore[call-overload]
+        return len(self.seen[-1])
+
+
+def many(count: int) -> Iterator[Record]:
+    return ({"type": "one", "number": n} for n in range(count))
+
+
+@given(_VALUES)
+def test_stored_json_is_read_fast_as_core_reads_it(value: object) -> None:
+    text = json.dumps(value).encode()
+
+    assert repr(record.parse(text)) == repr(json.loads(text))
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b'{"a": 1}}', b"\xff", b"[" * 5000])
+def test_what_is_no_json_is_refused_as_core_refuses_it(text: bytes) -> None:
+    for parse in (record.parse, json.loads):
+        with pytest.raises((ValueError, RecursionError)):
+            parse(text)
+
+
+def test_a_record_is_seen_before_a_slow_producer_makes_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(record, "_TOGETHER", -1.0)
+    pipe, before = Pipe(), list[int]()
+
+    def slow() -> Iterator[Record]:
+        for one in many(3):
+            before.append(len(pipe.seen))
+            yield one
+
+    record.write(io.BufferedWriter(pipe), slow())
+
+    assert before == [0, 1, 2]
+
+
+def test_records_of_a_fast_producer_are_written_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record, "_TOGETHER", float("inf"))
+    pipe = Pipe()
+
+    record.write(io.BufferedWriter(pipe), many(100))
+
+    assert len(pipe.seen) == 1
+    assert list(record.read(io.BytesIO(b"".join(pipe.seen)))) == list(many(100))
+
+
+def test_what_came_before_a_failure_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record, "_TOGETHER", float("inf"))
+    pipe = Pipe()
+
+    def failing() -> Iterator[Record]:
+        yield from many(2)
+        raise ZeroDivisionError
+
+    stream = io.BufferedWriter(pipe)
+    with pytest.raises(ZeroDivisionError):
+        record.write(stream, failing())
+
+    assert b"".join(pipe.seen).count(b"\n") == 2
