@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -168,4 +169,45 @@ def test_what_is_not_committed_yet_is_told_from_the_conversation_as_it_is(world:
         "    done",
         "  not committed yet",
         "  go on: claude -r session-a",
+    ]
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_subagents_line_that_is_not_committed_is_told_with_its_task(
+    world: World, ended: bool
+) -> None:
+    world.write("f.txt", "one\n")
+    world.commit()
+    a = world.agent("session-a", tools=True)
+    a.prompt("delegate")
+    given = {"description": "count", "subagent_type": "dev", "prompt": "Count to two"}
+    task: dict[str, Any] = {"tool_name": "Agent", "tool_input": given, "tool_use_id": "toolu_task"}
+    a.event("PreToolUse", **task)
+    a.answer([{"type": "tool_use", "id": "toolu_task", "name": "Agent", "input": given}])
+    a.event("SubagentStart", agent_id="agentone", agent_type="dev")
+    edit = {"file_path": str(world.path / "f.txt"), "content": "one\ntwo\n"}
+    call: dict[str, Any] = {"tool_name": "Write", "tool_input": edit, "tool_use_id": "toolu_w"}
+    call["agent_id"] = "agentone"
+    a.event("PreToolUse", **call)
+    world.write("f.txt", "one\ntwo\n")
+    a.event("PostToolUse", tool_response={}, **call)
+    theirs = a.transcript.with_suffix("") / "subagents" / "agent-agentone.jsonl"
+    theirs.parent.mkdir(parents=True)
+    said: list[dict[str, Any]] = [
+        {"type": "text", "text": "I add two."},
+        {"type": "tool_use", "id": "toolu_w", "name": "Write", "input": edit},
+    ]
+    line = {"type": "assistant", "isSidechain": True, "message": {"content": said}}
+    theirs.write_text(json.dumps(line) + "\n")
+    if ended:
+        a.event("SubagentStop", agent_id="agentone", agent_type="dev")
+        a.event("PostToolUse", **task, tool_response={"agentId": "agentone"})
+    lines = world.gitcp("why", "f.txt:2").splitlines()
+    at = lines.index("  task of a subagent:")
+    assert lines[at + 1 : at + 6] == [
+        "    count",
+        "    Count to two",
+        "  said before:",
+        "    I add two.",
+        "  Write:",
     ]

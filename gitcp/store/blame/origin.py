@@ -93,7 +93,12 @@ def _origin(repo: Repo, objects: Objects, file: str, part: list[Entry], author: 
 def _call(repo: Repo, objects: Objects, author: Author) -> around_call.Around | None:
     if not author["tool_use_id"]:
         return None
-    talk = _stored(repo, objects, author) if author["checkpoint_id"] else _live(repo, author)
+    if author["checkpoint_id"]:
+        talk = _stored(repo, objects, author)
+    else:
+        from gitcp.store.blame import live_conversation
+
+        talk = live_conversation.around(repo, objects, author["session_id"], author["tool_use_id"])
     return around_call.find(*talk, author["tool_use_id"])
 
 
@@ -105,15 +110,6 @@ def _stored(repo: Repo, objects: Objects, author: Author) -> tuple[bytes, dict[s
     except Error:
         return b"", {}
     return content["transcript"], committed_read.task_transcripts(objects, checkpoint)
-
-
-def _live(repo: Repo, author: Author) -> tuple[bytes, dict[str, bytes]]:
-    """The same of a session whose work is not committed yet: what its client has of it."""
-    from gitcp.store.rewind import conversation
-    from gitcp.store.session import state as states
-
-    state = states.peek(repo, author["session_id"])
-    return conversation.live(state) if state else b"", {}
 
 
 def _resume(author: Author) -> str:

@@ -86,7 +86,7 @@ def _todo(
     repo: Repo, objects: Objects, state: State, event: dict[str, Any], tip: Tip | None
 ) -> Step | None:
     tool = event.get("tool") or {}
-    task_id = _of_agent(state, event.get("agent_id")) or tool.get("id")
+    task_id = of_agent(state, event.get("agent_id")) or tool.get("id")
     if not task_id:
         return None
     before = stored(objects, tip, state["session_id"])
@@ -107,7 +107,7 @@ def _todo(
     }
 
 
-def _of_agent(state: State, agent_id: str | None) -> str | None:
+def of_agent(state: State, agent_id: str | None) -> str | None:
     """The running task an event of a subagent belongs to; the only one when it says nothing."""
     running = state.get("tasks", {})
     named = [t for t, task in running.items() if agent_id and task.get("agent_id") == agent_id]
