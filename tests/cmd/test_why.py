@@ -83,6 +83,7 @@ def test_lines_of_one_origin_stand_together_and_others_apart(told: Path) -> None
         (4, 4, "person"),
     ]
     assert records[3]["commit"] is None
+    assert "  written here, by no session" in why("f.txt:4").stdout.splitlines()
     assert [
         r["first"]
         for r in map(json.loads, why("--json", "HEAD~1", "README.md:1,3").stdout.splitlines())

@@ -52,6 +52,8 @@ def _origin(origin: Record, full: bool) -> Iterator[Line]:
 def _not_a_session(origin: Record) -> str:
     if origin["who"] == "unknown":
         return "written by nobody knows whom: nothing was recorded of this line"
+    if not origin["commit"]:
+        return "written here, by no session"
     return f"written by {origin['author']}"
 
 
