@@ -90,14 +90,13 @@ def _counted(repo: Repo, revisions: list[str], paths: list[str], lived: bool) ->
         evidence = Evidence(repo, objects)
         replay = survival.Replay(repo, evidence, revisions, paths) if lived else None
         of = f" of {replay.commits}" if replay else ""
-        options = survival.OPTIONS if replay else ()
-        limits = () if replay else paths
+        options, limits = (survival.OPTIONS, ()) if replay else (history.WHOLE, paths)
         for count, commit in enumerate(history.commits(repo, evidence, revisions, limits, options)):
             if count % _EACH == 0:
                 notice.progress(f"stats: {count}{of} commits")
             if replay:
                 replay.take(commit)
-            if not replay or history.limit(commit, paths):
+            if history.limit(commit, paths):
                 sums.take(commit)
         stats = sums.record()
         if replay:

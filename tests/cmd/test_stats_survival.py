@@ -80,6 +80,23 @@ def test_a_range_counts_what_it_added_alone_and_paths_limit_it(merged: Path) -> 
     assert survival("--", "g")["alive"] == 2 and survival("--", "f")["alive"] == 5
 
 
+@pytest.mark.parametrize("path", ["f", "f2", "src"])
+def test_the_sums_of_a_path_are_the_same_with_it_and_without(merged: Path, path: str) -> None:
+    git("checkout", "-q", "-b", "lost", "HEAD~1")
+    commit(merged, "f", "abXdEf", "s1", [(3, 3)])
+    git("checkout", "-q", "main")
+    git("merge", "-q", "-s", "ours", "--no-edit", "lost")
+    git("mv", "f", "f2")
+    commit(merged, "f2", "aBcdEfg")
+    with_it, without = (
+        json.loads(warm.run("stats", "--json", *option, "--", path).stdout)
+        for option in (["--survival"], [])
+    )
+    assert with_it.pop("survival") and with_it == without and without["commits"]
+    if path == "f":
+        assert (without["commits"], without["added"]["agent"]) == (4, 8)
+
+
 def test_no_line_of_a_file_is_taken_for_a_header(repo: Path) -> None:
     tricky = "++ b/other\n-- a/other\n@@ -1 +1 @@\ndiff --git a/x b/x\n\x02\nlast"
     (repo / "f x").write_text(tricky)

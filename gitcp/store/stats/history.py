@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+from gitcp.core.stats import sums
 from gitcp.record import raw
 from gitcp.store.blame import changes
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from gitcp.store.blame.evidence import Evidence
 
 _WINDOW = 256  # commits whose checkpoints are read at once
+# Of git log with paths: no branch is left out, and what was renamed is seen to be; limit() then.
+WHOLE = ("--full-history", "--full-diff")
 
 
 def commits(
@@ -56,11 +59,12 @@ def _commit(evidence: Evidence, change: Change) -> Commit:
 
 
 def limit(commit: Commit, paths: Sequence[str]) -> bool:
-    """Let a commit have its patches below paths (none: all) alone; whether there are any."""
+    """Let a commit have its patches below paths (none: all) alone; whether it counts there: a
+    merge brings what was counted where it was made."""
     if not paths:
         return True
     commit["patches"] = [p for p in commit["patches"] if below(p["path"] or p["old"], paths)]
-    return bool(commit["patches"])
+    return bool(sums.patches(commit))
 
 
 def below(path: str, paths: Sequence[str]) -> bool:
