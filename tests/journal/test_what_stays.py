@@ -161,6 +161,18 @@ def test_an_ignored_file_that_is_added_by_force_is_linked(world: World, a: Agent
     own(a, "status", "--short")
 
 
+def test_a_tracked_file_that_a_pattern_names_is_not_ignored(world: World, a: Agent) -> None:
+    world.write("kept.env", "tracked\n")
+    world.commit("kept.env")
+    world.write(".gitignore", "*.env\n")
+    world.commit(".gitignore")
+    a.prompt("change the environment")
+    edit(a, "kept.env", text(1, 2))
+
+    blob = world.git("hash-object", "kept.env")
+    assert world.git("cat-file", "-t", blob) == "blob", "its content is stored as of any other"
+
+
 # 11. Tasks.
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gitcp.store.pack.packs import Packs
 
 _AT_ONCE = 400  # names: they fit into a pipe, so git is never waited for while it waits
-_SMALL = 1 << 12  # bytes: written again sooner than looked for
+_SMALL = 1 << 12  # bytes: a few such are written again sooner than looked for
 _WHOLE = 1 << 20  # files up to this many bytes are read at once, larger ones streamed
 _NEAR_EACH, _NEAR_ALL = 1 << 20, 16 << 20  # bytes of an object, of all, that stay at hand
 
@@ -124,7 +124,13 @@ class Objects:
     def absent(self, oids: Iterable[str]) -> set[str]:
         """Those of the oids that name nothing here, many asked for at once."""
         unsure = sorted({oid for oid in oids if oid not in self._near})
-        return {oid for oid, there in zip(unsure, self.each(unsure), strict=True) if there is None}
+        git.settle()
+        gone: set[str] = set()
+        for at in range(0, len(unsure), _AT_ONCE):
+            window = unsure[at : at + _AT_ONCE]
+            heads = zip(window, self._git().look_all(window), strict=True)
+            gone.update(oid for oid, head in heads if head is None)
+        return gone
 
     def need(self, oid: str, kind: str) -> bytes:
         """The data of an object that must be there; raise Error naming it otherwise."""
@@ -155,7 +161,7 @@ class Objects:
         """Store an object; return its name.  git has it when it is started next, or at the
         latest when the context is left."""
         oid = self.hash(kind, data)
-        if len(data) < _SMALL or not self.packs.has(oid):
+        if (len(data) < _SMALL and self.packs.few()) or not self.packs.has(oid):
             self.packs.add(kind, oid, data)
         if oid not in self._near:
             self._remember((oid, kind, data))

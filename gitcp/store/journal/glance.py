@@ -62,10 +62,16 @@ class Glance:
         return blobs.at(self._repo, self._objects, [path], write=write).get(path)
 
     def ignored(self, paths: list[str]) -> set[str]:
-        """Those of the paths that git ignores: what is tracked is not."""
+        """Those of the paths that git ignores: what is tracked is not.
+
+        git reads the index, which is as long as the repository is large, for those alone that a
+        pattern names.
+        """
+        named = self._ignored(paths, "--no-index")
+        return self._ignored(sorted(named)) if named else named
+
+    def _ignored(self, paths: list[str], *how: str) -> set[str]:
         ask = b"".join(b"./%s\0" % raw(path) for path in paths)
-        env = {"GIT_LITERAL_PATHSPECS": "0"}
-        _, out = self._repo.git.run(
-            "check-ignore", "-z", "--stdin", stdin=ask, ok=(0, 1, 128), env=env
-        )
+        args, env = ("check-ignore", "-z", "--stdin", *how), {"GIT_LITERAL_PATHSPECS": "0"}
+        _, out = self._repo.git.run(*args, stdin=ask, ok=(0, 1, 128), env=env)
         return {path for path in paths if b"./%s\0" % raw(path) in out}

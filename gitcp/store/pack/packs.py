@@ -29,6 +29,7 @@ MOST = 16  # packs of ours, before some of them are joined
 _HELD = 1 << 20  # bytes that wait in memory
 _LARGEST = 1 << 30  # bytes of a pack to which an object is still added
 _PIECE = 1 << 20
+_FEW = 64  # objects
 _AS_GIVEN = (
     "-c core.bigFileThreshold=1m -c pack.threads=1 -c pack.compression=1 -c pack.indexVersion=2"
     " -c pack.packSizeLimit=0 pack-objects -q --window=0"
@@ -50,6 +51,7 @@ class Packs:
         self._size, self._written = packfile.START, packfile.START
         self._path, self._fd = "", -1
         self._indexes: dict[str, kept.Index] | None = None
+        self._renewed: set[str] = set()  # packs whose age is this process's
 
     def add(self, kind: str, oid: str, data: bytes) -> None:
         """Let git have an object; nothing is added twice."""
@@ -113,6 +115,10 @@ class Packs:
             upkeep.join(self._repo)
         return True
 
+    def few(self) -> bool:
+        """Whether this process has little to write: not worth opening the packs that are there."""
+        return len(self._entries) < _FEW
+
     def has(self, oid: str) -> bool:
         """Whether an object is safe from a prune: to be flushed, or in a pack of ours."""
         return oid in self._entries or bool(self.where(oid))
@@ -120,13 +126,17 @@ class Packs:
     def where(self, oid: str) -> str:
         """The name of the pack of ours that has an object, '' for none; its age is renewed."""
         for name, index in self._ours().items():
-            if index.has(oid):
-                try:
-                    os.utime(os.path.join(self.folder, f"{name}.idx"))
-                except OSError:
-                    continue  # joined with others meanwhile, or another user's: its age stays
+            if index.has(oid) and (name in self._renewed or self._renew(name)):
                 return name
         return ""
+
+    def _renew(self, name: str) -> bool:
+        try:
+            os.utime(os.path.join(self.folder, f"{name}.idx"))
+        except OSError:
+            return False  # joined with others meanwhile, or another user's: its age stays
+        self._renewed.add(name)
+        return True
 
     def stamp(self, oid: str) -> int | None:
         """What stands for the pack of ours that has an object, 0 for one that this process
