@@ -101,11 +101,8 @@ def event(name: str, given: dict[str, Any]) -> Event:
 
 
 def _tool(given: dict[str, Any], cwd: str) -> Tool:
-    tool = payload.tool(given, KINDS)
+    tool = payload.tool(given, KINDS, ("file_path", "notebook_path"), cwd)
     response = given.get("tool_response")
-    if tool["kind"] == "write":
-        named = payload.mapping(given, "tool_input")
-        tool["input_paths"] = payload.paths(named, ("file_path", "notebook_path"), cwd)
     if isinstance(response, dict):
         if tool["kind"] == "task" and response.get("agentId"):
             tool["agent_id"] = ids.component(response["agentId"], "agentId")

@@ -115,9 +115,9 @@ def _tool(given: dict[str, Any], ours: str, cwd: str) -> Tool:
         "tool_use_id": call.get("id"),
         "duration_ms": call.get("durationMs"),
     }
-    tool = payload.tool(as_named, KINDS)
-    if tool["kind"] == "write":
-        tool["input_paths"] = _paths(arguments, cwd)
+    tool = payload.tool(as_named, KINDS, _PATHS, cwd)
+    if tool["kind"] == "write" and not tool["input_paths"]:
+        tool["input_paths"] = _patched(arguments, cwd)
     output = call.get("output")
     parts = [part for part in output if isinstance(part, dict)] if isinstance(output, list) else []
     payload.say_output(tool, *(part.get("result") for part in parts))
@@ -125,10 +125,7 @@ def _tool(given: dict[str, Any], ours: str, cwd: str) -> Tool:
     return tool
 
 
-def _paths(arguments: dict[str, Any], cwd: str) -> list[str]:
-    named = payload.paths(arguments, _PATHS, cwd)
-    if named:
-        return named
+def _patched(arguments: dict[str, Any], cwd: str) -> list[str]:
     from gitcp.core.transcript.clients import cline
 
     return [payload.path(p, cwd, "apply_patch") for p in cline.written("apply_patch", arguments)]

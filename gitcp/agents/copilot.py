@@ -101,9 +101,9 @@ def _tool(given: dict[str, Any], cwd: str) -> Tool:
     arguments = given.pop("tool_args", given.get("tool_input"))
     given["tool_input"] = arguments = _loaded(arguments)
     given["tool_use_id"] = _id(arguments)
-    tool = payload.tool(given, KINDS)
-    if tool["kind"] == "write":
-        tool["input_paths"] = _paths(tool["name"], arguments, cwd)
+    tool = payload.tool(given, KINDS, _PATHS, cwd)
+    if tool["kind"] == "write" and "patch" in arguments:
+        tool["input_paths"] = _patched(arguments, cwd)
     elif tool["kind"] == "shell" and (arguments.get("mode") == "async" or arguments.get("detach")):
         tool["background"] = True
     elif tool["kind"] == "task":
@@ -121,13 +121,11 @@ def _result(tool: Tool, result: dict[str, Any]) -> None:
         tool["background"], tool["background_id"] = True, rest.partition(">")[0].strip()
 
 
-def _paths(name: str, arguments: dict[str, Any], cwd: str) -> list[str]:
+def _patched(arguments: dict[str, Any], cwd: str) -> list[str]:
     from gitcp.core.transcript import apply_patch
 
-    if "patch" in arguments:
-        patch = payload.text(arguments, "patch")
-        return [payload.path(path, cwd, "patch") for path in apply_patch.paths(patch)]
-    return payload.paths(arguments, _PATHS, cwd)
+    patch = payload.text(arguments, "patch")
+    return [payload.path(path, cwd, "patch") for path in apply_patch.paths(patch)]
 
 
 def _loaded(arguments: object) -> dict[str, Any]:

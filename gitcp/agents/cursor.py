@@ -95,10 +95,7 @@ def _tool(name: str, given: dict[str, Any], cwd: str) -> Tool:
         given["tool_input"] = load(given["tool_input"].encode(errors="replace")) or {}
     if isinstance(given.get("duration"), int):
         given["duration_ms"] = given["duration"]
-    tool = payload.tool(given, KINDS)
-    if tool["kind"] == "write":
-        named = payload.mapping(given, "tool_input")
-        tool["input_paths"] = payload.paths(named, _PATHS, cwd)
+    tool = payload.tool(given, KINDS, _PATHS, cwd)
     payload.say_output(tool, given.get("tool_output"))
     tool["failed"] = name == "postToolUseFailure"
     return tool

@@ -65,11 +65,8 @@ def event(name: str, given: dict[str, Any]) -> Event:
         return payload.unknown(NAME)
     record = payload.event(NAME, ours, given)
     if ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = payload.tool(given, KINDS)
-        if tool["kind"] == "write":
-            named = payload.mapping(given, "tool_input")
-            tool["input_paths"] = payload.paths(named, _PATHS, record["cwd"])
-        elif tool["kind"] == "other" and given.get("mcp_context"):
+        tool = record["tool"] = payload.tool(given, KINDS, _PATHS, record["cwd"])
+        if tool["kind"] == "other" and given.get("mcp_context"):
             tool["kind"] = "mcp"
         response = given.get("tool_response")
         if isinstance(response, dict):

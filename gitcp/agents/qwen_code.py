@@ -69,10 +69,7 @@ def event(name: str, given: dict[str, Any]) -> Event:
     if path and not path.endswith(".jsonl"):  # the folder of all transcripts
         record["transcript_path"] = os.path.join(path, record["session_id"] + ".jsonl")
     if ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = payload.tool(given, KINDS)
-        if tool["kind"] == "write":
-            named = payload.mapping(given, "tool_input")
-            tool["input_paths"] = payload.paths(named, _PATHS, record["cwd"])
+        tool = record["tool"] = payload.tool(given, KINDS, _PATHS, record["cwd"])
         response = given.get("tool_response")
         if isinstance(response, dict):
             payload.say_output(tool, response.get("returnDisplay") or response.get("llmContent"))

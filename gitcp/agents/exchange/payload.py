@@ -76,8 +76,11 @@ def event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
     return record
 
 
-def tool(payload: Mapping[str, Any], kinds: Mapping[str, str]) -> Tool:
-    """The call a payload is about; input_paths is left to the client's adapter."""
+def tool(
+    payload: Mapping[str, Any], kinds: Mapping[str, str], keys: tuple[str, ...] = (), cwd: str = ""
+) -> Tool:
+    """The call a payload is about.  keys: those of its input under the first of which a call that
+    writes names its path, in cwd; without them input_paths is left to the client's adapter."""
     name, given = text(payload, "tool_name"), mapping(payload, "tool_input")
     if not name:
         raise InputError("'tool_name' is missing")
@@ -94,7 +97,9 @@ def tool(payload: Mapping[str, Any], kinds: Mapping[str, str]) -> Tool:
         call["duration_ms"] = duration
     if any(given.get(key) is True for key in ("run_in_background", "is_background")):
         call["background"] = True
-    if kind == "shell":
+    if kind == "write":
+        call["input_paths"] = paths(given, keys, cwd)
+    elif kind == "shell":
         call["command"] = words(given, "command")
     elif kind == "task":
         call["subagent_type"] = text(given, "subagent_type")

@@ -47,8 +47,7 @@ def event(name: str, given: dict[str, Any]) -> Event:
         return payload.unknown(NAME)
     record = payload.event(NAME, ours, given)
     if ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = payload.tool(given, KINDS)
-        tool["input_paths"] = payload.paths(given["tool_input"], ("where",), record["cwd"])
+        record["tool"] = payload.tool(given, KINDS, ("where",), record["cwd"])
     return record
 
 
