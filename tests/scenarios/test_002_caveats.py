@@ -116,7 +116,7 @@ def test_caveat_7_the_two_checks_agree_on_every_content() -> None:
                 }
                 old = ("100644", before) if before else ("000000", None)
                 change = (*old, "100644", now)
-                linked, _ = overlap.overlap(entry, change, before is not None, texts.get)
+                linked, _ = overlap.overlap(entry, change, texts.get)
                 head = ("100644", now)
                 told, _ = remaining.rest(entry, {"p": change}, head, head)
                 assert linked or told != remaining.SETTLED

@@ -13,7 +13,7 @@ from gitcp.core.decide import line_evidence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import NotRequired, TypedDict
 
     Staged = tuple[str, str | None, str, str | None]  # old mode, old oid, new mode, new oid
@@ -23,10 +23,9 @@ if TYPE_CHECKING:
         """What a session recorded of a path; keys that are not named here are ignored."""
 
         path: str
-        oid: str | None  # None: the session deleted it, unless `deleted` says otherwise
+        oid: str | None  # None: the session deleted it
         mode: NotRequired[str]
         live: bool  # the worktree's stream still has it; else it is away
-        deleted: NotRequired[bool]
         stashed: NotRequired[bool]  # an entry of `git stash` made since holds what is recorded
         stream: NotRequired[str]
 
@@ -40,25 +39,20 @@ REGULAR = ("100644", "100755")
 _MOST_NEW = 50  # new files in a commit that a recorded one may have become by most of its lines
 
 
-def is_deletion(entry: Recorded) -> bool:
-    """Tell whether the session deleted the path: an oid of None says so by default."""
-    return entry.get("deleted", entry.get("oid") is None)
-
-
-def overlap(entry: Recorded, staged: Staged, parent: bool, blob: Blob) -> tuple[bool, str]:
+def overlap(entry: Recorded, staged: Staged, blob: Blob) -> tuple[bool, str]:
     """Tell whether what the commit does to a path is the session's work, and why.
 
-    `staged` is the change against the commit's parent, `parent` whether the parent has the path;
-    `blob` gives the content of an oid and is asked only where names and oids do not decide.
+    `staged` is the change against the commit's parent; `blob` gives the content of an oid and is
+    asked only where names and oids do not decide.
     """
     old_mode, old, mode, new = staged
     if mode == ABSENT:
         return _deletion(entry)
-    if is_deletion(entry):
+    if entry["oid"] is None:
         return _undoes_deletion(old, new, staged, blob)
     if old == new and old_mode != mode:
         return _mode(entry, mode)
-    if parent and entry["live"]:
+    if old_mode != ABSENT and entry["live"]:
         if entry.get("stashed") and not _any_of_it(entry, staged, blob):
             return False, "the session's change is in the stash, none of it in the commit"
         return True, "the commit changes a file of the session"
@@ -84,10 +78,10 @@ def match(
     for entry in entries:
         path = entry["path"]
         change = staged.get(path)
-        if change is None or (change[2] == ABSENT and not is_deletion(entry)):
+        if change is None or (change[2] == ABSENT and entry["oid"]):
             moved.append(entry)
         if change is not None and path not in paths:
-            yes, reasons[path] = overlap(entry, change, change[0] != ABSENT, blob)
+            yes, reasons[path] = overlap(entry, change, blob)
             paths.update([path] if yes else [])
     for old, new in _moves(moved, staged, blob, gone):
         if new not in paths:
@@ -96,8 +90,25 @@ def match(
     return {"paths": sorted(paths), "reasons": reasons}
 
 
+def given_way(work: Mapping[str, Sequence[Recorded]], path: str, staged: Staged) -> set[str]:
+    """Name the sessions whose work at a path is not what the commit has there: it has the very
+    content of another stream (work that was stashed and came back: 001, harder scenario).
+
+    `work` is what each session recorded; an entry without a stream, or of none, gives no way.
+    """
+    streams: dict[str, set[str]] = {}
+    exact: set[str] = set()
+    for session_id, entries in work.items():
+        for entry in entries:
+            if entry["path"] == path and "stream" in entry:
+                streams.setdefault(session_id, set()).add(entry["stream"])
+                if (entry.get("mode"), entry["oid"]) == staged[2:]:
+                    exact.add(entry["stream"])
+    return {one for one, own in streams.items() if exact and not own & {"", *exact}}
+
+
 def _deletion(entry: Recorded) -> tuple[bool, str]:
-    if is_deletion(entry):
+    if entry["oid"] is None:
         return True, "the session deleted it"
     return False, "the commit deletes it, the session did not"
 

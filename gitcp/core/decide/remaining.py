@@ -6,7 +6,7 @@ here doubt keeps the work.
 
 from __future__ import annotations
 
-from gitcp.core.decide.overlap import ABSENT, is_deletion
+from gitcp.core.decide.overlap import ABSENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def rest(
     what is at the path now and in the new HEAD.
     """
     change = committed.get(entry["path"])
-    recorded = None if is_deletion(entry) else (entry.get("mode", ""), entry["oid"] or "")
+    recorded = (entry.get("mode", ""), entry["oid"]) if entry["oid"] else None
     done = head is None if recorded is None else head is not None and head[1] == recorded[1]
     if done:
         if recorded and head != recorded and worktree == recorded and recorded[0]:

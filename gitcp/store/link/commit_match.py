@@ -104,33 +104,15 @@ def _known_to_be_gone(
     return [{**entry, "stashed": entry["path"] in held} for entry in work]
 
 
-def _give_way(
-    linked: dict[str, Linked], records: dict[str, list[Recorded]], changes: Changes
-) -> None:
-    # A live path links by overlap.  Where the commit has the very content of another stream
-    # (work that was stashed and came back), it is not the live one's (001, harder scenario).
+def _give_way(linked: dict[str, Linked], work: dict[str, list[Recorded]], changes: Changes) -> None:
     for path in {p for part in linked.values() for p in part["paths"]}:
-        recorded = [
-            (sid, e) for sid, entries in records.items() for e in entries if e["path"] == path
-        ]
-        exact = {
-            e["stream"]
-            for _, e in recorded
-            if "stream" in e and (e["mode"], e["oid"]) == changes[path][2:]
-        }
-        for sid, part in list(linked.items()):
-            mine = {e["stream"] for owner, e in recorded if owner == sid and "stream" in e}
-            if (
-                exact
-                and mine
-                and "" not in mine
-                and mine.isdisjoint(exact)
-                and path in part["paths"]
-            ):
+        for session_id in overlap.given_way(work, path, changes[path]) & linked.keys():
+            part = linked[session_id]
+            if path in part["paths"]:
                 part["paths"].remove(path)
                 part["reasons"][path] = "the very content of another stream"
-                if not part["paths"] and part["how"] == "content":
-                    del linked[sid]
+            if not part["paths"] and part["how"] == "content":
+                del linked[session_id]
 
 
 def recorded(live: Live, marker: Marker, among: Container[str]) -> list[Recorded]:

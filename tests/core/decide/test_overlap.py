@@ -4,7 +4,7 @@ from hashlib import sha1
 
 import pytest
 
-from gitcp.core.decide.overlap import match, overlap
+from gitcp.core.decide.overlap import given_way, match, overlap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def change(old: bytes | None, new: bytes | None, modes: tuple[str, str] = (FILE,
 
 
 def verdict(entry: Recorded, staged: Staged) -> bool:
-    return overlap(entry, staged, staged[0] != NONE, STORE.get)[0]
+    return overlap(entry, staged, STORE.get)[0]
 
 
 def away(data: bytes | None, mode: str = FILE) -> Recorded:
@@ -134,16 +134,30 @@ def test_a_commit_overlaps_with_a_record_or_not(
     assert verdict(recorded, staged) is want
 
 
-def test_a_record_without_content_links_only_where_the_parent_has_the_file() -> None:
-    unknown: Recorded = {"path": "f", "oid": None, "live": True, "deleted": False}
-    assert verdict(unknown, change(P, AGENT))
-    assert not verdict(unknown, change(None, AGENT))
-    assert not verdict(unknown, change(P, None))
+@pytest.mark.parametrize(
+    ("mine", "theirs", "want"),
+    [
+        (["now"], ["stashed"], {"a"}),  # b's stream has the very content
+        (["now"], [], set()),
+        ([], ["stashed"], set()),
+        (["stashed"], ["stashed"], set()),  # a is on that stream, too
+        ([""], ["stashed"], set()),  # what a has is of no stream
+    ],
+)
+def test_live_work_gives_way_to_the_very_content_of_another_stream(
+    mine: list[str], theirs: list[str], want: set[str]
+) -> None:
+    work: dict[str, list[Recorded]] = {
+        "a": [{**entry(P), "stream": one} for one in mine],
+        "b": [{**away(AGENT), "stream": one} for one in theirs],
+    }
+    assert given_way(work, "f", change(P, AGENT)) == want
+    assert given_way(work, "f", change(P, text("z"))) == set()
 
 
 def test_content_that_cannot_be_read_does_not_link() -> None:
     staged = change(None, text("a", "b"))
-    assert overlap(entry(AGENT), staged, False, lambda _: None) == (
+    assert overlap(entry(AGENT), staged, lambda _: None) == (
         False,
         "the recorded content cannot be read",
     )
@@ -160,7 +174,7 @@ def test_content_is_asked_for_only_where_names_do_not_decide() -> None:
         (entry(b"m", mode=MODULE), change(None, b"n", (MODULE, MODULE))),
         (away(P, EXEC), change(P, P, (FILE, EXEC))),
     ]:
-        overlap(recorded, staged, staged[0] != NONE, never)
+        overlap(recorded, staged, never)
 
 
 def test_paths_are_named_with_reasons_also_for_those_that_do_not_count() -> None:
