@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     Named = list[tuple[State, Stream]]  # a state, and what it says of the stream
 
+_SUBJECT = "Rebuilt from what was left of it"
 WALK = ("rev-list", "--objects", "--missing=print", "--quiet")
 
 
@@ -162,14 +163,8 @@ def _complete(
     tree = rebuilder.with_states(before, named, everything=commit is None)
     if commit and tree == commit["tree"]:
         return tip
-    lines = [
-        f"Entire-Metadata: {shadow_refs.METADATA}{state['session_id']}",
-        f"Entire-Session: {state['session_id']}",
-        "Entire-Strategy: manual-commit",
-        f"Base-Commit: {base['oid'] if base else shadow_refs.zeros(repo)}",
-        f"Gitcp-Stream: {stream['id']}",
-    ]
-    message = "\n".join(["Rebuilt from what was left of it", "", *lines])
+    upon = base["oid"] if base else shadow_refs.zeros(repo)
+    message = shadow_refs.message(_SUBJECT, state["session_id"], upon, stream["id"])
     return write_commit(objects, repo, tree, [tip] if tip else [], message)
 
 

@@ -98,13 +98,6 @@ def _commit(
         blob = objects.write("blob", state_copy.data(state))
         path = f"{shadow_refs.METADATA}{state['session_id']}/state.json"
         tree = edit_tree(objects, tree, {path: ("100644", blob)})
-    lines = [
-        shadow_refs.FOLLOWED,
-        "",
-        f"Entire-Metadata: {shadow_refs.METADATA}{tip['session_id']}",
-        f"Entire-Session: {tip['session_id']}",
-        "Entire-Strategy: manual-commit",
-        f"Base-Commit: {tip['base']}",
-        f"Gitcp-Stream: {tip['stream']}",
-    ]
-    return write_commit(objects, repo, tree, [tip["oid"]], "\n".join(lines))
+    about = (tip["session_id"], tip["base"], tip["stream"])
+    message = shadow_refs.message(shadow_refs.FOLLOWED, *about)
+    return write_commit(objects, repo, tree, [tip["oid"]], message)

@@ -93,7 +93,8 @@ def _settled(
             if path.rpartition("/")[2] in named
         }
         tree = edit_tree(objects, commit["tree"], {**present, **metadata})
-        message = _message(tip, commit["oid"], sorted(named))
+        last = tip["session_id"] if tip["session_id"] in named else min(named)
+        message = shadow_refs.message(shadow_refs.CARRIED, last, commit["oid"], tip["stream"])
         oid = write_commit(objects, repo, tree, [], message)
         if not spot[0].startswith(shadow_refs.ARCHIVE):
             edits.append((spot[0], oid, None))
@@ -102,17 +103,3 @@ def _settled(
     if unsettled - set(present) or recall.forsaken(repo, objects, tip, condensed):
         edits.insert(0, place.archive(repo, tip))
     return [*edits, (tip["ref"], None, tip["oid"])]
-
-
-def _message(tip: Tip, base: str, sessions: list[str]) -> str:
-    last = tip["session_id"] if tip["session_id"] in sessions else sessions[0]
-    lines = [
-        shadow_refs.CARRIED,
-        "",
-        f"Entire-Metadata: {shadow_refs.METADATA}{last}",
-        f"Entire-Session: {last}",
-        "Entire-Strategy: manual-commit",
-        f"Base-Commit: {base}",
-        f"Gitcp-Stream: {tip['stream']}",
-    ]
-    return "\n".join(lines)

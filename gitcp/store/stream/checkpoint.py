@@ -68,7 +68,8 @@ def write(repo: Repo, objects: Objects, state: State, content: Content) -> str:
         _record(state, spot, content)
         tree = _tree(objects, state, spot, content)
         parent = spot["parent"]
-        message = _message(content, state["session_id"], spot["stream"])
+        about = (state["session_id"], content["head"], spot["stream"], content["trailers"])
+        message = shadow_refs.message(content["subject"], *about)
         oid = write_commit(objects, repo, tree, [parent["oid"]] if parent else [], message)
         move: refs.Edit = (spot["ref"], oid, spot["old"])
         refs.update(repo, [*spot["before"], move, *spot["after"]], "gitcp: checkpoint")
@@ -107,19 +108,6 @@ def _tree(objects: Objects, state: State, spot: Place, content: Content) -> str:
     tree = edit_tree(objects, content["head_tree"], edits)
     files = content["metadata"] | state_copy.files(objects, state, before, own)
     return edit_tree(objects, tree, {f"{own}/{p}": e for p, e in files.items()})
-
-
-def _message(content: Content, session_id: str, stream: str) -> str:
-    lines = [
-        content["subject"],
-        "",
-        *(content["trailers"] or [f"Entire-Metadata: {shadow_refs.METADATA}{session_id}"]),
-        f"Entire-Session: {session_id}",
-        "Entire-Strategy: manual-commit",
-        f"Base-Commit: {content['head']}",
-        f"Gitcp-Stream: {stream}",
-    ]
-    return "\n".join(lines)
 
 
 def _record(state: State, spot: Place, content: Content) -> None:

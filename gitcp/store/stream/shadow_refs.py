@@ -16,7 +16,7 @@ from gitcp.store.stream import foreign_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from gitcp.core.record_types import Entry, Tip
     from gitcp.repo import Repo
@@ -47,6 +47,24 @@ def branch(repo: Repo, base: str, suffix: int | None = None, worktree: str = "")
         if f"refs/heads/{name}" not in taken:
             break
     return f"refs/heads/{name}"
+
+
+def message(
+    subject: str, session_id: str, base: str, stream: str, about: Sequence[str] = ()
+) -> str:
+    """The message of a checkpoint of a session on a stream, upon the commit base (full oid).
+
+    about: trailers of what it is of besides, in place of the one that names the session's
+    directory.
+    """
+    lines = [
+        *(about or [f"Entire-Metadata: {METADATA}{session_id}"]),
+        f"Entire-Session: {session_id}",
+        "Entire-Strategy: manual-commit",
+        f"Base-Commit: {base}",
+        f"Gitcp-Stream: {stream}",
+    ]
+    return "\n".join([subject, "", *lines])
 
 
 def trailer(message: str, key: str) -> str:
