@@ -37,6 +37,7 @@ def run(argv: Sequence[str]) -> int:
 
     def one(repo: Repo, objects: Objects) -> Outcome:
         agree = undo.Agreement(repo, args)
-        return going_back.redo(repo, objects, args.step, args.conflict, agree, undo.progress())[1]
+        mover = going_back.Mover(repo, objects, agree, undo.progress())
+        return mover.redo(args.step, args.conflict)
 
     return undo.moves(args, one, 1, "redone")

@@ -179,7 +179,7 @@ def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
     step = undo_log.new_step("rewind", reason, session_id=point["session_id"], point=point["id"])
     step["effects"] = talk["effects"] if talk else []
     agree = undo.Agreement(repo, args, ask=args.to is None)
-    outcome = going_back.step(repo, objects, wisher, step, agree, undo.progress(), talk)
+    outcome = going_back.Mover(repo, objects, agree, undo.progress()).step(wisher, step, talk)
     return undo.tell(repo, outcome, args, "rewound")
 
 
@@ -196,7 +196,7 @@ def _edits(repo: Repo, objects: Objects, args: Namespace) -> int:
     wisher = journal_edits.without(repo, objects, lines, below, args.conflict)
     step = undo_log.new_step("rewind", f"the edits of {what}")
     agree = undo.Agreement(repo, args)
-    outcome = going_back.step(repo, objects, wisher, step, agree, undo.progress())
+    outcome = going_back.Mover(repo, objects, agree, undo.progress()).step(wisher, step)
     return undo.tell(repo, outcome, args, "taken back")
 
 

@@ -67,7 +67,7 @@ def run(argv: Sequence[str]) -> int:
 
     def one(repo: Repo, objects: Objects) -> Outcome:
         agree = Agreement(repo, args)
-        return going_back.undo(repo, objects, args.conflict, agree, progress())[1]
+        return going_back.Mover(repo, objects, agree, progress()).undo(args.conflict)
 
     return moves(args, one, args.count, "undone")
 

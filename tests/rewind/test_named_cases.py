@@ -168,7 +168,7 @@ def test_a_write_while_the_plan_is_shown_makes_it_void_and_it_is_shown_again(
         assert known
         wisher = wishes.to_point(repo, objects, known, [])
         step = undo_log.new_step("rewind", "test")
-        outcome = going_back.step(repo, objects, wisher, step, agree, lambda done, of: None)
+        outcome = going_back.Mover(repo, objects, agree, lambda done, of: None).step(wisher, step)
     assert seen == [["a.py", "z.py"], ["a.py", "src/app.py", "z.py"]]
     assert outcome["step"]
     assert world.read("src/app.py") == "print('app')\n"

@@ -52,41 +52,79 @@ def recovered(repo: Repo, objects: Objects) -> list[str]:
         return [*sentences, *follow.files(repo, objects)]
 
 
-def step(
-    repo: Repo,
-    objects: Objects,
-    wisher: Wisher,
-    wanted: Step,
-    agree: Agree,
-    progress: Progress,
-    talk: Conversation | None = None,
-) -> Outcome:
-    """Plan, let agree() see it, and carry it out as wanted, a step of undo_log.new_step().
+class Mover:
+    """Takes steps in a worktree: agree sees each plan before, progress hears how far one is."""
 
-    talk: the conversation that goes back with it, whose files are among wanted's effects.
+    def __init__(self, repo: Repo, objects: Objects, agree: Agree, progress: Progress) -> None:
+        self._repo, self._objects = repo, objects
+        self._agree, self._progress = agree, progress
 
-    A plan that does not hold any more is made again, and shown again where it has become
-    another.  Raises Error for conflicts, with nothing changed; Busy when the worktree never
-    stands still.
-    """
-    agreed: Plan | None = None
-    for _ in range(_TRIES):
-        prepared = Prepared(repo, objects, wisher)
-        refuse(prepared)
-        nothing = not prepared.todo and not wanted["effects"]
-        if prepared.plan != agreed and not agree(prepared):
-            return _outcome(prepared, "", [], [])
-        if nothing and wanted["kind"] not in (undo_tree.UNDO, undo_tree.REDO):
-            return _outcome(prepared, "", [], [])
-        agreed = prepared.plan
-        try:
-            with undo_log.lock(repo):
-                differ = carry_out(repo, objects, prepared, wanted, progress)
-                notes = follow.files(repo, objects, [a["path"] for a in prepared.todo])
-        except (Changed, Moved):
-            continue
-        return {**_outcome(prepared, wanted["id"], differ, notes), "conversation": talk}
-    raise Busy("the worktree changes faster than it can be taken back; nothing is changed")
+    def step(self, wisher: Wisher, wanted: Step, talk: Conversation | None = None) -> Outcome:
+        """Plan, let agree() see it, and carry it out as wanted, a step of undo_log.new_step().
+
+        talk: the conversation that goes back with it, whose files are among wanted's effects.
+
+        A plan that does not hold any more is made again, and shown again where it has become
+        another.  Raises Error for conflicts, with nothing changed; Busy when the worktree never
+        stands still.
+        """
+        repo, objects = self._repo, self._objects
+        agreed: Plan | None = None
+        for _ in range(_TRIES):
+            prepared = Prepared(repo, objects, wisher)
+            refuse(prepared)
+            nothing = not prepared.todo and not wanted["effects"]
+            if prepared.plan != agreed and not self._agree(prepared):
+                return _outcome(prepared, "", [], [])
+            if nothing and wanted["kind"] not in (undo_tree.UNDO, undo_tree.REDO):
+                return _outcome(prepared, "", [], [])
+            agreed = prepared.plan
+            try:
+                with undo_log.lock(repo):
+                    differ = carry_out(repo, objects, prepared, wanted, self._progress)
+                    notes = follow.files(repo, objects, [a["path"] for a in prepared.todo])
+            except (Changed, Moved):
+                continue
+            return {**_outcome(prepared, wanted["id"], differ, notes), "conversation": talk}
+        raise Busy("the worktree changes faster than it can be taken back; nothing is changed")
+
+    def undo(self, conflict: str) -> Outcome:
+        """Take back the step in force."""
+        target = undo_tree.to_undo(undo_log.read(self._repo))
+        wanted = _move(undo_tree.UNDO, target, target["parent"])
+        wanted["effects"] = effects.turned(target["effects"])
+        return self._between(target, ("after", "before"), wanted, conflict)
+
+    def redo(self, name: str, conflict: str) -> Outcome:
+        """Do a step again that was undone: name is the beginning of its id, '' the last one."""
+        target = undo_tree.to_redo(undo_log.read(self._repo), name)
+        wanted = _move(undo_tree.REDO, target, target["id"])
+        wanted["effects"] = target["effects"]
+        return self._between(target, ("before", "after"), wanted, conflict)
+
+    def _between(
+        self, target: Step, parts: tuple[str, str], wanted: Step, conflict: str
+    ) -> Outcome:
+        """From one part of what a step kept to the other: its worktree before, or after."""
+        repo, objects, keep = self._repo, self._objects, conflict == wishes.KEEP
+        todo, left, blocked = effects.possible(repo, objects, wanted["effects"], keep)
+        wanted["effects"] = todo
+        if blocked:
+            lines = [f"'{b['path']}': {b['reason']}" for b in blocked]
+            raise Error("nothing is changed, for:\n  " + "\n  ".join(lines))
+        old, new = (undo_log.tree(objects, target["commit"], part) for part in parts)
+        why = f"{wanted['kind']} of {target['kind']}"
+        if old and new:
+            wisher = wishes.between(repo, objects, old, new, conflict, why)
+        else:
+            wisher = wishes.taking_back(repo, objects, {}, conflict, why)
+        outcome = self.step(wisher, wanted)
+        return {**outcome, "subject": wanted["reason"], "notes": [*outcome["notes"], *left]}
+
+
+def _move(kind: str, target: Step, position: str) -> Step:
+    reason = f"{target['kind']}: {target['reason']}"
+    return undo_log.new_step(kind, reason, target=target["id"], position=position)
 
 
 def _outcome(
@@ -100,61 +138,6 @@ def _outcome(
         "notes": list(notes),
         "conversation": None,
     }
-
-
-def undo(
-    repo: Repo, objects: Objects, conflict: str, agree: Agree, progress: Progress
-) -> tuple[Step, Outcome]:
-    """Take back the step in force; (that step, what came of it)."""
-    target = undo_tree.to_undo(undo_log.read(repo))
-    wanted = _move(undo_tree.UNDO, target, target["parent"])
-    wanted["effects"] = effects.turned(target["effects"])
-    return target, _moved(
-        repo, objects, target, ("after", "before"), wanted, conflict, agree, progress
-    )
-
-
-def redo(
-    repo: Repo, objects: Objects, name: str, conflict: str, agree: Agree, progress: Progress
-) -> tuple[Step, Outcome]:
-    """Do a step again that was undone: name is the beginning of its id, '' the last one."""
-    target = undo_tree.to_redo(undo_log.read(repo), name)
-    wanted = _move(undo_tree.REDO, target, target["id"])
-    wanted["effects"] = target["effects"]
-    return target, _moved(
-        repo, objects, target, ("before", "after"), wanted, conflict, agree, progress
-    )
-
-
-def _move(kind: str, target: Step, position: str) -> Step:
-    reason = f"{target['kind']}: {target['reason']}"
-    return undo_log.new_step(kind, reason, target=target["id"], position=position)
-
-
-def _moved(
-    repo: Repo,
-    objects: Objects,
-    target: Step,
-    parts: tuple[str, str],
-    wanted: Step,
-    conflict: str,
-    agree: Agree,
-    progress: Progress,
-) -> Outcome:
-    keep = conflict == wishes.KEEP
-    todo, left, blocked = effects.possible(repo, objects, wanted["effects"], keep)
-    wanted["effects"] = todo
-    if blocked:
-        lines = [f"'{b['path']}': {b['reason']}" for b in blocked]
-        raise Error("nothing is changed, for:\n  " + "\n  ".join(lines))
-    old, new = (undo_log.tree(objects, target["commit"], part) for part in parts)
-    why = f"{wanted['kind']} of {target['kind']}"
-    if old and new:
-        wisher = wishes.between(repo, objects, old, new, conflict, why)
-    else:
-        wisher = wishes.taking_back(repo, objects, {}, conflict, why)
-    outcome = step(repo, objects, wisher, wanted, agree, progress)
-    return {**outcome, "subject": wanted["reason"], "notes": [*outcome["notes"], *left]}
 
 
 def summary(plan: Plan) -> str:
