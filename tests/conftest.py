@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.harness import World, enabled
+from tests.support import commit_forms
+from tests.support.harness import Agent, World, enabled
 from tests.support.sealed import SEALED
 
 # What an agent puts into the environment of the hooks it runs must not leak in from outside.
@@ -82,3 +83,24 @@ def world(ground: Path, tmp_path: Path) -> Iterator[World]:
     made = World(path, tmp_path / "home")
     yield made
     made.close()
+
+
+@pytest.fixture
+def a(world: World) -> Agent:
+    return world.agent("session-a")
+
+
+@pytest.fixture
+def b(world: World) -> Agent:
+    return world.agent("session-b")
+
+
+@pytest.fixture(scope="session")
+def work_done(ground: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return commit_forms.worked(ground, tmp_path_factory.mktemp("worked"))
+
+
+@pytest.fixture
+def worked(work_done: Path, tmp_path: Path) -> Iterator[World]:
+    """A world in which a session has done its turn, and nothing is committed."""
+    yield from commit_forms.copied(work_done, tmp_path)

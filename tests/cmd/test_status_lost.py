@@ -9,11 +9,6 @@ import pytest
 from tests.support.harness import Agent, Json, World
 
 
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("session-a")
-
-
 def records(world: World, kind: str) -> list[Json]:
     lines = world.gitcp("status", "--json").splitlines()
     return [one for one in map(json.loads, lines) if one["type"] == kind]

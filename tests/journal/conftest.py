@@ -7,17 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.harness import Agent, World
-
-
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("session-a")
-
-
-@pytest.fixture
-def b(world: World) -> Agent:
-    return world.agent("session-b")
+from tests.support.harness import World
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,11 +15,6 @@ from tests.support.linking import ids, own, sessions, v1
 
 README = "line one\nline two\nline three\n"
 TEN = "".join(f"the agent's line {n}\n" for n in range(10))
-
-
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("session-a")
 
 
 def lines(world: World, checkpoint: str, sid: str = "session-a") -> tuple[int, ...]:

@@ -17,11 +17,6 @@ BASE = text(0, 10, 11)
 TOP = "".join(f"a heading that others add, {n}\n" for n in range(5))
 
 
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("session-a")
-
-
 def versions(world: World, checkpoint: str, path: str) -> dict[str, list[list[Any]]]:
     """blob -> [first, last] of the agent's lines, of a path of a checkpoint of one session."""
     at = f"{V1}:{checkpoint[:2]}/{checkpoint[2:]}/0/lines.json"

@@ -17,11 +17,6 @@ from tests.support.linking import ids, linked, sessions, settled, shell, sound
 CODE = "def add(a, b):\n    return a + b\n"
 
 
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("session-a")
-
-
 def put(name: bytes, data: bytes = CODE.encode()) -> Callable[[Path], None]:
     def act(top: Path) -> None:
         path = os.path.join(os.fsencode(top), name)

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from tests.support import commit_forms
 from tests.support.commit_forms import ALL, BOTH, left
 from tests.support.harness import World
 from tests.support.linking import KEY, editor, ids, linked, noted, shell, sound, types, v1
 
 
-@pytest.fixture(scope="module")
-def worked(ground: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return commit_forms.worked(ground, tmp_path_factory.mktemp("worked"))
-
-
 @pytest.fixture
-def world(worked: Path, tmp_path: Path) -> Iterator[World]:
-    yield from commit_forms.copied(worked, tmp_path)
+def world(worked: World) -> World:
+    return worked
 
 
 def message(world: World) -> str:

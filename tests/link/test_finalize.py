@@ -14,11 +14,6 @@ from tests.support.linking import here, ids, linked, own, paths, sessions, settl
 A, B = "def add(a, b):\n    return a + b\n", "def minus(a, b):\n    return a - b\n"
 
 
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("session-a")
-
-
 def transcript(world: World, checkpoint: str, sid: str = "session-a") -> str:
     return str(sessions(world, checkpoint)[sid]["transcript"])
 

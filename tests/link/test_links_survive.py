@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,14 +15,9 @@ from tests.support.linking import ids, linked, noted, own, sessions, settled, sh
 BARE = "git -c core.hooksPath=/dev/null"  # git without any hook
 
 
-@pytest.fixture(scope="module")
-def worked(ground: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return commit_forms.worked(ground, tmp_path_factory.mktemp("worked"))
-
-
 @pytest.fixture
-def world(worked: Path, tmp_path: Path) -> Iterator[World]:
-    yield from commit_forms.copied(worked, tmp_path)
+def world(worked: World) -> World:
+    return worked
 
 
 def relink(world: World, *args: str) -> list[tuple[str, str]]:

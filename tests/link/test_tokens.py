@@ -17,11 +17,6 @@ from tests.support.linking import own, sessions, sound, touched
 from tests.support.paths import ENTRY
 
 
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("session-a")
-
-
 def calls(world: World, checkpoint: str, sid: str, key: str = "token_usage_delta") -> int:
     return int(sessions(world, checkpoint)[sid][key]["api_call_count"])
 

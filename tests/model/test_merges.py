@@ -14,8 +14,8 @@ from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import TREE, edit_tree, lookup
 from gitcp.store.v1.committed_tree import Checkpoint
-from gitcp.store.v1.merge import histories
 from gitcp.store.v1.merge import notes as note_trees
+from gitcp.store.v1.merge.trees import Union
 from tests.support.checkpoints import git
 
 TYPE_CHECKING = False
@@ -75,7 +75,7 @@ def test_any_order_of_merges_gives_the_same_tree(
 
         def merged(one: str, *others: str) -> str:
             for other in others:
-                one = histories.trees_of_checkpoints(objects, one, other)
+                one = Union(objects).stores(one, other)
             return one
 
         trees = {merged(*order) for order in permutations((a, b, c))}

@@ -13,11 +13,6 @@ from tests.support.linking import ids, noted, sound
 BARE = ("-c", "core.hooksPath=/dev/null")
 
 
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("session-a")
-
-
 @contextmanager
 def killed(world: World) -> Iterator[None]:
     """No hook that comes after a commit does anything."""

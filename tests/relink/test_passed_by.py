@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.support import commit_forms
 from tests.support.commit_forms import ALL, BOTH
 from tests.support.harness import World
 from tests.support.linking import files, ids, linked, noted, shell, sound, v1
@@ -17,14 +14,9 @@ BARE = "git -c core.hooksPath=/dev/null"
 PLUMBING = "git add .; t=$(git write-tree); c=$(git commit-tree -p HEAD -m gui $t)"
 
 
-@pytest.fixture(scope="module")
-def worked(ground: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return commit_forms.worked(ground, tmp_path_factory.mktemp("worked"))
-
-
 @pytest.fixture
-def world(worked: Path, tmp_path: Path) -> Iterator[World]:
-    yield from commit_forms.copied(worked, tmp_path)
+def world(worked: World) -> World:
+    return worked
 
 
 UNHOOKED = {

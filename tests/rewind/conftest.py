@@ -52,3 +52,8 @@ def stories(ground: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     made = Stories(ground, tmp_path_factory.mktemp("stories"))
     yield made
     made.close()
+
+
+@pytest.fixture
+def a(world: World) -> Agent:
+    return world.agent(SID)

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from gitcp.cmd import rewind
 from tests.rewind.going import done, points, run, temporary
 from tests.rewind.test_crash import in_child
 from tests.support.harness import Agent, World
-
-
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("11111111-aaaa-4a87-9186-848bdd83d62e")
 
 
 def files(a: Agent) -> dict[str, str]:

@@ -8,17 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.rewind.conftest import Stories
+from tests.rewind.conftest import SID, Stories
 from tests.rewind.going import done, files, run, temporary
 from tests.support.clients import calls
 from tests.support.harness import Agent, World
-
-SID = "11111111-aaaa-4a87-9186-848bdd83d62e"
-
-
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent(SID)
 
 
 @pytest.fixture

@@ -21,11 +21,6 @@ WRITES = ("rename", "unlink", "link", "mkdir", "rmdir", "symlink")
 OPEN = {"a.py": "2\n", "src/b.py": "2\n", "src/lib.py": None, "new/c.py": "2\n", "thing": "2\n"}
 
 
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("11111111-aaaa-4a87-9186-848bdd83d62e")
-
-
 def in_child(at: Path, body: Callable[[], int], fail: Callable[[str, int], None]) -> int:
     """Run body in a process of its own at a place; fail(name, n) comes before its n-th change
     of the file system.  What it says on standard error is in .git/errors."""

@@ -8,17 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.rewind.going import done, files, plan, points, run, temporary
 from tests.snapshot.test_snapshot_omitted import UNPRIVILEGED, needs_a_limit
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN
-
-
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("11111111-aaaa-4a87-9186-848bdd83d62e")
 
 
 def back_and_forth(world: World, a: Agent, before: dict[str, tuple[str, bytes]]) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.rewind.conftest import SID
 from tests.rewind.going import done, run
-from tests.rewind.test_conversation import SID, transcripts
+from tests.rewind.test_conversation import transcripts
 from tests.support.harness import Agent, World
 
 

@@ -23,12 +23,6 @@ from tests.rewind.test_crash import in_child
 from tests.support.harness import Agent, World
 
 MANY = 100_000 if os.environ.get("LONG") else 600
-SID = "11111111-aaaa-4a87-9186-848bdd83d62e"
-
-
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent(SID)
 
 
 def two_turns(a: Agent, size: int = 2) -> None:

@@ -15,11 +15,6 @@ from tests.support.harness import Agent, World
 from tests.support.paths import TOP
 
 
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("11111111-aaaa-4a87-9186-848bdd83d62e")
-
-
 def at_terminal(world: World, term: str, *talk: tuple[str, str]) -> str:
     """`gitcp rewind` at a terminal: each text is typed when the one before it is seen."""
     pid, fd = pty.fork()

@@ -7,17 +7,9 @@ import os
 import shutil
 from pathlib import Path
 
-import pytest
-
+from tests.rewind.conftest import SID
 from tests.rewind.going import done, run
 from tests.support.harness import Agent, World
-
-SID = "11111111-aaaa-4a87-9186-848bdd83d62e"
-
-
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent(SID)
 
 
 def place(world: World, cwd: Path, sid: str = SID) -> Path:

@@ -11,11 +11,6 @@ from tests.support.paths import TOP
 
 
 @pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("11111111-aaaa-4a87-9186-848bdd83d62e")
-
-
-@pytest.fixture
 def three(stories: Stories) -> Agent:
     """The agent after three turns."""
     return stories.after(three_turns)

@@ -12,16 +12,6 @@ MORE = README + "line four of the agent\n"
 LOGIN = "def login():\n    return check_password()\n"
 
 
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("session-a")
-
-
-@pytest.fixture
-def b(world: World) -> Agent:
-    return world.agent("session-b")
-
-
 # The three corruptions of "Problem".
 
 

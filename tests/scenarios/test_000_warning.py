@@ -34,11 +34,6 @@ def a(world: World) -> Agent:
     return found
 
 
-@pytest.fixture
-def b(world: World) -> Agent:
-    return world.agent("session-b")
-
-
 def test_by_default_one_line_at_the_start_and_no_refusal(world: World, a: Agent, b: Agent) -> None:
     said = b.start().said.splitlines()
     assert said[1:] == ["1 other conversation has uncommitted work here; see 'gitcp status'."]

@@ -15,16 +15,6 @@ def suffixes(world: World) -> None:
     world.git("config", "gitcp.streams", "suffix")
 
 
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("session-a")
-
-
-@pytest.fixture
-def b(world: World) -> Agent:
-    return world.agent("session-b")
-
-
 # "Suffix Decision Heuristic": what the person did to the agent's lines, and each mode's answer.
 STEP_3 = [
     ("untouched", MORE, True, True),

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from gitcp.core.decide import overlap, remaining
 from tests.link.test_attribution import usage
 from tests.support.harness import Agent, World
 from tests.support.linking import own, sessions, settled, sound, v1
 
 A, B = "def add(a, b):\n    return a + b\n", "def minus(a, b):\n    return a - b\n"
-
-
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("session-a")
 
 
 def size(world: World) -> int:

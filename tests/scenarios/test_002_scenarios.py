@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from tests.support.harness import V1, Agent, World
 from tests.support.linking import (
     answers,
@@ -27,11 +25,6 @@ B = "def multiply(a, b):\n    return a * b\n"
 C = "def subtract(a, b):\n    return a - b\n"
 D = "def divide(a, b):\n    return a / b\n"
 E = "def power(a, b):\n    return a ** b\n"
-
-
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("session-a")
 
 
 def test_scenario_1_prompt_changes_prompt_finishes_user_commits(world: World, a: Agent) -> None:

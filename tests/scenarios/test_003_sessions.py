@@ -13,16 +13,6 @@ README = "line one\nline two\nline three\n"
 MORE = README + "line four of the agent\n"
 
 
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("session-a")
-
-
-@pytest.fixture
-def b(world: World) -> Agent:
-    return world.agent("session-b")
-
-
 def lose(world: World, *sids: str) -> None:
     """The state of a session is lost, marker and all."""
     for sid in sids:

@@ -15,11 +15,6 @@ README = "line one\nline two\nline three\n"
 MORE = README + "line four of the agent\n"
 
 
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("session-a")
-
-
 def edit(world: World, sid: str, **keys: Any) -> None:
     path = world.path / ".git/entire-sessions" / f"{sid}.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **keys}))

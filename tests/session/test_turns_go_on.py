@@ -12,11 +12,6 @@ MORE = "line one\nline two\nline three\nline four of the agent\n"
 NOTE = "<task-notification>\n<task-id>1</task-id>\n</task-notification>"
 
 
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("session-a")
-
-
 def test_a_notification_in_the_middle_of_a_turn_does_not_cut_it(world: World, a: Agent) -> None:
     a.prompt("work, part of it in the background")
     a.write("src/a.py", "a = 1\n")

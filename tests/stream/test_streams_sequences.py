@@ -4,23 +4,11 @@ from __future__ import annotations
 
 import os
 
-import pytest
-
 from tests.support.harness import Agent, World
 
 README = "line one\nline two\nline three\n"
 MORE = README + "line four of the agent\n"
 LOGIN = "def login():\n    return check_password()\n"
-
-
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("session-a")
-
-
-@pytest.fixture
-def b(world: World) -> Agent:
-    return world.agent("session-b")
 
 
 def test_a_turn_that_only_answers_on_a_clean_worktree_changes_nothing(

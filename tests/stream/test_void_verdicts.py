@@ -14,16 +14,6 @@ README = "line one\nline two\nline three\n"
 MORE = README + "line four of the agent\nline five of the agent\n"
 
 
-@pytest.fixture
-def a(world: World) -> Agent:
-    return world.agent("session-a")
-
-
-@pytest.fixture
-def b(world: World) -> Agent:
-    return world.agent("session-b")
-
-
 def test_a_stream_that_is_gone_when_its_reset_is_due_needs_none(world: World, a: Agent) -> None:
     a.turn("old work", {"README.md": MORE})
     world.git("restore", ".")

@@ -17,8 +17,8 @@ from gitcp.store.git.commit import need_commit, write_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import TREE, edit_tree, write_tree
 from gitcp.store.v1 import committed_read, committed_write, sync
-from gitcp.store.v1.merge import histories, trees
 from gitcp.store.v1.merge import notes as note_trees
+from gitcp.store.v1.merge import trees
 from tests.support.checkpoints import V1, blob, git, session, tree
 from tests.support.paths import TOP
 
@@ -148,7 +148,7 @@ def test_a_tree_that_pretends_to_endless_files_ends(here: Repo, at: str) -> None
             edit_tree(objects, tip["tree"], {f"{AT}/{at}": bomb(objects, leaf)})
             for leaf in ("one", "two")
         )
-        united = histories.trees_of_checkpoints(objects, one, two)
+        united = trees.Union(objects).stores(one, two)
         commit = write_commit(objects, here, united, [tip["oid"]], "Checkpoint: x")
         refs.update(here, [(V1, commit, tip["oid"])], "test")
         assert "mine" in committed_read.session_ids(here, objects, CID)

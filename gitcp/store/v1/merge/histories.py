@@ -41,14 +41,9 @@ def merged(
     if joined:
         united = note_trees.unite(objects, mine, tree, joined=joined)
         return write_commit(objects, repo, united, [ours, theirs], "notes: Merged by gitcp")
-    united = trees_of_checkpoints(objects, mine, tree)
+    united = Union(objects).stores(mine, tree)
     return write_commit(objects, repo, united, [ours, theirs], _SUBJECT)
 
 
 def _contains(repo: Repo, commit: str, other: str) -> bool:
     return commit == other or repo.git.test("merge-base", "--is-ancestor", other, commit)
-
-
-def trees_of_checkpoints(objects: Objects, a: str, b: str) -> str:
-    """The union of two trees of the permanent store; equal subtrees are not read."""
-    return Union(objects).stores(a, b)
