@@ -108,9 +108,9 @@ class Git:
         running = self.start(*args, feed=bool(stdin), env=env, filters=filters)
         return running.finish(stdin, ok)
 
-    def out(self, *args: str | bytes, stdin: bytes = b"") -> bytes:
+    def out(self, *args: str | bytes) -> bytes:
         """The single line git printed, without its newline."""
-        return self.run(*args, stdin=stdin)[1].removesuffix(b"\n")
+        return self.run(*args)[1].removesuffix(b"\n")
 
     def lines(self, *args: str | bytes, sep: bytes = b"\0") -> list[bytes]:
         """The records git printed, separated by sep (NUL: pass -z to git)."""

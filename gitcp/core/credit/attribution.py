@@ -39,17 +39,15 @@ if TYPE_CHECKING:
         whole: bool
 
 
-def of_path(
-    lines: Replay, parents: Sequence[Version], committed: Version, rest: Author = PERSON
-) -> PathCredit:
-    """Credit one path of a commit.
+def of_path(lines: Replay, parents: Sequence[Version], committed: Version) -> PathCredit:
+    """Credit one path of a commit; what no step explains is the person's.
 
     parents: the path's content in each parent, the first being what removals count against; a
-    line that any of them has is nobody's.  rest: whose is what no step explains.
+    line that any of them has is nobody's.
     """
     present = set(lines.numbers)
     was = lines.at(parents[0], UNKNOWN) if parents else []
-    now = lines.at(committed, rest)
+    now = lines.at(committed, PERSON)
     gone, come = line_diff.changed(parents[0].lines if parents else (), committed.lines)
     for other in parents[1:]:
         new = set(line_diff.changed(other.lines, committed.lines)[1])
@@ -59,7 +57,7 @@ def of_path(
     return {
         "oid": committed.oid,
         "added": [(j + 1, lines.author(now[j])) for j in come],
-        "removed": [lines.takers.get(was[i], rest) for i in gone],
+        "removed": [lines.takers.get(was[i], PERSON) for i in gone],
         "lost": [(lines.author(number), taker) for number, taker in mine],
         "whole": any(line.startswith(b"\0") for line in committed.lines[:1])
         or any(line.startswith(b"\0") for parent in parents for line in parent.lines[:1]),

@@ -48,14 +48,14 @@ def component(value: object, field: str) -> str:
     return value
 
 
-def session_id(value: object, field: str = "session_id") -> str:
+def session_id(value: object) -> str:
     """Return an agent's session id if it is safe to use in names (`component`)."""
-    return component(value, field)
+    return component(value, "session_id")
 
 
-def tool_use_id(value: object, field: str = "tool_use_id") -> str:
+def tool_use_id(value: object) -> str:
     """Return an agent's tool call id if it is safe to use in names (`component`)."""
-    return component(value, field)
+    return component(value, "tool_use_id")
 
 
 def is_checkpoint_id(value: object) -> bool:
@@ -63,27 +63,27 @@ def is_checkpoint_id(value: object) -> bool:
     return isinstance(value, str) and len(value) == 12 and _HEX.issuperset(value)
 
 
-def checkpoint_id(value: object, field: str = "checkpoint_id") -> str:
+def checkpoint_id(value: object) -> str:
     """Return a checkpoint id: 12 lower-case hex digits, or InputError."""
     if not isinstance(value, str) or not is_checkpoint_id(value):
-        raise _refuse(field, value, "is not 12 hex digits")
+        raise _refuse("checkpoint_id", value, "is not 12 hex digits")
     return value
 
 
-def repo_path(value: object, field: str = "path") -> str:
+def repo_path(value: object) -> str:
     """Return a path inside the worktree as git would accept it into a tree, or InputError.
 
     Relative, no empty, '.', '..' or '.git' component, no NUL.  Any other byte may be there.
     """
     if not isinstance(value, str) or not value:
-        raise _refuse(field, value, "must be a text that is not empty")
+        raise _refuse("path", value, "must be a text that is not empty")
     if "\0" in value:
-        raise _refuse(field, value, "has a NUL")
+        raise _refuse("path", value, "has a NUL")
     parts = value.split("/")
     if parts[0] == "":
-        raise _refuse(field, value, "is not relative")
+        raise _refuse("path", value, "is not relative")
     if any(part in ("", ".", "..") or part.lower() in (".git", "git~1") for part in parts):
-        raise _refuse(field, value, "leaves the worktree or enters '.git'")
+        raise _refuse("path", value, "leaves the worktree or enters '.git'")
     return value
 
 

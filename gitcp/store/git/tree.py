@@ -116,15 +116,13 @@ class Lookup:
         return self._seen[path]
 
 
-def walk(
-    objects: Objects, tree: str, prefix: str = "", most: int = _MOST
-) -> Iterator[tuple[str, Entry]]:
-    """Every path below tree that is not a directory, with prefix before it.
+def walk(objects: Objects, tree: str, most: int = _MOST) -> Iterator[tuple[str, Entry]]:
+    """Every path below tree that is not a directory.
 
     Raises Error for directories nested deeper than any of a person's, and for more than most
     entries: a tree that refers to another again and again may pretend to any number.
     """
-    yield from _walk(objects, tree, prefix, [most])
+    yield from _walk(objects, tree, "", [most])
 
 
 def _walk(objects: Objects, tree: str, prefix: str, left: list[int]) -> Iterator[tuple[str, Entry]]:

@@ -40,13 +40,12 @@ def together(
     sessions: list[tuple[State, Linked]],
     noted: bool = False,
     extra: Mapping[str, Any] | None = None,
-    files: Mapping[str, bytes] | None = None,
 ) -> dict[str, Exception]:
     """Condense sessions with their part in a commit under checkpoint_id, in one commit on v1.
 
     The caller holds the locks and saves the states, but of the sessions returned, which an error
     left out; raises it where it is all of them.  noted: the id is in a note, which is written;
-    metadata names the commit.  extra: further keys of the metadata; files: more below tasks/.
+    metadata names the commit.  extra: further keys of the metadata.
     """
     parent, changes = commit_changes.of_commit(objects, commit)
     live, failed = Live(repo, objects, parent), dict[str, Exception]()
@@ -58,7 +57,7 @@ def together(
             stored = turn_work.stored_transcript(repo, objects, state, check=True)
             data = session_metadata.data(repo, state, linked, changes, stored, credit)
             done = session_metadata.task_files(objects, live, state, changes, credit)
-            _add(data, {**done, **(files or {})}, extra or {}, commit["oid"] if noted else "")
+            _add(data, done, extra or {}, commit["oid"] if noted else "")
             items.append((checkpoint_id, data))
             storeds.append((state, stored))
     raise_if_none(failed, items)

@@ -24,8 +24,8 @@ BAD = ["", "a/b", "a\\b", "a\0b", "a\nb", "a\x7fb", "-a", ".a", "a.", "a..b", ".
 def test_an_id_that_could_be_a_path_an_option_or_no_ref_is_refused(value: object) -> None:
     with pytest.raises(InputError, match=r"^'session_id' "):
         ids.session_id(value)
-    with pytest.raises(InputError, match=r"^'agent_id' "):
-        ids.tool_use_id(value, "agent_id")
+    with pytest.raises(InputError, match=r"^'tool_use_id' "):
+        ids.tool_use_id(value)
 
 
 @pytest.mark.parametrize("value", BAD, ids=repr)
@@ -56,8 +56,8 @@ def test_a_checkpoint_id_is_twelve_hex_digits(value: object, good: bool) -> None
     if good:
         assert ids.checkpoint_id(value) == value
     else:
-        with pytest.raises(InputError, match="'id' is not 12 hex digits"):
-            ids.checkpoint_id(value, "id")
+        with pytest.raises(InputError, match="'checkpoint_id' is not 12 hex digits"):
+            ids.checkpoint_id(value)
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ def test_a_path_inside_the_worktree_is_taken(value: str) -> None:
     ids=repr,
 )  # fmt: skip
 def test_a_path_out_of_the_worktree_or_into_git_is_refused(value: object) -> None:
-    with pytest.raises(InputError, match=r"^'file_path' "):
-        ids.repo_path(value, "file_path")
+    with pytest.raises(InputError, match=r"^'path' "):
+        ids.repo_path(value)
 
 
 @pytest.mark.parametrize(
