@@ -120,11 +120,11 @@ def _refined(ours: str, tool: Tool, response: object) -> str:
     return ours if tool["kind"] == "task" and running else payload.refined(ours, tool)
 
 
-def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
     from gitcp.core.transcript import claude
 
-    return claude.scan(data, start, previous)
+    return claude.scan(data, previous)
 
 
 def session_dir(home: str, cwd: str) -> str:

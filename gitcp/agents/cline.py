@@ -131,11 +131,11 @@ def _patched(arguments: dict[str, Any], cwd: str) -> list[str]:
     return [payload.path(p, cwd, "apply_patch") for p in cline.written("apply_patch", arguments)]
 
 
-def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """What a transcript, always the whole of it, says (core.transcript.transcript_scan.Scan)."""
     from gitcp.core.transcript.clients import cline
 
-    return cline.scan(data, start, previous)
+    return cline.scan(data, previous)
 
 
 def session_dir(home: str, cwd: str) -> str:

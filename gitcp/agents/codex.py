@@ -96,11 +96,11 @@ def _patched(given: dict[str, Any], cwd: str) -> list[str]:
     return [payload.path(path, cwd, "command") for path in apply_patch.paths(command)]
 
 
-def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
     from gitcp.core.transcript import codex
 
-    return codex.scan(data, start, previous)
+    return codex.scan(data, previous)
 
 
 def session_dir(home: str, cwd: str) -> str:

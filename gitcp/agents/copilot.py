@@ -161,11 +161,11 @@ def _snake(key: str) -> str:
     return "".join("_" + c.lower() if c.isupper() else c for c in key)
 
 
-def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
     from gitcp.core.transcript.clients import copilot
 
-    return copilot.scan(data, start, previous)
+    return copilot.scan(data, previous)
 
 
 def session_dir(home: str, cwd: str) -> str:

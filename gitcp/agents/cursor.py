@@ -101,11 +101,11 @@ def _tool(name: str, given: dict[str, Any], cwd: str) -> Tool:
     return tool
 
 
-def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
     from gitcp.core.transcript.clients import cursor
 
-    return cursor.scan(data, start, previous)
+    return cursor.scan(data, previous)
 
 
 def session_dir(home: str, cwd: str) -> str:

@@ -75,11 +75,11 @@ def event(name: str, given: dict[str, Any]) -> Event:
     return record
 
 
-def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """What a transcript, always the whole of it, says (core.transcript.transcript_scan.Scan)."""
     from gitcp.core.transcript import gemini
 
-    return gemini.scan(data, start, previous)
+    return gemini.scan(data, previous)
 
 
 def session_dir(home: str, cwd: str) -> str:

@@ -79,11 +79,11 @@ def event(name: str, given: dict[str, Any]) -> Event:
     return record
 
 
-def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
     from gitcp.core.transcript.clients import qwen
 
-    return qwen.scan(data, start, previous)
+    return qwen.scan(data, previous)
 
 
 def session_dir(home: str, cwd: str) -> str:

@@ -94,8 +94,8 @@ class Scan(TypedDict):
 
     items: its lines (Gemini: messages).  bytes: how many of them are settled; a later scan
     may be given only what follows, with this one as previous (Gemini: 0, always the whole).
-    prompts: the person's, cleaned, and written: paths as the agent named them, each once, both
-    from item `start` on.  usage, subagents (their ids), skipped (lines that should be JSON and
+    prompts: the person's, cleaned, and written: paths as the agent named them, each once.  usage,
+    subagents (their ids), skipped (lines that should be JSON and
     are not): of everything read.  last_identifier: of the newest message that has one.
     carry: what a continued scan has to know.
     """

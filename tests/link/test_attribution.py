@@ -205,7 +205,7 @@ def test_deltas_add_up_however_a_transcript_is_split(
     points = sorted({min(cut, len(data)) for cut in cuts} | {len(data)})
     before, scan, total, start = None, None, tokens.usage(), 0
     for point in points:
-        scan = claude.scan(b"".join(data[start:point]), 0, scan)
+        scan = claude.scan(b"".join(data[start:point]), scan)
         total = tokens.add(total, tokens.subtract(scan["usage"], before))
         before, start = scan["usage"], point
     whole = claude.scan(b"".join(data))["usage"]

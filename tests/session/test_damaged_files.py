@@ -187,5 +187,5 @@ def test_what_each_clients_reader_goes_on_from_is_of_its_shape(agent: str) -> No
             data = recording.transcript(agent, folder.name)
         except StopIteration:
             continue  # a session that left none
-        scan = json.loads(json.dumps(adapter(agent).scan(data, 0, None)))
+        scan = json.loads(json.dumps(adapter(agent).scan(data, None)))
         assert wrong({"version": 1, "size": 1, "crc": 1, "scan": scan}, shapes.TRANSCRIPT) == ""

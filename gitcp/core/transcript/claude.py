@@ -20,9 +20,9 @@ _NOT_TYPED = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSide
 _RECENT = 8  # lines of one message stand close together
 
 
-def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data (what follows previous["bytes"] when previous is given); see Scan."""
-    return transcript_scan.read(_Reader(transcript_scan.begin(previous), start), data)
+    return transcript_scan.read(_Reader(transcript_scan.begin(previous)), data)
 
 
 def written_path(name: str, given: dict[str, Any]) -> str | None:
@@ -34,8 +34,8 @@ def written_path(name: str, given: dict[str, Any]) -> str | None:
 class _Reader:
     """The state of one scan: calls that have no result yet, and messages already counted."""
 
-    def __init__(self, scan: Scan, start: int) -> None:
-        self.scan, self.start = scan, start
+    def __init__(self, scan: Scan) -> None:
+        self.scan = scan
         # call id -> path to be written, or "" for the call of a subagent
         self.pending: dict[str, str] = dict(scan["carry"].get("pending", {}))
         self.written = [p for p in scan["written"] if p not in self.pending.values()]
@@ -84,7 +84,7 @@ class _Reader:
 
     def prompt(self, text: str) -> None:
         text = prompts.clean(text)
-        if self.scan["items"] < self.start or not text or prompts.is_notification(text):
+        if not text or prompts.is_notification(text):
             return
         if not text.startswith("[Request interrupted by user"):
             self.scan["prompts"].append(text)
@@ -107,7 +107,7 @@ class _Reader:
         path = written_path(name, given)
         if name in TASKS:
             self.pending[key] = ""
-        elif path and path not in self.written and self.scan["items"] >= self.start:
+        elif path and path not in self.written:
             self.pending[key] = path
 
     def usage(self, message: str, given: dict[str, Any]) -> None:

@@ -25,12 +25,12 @@ _KINDS = (
 )
 
 
-def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data (what follows previous["bytes"] when previous is given); see Scan.
 
     Paths are absolute: as the client settled them, or the patch's against its directory.
     """
-    return transcript_scan.read(_Reader(transcript_scan.begin(previous), start), data)
+    return transcript_scan.read(_Reader(transcript_scan.begin(previous)), data)
 
 
 class _Reader:
@@ -40,8 +40,8 @@ class _Reader:
     fork of, whose lines are not copied.
     """
 
-    def __init__(self, scan: Scan, start: int) -> None:
-        self.scan, self.start = scan, start
+    def __init__(self, scan: Scan) -> None:
+        self.scan = scan
         carry = scan["carry"]
         self.cwd = str(carry.get("cwd", ""))
         self.total: list[int] = list(carry.get("total", [0] * 4))
@@ -101,7 +101,7 @@ class _Reader:
         blocks = item.get("content") or [{"text": item.get("message")}]
         texts = [b.get("text") for b in blocks if isinstance(b, dict)]
         text = prompts.clean("\n\n".join(t for t in texts if isinstance(t, str)))
-        if text and self.scan["items"] >= self.start:
+        if text:
             self.scan["prompts"].append(text)
 
     def subagents(self, ids: object) -> None:
@@ -115,8 +115,7 @@ class _Reader:
             self.wrote([path, moved] if isinstance(moved, str) else [path])
 
     def wrote(self, paths: list[str]) -> None:
-        if self.scan["items"] >= self.start:
-            self.written = transcript_scan.unique(self.written, paths)
+        self.written = transcript_scan.unique(self.written, paths)
 
     def call(self, item: dict[str, Any]) -> None:
         """Older clients keep the patch and its outcome, but not what it changed."""

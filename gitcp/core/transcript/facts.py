@@ -32,17 +32,15 @@ _TEXTS = "text output content functionResponse response result error message".sp
 _RECENT = 8  # answers of the model whose usage may still be given again
 
 
-def scan(
-    data: bytes, facts: Facts, written: Written, start: int = 0, previous: Scan | None = None
-) -> Scan:
+def scan(data: bytes, facts: Facts, written: Written, previous: Scan | None = None) -> Scan:
     """Read lines of JSON (what follows previous["bytes"] when previous is given); see Scan."""
-    reader = _Reader(transcript_scan.begin(previous), facts, written, start)
+    reader = _Reader(transcript_scan.begin(previous), facts, written)
     return transcript_scan.read(reader, data)
 
 
-def document(entries: Iterable[dict[str, Any]], facts: Facts, written: Written, start: int) -> Scan:
+def document(entries: Iterable[dict[str, Any]], facts: Facts, written: Written) -> Scan:
     """Read the entries of a transcript that is one document, always the whole of it."""
-    reader = _Reader(transcript_scan.begin(), facts, written, start)
+    reader = _Reader(transcript_scan.begin(), facts, written)
     for entry in entries:
         reader.entry(entry)
         reader.scan["items"] += 1
@@ -52,8 +50,8 @@ def document(entries: Iterable[dict[str, Any]], facts: Facts, written: Written, 
 class _Reader:
     """The state of one scan: writes without an answer yet, and usages that may come again."""
 
-    def __init__(self, scan: Scan, facts: Facts, written: Written, start: int) -> None:
-        self.scan, self.facts, self.written, self.start = scan, facts, written, start
+    def __init__(self, scan: Scan, facts: Facts, written: Written) -> None:
+        self.scan, self.facts, self.written = scan, facts, written
         carry = scan["carry"]
         self.pending: dict[str, list[str]] = dict(carry.get("pending", {}))
         self.spent: dict[str, Any] = dict(carry.get("spent", {}))
@@ -76,14 +74,14 @@ class _Reader:
 
     def prompt(self, text: str) -> None:
         text = prompts.clean(text)
-        if text and self.scan["items"] >= self.start and not prompts.is_notification(text):
+        if text and not prompts.is_notification(text):
             self.scan["prompts"].append(text)
 
     def reply(self, text: str) -> None:
         """Nothing that is counted."""
 
     def call(self, key: str, name: str, given: dict[str, Any]) -> None:
-        if self.scan["items"] >= self.start and (paths := self.written(name, given)):
+        if paths := self.written(name, given):
             self.pending[key] = paths
 
     def result(self, key: str, failed: bool, text: str) -> None:

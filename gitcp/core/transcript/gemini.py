@@ -23,12 +23,12 @@ _HEAD = 300
 _LOST = ("tokens", "timestamp")  # what a resumed session of Gemini no longer says of a message
 
 
-def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data, always the whole (its bytes is 0, previous is not needed); see Scan.
 
     items counts messages in the order in which their ids first appear.
     """
-    reader = _Reader(start)
+    reader = _Reader()
     lines, _ = transcript_scan.split(data)
     whole = (
         transcript_scan.load(data)
@@ -76,9 +76,9 @@ def messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 class _Reader:
     """The state of one scan: each message's place, and the tokens last given for it."""
 
-    def __init__(self, start: int) -> None:
-        self.scan, self.start = transcript_scan.begin(), start
-        self.places: dict[str, int] = {}
+    def __init__(self) -> None:
+        self.scan = transcript_scan.begin()
+        self.places: dict[str, None] = {}
         self.spent: dict[str, dict[str, Any]] = {}
         self.asked: dict[str, str] = {}  # call id -> path, of calls known by their parts alone
 
@@ -113,12 +113,11 @@ class _Reader:
         elif isinstance(part.get("lastUpdated"), str):
             self.scan["last_timestamp"] = part["lastUpdated"]
 
-    def place(self, key: str) -> int:
-        place = self.places.setdefault(key, len(self.places))
+    def place(self, key: str) -> None:
+        self.places.setdefault(key)
         self.scan["items"] = len(self.places)
         if not key.startswith("#"):
             self.scan["last_identifier"] = key
-        return place
 
     def message(self, message: object) -> None:
         if not isinstance(message, dict):
@@ -126,16 +125,15 @@ class _Reader:
         key = message.get("id")
         key = key if isinstance(key, str) and key else f"#{len(self.places)}"  # ours: it has none
         new = key not in self.places
-        place = self.place(key)
+        self.place(key)
         if isinstance(message.get("timestamp"), str):
             self.scan["last_timestamp"] = message["timestamp"]
-        if message.get("type") == "user" and new and place >= self.start:
+        if message.get("type") == "user" and new:
             self.prompt(message.get("content"))
         if isinstance(message.get("tokens"), dict):
             self.usage(key, message["tokens"])
-        if place >= self.start:
-            self.calls(message.get("toolCalls"))
-            self.parts(message.get("content"))
+        self.calls(message.get("toolCalls"))
+        self.parts(message.get("content"))
 
     def prompt(self, content: object) -> None:
         blocks = [{"text": content}] if isinstance(content, str) else content

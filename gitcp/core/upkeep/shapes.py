@@ -166,7 +166,7 @@ _SCAN = {
 }
 TRANSCRIPT = {
     **dict.fromkeys(("version", "size", "crc"), count),
-    **dict.fromkeys(("lines?", "parts?", "start?"), count),
+    **dict.fromkeys(("lines?", "parts?"), count),
     "chunks?": [_chunk],
     "live?": {None: count},
     "scan?": _SCAN,

@@ -98,23 +98,22 @@ def stored(
     redactor: Redactor,
     scanner: Scanner | None,
     *,
-    start: int = 0,
     whole: bool = False,
     check: bool = False,
 ) -> Stored | None:
     """Store what the live transcript at path has gained; None where there never was anything.
 
-    start: the item from which the scan gives prompts and written paths; it reads the stored,
-    redacted bytes.  whole: take a last line that has no newline yet.  check: compare all the
-    bytes read before, not only the last 4 KiB.  A file that shrank or was replaced begins a new
-    part: lines not stored before are added, nothing stored is dropped (formats.md "Transcript").
+    The scanner reads the stored, redacted bytes.  whole: take a last line that has no newline
+    yet.  check: compare all the bytes read before, not only the last 4 KiB.  A file that shrank or
+    was replaced begins a new part: lines not stored before are added, nothing stored is dropped
+    (formats.md "Transcript").
     Takes no lock but this session's transcript lock.
     """
     with exclusive(repo, f"transcript-{ids.session_id(session_id)}"):
         copy, live = Copy(repo, session_id), _open(repo, path)
         if live < 0 and not copy.size:
             return None
-        reader = Reader(repo, objects, copy, redactor, scanner, start)
+        reader = Reader(repo, objects, copy, redactor, scanner)
         rest = b""
         try:
             if live >= 0:

@@ -29,8 +29,8 @@ class Copy:
     """The copy of one session; the caller holds its lock.
 
     known: {"size", "crc": of the copy's last bytes, "chunks": [[oid, bytes, packed]…],
-    "lines", "parts", "live": {"dev", "ino", "offset", "crc", "tail"}, "scan", "start",
-    "document"}.  packed: the age of the pack directory in which the chunk was last found.
+    "lines", "parts", "live": {"dev", "ino", "offset", "crc", "tail"}, "scan", "document"}.
+    packed: the age of the pack directory in which the chunk was last found.
     """
 
     def __init__(self, repo: Repo, session_id: str) -> None:

@@ -6,7 +6,7 @@ import os
 import zlib
 
 from gitcp import trace
-from gitcp.core.transcript import chunks, stretches, transcript_scan
+from gitcp.core.transcript import chunks, stretches
 from gitcp.store.v1.transcript_copy import TAIL, read
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         def jsonl(self, data: bytes) -> bytes: ...
         def document(self, data: bytes) -> bytes: ...
 
-    Scanner = Callable[..., Any]  # scan of an agent: (data, start, previous) -> Scan
+    Scanner = Callable[..., Any]  # scan of an agent: (data, previous) -> Scan
 
 _LARGEST = 256 << 20  # bytes of a transcript that are kept whole
 
@@ -39,10 +39,9 @@ class Reader:
         copy: Copy,
         redactor: Redactor,
         scanner: Scanner | None,
-        start: int,
     ) -> None:
         self._repo, self._objects, self._copy = repo, objects, copy
-        self._redactor, self._scanner, self._start = redactor, scanner, start
+        self._redactor, self._scanner = redactor, scanner
         self.scan: Any = copy.known.get("scan")
 
     def lines(self, live: int, whole: bool, check: bool) -> bytes:
@@ -64,7 +63,6 @@ class Reader:
             self._take(new, there)
         if end > at or not grown:
             copy.known["live"] = _mark(live, end, crc)
-        if end > at or not grown or copy.known.get("start", self._start) != self._start:
             self._scan(b"")
             copy.save()
         rest = stretches.shortened(_reading(live), end, size) if whole else b""
@@ -95,7 +93,7 @@ class Reader:
     def document(self, live: int) -> None:
         """Take one JSON document, all of it whenever it has changed."""
         copy, st = self._copy, os.fstat(live)
-        sign = [st.st_dev, st.st_ino, st.st_size, st.st_mtime_ns, self._start]
+        sign = [st.st_dev, st.st_ino, st.st_size, st.st_mtime_ns]
         if copy.known.get("document") == sign or (st.st_size > stretches.DOCUMENT and copy.size):
             return
         if st.st_size > stretches.DOCUMENT:
@@ -103,8 +101,8 @@ class Reader:
         else:
             data = read(live, 0, st.st_size)
         red = chunks.union(copy.read(), self._redactor.document(data))
-        self.scan = self._scanner(red, self._start, None) if self._scanner else None
-        copy.known = {"document": sign, "scan": self.scan, "start": self._start, "lines": 1}
+        self.scan = self._scanner(red, None) if self._scanner else None
+        copy.known = {"document": sign, "scan": self.scan, "lines": 1}
         copy.known["chunks"] = []
         for piece in chunks.split_document(red)[:-1]:
             self._done(piece, len(piece) + 1)
@@ -139,31 +137,27 @@ class Reader:
         known, previous = self._copy.known, self.scan
         if self._scanner is None:
             return
-        if previous and known.get("start") != self._start:
-            # The usual case: a commit took what was scanned, the next start is its end.
-            at_end = previous["bytes"] and previous["items"] == self._start
-            previous = transcript_scan.cursor(previous) if at_end else None
         if previous and previous["bytes"]:
-            self.scan = self._scanner(new, self._start, previous)
+            self.scan = self._scanner(new, previous)
         else:
             self.scan = self._scanned()
-        known["scan"], known["start"] = self.scan, self._start
+        known["scan"] = self.scan
 
     def _scanned(self) -> Any:
         """The scan of the whole copy, stretch by stretch where the scanner can go on."""
         scan = None
         for piece, _ in stretches.lines(self._copy.read, 0, self._copy.size):
             if scan and not scan["bytes"]:
-                return self._scanner and self._scanner(self._copy.read(), self._start, None)
-            scan = self._scanner and self._scanner(piece, self._start, scan)
-        return scan or (self._scanner and self._scanner(b"", self._start, None))
+                return self._scanner and self._scanner(self._copy.read(), None)
+            scan = self._scanner and self._scanner(piece, scan)
+        return scan or (self._scanner and self._scanner(b"", None))
 
     def _last(self, rest: bytes) -> bytes:
         red = self._redactor.jsonl(rest)
         if self._scanner:
             goes_on = self.scan and self.scan["bytes"]
             given = red if goes_on else self._copy.read() + red
-            self.scan = self._scanner(given, self._start, self.scan if goes_on else None)
+            self.scan = self._scanner(given, self.scan if goes_on else None)
         return red
 
     def _ensure(self, done: list[Any]) -> None:

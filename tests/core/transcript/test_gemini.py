@@ -103,7 +103,6 @@ def test_calls_known_by_their_parts_alone_have_written_unless_an_error_came() ->
     ]
     data = json.dumps({"$set": {"messages": messages}}).encode()
     assert gemini.scan(data)["written"] == ["a", "d"]
-    assert gemini.scan(data, 2)["written"] == ["d"]
 
 
 def test_a_resume_forgets_no_path_and_counts_none_twice() -> None:

@@ -84,7 +84,7 @@ def test_a_scan_that_goes_on_finds_what_one_scan_finds(
     whole = reader.scan(data)
     for at in range(0, len(data), max(1, len(data) // 23)):
         first = reader.scan(data[:at])
-        assert reader.scan(data[first["bytes"] :], 0, first) == whole
+        assert reader.scan(data[first["bytes"] :], first) == whole
 
 
 def test_a_write_that_failed_is_not_written_and_one_without_a_result_is() -> None:

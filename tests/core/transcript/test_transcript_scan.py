@@ -16,7 +16,6 @@ from tests.support import recording
 ODD: list[Any] = [None, 7, "x", [], [1], {}, {"x": 1}, [[]], [{}]]
 
 RECORDED = sorted(set(agents.names()) - {"cursor"})
-RESUMED = sorted(set(RECORDED) - {"cline"})
 
 
 def read(agent: str, scenario: str) -> tuple[Any, bytes]:
@@ -44,16 +43,6 @@ def test_a_scan_is_continued_many_times(cuts: list[int]) -> None:
     for cut in [*sorted(cuts), len(data)]:
         found = scan(data[found["bytes"] : cut], previous=found)
     assert found == scan(data)
-
-
-@pytest.mark.parametrize("agent", RESUMED)
-def test_what_comes_before_the_start_is_counted_and_left_out(agent: str) -> None:
-    scan, data = read(agent, "resume")
-    first = scan(data[: data.index(b"Second prompt please")])
-    later = scan(data, first["items"])
-    assert [prompt.strip('"') for prompt in later["prompts"]] == ["Second prompt please"]
-    assert later["written"] == ([] if agent == "codex" else ["/repo/second.txt"])
-    assert (later["items"], later["usage"]) == (scan(data)["items"], scan(data)["usage"])
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])

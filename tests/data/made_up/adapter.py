@@ -51,11 +51,11 @@ def event(name: str, given: dict[str, Any]) -> Event:
     return record
 
 
-def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """What a transcript says."""
     from gitcp.core.transcript.clients import made_up  # type: ignore[attr-defined]
 
-    scanned: Scan = made_up.scan(data, start, previous)
+    scanned: Scan = made_up.scan(data, previous)
     return scanned
 
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 written = facts.path_under("where")
 
 
-def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data; see Scan."""
-    return facts.scan(data, of, lambda name, given: written(given), start, previous)
+    return facts.scan(data, of, lambda name, given: written(given), previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:

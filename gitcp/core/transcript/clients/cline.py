@@ -17,9 +17,9 @@ WRITES = ("editor", "write_to_file", "replace_in_file")
 _path = facts.path_under("path", "file_path")
 
 
-def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data, always the whole (its bytes is 0, previous is not needed); see Scan."""
-    return facts.document(messages(transcript_scan.load(data) or {}), of, written, start)
+    return facts.document(messages(transcript_scan.load(data) or {}), of, written)
 
 
 def messages(document: dict[str, Any]) -> list[dict[str, Any]]:

@@ -17,9 +17,9 @@ WRITES = ("create", "edit", "str_replace_editor")
 _path = facts.path_under("path", "file_path")
 
 
-def scan(data: bytes, start: int = 0, previous: Scan | None = None) -> Scan:
+def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data (what follows previous["bytes"] when previous is given); see Scan."""
-    return facts.scan(data, of, written, start, previous)
+    return facts.scan(data, of, written, previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
