@@ -123,7 +123,7 @@ def _carry_out(repo: Repo, write: Write, known: Manifest) -> bool:
             strays.clear(write)
         else:
             at.put(write, disable.stripper(repo, at))
-    except OSError as e:
+    except (OSError, Error) as e:
         if "agent" not in write:
             raise
         notice.lack(f"{sentence(e)}: {write['agent']} is not set up")

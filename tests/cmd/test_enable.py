@@ -80,8 +80,10 @@ def test_settings_that_cannot_be_read_are_named_and_keep_no_other_agent_back(
 
 def test_settings_that_cannot_be_written_keep_no_other_agent_back(repo: Path) -> None:
     write(repo / ".claude", "not a directory")
-    done = run("enable", "--agent=claude-code", "--agent=gemini-cli")
+    (repo / ".codex/hooks.json").mkdir(parents=True)
+    done = run("enable", "--agent=claude-code", "--agent=codex", "--agent=gemini-cli")
     assert done.returncode == 1 and done.stderr.endswith(": claude-code is not set up\n")
+    assert "Is a directory: codex is not set up" in done.stderr
     assert commands(repo / ".gemini/settings.json")
     assert "claude-code is not recorded" in run("status").stdout
     assert run("disable", "--uninstall").returncode == 0

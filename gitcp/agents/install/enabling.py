@@ -127,6 +127,8 @@ def _installed(adapter: ModuleType, path: str, scope: str, ground: Ground) -> Wr
         text = None if old is None else old.decode()
         cleaned = text and settings_file.remove(text, settings_file.is_entires, adapter.FORM)
         new = settings_file.install(cleaned or None, name, adapter.HOOKS, command, adapter.FORM)
+    except UnicodeDecodeError:
+        raise InputError(f"'{path}': not UTF-8") from None
     except (InputError, ValueError) as e:
         raise InputError(f"'{path}': {e}") from None
     note = f"wrote the hooks of {name} into '{path}'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.console import notice
-from gitcp.errors import InputError
+from gitcp.errors import Error
 from gitcp.repo import Repo
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ def plan(
         at = main if scope == "local" and scope in adapter.settings_paths(home, "") else repo
         try:
             more = enabling.plan(adapter, scope, home, at.worktree, _ground(at, baked), force)
-        except InputError as e:
+        except Error as e:
             notice.lack(_UNREAD.format(e, name, name))
         else:
             writes += more[0]
