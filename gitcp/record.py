@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 _TOGETHER = 0.01  # seconds in which records are written together
+_LEAST, _MOST = -(1 << 63), (1 << 64) - 1  # of the integers that orjson writes
+_FLOAT_BITS = 1023  # of those that a float can hold
 _JOINERS = "\u200c\u200d"  # they hold emoji and scripts together, and drive nothing
 
 
@@ -88,7 +90,7 @@ def dump(record: Record) -> bytes:
 
     try:
         return orjson.dumps(record)
-    except TypeError:  # orjson refuses surrogates
+    except TypeError:  # orjson refuses surrogates, and integers of more than 64 bits
         return orjson.dumps(_pack(record))
 
 
@@ -118,6 +120,8 @@ def _pack(value: Any) -> Any:
             return {k: _pack(v) for k, v in value.items()}
         # A key cannot be an object: such a mapping travels as its pairs.
         return {"$pairs": [[_pack(k), _pack(v)] for k, v in value.items()]}
+    if isinstance(value, int) and not _LEAST <= value <= _MOST:
+        return float(value) if value.bit_length() <= _FLOAT_BITS else None  # as orjson reads it
     return [_pack(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 

@@ -148,9 +148,10 @@ def shares(attribution: Any, parts: Iterable[str]) -> str:
     if not (added or removed):
         return ""
     for part in parts:
-        if part not in added and part not in removed:
+        plus, minus = added.get(part), removed.get(part)
+        if not (plus or minus):
             continue
-        plus, minus = tokens.count(added.get(part)), tokens.count(removed.get(part))
+        plus, minus = tokens.count(plus), tokens.count(minus)
         if plus or minus:
             words.append(f"{'' if part == 'agent' else part + ' '}+{plus} -{minus}")
     return ", ".join(words)

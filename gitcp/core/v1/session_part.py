@@ -45,6 +45,8 @@ def _cause(fact: Record) -> dict[str, str]:
 def asked(causes: Sequence[str], prompts: Sequence[str]) -> list[str]:
     """The prompts that made something, each once, in the order in which they were said."""
     causing = dict.fromkeys(p for p in causes if p)
+    if len(causing) == 1:
+        return [*causing]
     if causing:
         order = {prompt.strip(): n for n, prompt in enumerate(prompts)}
         return sorted(causing, key=lambda p: order.get(p.strip(), len(order)))

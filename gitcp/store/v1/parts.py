@@ -57,16 +57,15 @@ class Parts:
 
     def blob(self, files: Tree, name: str, folder: str = "") -> bytes | None:
         """The bytes of a file; None where there is none, or it cannot be read."""
-        entry, part = files.get(name), f"{folder}/{name}" if folder else name
+        entry = files.get(name)
         if entry is None:
             return None
-        if entry[0] not in FILES:
-            self.lack(part, f"it is no file (mode {entry[0]})")
-            return None
         try:
+            if entry[0] not in FILES:
+                raise Error(f"it is no file (mode {entry[0]})")
             return self._objects.need(entry[1], "blob")
         except Error as e:
-            self.lack(part, e)
+            self.lack(f"{folder}/{name}" if folder else name, e)
             return None
 
     def json(self, files: Tree, folder: str = "") -> dict[str, Any]:
