@@ -3,6 +3,8 @@ PYTHON = python3
 PY = .venv/bin/python
 CODE = gitcp tests bench demo mutate conftest.py
 SOURCES = $(shell find gitcp -name '*.py' -o -name '*.json')
+# Whoever has it set would have every worker compile all of the tests at each run.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup check test stress fuzz mutate bench bench-long demo man
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,8 +20,17 @@ from tests.support.sealed import SEALED
 AGENTS = ("CLAUDE", "CODEX", "GEMINI")
 
 
+@pytest.fixture(scope="session")
+def search_path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """PATH with the python3 of the tests before any other: that of a version manager is a script
+    that costs as much as ten of our programs."""
+    folder = tmp_path_factory.mktemp("bin")
+    (folder / "python3").symlink_to(os.path.realpath(sys.executable))
+    return f"{folder}:{os.environ['PATH']}"
+
+
 @pytest.fixture(autouse=True)
-def sealed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def sealed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, search_path: str) -> None:
     """No test sees the user's git or agent: not the environment, not the configuration."""
     # A command run in this process makes SIGPIPE deadly, as a command should: not for pytest.
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
@@ -32,7 +42,8 @@ def sealed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv(name)
     home = tmp_path / "home"
     home.mkdir()
-    for name, value in {**SEALED, "HOME": str(home), "TMPDIR": str(tmp_path)}.items():
+    ours = {"PATH": search_path, "HOME": str(home), "TMPDIR": str(tmp_path)}
+    for name, value in {**SEALED, **ours}.items():
         monkeypatch.setenv(name, value)
 
 

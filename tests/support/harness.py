@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support import warm
+from tests.support.reader import Object, Reader
 
 V1 = "refs/heads/entire/checkpoints/v1"
 TRAILER = re.compile(r"^Entire-Checkpoint: ([0-9a-f]{12})$", re.M)
@@ -159,6 +160,7 @@ class World:
     home: Path
     env: dict[str, str] = field(default_factory=dict)
     _sleepers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    _readers: dict[Path, Reader] = field(default_factory=dict)
 
     def agent(self, sid: str, cwd: Path | None = None, tools: bool = False) -> Agent:
         """A session of its own process, which neither runs the person's git nor is ours."""
@@ -177,6 +179,8 @@ class World:
         for sleeper in self._sleepers:
             sleeper.kill()
             sleeper.wait()
+        for reader in self._readers.values():
+            reader.close()
 
     def git(self, *args: str, cwd: Path | None = None, warns: str = "", ok: bool = True) -> str:
         """The person's git, hooks and all; what it printed, without the last newline."""
@@ -206,12 +210,26 @@ class World:
         self.git("commit", "-q", "-m", f"commit {' '.join(paths)}", cwd=cwd)
         return self.ids("HEAD", cwd=cwd)
 
+    def reader(self, cwd: Path | None = None) -> Reader:
+        """Reads objects as they are named in the worktree, or in another directory."""
+        at = cwd or self.path
+        if at not in self._readers:
+            self._readers[at] = Reader(at)
+        return self._readers[at]
+
+    def object(self, spec: str, cwd: Path | None = None) -> Object:
+        """An object that is there."""
+        found = self.reader(cwd).read(spec)
+        assert found, spec
+        return found
+
     def ids(self, commit: str, cwd: Path | None = None) -> list[str]:
-        return TRAILER.findall(self.git("log", "-1", "--format=%B", commit, cwd=cwd))
+        message = self.object(f"{commit}^{{commit}}", cwd).data.partition(b"\n\n")[2]
+        return TRAILER.findall(message.decode(errors="replace"))
 
     @property
     def head(self) -> str:
-        return self.git("rev-parse", "HEAD")
+        return self.object("HEAD").oid
 
     def branch(self, suffix: int | None = None, base: str = "") -> str:
         """The name of the stream of a base, default HEAD, in the main worktree."""
@@ -240,7 +258,7 @@ class World:
         return {p: "" if kind == "D" else self.show(ref, p) for kind, p in files}
 
     def show(self, ref: str, path: str) -> str:
-        return self.git("show", f"{ref}:{path}") + "\n"
+        return self.object(f"{ref}:{path}").data.decode().rstrip("\n") + "\n"
 
     def metadata(self, ref: str) -> list[str]:
         """The sessions whose metadata a stream's tip holds."""
@@ -263,11 +281,12 @@ class World:
     def committed(self, checkpoint: str) -> dict[str, Json]:
         """session id -> its metadata with its `transcript`, of a committed checkpoint."""
         where = f"{V1}:{checkpoint[:2]}/{checkpoint[2:]}"
-        root = json.loads(self.git("show", f"{where}/metadata.json"))
+        root = json.loads(self.object(f"{where}/metadata.json").data)
         found = {}
         for number in range(len(root["sessions"])):
-            one = json.loads(self.git("show", f"{where}/{number}/metadata.json"))
-            one["transcript"] = self.git("show", f"{where}/{number}/full.jsonl")
+            one = json.loads(self.object(f"{where}/{number}/metadata.json").data)
+            transcript = self.object(f"{where}/{number}/full.jsonl").data
+            one["transcript"] = transcript.decode().rstrip("\n")
             found[one["session_id"]] = one
         return found
 

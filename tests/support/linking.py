@@ -6,9 +6,9 @@ import hashlib
 import json
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.support.harness import V1, Agent, World
 
@@ -25,34 +25,40 @@ FILES = (
 )
 
 
+class Logged(NamedTuple):
+    """A commit as `git log` has it: its name, the ids that git reads as trailers, its message."""
+
+    oid: str
+    ids: list[str]
+    message: str
+
+
+def logged(world: World, *revisions: str, cwd: Path | None = None) -> list[Logged]:
+    """The commits of a range, newest first."""
+    trailers = f"%(trailers:key={KEY},valueonly,separator=%x20)"
+    out = world.git("log", "-z", f"--format=%H%n{trailers}%n%B", *revisions, cwd=cwd)
+    parts = [one.split("\n", 2) for one in out.split("\0") if one]
+    return [Logged(oid, ids.split(), message) for oid, ids, message in parts]
+
+
 def ids(world: World, commit: str = "HEAD", cwd: Path | None = None) -> list[str]:
     """The ids that git itself reads as trailers of a commit."""
-    form = f"--format=%(trailers:key={KEY},valueonly)"
-    return world.git("log", "-1", form, commit, cwd=cwd).split()
+    return logged(world, "-1", commit, cwd=cwd)[0].ids
 
 
 def noted(world: World, commit: str = "HEAD") -> list[str]:
     """The ids in the note on a commit."""
-    text = world.git("notes", f"--ref={NOTES}", "show", commit, ok=False)
-    return [line.split(": ")[1] for line in text.splitlines() if line.startswith(KEY)]
+    oid = world.object(f"{commit}^{{commit}}").oid
+    for path in (oid, f"{oid[:2]}/{oid[2:]}"):  # as git spreads them when they are many
+        if note := world.reader().read(f"{NOTES}:{path}"):
+            lines = note.data.decode().splitlines()
+            return [line.split(": ")[1] for line in lines if line.startswith(KEY)]
+    return []
 
 
 def v1(world: World, ends: str = "") -> dict[str, bytes]:
     """Every file of the permanent store whose path ends so: path -> content; {} without one."""
-    if not world.refs(V1):
-        return {}
-    names = world.git("ls-tree", "-r", "--name-only", V1).splitlines()
-    names = [name for name in names if name.endswith(ends)]
-    batch = "".join(f"{V1}:{name}\n" for name in names).encode()
-    out = subprocess.run(
-        ["git", "cat-file", "--batch"], cwd=world.path, input=batch, capture_output=True, check=True
-    ).stdout
-    found = {}
-    for name in names:
-        head, _, out = out.partition(b"\n")
-        size = int(head.split()[2])
-        found[name], out = out[:size], out[size + 1 :]
-    return found
+    return {path: data for path, data in world.reader().files(V1) if path.endswith(ends)}
 
 
 def paths(*checkpoints: str, sessions: int = 1) -> list[str]:
@@ -75,16 +81,22 @@ def touched(world: World, checkpoint: str, sid: str) -> list[str]:
     return list(sessions(world, checkpoint)[sid]["files_touched"])
 
 
-def commits(world: World) -> list[str]:
+def commits(world: World) -> list[Logged]:
     """All commits on the person's branches, newest first."""
-    out = world.git("rev-list", "--exclude=entire/*", "--branches", "HEAD")
-    return out.splitlines()
+    return logged(world, "--exclude=entire/*", "--branches", "HEAD")
 
 
 def stored(world: World) -> dict[str, set[str]]:
     """The ids of all checkpoints on v1 -> the sessions in each."""
+    return sessions_of(v1(world, "metadata.json"))
+
+
+def sessions_of(files: Mapping[str, bytes]) -> dict[str, set[str]]:
+    """As stored(), of the files of v1."""
     every: dict[str, set[str]] = {}
-    for path, data in v1(world, "metadata.json").items():
+    for path, data in files.items():
+        if not path.endswith("metadata.json"):
+            continue
         one = every.setdefault(path[:2] + path[3:13], set())
         if path.count("/") == 3:
             one.add(json.loads(data)["session_id"])
@@ -95,23 +107,23 @@ def sound(world: World, lost: bool = False) -> None:
     """What holds whatever happened: no trailer dangles, no checkpoint is without a commit
     (lost: the person threw one away), trailers stand where git would put them, v1 is true,
     states and markers agree."""
-    kept = stored(world).keys()
+    files = v1(world)
+    kept = sessions_of(files).keys()
     carried: set[str] = set()
     for commit in commits(world):
-        mine = ids(world, commit)
-        assert set(mine) <= kept, f"dangling: {mine} in {world.git('log', '-1', commit)}"
-        carried |= {*mine, *noted(world, commit)}
-        if mine:
-            well_formed(world, commit, mine)
+        assert set(commit.ids) <= kept, f"dangling: {commit}"
+        carried |= {*commit.ids, *noted(world, commit.oid)}
+        if commit.ids:
+            well_formed(world, commit)
     assert lost or kept <= carried, f"no commit has {kept - carried}"
-    true_store(world)
+    true_store(files)
     for sid in world.open():
         assert world.state(sid), f"'{sid}' has a marker and no state"
 
 
-def well_formed(world: World, commit: str, mine: Sequence[str]) -> None:
+def well_formed(world: World, commit: Logged) -> None:
     """The message is what git interpret-trailers makes of it without our lines."""
-    message = world.git("log", "-1", "--format=%B", commit).rstrip("\n") + "\n"
+    message, mine = commit.message.rstrip("\n") + "\n", commit.ids
     bare = "".join(
         line for line in message.splitlines(True) if not any(f"{KEY}: {i}" in line for i in mine)
     )
@@ -129,9 +141,8 @@ def well_formed(world: World, commit: str, mine: Sequence[str]) -> None:
     assert message.split("\n\n")[-1].count(KEY) == len(mine), message
 
 
-def true_store(world: World) -> None:
+def true_store(files: Mapping[str, bytes]) -> None:
     """Summaries name what is there, hashes are of the bytes that are there."""
-    files = v1(world)
     for path, data in files.items():
         if path.count("/") == 2 and path.endswith("metadata.json"):
             root, at = json.loads(data), path.removesuffix("metadata.json")
@@ -209,16 +220,23 @@ def moved(at: Path, world: World) -> None:
 def linked(world: World, base: str, upto: str = "HEAD") -> list[list[str]]:
     """Of each commit since base, newest first: the files of each checkpoint it carries, in
     round brackets where a note carries it."""
+    there = v1(world, "/metadata.json")
     found = []
-    for commit in world.git("rev-list", f"{base}..{upto}").splitlines():
-        mine = [" ".join(files(world, one)) for one in ids(world, commit)]
-        found.append([*mine, *(f"({' '.join(files(world, i))})" for i in noted(world, commit))])
+    for commit in logged(world, f"{base}..{upto}"):
+        mine = [" ".join(touched_by(there, one)) for one in commit.ids]
+        by_note = [f"({' '.join(touched_by(there, one))})" for one in noted(world, commit.oid)]
+        found.append([*mine, *by_note])
     return found
 
 
 def files(world: World, checkpoint: str) -> list[str]:
     """files_touched of all sessions of a checkpoint."""
-    root = v1(world).get(f"{checkpoint[:2]}/{checkpoint[2:]}/metadata.json", b"{}")
+    return touched_by(v1(world, "/metadata.json"), checkpoint)
+
+
+def touched_by(there: Mapping[str, bytes], checkpoint: str) -> list[str]:
+    """As files(), of the files of v1."""
+    root = there.get(f"{checkpoint[:2]}/{checkpoint[2:]}/metadata.json", b"{}")
     return list(json.loads(root).get("files_touched", ["DANGLING"]))
 
 

@@ -77,14 +77,11 @@ def oracle(scratch: Path) -> Listing:
     """What `git add -A` makes of the worktree in a fresh index over HEAD: path -> (mode, oid)."""
     scratch.unlink(missing_ok=True)
     env = {"GIT_INDEX_FILE": str(scratch)}
-    top = git("rev-parse", "--show-toplevel").decode().strip()
     # Before the first commit there is nothing to begin with.
-    born = ["git", "rev-parse", "-q", "--verify", "HEAD"]
-    if subprocess.run(born, capture_output=True).stdout:
-        git("read-tree", "HEAD", env=env)
-    git("-c", "core.fsmonitor=false", "-C", top, "add", "-A", env=env)
+    subprocess.run(["git", "read-tree", "HEAD"], capture_output=True, env={**os.environ, **env})
+    git("-c", "core.fsmonitor=false", "add", "-A", env=env)
     found = {}
-    for line in git("-C", top, "ls-files", "--stage", "-z", env=env).split(b"\0")[:-1]:
+    for line in git("ls-files", "--stage", "--full-name", "-z", ":/", env=env).split(b"\0")[:-1]:
         head, _, path = line.partition(b"\t")
         mode, oid, _ = head.decode().split()
         found[text(path)] = (mode, oid)

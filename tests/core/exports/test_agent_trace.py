@@ -6,7 +6,6 @@ import re
 import uuid
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from gitcp.core.blame import authors
 from gitcp.core.exports import agent_trace
@@ -137,6 +136,8 @@ SCHEMA = {
 
 
 def faults(record: object) -> list[str]:
+    from jsonschema import Draft202012Validator  # not by every worker: it takes seconds
+
     checker = Draft202012Validator.FORMAT_CHECKER
     assert {"uri", "uuid", "date-time"} <= set(checker.checkers)  # none is passed over silently
     return [
