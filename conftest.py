@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import tempfile
@@ -31,6 +32,12 @@ def _has_room(folder: str) -> bool:
     if not os.access(folder, os.W_OK) or os.statvfs(folder).f_flag & os.ST_NOEXEC:
         return False
     return shutil.disk_usage(folder).free >= ROOM
+
+
+def pytest_collection_finish() -> None:
+    """No test is garbage before the end: a sixth of the tests of pure code is to look for some."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_xdist_auto_num_workers() -> int:

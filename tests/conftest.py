@@ -14,6 +14,7 @@ import pytest
 
 from tests.support import commit_forms
 from tests.support.harness import Agent, World, enabled
+from tests.support.paths import TOP
 from tests.support.sealed import SEALED
 
 # What an agent puts into the environment of the hooks it runs must not leak in from outside.
@@ -31,7 +32,9 @@ def search_path(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(autouse=True)
 def sealed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, search_path: str) -> None:
-    """No test sees the user's git or agent: not the environment, not the configuration."""
+    """No test sees the user's git or agent: not the environment, not the configuration; nor
+    where the test before it has left this process."""
+    monkeypatch.chdir(TOP)
     # A command run in this process makes SIGPIPE deadly, as a command should: not for pytest.
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     # A script that runs us in the background has it ignored, and so would every child.
