@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from tests.blame.recorded_lines import linked
 from tests.support import warm
 from tests.support.checkpoints import git
 from tests.support.paths import BIN
+from tests.support.sealed import SEALED
 
 A, B = "a1b2c3d4e5f6", "0f1e2d3c4b5a"
 SESSION = "1f0c5d6e-0000-4000-8000-000000000001"
@@ -60,9 +63,28 @@ def commit(message: str, when: int, author: str = "A U Thor") -> str:
     return git("rev-parse", "HEAD")
 
 
-@pytest.fixture
-def history(repo: Path) -> Path:
+@pytest.fixture(scope="module")
+def past(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A file of many commits, moved, edited, its authors' names of every width."""
+    repo = Path(shutil.copytree(template, tmp_path_factory.mktemp("past") / "repo"))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in SEALED.items():
+            patch.setenv(name, value)
+        patch.chdir(repo)
+        grow(repo)
+    yield repo
+
+
+@pytest.fixture
+def history(past: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Our copy of it, to stand in."""
+    repo = Path(shutil.copytree(past, tmp_path / "repo"))
+    monkeypatch.chdir(repo)
+    return repo
+
+
+def grow(repo: Path) -> None:
+    """Make the commits."""
     odd = repo / "ordner \u00fc"
     odd.mkdir()
     (odd / "a.txt").write_text("first line\nsecond line\nthird line\n    fourth line\n")
@@ -75,7 +97,6 @@ def history(repo: Path) -> Path:
     (repo / ".ignored").write_text(ignored + "\n")
     head = commit("three", 3)
     (repo / ".revs").write_text(f"{head} {ignored}\n{ignored}\n")
-    return repo
 
 
 @pytest.mark.parametrize("given", OPTIONS)

@@ -20,7 +20,7 @@ from tests.support.sealed import SEALED
 from tests.support.snapshots import Listing, git, listing, oracle, seed, sh, take
 
 LONG = bool(os.environ.get("LONG"))
-RUNS = int(os.environ.get("GITCP_FUZZ", "400" if LONG else "5"))  # repositories
+RUNS = int(os.environ.get("GITCP_FUZZ", "400" if LONG else "3"))  # repositories
 STEPS = 40 if LONG else 25
 
 # Few names, so that the same path is met again as a file, a link, a directory and a repository.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ from gitcp.store.git.tree import edit_tree
 from gitcp.store.v1 import committed_write, sync
 from gitcp.store.v1.transcript import Given
 from tests.support import warm
-from tests.support.checkpoints import V1, forget, git, loose, session
+from tests.support.checkpoints import V1, forget, git, loose, loosened, session
+from tests.support.sealed import SEALED
 
 FIRST, SECOND, THIRD = (f"{n}a{n}b00000000" for n in (1, 2, 3))
 AT = f"{SECOND[:2]}/{SECOND[2:]}"
@@ -32,10 +34,28 @@ READERS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def ground(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Three commits with a checkpoint each, of two sessions; no object is packed."""
+    repo = Path(shutil.copytree(template, tmp_path_factory.mktemp("stored") / "repo"))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in SEALED.items():
+            patch.setenv(name, value)
+        patch.chdir(repo)
+        store(Repo.find())
+    loosened(repo / ".git")
+    yield repo
+
+
 @pytest.fixture
-def stored(repo: Path) -> Repo:
-    """Three commits with a checkpoint each, of two sessions."""
-    here = Repo.find()
+def stored(ground: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repo:
+    """A copy of it, to stand in."""
+    monkeypatch.chdir(shutil.copytree(ground, tmp_path / "repo"))
+    return Repo.find()
+
+
+def store(here: Repo) -> None:
+    """Write the checkpoints, and commits that name them."""
     for cid in (FIRST, SECOND, THIRD):
         with Objects(here) as objects:
             items = []
@@ -47,7 +67,6 @@ def stored(repo: Path) -> Repo:
                 items.append((cid, data))
             committed_write.write(here, objects, items)
         git("commit", "-q", "--allow-empty", "-m", f"x\n\nEntire-Checkpoint: {cid}")
-    return here
 
 
 def run(*args: str, env: dict[str, str] | None = None) -> tuple[int, list[dict[str, object]], str]:

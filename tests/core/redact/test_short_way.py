@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,10 @@ from tests.support.paths import DATA
 
 # What rules look for, between words of any letters and digits.
 KEYS = "Bearer bearer machine login token secret auth api key pwd pass curl mysql eyJ pat SG. hvs."
-WORDS = st.lists(
-    st.sampled_from(KEYS.split()) | st.from_regex(r"[A-Za-z0-9.,;!?'()]{1,15}", fullmatch=True)
-).map(" ".join)
+LETTERS = string.ascii_letters + string.digits + ".,;!?'()"
+WORDS = st.lists(st.sampled_from(KEYS.split()) | st.text(LETTERS, min_size=1, max_size=15)).map(
+    " ".join
+)
 TOKEN = "ghp_" + "a1B2" * 9
 REDACTOR = Redactor()
 
