@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from gitcp.agents import adapter
-from tests.support import edits
-from tests.support.clients import database, spelling
+from tests.support.clients import database, edits, spelling
 from tests.support.clients.clock import Clock
 from tests.support.clients.process import Client
 from tests.support.paths import TOP
