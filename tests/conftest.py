@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +21,28 @@ from tests.support.sealed import SEALED
 
 # What an agent puts into the environment of the hooks it runs must not leak in from outside.
 AGENTS = ("CLAUDE", "CODEX", "GEMINI")
+# Where Linux keeps files in memory, and how much of it the tests may need.
+MEMORY, ROOM = "/dev/shm", 4 << 30
+
+
+def pytest_configure() -> None:
+    """Write what tests write to memory, where there is room and nobody named another place: on a
+    disk they wait for it half of their time."""
+    if "TMPDIR" not in os.environ and _has_room(MEMORY):
+        tempfile.tempdir = MEMORY
+
+
+def _has_room(folder: str) -> bool:
+    """Whether programs may be written to a folder and run there, and much else fits into it."""
+    if not os.access(folder, os.W_OK) or os.statvfs(folder).f_flag & os.ST_NOEXEC:
+        return False
+    return shutil.disk_usage(folder).free >= ROOM
+
+
+def pytest_collection_finish() -> None:
+    """No test is garbage before the end: a sixth of the tests of pure code is to look for some."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
