@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench import budgets, growth
-from tests.conftest import sealed  # noqa: F401  the same sealed world as for tests
+from tests.conftest import sealed, search_path  # noqa: F401  the same sealed world as for tests
 
 FILES, HISTORY = 300, 100
 

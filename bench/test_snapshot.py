@@ -27,7 +27,7 @@ from gitcp.store.git.commit import write_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import Lookup
 from gitcp.store.snapshot import blobs, index, snapshot
-from tests.conftest import sealed  # noqa: F401
+from tests.conftest import sealed, search_path  # noqa: F401
 
 QUIET = {"GIT_OPTIONAL_LOCKS": "0"}
 SNAP = "refs/heads/snap"
