@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.blame import alignment, authors
+from gitcp.core.credit import line_diff
 from gitcp.record import raw
 from gitcp.store.blame import changes, unrecorded
 from gitcp.store.blame.attested import Attested
@@ -121,6 +122,15 @@ class Evidence:
             self._records[commit] = unrecorded.completed(self._repo, self._objects, commit, records)
         return self._records[commit]
 
+    def silent(self, commit: str, path: str, oid: str) -> set[int]:
+        """The lines (1-based) of a blob that a linked commit has at path, and tells nobody of."""
+        if not self.linked(commit):
+            return set()
+        was, now = self.blob(self._oid(commit, path) or ""), self.blob(oid)
+        paired = line_diff.pairs(line_diff.lines(was), line_diff.lines(now))
+        known = self.lines(commit, path)
+        return {j + 1 for i, j in paired if i + 1 not in known}
+
     def guess(self, commit: str, path: str) -> Author | None:
         """Whom a line of a linked commit may be of where nothing is known: the one session that
         touched the path.  A guess: for eyes alone, and shown as one."""
@@ -186,10 +196,6 @@ class Evidence:
         """The bytes of a blob by its full oid; None where it is not here."""
         there = self._objects.read(oid) if oid.isalnum() else None
         return there[2] if there and there[1] == "blob" else None
-
-    def content(self, commit: str, path: str) -> bytes | None:
-        """The bytes of path in commit; None where it is not here."""
-        return self.blob(self._oid(commit, path) or "")
 
     def _line(self, commit: str, path: str, line: int) -> bytes | None:
         lines = self._content(commit, path)

@@ -4,8 +4,7 @@ picked or squashed, `lines.json` tells the lines of its contents too (credit.md 
 from __future__ import annotations
 
 from gitcp.core.blame import authors
-from gitcp.core.credit import attribution, line_diff
-from gitcp.core.credit.entries import PERSON, UNKNOWN
+from gitcp.core.credit import attribution
 from gitcp.store.blame import history
 from gitcp.store.blame.evidence import Evidence
 from gitcp.store.git.commit import read_commit
@@ -15,7 +14,7 @@ from gitcp.store.v1 import committed_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gitcp.core.blame.authors import Record
     from gitcp.core.credit.attribution import PathCredit
@@ -50,9 +49,9 @@ def follow(
             for one in ids:
                 records = evidence.recorded.of(one)
                 if commit and records and amended:
-                    credit = line_credit.Credit(repo, objects, commit, changes, ())
-                    about = credit, records, evidence, amended.get(oid, ())
-                    items += [(one, data) for data in _counted(*about)]
+                    about = objects, commit, changes, (), amended.get(oid, ())
+                    credit = line_credit.Credit(repo, *about)
+                    items += [(one, data) for data in _counted(credit, records, evidence)]
                 elif records:
                     items += [(one, data) for data in _standing(changes, records, evidence)]
     _write(repo, database, items)
@@ -124,29 +123,18 @@ def _data(
 
 
 def _counted(
-    credit: line_credit.Credit, records: Sequence[Record], evidence: Evidence, olds: Sequence[str]
+    credit: line_credit.Credit, records: Sequence[Record], evidence: Evidence
 ) -> list[SessionData]:
-    """Lines and sums of a commit that took the place of olds: what is recorded stays, the journal
-    (which credit goes by) tells the rest; what neither tells is the person's who amended, but for
-    lines that were there before."""
+    """Lines and sums of an amended commit: what is recorded stays, the journal (which credit goes
+    by) tells the rest."""
     for path, part in credit.paths.items():
         known = authors.of_blob(records, path, part["oid"], evidence.blob) if part["oid"] else {}
-        mute = {n for old in olds for n in _unsaid(evidence, old, path, part["oid"])}
-        rest = {n: UNKNOWN for n, who in part["added"] if who == PERSON and n in mute}
-        rest |= {n: history.author(known[n]) for n in known}
-        part["added"] = [(n, rest.get(n, who)) for n, who in part["added"]]
+        part["added"] = [
+            (n, history.author(known[n]) if n in known else who) for n, who in part["added"]
+        ]
     data = _data(records, credit.paths, credit)
     pairs = zip(records, data, strict=True)
     return data if any(_differs(record, one) for record, one in pairs) else []
-
-
-def _unsaid(evidence: Evidence, commit: str, path: str, oid: str) -> Iterator[int]:
-    """The lines (1-based) of a blob that a linked commit has at path, and tells nobody of."""
-    if not evidence.linked(commit):
-        return
-    was, now = line_diff.lines(evidence.content(commit, path)), line_diff.lines(evidence.blob(oid))
-    known = evidence.lines(commit, path)
-    yield from (j + 1 for i, j in line_diff.pairs(was, now) if i + 1 not in known)
 
 
 def _differs(record: Record, data: SessionData) -> bool:

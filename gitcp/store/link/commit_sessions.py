@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.store.git import notes
+from gitcp.store.git.commit import read_commit
 from gitcp.store.link import commit_changes, condense
 from gitcp.store.session import phase
 
@@ -42,8 +43,15 @@ def store(
     if pairs and noted:
         notes.add(repo, objects, commit["oid"], checkpoint_id)
     if pairs:
-        failed |= condense.together(repo, objects, commit, checkpoint_id, pairs, noted)
+        about = repo, objects, commit, checkpoint_id, pairs, noted
+        failed |= condense.together(*about, replaced=_replaced(objects, commit, old))
     return failed
+
+
+def _replaced(objects: Objects, commit: Commit, old: str) -> list[str]:
+    """The commit that an amend put this one in place of: HEAD before, with the same parents."""
+    before = read_commit(objects, old) if old != commit["oid"] else None
+    return [old] if before and before["parents"] == commit["parents"] else []
 
 
 def dismiss(

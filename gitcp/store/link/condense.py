@@ -20,7 +20,7 @@ from gitcp.store.v1 import committed_read, committed_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from gitcp.core.decide.overlap import Staged
@@ -40,16 +40,17 @@ def together(
     sessions: list[tuple[State, Linked]],
     noted: bool = False,
     extra: Mapping[str, Any] | None = None,
+    replaced: Sequence[str] = (),
 ) -> dict[str, Exception]:
     """Condense sessions with their part in a commit under checkpoint_id, in one commit on v1.
 
     The caller holds the locks and saves the states, but of the sessions returned, which an error
     left out; raises it where it is all of them.  noted: the id is in a note, which is written;
-    metadata names the commit.  extra: further keys of the metadata.
+    metadata names the commit.  extra: further keys of the metadata; replaced: as Credit has it.
     """
     parent, changes = commit_changes.of_commit(objects, commit)
     live, failed = Live(repo, objects, parent), dict[str, Exception]()
-    credit = line_credit.Credit(repo, objects, commit, changes, [state for state, _ in sessions])
+    credit = line_credit.Credit(repo, objects, commit, changes, [s for s, _ in sessions], replaced)
     items: list[tuple[str, SessionData]] = []
     storeds: list[tuple[State, Stored | None]] = []
     for state, linked in sessions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.core.credit import attribution, entries
+from gitcp.core.credit.entries import PERSON, UNKNOWN
 from gitcp.store.git.tree import Lookup
 from gitcp.store.journal import commit_credit, journal
 from gitcp.store.journal.known import tree_of
@@ -13,7 +14,7 @@ from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from gitcp.core.credit.attribution import PathCredit
@@ -34,6 +35,23 @@ def _committed(repo: Repo, commit: Commit, path: str, oid: str) -> dict[int, Aut
         return history.History(repo, objects, known, parent, commit["oid"]).authors(path, oid)
 
 
+def _leave_silent(repo: Repo, paths: Mapping[str, PathCredit], replaced: Iterable[str]) -> None:
+    """Take from the person what commits that are replaced had already and told nobody of."""
+    from gitcp.store.blame.evidence import Evidence
+    from gitcp.store.git.prefetch import Prefetched
+
+    with Prefetched(repo) as objects:
+        evidence = Evidence(repo, objects, worktree=False)
+        for old in replaced:
+            for path, part in paths.items():
+                if any(who == PERSON for _, who in part["added"]):
+                    silent = evidence.silent(old, path, part["oid"])
+                    part["added"] = [
+                        (n, UNKNOWN if who == PERSON and n in silent else who)
+                        for n, who in part["added"]
+                    ]
+
+
 class Credit:
     """A commit's lines with their authors, worked out once for all of its sessions."""
 
@@ -44,7 +62,9 @@ class Credit:
         commit: Commit,
         changes: Changes,
         sessions: Iterable[State],
+        replaced: Sequence[str] = (),
     ) -> None:
+        """replaced: the commits, by oid, that an amend put this one in place of."""
         self.lines = journal.read(repo)
         looks = [Lookup(objects, tree_of(objects, oid)) for oid in commit["parents"][1:]]
         other_parents = [{p: e for p in changes if (e := look(p))} for look in looks]
@@ -56,6 +76,8 @@ class Credit:
             _recorded(sessions, changes),
             lambda path, oid: _committed(repo, commit, path, oid),
         )
+        if replaced:
+            _leave_silent(repo, self.paths, replaced)
 
     def attribution(self, session_id: str) -> dict[str, Any]:
         """initial_attribution of a session in the whole commit."""
