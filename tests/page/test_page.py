@@ -181,7 +181,7 @@ def test_without_the_template_engine_one_line_says_how_to_get_it(told: Path) -> 
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert done.returncode == 128
     assert done.stderr == (
-        "fatal: pages are made with Jinja2 and Pygments: pip install jinja2 pygments\n"
+        "fatal: pages are made with Jinja2 and Pygments: install gitcp with its extra 'page'\n"
     )
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Record
 
+_MISSING = "pages are made with Jinja2 and Pygments: install gitcp with its extra 'page'"
+
 
 def require() -> None:
     """Raise Error saying what to install where the libraries of a page are not there."""
@@ -23,9 +25,7 @@ def require() -> None:
         import jinja2  # noqa: F401
         import pygments  # noqa: F401
     except ImportError:
-        raise Error(
-            "pages are made with Jinja2 and Pygments: pip install jinja2 pygments"
-        ) from None
+        raise Error(_MISSING) from None
 
 
 def filled(view: Record, chunks: Sequence[Any]) -> str:
