@@ -211,7 +211,9 @@ def _prepare(repo: Repo, known: Manifest) -> list[str]:
 def _say(repo: Repo, done: list[str], notes: list[str]) -> None:
     from gitcp.store.setup import health
 
-    for line in [*done, *notes]:
+    findings = list(health.git(repo)) if repo.has_git else []
+    kept = [str(one["reason"]) for one in findings if one["kind"] == "kept-hook"]
+    for line in [*done, *notes, *kept]:
         print(cli.printable(line))
-    if not (done or notice.incomplete()) and not (repo.has_git and any(health.git(repo))):
+    if not (done or findings or notice.incomplete()):
         print("gitcp is enabled here already: nothing to do")

@@ -28,7 +28,7 @@ def test_a_person_s_hook_that_nothing_calls_any_more_stays_and_is_told(
     enable.run([])
     kept = f"{hook}.before-gitcp.1"
     assert f"'{kept}' was kept aside" in warm.run("status").stdout
-    capsys.readouterr()
+    assert f"'{kept}' was kept aside" in capsys.readouterr().out
     disable.run(["--uninstall"])
     assert f"left '{kept}': it was kept aside" in capsys.readouterr().out
     assert "person" in Path(kept).read_text() and hook.read_text() == LEFTHOOK
