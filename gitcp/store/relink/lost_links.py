@@ -55,8 +55,8 @@ def _paired(
     """The commits, of the newest so many, that checkpoints without one belong to.  files: the
     checkpoints asked about -> the blobs they say their commit had."""
     carried = find_commits.commits(repo, objects, files)
-    no = dismissed.read(repo)
-    files = {one: blobs for one, blobs in files.items() if one not in no}
+    refused = dismissed.read(repo)
+    files = {one: blobs for one, blobs in files.items() if one not in refused}
     wanted = {one: pairs for one, pairs in files.items() if not _on_a_branch(repo, carried[one])}
     if not wanted:
         return []

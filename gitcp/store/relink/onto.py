@@ -33,40 +33,42 @@ def links(repo: Repo, objects: Objects, target: str, head: str) -> list[Pair]:
     olds, news = _between(repo, base, tip["oid"]), _between(repo, base, merged["oid"])
     if not olds:  # head was merged as it is: nothing is lost
         return []
-    patches = lost_links.patch_ids(repo, [*olds, *news])
-    brings = {oid: _blobs(objects, need_commit(objects, oid)) for oid in news}
+    brought = _Brought(repo, objects, merged, olds, news)
     done: list[Pair] = []
     for old in olds:
         commit = need_commit(objects, old)
         for one in find_commits.linked(objects, old):
-            new, how = _place(repo, objects, commit, one, merged, patches, brings)
+            new, how = brought.place(commit, one)
             if new and one not in find_commits.linked(objects, new):
                 done.append({"commit": new, "checkpoint_id": one, "how": how})
     return [link for at, link in enumerate(done) if link not in done[:at]]
 
 
-def _place(
-    repo: Repo,
-    objects: Objects,
-    commit: Commit,
-    checkpoint_id: str,
-    merged: Commit,
-    patches: dict[str, str],
-    brings: dict[str, Blobs],
-) -> tuple[str, str]:
-    patch = patches.get(commit["oid"])
-    same = [new for new in brings if patch and patches.get(new) == patch]
-    if len(same) == 1:
-        return same[0], "patch-id"
-    record = taken_back.entries(repo, objects, checkpoint_id, commit)
-    blobs = {(entry["path"], entry["oid"]) for entry in record if entry["oid"]}
-    having = [new for new, brought in brings.items() if blobs and blobs <= brought]
-    if len(having) == 1:
-        return having[0], "blobs"
-    changes = commit_changes.of_commit(objects, merged)[1]
-    if taken_back.holds(objects, record, changes):
-        return merged["oid"], "evidence"
-    return "", ""
+class _Brought:
+    """What a merge, and the commits before it (news), have of a branch's (olds)."""
+
+    def __init__(
+        self, repo: Repo, objects: Objects, merged: Commit, olds: list[str], news: list[str]
+    ) -> None:
+        self._repo, self._objects, self._merged = repo, objects, merged
+        self._patches = lost_links.patch_ids(repo, [*olds, *news])
+        self._blobs = {oid: _blobs(objects, need_commit(objects, oid)) for oid in news}
+
+    def place(self, commit: Commit, checkpoint_id: str) -> tuple[str, str]:
+        """(the new commit to which a checkpoint of an old one belongs, how that is known); ''."""
+        patch = self._patches.get(commit["oid"])
+        same = [new for new in self._blobs if patch and self._patches.get(new) == patch]
+        if len(same) == 1:
+            return same[0], "patch-id"
+        record = taken_back.entries(self._repo, self._objects, checkpoint_id, commit)
+        blobs = {(entry["path"], entry["oid"]) for entry in record if entry["oid"]}
+        having = [new for new, brought in self._blobs.items() if blobs and blobs <= brought]
+        if len(having) == 1:
+            return having[0], "blobs"
+        changes = commit_changes.of_commit(self._objects, self._merged)[1]
+        if taken_back.holds(self._objects, record, changes):
+            return self._merged["oid"], "evidence"
+        return "", ""
 
 
 def _between(repo: Repo, base: str, tip: str) -> list[str]:

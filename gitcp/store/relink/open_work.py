@@ -83,7 +83,7 @@ def _one(repo: Repo, objects: Objects, state: State, commit: Commit, dry_run: bo
         own = [markers.marker(state)]
         would = commit_match.sessions(repo, objects, changes, parent, own, agent=False)
         return (ids or [_NEW])[-1] if session_id in would else ""
-    unhooked_commits.one(repo, objects, state, commit)
+    unhooked_commits.link_one(repo, objects, state, commit)
     ids = find_commits.linked(objects, commit["oid"])
     return next((i for i in ids if session_id in committed_read.session_ids(repo, objects, i)), "")
 

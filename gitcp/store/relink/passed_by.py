@@ -46,7 +46,7 @@ def settle(ctx: Context, but: str = "") -> None:
 
 def _give_back(repo: Repo, objects: Objects, head: str) -> None:
     """Note on commits nobody has judged the ids of what was taken back and is in them again."""
-    looked, known, no = judged.looked(repo), set(judged.read(repo)), dismissed.read(repo)
+    looked, known, refused = judged.looked(repo), set(judged.read(repo)), dismissed.read(repo)
     since = [f"^{looked}"] if looked and read_commit(objects, looked) else []
     args = ("--first-parent", "--reverse", f"--max-count={_MOST}", head, *since)
     for oid in rev_list(repo, *args) if since else ():
@@ -54,7 +54,7 @@ def _give_back(repo: Repo, objects: Objects, head: str) -> None:
         if commit is None or commit["oid"] in known:
             continue
         parent, changes = commit_changes.of_commit(objects, commit)
-        has = {*find_commits.linked(objects, commit["oid"]), *no}
+        has = {*find_commits.linked(objects, commit["oid"]), *refused}
         for one in taken_back.ids(repo, objects, parent, changes):
             if one not in has:
                 notes.add(repo, objects, commit["oid"], one)
@@ -83,14 +83,14 @@ def mend(
     A line that the person took out stays out.  since: where HEAD was when all before was well.
     """
     done = []
-    no = dismissed.read(repo)
+    everywhere = dismissed.read(repo)
     entries = reflog.head(repo)
     seen = [at for at, (_, new, _) in enumerate(entries) if new == since]
     for old, new, reason in entries[seen[-1] + 1 if seen else 0 :]:
         after = read_commit(objects, new) if reason.startswith(b"commit (amend)") else None
         if after is None or find_commits.linked(objects, new):
             continue
-        refused = no | commit_verdict.refused(repo, old, after)
+        refused = everywhere | commit_verdict.refused(repo, old, after)
         if since:
             rewritten.remember(repo, objects, old, after, refused)
         for one in rewritten.carried_over(repo, objects, old, new):

@@ -34,7 +34,7 @@ MOST = 2000  # commits looked at
 
 def follow(
     repo: Repo, objects: Objects, command: str, lines: Sequence[str]
-) -> tuple[list[Pair], dict[str, list[str]]]:
+) -> tuple[list[Pair], dict[str, Sequence[str]]]:
     """post-rewrite: the ids of what was rewritten follow to what it became.
 
     lines: `<old> <new> …` as git gives them; several olds of one new were squashed.  Returns
@@ -44,24 +44,39 @@ def follow(
     if command == "amend" and commit_hooks.rewriting(repo):
         return [], {}  # a step of a rebase, whose own post-rewrite comes at its end
     olds = became(lines)
-    finals, fresh = _replayed(repo, olds) if command == "rebase" else ([], [])
-    kept = {one for new in {*olds, *finals} for one in find_commits.linked(objects, new)}
-    done: list[Pair] = []
-    for new, sources in olds.items():
-        came, no = sources, set()
-        if command == "rebase":
-            came = sources if new in finals else []
-        elif len(sources) == 1:
-            no = _amended(repo, objects, sources[0], new)
-        ids = [i for old in came for i in carried_over(repo, objects, old, new)]
-        for one in dict.fromkeys(ids):
-            if one not in kept and one not in no:
-                notes.add(repo, objects, new, one)
-                done.append({"commit": new, "checkpoint_id": one, "how": command})
     if command == "rebase":
-        done += _split(repo, objects, olds, [oid for oid in finals if oid in fresh])
+        return _rebased(repo, objects, olds)
+    done: list[Pair] = []
+    carried = {one for new in olds for one in find_commits.linked(objects, new)}
+    for new, sources in olds.items():
+        refused = _amended(repo, objects, sources[0], new) if len(sources) == 1 else set()
+        done += _hand_on(repo, objects, new, sources, command, carried | refused)
+    return done, {}
+
+
+def _rebased(
+    repo: Repo, objects: Objects, olds: Mapping[str, Sequence[str]]
+) -> tuple[list[Pair], dict[str, Sequence[str]]]:
+    finals, fresh = _replayed(repo, olds)
+    carried = {one for new in {*olds, *finals} for one in find_commits.linked(objects, new)}
+    done: list[Pair] = []
+    there = set(finals)
+    for new in [oid for oid in olds if oid in there]:
+        done += _hand_on(repo, objects, new, olds[new], "rebase", carried)
+    done += _split(repo, objects, olds, [oid for oid in finals if oid in fresh])
     replayed = [oid for oid in finals if oid in olds or oid in fresh]
     return done, {oid: olds.get(oid, []) for oid in replayed}
+
+
+def _hand_on(
+    repo: Repo, objects: Objects, new: str, olds: Sequence[str], how: str, but: Collection[str]
+) -> list[Pair]:
+    """Note on a commit the ids of those that it was made of, but for these; each link."""
+    ids = dict.fromkeys(one for old in olds for one in carried_over(repo, objects, old, new))
+    wanted = [one for one in ids if one not in but]
+    for one in wanted:
+        notes.add(repo, objects, new, one)
+    return [{"commit": new, "checkpoint_id": one, "how": how} for one in wanted]
 
 
 def amended_sessions(repo: Repo, objects: Objects, command: str, lines: Sequence[str]) -> list[str]:
@@ -84,11 +99,11 @@ def became(lines: Sequence[str]) -> dict[str, list[str]]:
 def _amended(repo: Repo, objects: Objects, old: str, new: str) -> set[str]:
     """What an amend did besides: the ids the person took out of the message."""
     after = need_commit(objects, new)
-    no = commit_verdict.refused(repo, old, after)
-    if no:
-        dismissed.add(repo, no)
-    remember(repo, objects, old, after, no)
-    return no
+    refused = commit_verdict.refused(repo, old, after)
+    if refused:
+        dismissed.add(repo, refused)
+    remember(repo, objects, old, after, refused)
+    return refused
 
 
 def remember(
@@ -168,4 +183,4 @@ def work(repo: Repo, objects: Objects, state: State, replayed: Mapping[str, Sequ
     for oid, olds in replayed.items():
         commit = read_commit(objects, oid)
         if commit:
-            unhooked_commits.one(repo, objects, state, commit, olds)
+            unhooked_commits.link_one(repo, objects, state, commit, olds)

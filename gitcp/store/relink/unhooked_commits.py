@@ -51,10 +51,10 @@ def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> 
     for oid in reversed(between(repo, old, new)) if here else ():
         commit = read_commit(objects, oid)
         if commit and oid in here:
-            one(repo, objects, state, commit)
+            link_one(repo, objects, state, commit)
 
 
-def one(
+def link_one(
     repo: Repo, objects: Objects, state: State, commit: Commit, olds: Sequence[str] = ()
 ) -> None:
     """Link what a session has in one commit.  olds: the commits it was rewritten from; then only

@@ -26,7 +26,7 @@ def keep(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> str:
         with states.held(repo, [name]):
             state = states.load(repo, name)
             if state:
-                unhooked_commits.one(repo, objects, state, commit)
+                unhooked_commits.link_one(repo, objects, state, commit)
                 markers.save(repo, state)
     after = committed_read.session_ids(repo, objects, checkpoint_id)
     return "stored it" if set(after) - set(before) else ""
