@@ -63,28 +63,34 @@ def items(data: bytes, of_subagent: bool = False, start: int = 0) -> Iterator[It
         return
     passed_over = [key for key in NOT_SAID if not (of_subagent and key == "isSidechain")]
     for line, entry in _entries(data, start):
-        if any(entry.get(key) for key in passed_over):
-            continue
-        time = entry.get("timestamp")
-        time = time if isinstance(time, str) else ""
-        queued = entry.get("attachment")
-        if isinstance(queued, dict) and queued.get("type") == "queued_command":
-            entry = {"type": "user", "content": queued.get("prompt")}  # noqa: PLW2901  typed meanwhile
-        payload = entry.get("payload")
-        if isinstance(payload, dict):
-            entry = {"type": entry.get("type"), **payload}  # noqa: PLW2901
-        message = entry.get("message")
-        message = message if isinstance(message, dict) else entry
-        role = str(message.get("role") or entry.get("type") or "")
-        content = message.get("content")
-        blocks = content if isinstance(content, list) else [{"text": content}]
-        calls = entry.get("toolCalls")
-        more = calls if isinstance(calls, list) else []
-        whole = [entry] if _called(entry) or entry.get("type") in _RESULTS else []
-        for block in [*blocks, *more, *whole]:
-            if isinstance(block, dict):
-                for item in _block(block, _ROLES.get(role, ""), time):
-                    yield {**item, "line": line}
+        if not any(entry.get(key) for key in passed_over):
+            for item in _of_entry(entry):
+                yield {**item, "line": line}
+
+
+def _of_entry(entry: dict[str, Any]) -> Iterator[Item]:
+    time = entry.get("timestamp")
+    entry = _unwrapped(entry)
+    message = entry.get("message")
+    message = message if isinstance(message, dict) else entry
+    role = str(message.get("role") or entry.get("type") or "")
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else [{"text": content}]
+    calls = entry.get("toolCalls")
+    more = calls if isinstance(calls, list) else []
+    whole = [entry] if _called(entry) or entry.get("type") in _RESULTS else []
+    for block in [*blocks, *more, *whole]:
+        if isinstance(block, dict):
+            yield from _block(block, _ROLES.get(role, ""), time if isinstance(time, str) else "")
+
+
+def _unwrapped(entry: dict[str, Any]) -> dict[str, Any]:
+    """What an entry has around it taken away: of a prompt typed meanwhile, of a payload."""
+    queued = entry.get("attachment")
+    if isinstance(queued, dict) and queued.get("type") == "queued_command":
+        return {"type": "user", "content": queued.get("prompt")}
+    payload = entry.get("payload")
+    return {"type": entry.get("type"), **payload} if isinstance(payload, dict) else entry
 
 
 def _of_facts(reader: ModuleType, entries: list[dict[str, Any]], start: int) -> Iterator[Item]:
@@ -161,7 +167,7 @@ def _given(given: Any) -> Any:
 
 def _entries(data: bytes, start: int) -> Iterable[tuple[int, dict[str, Any]]]:
     """(its number, entry) of each line or message from start on."""
-    listed = _document(data)
+    listed = _messages(data)
     if listed is not None:
         return enumerate(listed[start:], start)
     telling = (
@@ -176,6 +182,11 @@ def _document(data: bytes) -> list[dict[str, Any]] | None:
     """The messages of a transcript that is one document, or that updates one; else None."""
     if (read := clients.read(data)) is not None:
         return read[1] if hasattr(read[0], "messages") else None
+    return _messages(data)
+
+
+def _messages(data: bytes) -> list[dict[str, Any]] | None:
+    """_document() of one that no reader of clients knows: Gemini's."""
     lines = _lines(data)
     first = transcript_scan.load(lines[0]) if lines else None
     if first is None and (whole := transcript_scan.load(data)) is not None:
