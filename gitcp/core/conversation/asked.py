@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.message.prompts import typed
+from gitcp.core.transcript.facts import texts
 from gitcp.core.transcript.tool_ends import nanoseconds
 
 TYPE_CHECKING = False
@@ -14,9 +15,7 @@ if TYPE_CHECKING:
 
 def spoken(content: object) -> str:
     """What the person typed in the content of a message; '' for what the client says itself."""
-    blocks = content if isinstance(content, list) else [{"text": content}]
-    texts = [b.get("text") for b in blocks if isinstance(b, dict)]
-    return typed("\n\n".join(t for t in texts if isinstance(t, str)))
+    return typed(texts(content))
 
 
 def begun(prompts: Sequence[Prompt], asked: str, until: int) -> Prompt | None:

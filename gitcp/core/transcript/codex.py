@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.message import prompts
-from gitcp.core.transcript import apply_patch, tokens, transcript_scan
+from gitcp.core.transcript import apply_patch, facts, tokens, transcript_scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,9 +98,7 @@ class _Reader:
         self.scan["usage"] = tokens.add(self.scan["usage"], spent)
 
     def prompt(self, item: dict[str, Any]) -> None:
-        blocks = item.get("content") or [{"text": item.get("message")}]
-        texts = [b.get("text") for b in blocks if isinstance(b, dict)]
-        text = prompts.clean("\n\n".join(t for t in texts if isinstance(t, str)))
+        text = prompts.clean(facts.texts(item.get("content") or item.get("message")))
         if text:
             self.scan["prompts"].append(text)
 

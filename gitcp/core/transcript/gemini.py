@@ -8,7 +8,7 @@ the document; a resumed session sets all its messages anew, without their tokens
 from __future__ import annotations
 
 from gitcp.core.message import prompts
-from gitcp.core.transcript import tokens, transcript_scan
+from gitcp.core.transcript import facts, tokens, transcript_scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,10 +136,7 @@ class _Reader:
         self.parts(message.get("content"))
 
     def prompt(self, content: object) -> None:
-        blocks = [{"text": content}] if isinstance(content, str) else content
-        blocks = blocks if isinstance(blocks, list) else []
-        texts = [b.get("text") for b in blocks if isinstance(b, dict)]
-        text = prompts.clean("\n\n".join(t for t in texts if isinstance(t, str)))
+        text = prompts.clean(facts.texts(content))
         if text and not text.startswith(_CONTEXT):
             self.scan["prompts"].append(text)
 
