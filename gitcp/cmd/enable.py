@@ -90,8 +90,18 @@ def run(argv: list[str]) -> int:
 
 
 def _usable(repo: Repo) -> Repo:
+    """The repository, where hooks can be written for it, and for the Python that runs this.
+
+    Raises ImportError for a package that it does not have: most hooks do without, others would
+    fail one day.
+    """
+    from importlib.util import find_spec
+
     from gitcp.store.setup import takeover
 
+    for name in cli.PACKAGES:
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(f"No module named '{name}'", name=name)
     if repo.top is None:
         raise Error(f"'{repo.git_dir}' has no work tree: run this in one of its worktrees")
     takeover.refuse_branches(repo)
@@ -160,18 +170,9 @@ def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
 
 
 def _baked() -> tuple[str, str]:
-    """The interpreter and the entry that hooks start.
-
-    Raises ImportError for a package that it does not have: most hooks do without, others would
-    fail one day.
-    """
-    from importlib.util import find_spec
-
+    """The interpreter and the entry that hooks start."""
     import gitcp
 
-    for name in cli.PACKAGES:
-        if find_spec(name) is None:
-            raise ModuleNotFoundError(f"No module named '{name}'", name=name)
     entry = os.path.join(os.path.dirname(os.path.abspath(gitcp.__file__)), "entry.py")
     return os.path.abspath(sys.executable), entry
 

@@ -95,6 +95,7 @@ def test_a_python_without_our_packages_is_named_before_anything_is_written(repo:
     code = f"import sys; sys.path.append({str(TOP)!r}); from gitcp.cmd import enable; enable.main()"
     done = subprocess.run([sys.executable, "-ISc", code], capture_output=True, text=True)
     assert done.stdout == "" and snapshot(repo) == before
+    assert not (repo / ".git/gitcp").exists()
     assert "install gitcp, or run 'make setup' in its checkout" in done.stderr
 
 
