@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,14 +18,24 @@ class Object(NamedTuple):
 
 
 class Reader:
-    """One `git cat-file --batch` of a worktree, which sees each ref as it is when asked.
+    """One `git cat-file --batch` of a worktree, which sees each ref as it is when asked; another
+    one when packs came or went, for git reads on in a pack that was deleted.
 
     It is at work elsewhere: a process in the worktree might be one that a session left there.
     """
 
     def __init__(self, top: Path) -> None:
+        self._git = ["git", f"--git-dir={top}/.git"]
+        self._packs = top / ".git/objects/pack"
+        if not self._packs.exists():  # a linked worktree
+            asked = [*self._git, "rev-parse", "--git-path", "objects/pack"]
+            self._packs = Path(os.fsdecode(subprocess.check_output(asked)).rstrip("\n"))
+        self._begin()
+
+    def _begin(self) -> None:
+        self._since = self._packs.stat().st_mtime_ns
         self._process = subprocess.Popen(
-            ["git", f"--git-dir={top}/.git", "cat-file", "--batch"],
+            [*self._git, "cat-file", "--batch"],
             cwd="/",
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -33,6 +44,9 @@ class Reader:
 
     def read(self, spec: str) -> Object | None:
         """The object that a revision names, None where there is none."""
+        if self._packs.stat().st_mtime_ns != self._since:
+            self.close()
+            self._begin()
         asked, answers = self._process.stdin, self._process.stdout
         assert asked and answers
         asked.write(spec.encode() + b"\n")
