@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp.console import cli
+from gitcp.console import ending
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gitcp.console import cli
+
 
 def parser() -> cli.Parser:
+    from gitcp.console import cli  # for the help alone: the arguments are git's
+
     p = cli.Parser("blame")
     p.add_argument("--json", action="store_true", help="write records, one to a line")
     p.add_argument(
@@ -29,7 +33,7 @@ def parser() -> cli.Parser:
 
 
 def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
+    return ending.guard(lambda: run(sys.argv[1:]))
 
 
 def run(argv: Sequence[str]) -> int:

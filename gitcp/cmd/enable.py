@@ -7,7 +7,7 @@ import sys
 
 from gitcp import agents
 from gitcp.cmd import disable
-from gitcp.console import cli, notice
+from gitcp.console import cli, ending, notice
 from gitcp.core.setup import entire_settings
 from gitcp.errors import OK, Error, sentence
 from gitcp.lock import exclusive
@@ -99,7 +99,7 @@ def _usable(repo: Repo) -> Repo:
 
     from gitcp.store.setup import takeover
 
-    for name in cli.PACKAGES:
+    for name in ending.PACKAGES:
         if find_spec(name) is None:
             raise ModuleNotFoundError(f"No module named '{name}'", name=name)
     if repo.top is None:

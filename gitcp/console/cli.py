@@ -3,27 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import errno
-import gc
 import os
-import signal
 import sys
 
 from gitcp import commands, record
-from gitcp.console import notice
-from gitcp.errors import (
-    BUG,
-    FATAL,
-    NO,
-    OK,
-    USAGE,
-    Error,
-    GitError,
-    NoRepository,
-    UsageError,
-    sentence,
-)
-from gitcp.git import Git, may_fetch
+from gitcp.console import ending, notice
+from gitcp.errors import OK, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,17 +17,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Stage
 
-# What only a mistake of ours makes the system say; all else is wrong with the machine, a file or
-# its permissions, and is told in one sentence.
-_MISTAKES = (errno.EBADF, errno.EINVAL, errno.EFAULT, errno.ECHILD, errno.ESRCH, errno.EDOM)
-
-# Objects made before garbage is looked for: records come and go, and leave none.
-_FEW = 50_000
-
-printable = notice.printable
-
-PACKAGES = ("filelock", "orjson", "plumbum")
-_INSTALL = "install gitcp, or run 'make setup' in its checkout ({} has no such package)"
+printable, guard = notice.printable, ending.guard
 
 
 class Parser(argparse.ArgumentParser):
@@ -74,73 +49,6 @@ def _called(name: str) -> str:
     """The command as a person named it: some have a short name beside that of their stage."""
     short = os.path.basename(sys.argv[0]).removeprefix("gitcp-")
     return short if commands.ALIASES.get(short) == name else name
-
-
-def guard(body: Callable[[], int]) -> int:
-    """Run body; say an Error on stderr, without a traceback; return the status."""
-    gc.set_threshold(_FEW)
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # die quietly under `| head`
-    _open_streams()
-    may_fetch()
-    try:
-        status = _flushed(body())
-        return NO if status == OK and notice.incomplete() else status
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
-    except Error as e:
-        words = _refused(e) if isinstance(e, NoRepository) else str(e)
-        print("error:" if e.status == USAGE else "fatal:", printable(words), file=sys.stderr)
-        return e.status
-    except OSError as e:
-        if e.errno in _MISTAKES:
-            sys.excepthook(*sys.exc_info())
-            return BUG
-        print("fatal:", printable(sentence(e)), file=sys.stderr)
-        _abandon()
-        return FATAL
-    except ImportError as e:
-        if (e.name or "").partition(".")[0] not in PACKAGES:
-            sys.excepthook(*sys.exc_info())
-            return BUG
-        print(f"fatal: {e}: {_INSTALL.format(sys.executable)}", file=sys.stderr)
-        return FATAL
-    except Exception:
-        sys.excepthook(*sys.exc_info())
-        return BUG
-
-
-def _refused(e: NoRepository) -> str:
-    """What is to be said where git sees no repository: git's own words where it refuses one."""
-    try:
-        Git(e.at).run("rev-parse", "--git-dir")
-    except GitError as error:
-        lines = error.complaint.removeprefix("fatal: ").splitlines()
-        why, trust = lines[0], lines[-1].strip()
-        if not why.startswith("not a git repository"):
-            return f"{why}; '{trust}' trusts it" if "safe.directory" in trust else why
-    return str(e)
-
-
-def _open_streams() -> None:
-    """Give a closed standard stream the null device, as git does: no file may take its place."""
-    for fd, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is None:
-            os.dup2(os.open(os.devnull, os.O_RDWR), fd)
-            setattr(sys, name, os.fdopen(fd, "w" if fd else "r"))
-
-
-def _flushed(status: int) -> int:
-    """The status, once everything said has arrived: at exit it would be too late to tell."""
-    sys.stdout.flush()
-    return status
-
-
-def _abandon() -> None:
-    """Drop what stdout could not take, which Python would try again at its exit."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def filter_main(bind: Callable[[Sequence[str]], Stage], argv: Sequence[str]) -> int:

@@ -9,24 +9,27 @@ from __future__ import annotations
 
 import re
 
+from gitcp.core.git import quoting
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import TypedDict
 
     class Entry(TypedDict):
         """A line of the file, or with --incremental `count` of them.
 
-        oid: the commit, zeros for what is not committed.  orig: the line there, in path;
-        final: the line here.  count: 0 within a group, else how many lines it has.  headers:
-        what git says of the commit in this entry.  content: None with --incremental.
+        oid: the commit, zeros for what is not committed.  orig: the line there, in path (the name
+        itself, which the headers have quoted); final: the line here.  count: 0 within a group,
+        else how many lines it has.  headers: what git says of the commit in this entry.  content:
+        None with --incremental.
         """
 
         oid: str
         orig: int
         final: int
         count: int
-        path: bytes
+        path: str
         headers: list[tuple[bytes, bytes]]
         content: bytes | None
 
@@ -44,7 +47,7 @@ def parse(output: bytes) -> tuple[list[Entry], bytes]:
     lines = output.split(b"\n")
     last = len(lines) - 1
     entries: list[Entry] = []
-    paths: dict[bytes, bytes] = {}
+    paths: dict[bytes, str] = {}
     at = 0
     while at < last and (head := _HEAD.fullmatch(lines[at])):
         at += 1
@@ -55,7 +58,7 @@ def parse(output: bytes) -> tuple[list[Entry], bytes]:
             headers.append((key, value))
             at += 1
             if key == b"filename":
-                paths[oid] = value
+                paths[oid] = quoting.unquote(value).decode("utf-8", "surrogateescape")
             if key in _LAST and lines[at] not in _LAST:
                 break
         content = lines[at][1:] if at < last and lines[at].startswith(b"\t") else None
@@ -66,7 +69,7 @@ def parse(output: bytes) -> tuple[list[Entry], bytes]:
                 "orig": int(orig),
                 "final": int(final),
                 "count": int(count or 0),
-                "path": paths.get(oid, b""),
+                "path": paths.get(oid, ""),
                 "headers": headers,
                 "content": content,
             }
@@ -80,6 +83,15 @@ def whole(entries: list[Entry]) -> list[Entry]:
     for entry in entries:
         entry["headers"] = known.setdefault(entry["oid"], entry["headers"])
     return entries
+
+
+def heads(entries: Iterable[Entry]) -> dict[str, dict[bytes, bytes]]:
+    """What git says of each commit of whole() entries, by its oid."""
+    known: dict[str, dict[bytes, bytes]] = {}
+    for entry in entries:
+        if entry["oid"] not in known:
+            known[entry["oid"]] = dict(entry["headers"])
+    return known
 
 
 def rewritten(entries: list[Entry], names: Names) -> Iterator[bytes]:

@@ -79,8 +79,9 @@ class Evidence:
         """
         if not commit.strip("0"):
             return self._uncommitted(path).get(line, authors.nobody("person"))
-        unsaid = authors.nobody("unknown" if self.linked(commit) else "person")
-        author = self.known(commit, path).get(line, unsaid)
+        author = self.known(commit, path).get(line)
+        if author is None:
+            return authors.nobody("unknown" if self.linked(commit) else "person")
         if content is not None and author["who"] == "session":
             there = self._line(commit, path, line)
             if there is None or there.split() != content.split():

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from gitcp.core.blame import options
 from gitcp.core.credit.entries import PERSON, UNKNOWN
-from gitcp.core.git import quoting
 from gitcp.errors import Error
-from gitcp.record import text
 from gitcp.store.blame import run
 from gitcp.store.git import reflog
 
@@ -65,9 +63,7 @@ class History:
             return {}
         self._evidence.prefetch(run.places(rows))
         return {
-            row["final"] - 1: author(
-                self._evidence.author(row["oid"], text(quoting.unquote(row["path"])), row["orig"])
-            )
+            row["final"] - 1: author(self._evidence.author(row["oid"], row["path"], row["orig"]))
             for row in rows
         }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gitcp.core.blame import options as arguments
-from gitcp.core.git import quoting
 from gitcp.core.transcript import around_call
 from gitcp.errors import Error, InputError
 from gitcp.record import text
@@ -59,8 +58,7 @@ def origins(
 
 
 def _author(evidence: Evidence, entry: Entry) -> Author:
-    path = text(quoting.unquote(entry["path"]))
-    return evidence.author(entry["oid"], path, entry["orig"], entry["content"])
+    return evidence.author(entry["oid"], entry["path"], entry["orig"], entry["content"])
 
 
 def _key(entry: Entry, author: Author) -> tuple[object, ...]:
@@ -77,7 +75,7 @@ def _origin(repo: Repo, objects: Objects, file: str, part: list[Entry], author: 
     return {
         "type": "origin",
         "file": file,
-        "path": text(quoting.unquote(entry["path"])),
+        "path": entry["path"],
         "original_line": entry["orig"],
         "first": entry["final"],
         "last": part[-1]["final"],

@@ -6,7 +6,6 @@ import os
 
 from gitcp.core.blame import layout, porcelain
 from gitcp.core.blame import options as arguments
-from gitcp.core.git import quoting
 from gitcp.errors import USAGE, GitError, UsageError
 from gitcp.record import raw, text
 
@@ -39,12 +38,12 @@ def whole(git: Git, options: Options) -> tuple[list[Entry], bytes]:
 
 def places(entries: Iterable[Entry]) -> dict[tuple[str, str], list[int]]:
     """(commit, path there) of entries -> their lines there: what evidence is asked of."""
-    lines: dict[tuple[str, bytes], list[int]] = {}
+    lines: dict[tuple[str, str], list[int]] = {}
     for entry in entries:
         count = entry["count"] if entry["content"] is None else 1
         first = entry["orig"]
         lines.setdefault((entry["oid"], entry["path"]), []).extend(range(first, first + count))
-    return {(oid, text(quoting.unquote(path))): rows for (oid, path), rows in lines.items()}
+    return lines
 
 
 def moved(repo: Repo, options: Options) -> bool:
@@ -86,7 +85,7 @@ def displayed(repo: Repo, rows: Iterable[Entry], mode: str) -> tuple[dict[str, D
     One git process.  The time of what is not committed, and 1970 for a mode whose width only a
     date tells, are shown by commits in a scratch directory that goes at once.
     """
-    times = {row["oid"]: dict(row["headers"]) for row in rows}
+    times = porcelain.heads(rows)
     stamps = {
         oid: headers[b"author-time"] + b" " + headers[b"author-tz"]
         for oid, headers in times.items()
@@ -151,7 +150,7 @@ def asked(repo: Repo, options: Options, rows: Sequence[Entry]) -> bytes:
     """The path of the file asked for, from the top of the worktree."""
     here = os.path.relpath(os.path.realpath(os.getcwd()), os.path.realpath(repo.top or "."))
     names = [os.path.normpath(os.path.join(here, name)) for name in options["names"]]
-    paths = {text(quoting.unquote(row["path"])) for row in rows}
+    paths = {row["path"] for row in rows}
     # `<rev> <file>`, or `<file> <rev>` as git also takes it.
     likely = [n for n in reversed(names) if n in paths or os.path.lexists(_at(repo, n))]
     return raw((likely or names or [""])[0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gitcp.core.blame import authors, layout, porcelain
-from gitcp.core.git import quoting
 from gitcp.record import raw, text
 from gitcp.store.blame import run
 
@@ -55,7 +54,7 @@ def records(repo: Repo, git: Git, options: Options, evidence: Evidence) -> Itera
             "line": entry["final"],
             "commit": entry["oid"],
             "original_line": entry["orig"],
-            "path": text(quoting.unquote(entry["path"])),
+            "path": entry["path"],
             **author,
             "author": text(dict(entry["headers"]).get(b"author", b"")),
             "content": text(entry["content"] or b""),
@@ -75,7 +74,11 @@ def _table(repo: Repo, git: Git, options: Options, evidence: Evidence) -> Iterat
     mode = options["date"] or config.get("blame.date") or "iso"
     displayed, width = run.displayed(repo, entries, mode)
     dates = run.padded(displayed, width)
-    rows = [_row(evidence, options, flags, entry, dates, moved) for entry in entries]
+    heads = porcelain.heads(entries)
+    rows = [
+        _row(flags, entry, heads[entry["oid"]], dates, _names(evidence, options, entry, 0, moved))
+        for entry in entries
+    ]
     edges = run.edges(git, options, entries) if _asks_git(flags, config) else None
     abbrev = _abbrev(options, [name for name, _ in displayed.values()], len(entries[0]["oid"]))
     path = run.asked(repo, options, entries)
@@ -95,22 +98,19 @@ def _ready(repo: Repo, options: Options, evidence: Evidence, entries: list[Entry
 
 
 def _row(
-    evidence: Evidence,
-    options: Options,
     flags: set[str],
     entry: Entry,
+    headers: dict[bytes, bytes],
     dates: dict[str, bytes],
-    moved: bool,
+    names: tuple[bytes, bytes] | None,
 ) -> Row:
-    headers = dict(entry["headers"])
-    own = headers[b"author"], headers[b"author-mail"]
-    name, mail = _names(evidence, options, entry, 0, moved) or own
+    name, mail = names or (headers[b"author"], headers[b"author-mail"])
     raw_time = headers[b"author-time"] + b" " + headers[b"author-tz"]
     return {
         "oid": entry["oid"],
         "orig": entry["orig"],
         "final": entry["final"],
-        "path": quoting.unquote(entry["path"]),
+        "path": raw(entry["path"]),
         "boundary": b"boundary" in headers,
         "name": mail if "e" in flags else name,
         "date": raw_time if "t" in flags else dates[entry["oid"]],
@@ -142,10 +142,9 @@ def _names(
 def _guess(evidence: Evidence, options: Options, entry: Entry, author: Author) -> Author | None:
     if author["who"] != "unknown" or "coarse" not in options["flags"]:
         return None
-    return evidence.guess(entry["oid"], text(quoting.unquote(entry["path"])))
+    return evidence.guess(entry["oid"], entry["path"])
 
 
 def _author(evidence: Evidence, entry: Entry, offset: int, moved: bool) -> Author:
-    path = text(quoting.unquote(entry["path"]))
     content = entry["content"] if moved else None
-    return evidence.author(entry["oid"], path, entry["orig"] + offset, content)
+    return evidence.author(entry["oid"], entry["path"], entry["orig"] + offset, content)

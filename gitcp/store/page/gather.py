@@ -127,7 +127,6 @@ def files(
 ) -> list[Record]:
     """The files of paths as the newest commit has them, each line with its author."""
     from gitcp.core.blame import authors, options
-    from gitcp.core.git import quoting
     from gitcp.store.blame import run
 
     newest = records[0]["oid"]
@@ -143,8 +142,8 @@ def files(
         evidence.prefetch(run.places(entries))
         rows = []
         for entry in entries:
-            at = text(quoting.unquote(entry["path"]))
-            author = evidence.author(entry["oid"], at, entry["orig"], entry["content"])
+            about = entry["oid"], entry["path"], entry["orig"], entry["content"]
+            author = evidence.author(*about)
             person = text(dict(entry["headers"]).get(b"author", b""))
             label = authors.label(author) if author["who"] == "session" else person
             rows.append((text(entry["content"] or b""), author, label))
