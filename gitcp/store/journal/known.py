@@ -48,8 +48,11 @@ class Known:
         self._calls = lines
         start = max((n for n, line in enumerate(lines) if "look" in line), default=-1)
         self._looked: dict[str, Version] = {}
+        self.commits: list[str] = []  # made since
         for line in lines[start + 1 :]:
-            if "looked" in line:
+            if "commit" in line:
+                self.commits.append(line["commit"])
+            elif "looked" in line:
                 self._looked |= {p: entries.entry(e) for p, e in line["looked"].items()}
             elif line.get("path") in self._looked:
                 del self._looked[line["path"]]

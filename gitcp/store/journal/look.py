@@ -121,7 +121,7 @@ def _record(
 
     repo, able = journal.repo, windows.at(journal)
     owners = windows.recorded(repo) if before.first else {}
-    elsewhere = restored.Elsewhere(repo, objects, before.head)
+    elsewhere = restored.Elsewhere(repo, objects, before.head, before.commits)
     moved, judged = _moves(objects, changed), windows.judged(repo)
     lines = []
     for path, (was, now) in sorted(changed.items()):

@@ -10,6 +10,8 @@ from gitcp.store.journal.known import tree_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gitcp.core.record_types import Version
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
@@ -20,9 +22,13 @@ _NAMED = ("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 class Elsewhere:
     """The trees that git keeps besides the worktree, each read when it is first asked."""
 
-    def __init__(self, repo: Repo, objects: Objects, head: str) -> None:
-        """head: where HEAD was at the last look; what was committed since is no restoring."""
+    def __init__(
+        self, repo: Repo, objects: Objects, head: str, commits: Sequence[str] = ()
+    ) -> None:
+        """head: where HEAD was at the last look; what was committed since is no restoring, but
+        for the commits at which the journal had a look at their paths."""
         self._repo, self._objects, self._before = repo, objects, head
+        self._seen = commits
         self._commits: list[Lookup] | None = None
         self._looks: list[Lookup] | None = None
         self._stash = reflog.Stash(repo, objects)
@@ -52,7 +58,7 @@ class Elsewhere:
 
     def _names(self) -> list[str]:
         git_dir = self._repo.git_dir
-        names = [self._before]
+        names = [self._before, *self._seen]
         names += [n for n in _NAMED if os.path.exists(os.path.join(git_dir, n))]
         if reflog.committed_since(self._repo, self._before) is None:
             names.append("HEAD")
