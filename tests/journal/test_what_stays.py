@@ -224,3 +224,40 @@ def test_the_second_commit_of_a_turn_shows_the_turns_prompt(world: World, a: Age
     first, second = (world.gitcp("show", commit) for commit in ("HEAD~", "HEAD"))
     assert "commit each on its own" in first and "commit each on its own" in second
     assert world.gitcp("log", "-2").count("commit each on its own") == 2
+
+
+WENT_OVER = {
+    "adds lines": (text(1, 2, 3) + "by hand\n", True),
+    "formats it": (text(1, 2, 3).replace(" ", "   "), True),
+    "changes a line": (text(1, 2) + "by hand\n", False),
+    "takes a line out": (text(1, 2), False),
+}
+
+
+@pytest.mark.parametrize("how", WENT_OVER)
+def test_a_commit_with_all_lines_settles_a_file_that_a_person_went_over(
+    world: World, a: Agent, how: str
+) -> None:
+    now, settled = WENT_OVER[how]
+    a.turn("write", {"new.txt": text(1, 2, 3)})
+    world.write("new.txt", now)
+    assert len(world.commit()) == 1
+    assert (world.open() == []) == settled
+    assert (world.archives == []) == settled
+    sound(world)
+
+
+def test_the_rest_of_a_file_that_was_put_back_after_a_commit_of_part_links_nothing(
+    world: World, a: Agent
+) -> None:
+    world.write("old.txt", text(1, 2))
+    world.commit()
+    a.turn("write", {"old.txt": text(1, 2, 3, 4)})
+    world.write("old.txt", text(1, 2, 3))
+    world.git("add", "old.txt")
+    world.write("old.txt", text(1, 2, 3, 4))
+    world.git("commit", "-q", "-m", "part of it")
+    world.git("checkout", "-q", "old.txt")
+    a.turn("only look")
+    world.write("old.txt", text(1, 2, 3) + "by hand\n")
+    assert world.commit() == []

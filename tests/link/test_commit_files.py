@@ -147,15 +147,17 @@ def test_what_the_person_does_to_a_new_file_does_not_unlink_it(
     sound(world)
 
 
-def test_what_the_person_changed_before_the_commit_is_away_then(world: World, a: Agent) -> None:
-    a.turn("do it", {"n.py": CODE})
-    world.write("n.py", "# a header of my own\n" + CODE)
+def test_what_the_person_took_out_before_the_commit_is_away_then(world: World, a: Agent) -> None:
+    lines = [f"the_number_of_it = {n}\n" for n in range(4)]
+    written, own = "".join(lines), "".join(["# a header of my own\n", *lines[1:]])
+    a.turn("do it", {"n.py": written})
+    world.write("n.py", own)
     assert len(world.commit("n.py")) == 1
     assert a.state["files_touched"] == ["n.py"], "as recorded it was never committed"
     assert world.streams == [] and len(world.archives) == 1
-    world.write("n.py", "# a header of my own\n" + CODE + "# and a line of my own\n")
+    world.write("n.py", own + "# and a line of my own\n")
     assert world.commit("n.py") == [], "by evidence only"
-    world.write("n.py", CODE)
+    world.write("n.py", written)
     assert len(world.commit("n.py")) == 1, "the recorded content itself"
     settled(world, a)
     sound(world)

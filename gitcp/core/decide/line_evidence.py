@@ -65,6 +65,15 @@ def without_space(data: bytes) -> bytes:
     return b"\n".join(b"".join(line.split()) for line in data.split(b"\n"))
 
 
+def includes(whole: bytes, base: bytes, tip: bytes) -> bool:
+    """Tell whether a text has all lines that a change from base to tip added, and none that it
+    took, but for white space in them; never of binary content, or of a change of no line."""
+    if any(map(binary, (whole, base, tip))):
+        return False
+    now, old, new = (not_blank(lines(without_space(data))) for data in (whole, base, tip))
+    return new != old and new - old <= now and now.isdisjoint(old - new)
+
+
 def renamed(mine: set[bytes], recorded: set[bytes]) -> bool:
     """Tell whether a new file is another one moved: half of either's significant lines, as git
     counts, and at least two."""

@@ -6,14 +6,15 @@ here doubt keeps the work.
 
 from __future__ import annotations
 
-from gitcp.core.decide.overlap import ABSENT
+from gitcp.core.decide import line_evidence
+from gitcp.core.decide.overlap import ABSENT, REGULAR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gitcp.core.decide.overlap import Recorded, Staged
-    from gitcp.core.record_types import Version
+    from gitcp.core.decide.overlap import Blob, Recorded, Staged
+    from gitcp.core.record_types import Entry, Version
 
 
 CARRY, AWAY, SETTLED = "carry", "away", "settled"
@@ -23,8 +24,16 @@ EMPTY = (
 )  # the empty blob: SHA-1, SHA-256
 
 
+def _unread(_: str) -> None:
+    return None
+
+
 def rest(
-    entry: Recorded, committed: Mapping[str, Staged], worktree: Version, head: Version
+    entry: Recorded,
+    committed: Mapping[str, Staged],
+    worktree: Version,
+    head: Version,
+    blob: Blob = _unread,
 ) -> tuple[str, str]:
     """Judge one recorded path after a commit that linked its session; give the reason too.
 
@@ -32,7 +41,8 @@ def rest(
     `away`     stays recorded where it is; links again by evidence only.
     `settled`  is done.
     `committed` is the change of the commit by path, as `match` takes it; `worktree` and `head`
-    what is at the path now and in the new HEAD.
+    what is at the path now and in the new HEAD.  `blob` gives the content of an oid and is asked
+    only where names do not decide.
     """
     change = committed.get(entry["path"])
     recorded = (entry.get("mode", ""), entry["oid"]) if entry["oid"] else None
@@ -44,6 +54,8 @@ def rest(
     if recorded and _moved(recorded[1], change, committed, worktree):
         return SETTLED, "committed under another name"
     if worktree == head:
+        if recorded and change and _whole(recorded, change, blob):
+            return SETTLED, "all its lines are in the commit"
         return AWAY, "the worktree is as HEAD, without the recorded work"
     if recorded and worktree is None:
         return AWAY, "not in the worktree"
@@ -57,6 +69,7 @@ def remaining(
     committed: Mapping[str, Staged],
     worktree: Mapping[str, Version],
     head: Mapping[str, Version],
+    blob: Blob = _unread,
 ) -> dict[str, str]:
     """Return `carry`, `away` or `settled` for each path of the entries; see `rest`.
 
@@ -64,9 +77,20 @@ def remaining(
     is not there.
     """
     return {
-        e["path"]: rest(e, committed, worktree.get(e["path"]), head.get(e["path"]))[0]
+        e["path"]: rest(e, committed, worktree.get(e["path"]), head.get(e["path"]), blob)[0]
         for e in entries
     }
+
+
+def _whole(recorded: Entry, change: Staged, blob: Blob) -> bool:
+    """A person or a formatter went over it before the commit, and nothing of it was left out."""
+    old_mode, old, mode, new = change
+    if not (new and {recorded[0], mode} <= {*REGULAR} and old_mode in (ABSENT, *REGULAR)):
+        return False
+    before, mine, now = blob(old) if old else b"", blob(recorded[1]), blob(new)
+    if before is None or mine is None or now is None:
+        return False
+    return line_evidence.includes(now, before, mine)
 
 
 def _moved(

@@ -156,6 +156,7 @@ def settle(
             changes,
             worktree,
             head,
+            commit_changes.blobs_of(objects),
         )
         for path, what in verdicts.items():
             if what == remaining.SETTLED:

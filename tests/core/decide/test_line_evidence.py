@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.decide.line_evidence import added, binary, contained, shared, significant, survives
+from gitcp.core.decide.line_evidence import (
+    added,
+    binary,
+    contained,
+    includes,
+    shared,
+    significant,
+    survives,
+)
 
 LONG = [f"a line that says something {n}".encode() for n in range(4)]
 
@@ -115,3 +123,25 @@ def test_what_the_agent_did_survives_or_not(
 ) -> None:
     assert survives(base, tip, worktree, "exact") is exact
     assert survives(base, tip, worktree, "fuzzy") is fuzzy
+
+
+INCLUDED = [
+    ("as it is", b"a\nb\n", b"a\n", b"a\nb\n", True),
+    ("with more", b"a\nb\nc\n", b"a\n", b"a\nb\n", True),
+    ("formatted", b"a\n\n  b = f(1)\n", b"a\n", b"a\nb=f( 1 )\n", True),
+    ("a line of it changed", b"a\nB\n", b"a\n", b"a\nb\n", False),
+    ("half of it", b"a\nb\n", b"a\n", b"a\nb\nc\n", False),
+    ("a line it took is there", b"a\nb\n", b"a\n", b"b\n", False),
+    ("lines it took are gone", b"b\n", b"a\nb\nc\n", b"b\n", True),
+    ("a new file", b"b\nc\n", b"", b"b\n", True),
+    ("only moved", b"a\nb\n", b"a\nb\n", b"b\na\n", False),
+    ("binary", b"\0a\nb\n", b"a\n", b"a\nb\n", False),
+]
+
+
+@pytest.mark.parametrize("row", INCLUDED, ids=lambda row: row[0])
+def test_a_text_includes_a_change_with_all_its_lines(
+    row: tuple[str, bytes, bytes, bytes, bool],
+) -> None:
+    _, whole, base, tip, want = row
+    assert includes(whole, base, tip) == want
