@@ -186,8 +186,7 @@ class State(TypedDict, total=False):
     pending_finalize: dict[str, Any]
     token_usage: Usage
     tokens_at_condensation: Usage
-    tokens_before: Usage  # what it cost whose fork this is
-    prompts_before: int  # how many prompts its transcript begins with that are of that
+    tokens_before: Usage  # what its transcript tells of the time before it began
     agent_process: Process | None
     multisession_warned: dict[str, Any]
     resumed: bool  # until its next prompt

@@ -94,6 +94,8 @@ class _Reader:
         message = entry.get("message")
         if entry.get("type") != "assistant" or not isinstance(message, dict):
             return
+        if entry.get("requestSessionId", entry.get("sessionId")) != entry.get("sessionId"):
+            self.scan["prompts"].clear()  # this is a fork: till here another session was asked
         for block in _blocks(entry):
             if block.get("type") == "tool_use":
                 self.call(block)

@@ -10,6 +10,8 @@ A client's module gives a function `of(entry) -> Iterator[Fact]`; a fact is one 
     ("agent", id)                       a subagent that was started
     ("at", id)                          the entry's, where it is not its `id` or `uuid`
     ("time", text)                      the entry's, where it is not its `timestamp`; comes first
+    ("began", text)                     when the session did: what was asked before is of the one
+                                        that it is a fork of
 """
 
 from __future__ import annotations
@@ -55,6 +57,7 @@ class _Reader:
         carry = scan["carry"]
         self.pending: dict[str, list[str]] = dict(carry.get("pending", {}))
         self.spent: dict[str, Any] = dict(carry.get("spent", {}))
+        self.begun = str(carry.get("began", ""))
         waiting = {path for paths in self.pending.values() for path in paths}
         self.done = [path for path in scan["written"] if path not in waiting]
 
@@ -74,7 +77,8 @@ class _Reader:
 
     def prompt(self, text: str) -> None:
         text = prompts.clean(text)
-        if text and not prompts.is_notification(text):
+        copied = self.begun and _before(str(self.scan["last_timestamp"]), self.begun)
+        if text and not copied and not prompts.is_notification(text):
             self.scan["prompts"].append(text)
 
     def reply(self, text: str) -> None:
@@ -105,13 +109,21 @@ class _Reader:
     def time(self, text: str) -> None:
         self.scan["last_timestamp"] = text
 
+    def began(self, text: str) -> None:
+        self.begun = text
+
     def end(self, _: Iterable[bytes] = ()) -> Scan:
         """A write without an answer yet counts: the client may be dead, the file written."""
         waiting = [path for paths in self.pending.values() for path in paths]
         self.scan["written"] = transcript_scan.unique(self.done, waiting)
         recent = dict(list(self.spent.items())[-_RECENT:])
-        self.scan["carry"] = {"pending": self.pending, "spent": recent}
+        self.scan["carry"] = {"pending": self.pending, "spent": recent, "began": self.begun}
         return self.scan
+
+
+def _before(one: str, other: str) -> bool:
+    """Whether a time is earlier than another, both in ms since 1970."""
+    return one.isdecimal() and other.isdecimal() and int(one) < int(other)
 
 
 def path_under(*keys: str) -> Callable[[dict[str, Any]], list[str]]:

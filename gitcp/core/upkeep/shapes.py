@@ -121,7 +121,6 @@ STATE = {
     "agent_process?": _PROCESS,
     "tasks?": dict,
     **dict.fromkeys(("token_usage?", "tokens_at_condensation?", "tokens_before?"), _USAGE),
-    "prompts_before?": count,
     "multisession_warned?": dict,
 }
 MARKER = {
@@ -161,7 +160,7 @@ _SCAN = {
         "recent?": {None: counts},
         "spent?": {None: _USAGE},
         "total?": counts,
-        "cwd?": str,
+        **dict.fromkeys(("cwd?", "began?"), str),
     },
 }
 TRANSCRIPT = {

@@ -29,7 +29,7 @@ def condense(ctx: Context, session_id: str) -> str:
     """
     state = _state(ctx, session_id)
     stored = turn_work.stored_transcript(ctx.repo, ctx.objects, state, whole=True)
-    checkpoint_id, spent = place.fresh_id(), session_metadata.spent(state, stored)
+    checkpoint_id = place.fresh_id()
     data: SessionData = {
         "session_id": session_id,
         "transcript": stored,
@@ -44,7 +44,7 @@ def condense(ctx: Context, session_id: str) -> str:
             "files_touched": sorted({path for one in state["streams"] for path in one["files"]}),
             "agent": state.get("agent_type"),
             "turn_id": state.get("turn_id"),
-            **spent,
+            **session_metadata.spent(state, stored),
         },
     }
     committed_write.write(ctx.repo, ctx.objects, [(checkpoint_id, data)])

@@ -52,12 +52,9 @@ def _with_subagents(state: State, scan: Scan, client: Any) -> Usage | None:
 
 
 def _begin(state: State, stored: Stored, client: Any) -> None:
-    """Note what was asked and spent before the session began, and what of one taken over from the
-    original program that has condensed: neither is in what a checkpoint of ours cost."""
-    copied = client.scan(_older(stored, state, client))
-    if copied["prompts"]:
-        state["prompts_before"] = len(copied["prompts"])
-    before = _with_subagents(state, copied, client)
+    """Note what was spent before the session began, and of one taken over from the original
+    program what that has condensed: neither is in what a checkpoint of ours cost."""
+    before = _with_subagents(state, client.scan(_older(stored, state, client)), client)
     if before:
         state["tokens_before"] = before
     start = state.get("checkpoint_transcript_start", 0)

@@ -194,11 +194,11 @@ def stored_transcript(
 
 
 def spoken(state: State, stored: Stored | None) -> list[str]:
-    """The session's prompts, redacted: of its transcript, but for what a fork has copied, and
-    those the turns have that are not in it yet."""
+    """The session's prompts, redacted: of its transcript, and those the turns have that are
+    not in it yet."""
     words: list[str] = []
     if stored and stored.scan:
-        words = stored.scan["prompts"][state.get("prompts_before", 0) :]
+        words = list(stored.scan["prompts"])
     for one in state.get("turns", {}).values():
         prompt = one["prompt"]
         if prompt and not any(p[: len(prompt)] == prompt for p in words):

@@ -132,6 +132,17 @@ def test_a_prompt_is_what_the_person_typed(entry: Any, prompts: list[str], compa
     assert claude.scan(lines([entry], compact))["prompts"] == prompts
 
 
+@pytest.mark.parametrize(("asked_in", "want"), [("o", ["two"]), ("s", ["one", "two"])])
+def test_what_the_original_of_a_fork_was_asked_is_no_prompt_of_it(
+    asked_in: str, want: list[str]
+) -> None:
+    answer = {**said("m1", 5), "sessionId": "s", "requestSessionId": asked_in}
+    entries = [user("one"), answer, user("two"), {**said("m2", 5), "sessionId": "s"}]
+    assert claude.scan(lines(entries, True))["prompts"] == want
+    first = claude.scan(lines(entries[:1], True))
+    assert claude.scan(lines(entries[1:], True), previous=first)["prompts"] == want
+
+
 def test_a_message_on_several_lines_counts_once_with_its_largest_output() -> None:
     entries = [said("m1", 5), said("m1", 9), said("m2", 1), said("m1", 7)]
     expected = tokens.usage(2, 4, 6, 10, 2)

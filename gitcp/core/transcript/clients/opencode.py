@@ -36,8 +36,8 @@ def of(entry: dict[str, Any]) -> Iterator[Fact]:
     info, parts = mapping(entry.get("info")), objects(entry.get("parts"))
     if "role" in info:
         yield "at", str(info.get("id") or "")
-        if isinstance(created := mapping(info.get("time")).get("created"), int):
-            yield "time", str(created)
+    if isinstance(created := mapping(info.get("time")).get("created"), int):
+        yield ("time" if "role" in info else "began"), str(created)
     if info.get("role") == "user":
         yield "prompt", facts.texts([p for p in parts if p.get("synthetic") is not True])
     elif info.get("role") == "assistant":
