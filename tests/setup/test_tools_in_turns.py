@@ -55,18 +55,19 @@ def test_copies_that_two_tools_made_of_each_other_s_hooks_go_with_ours(repo: Pat
     assert hook_tools.left_behind(repo) == [] and hook.read_text() == LEFTHOOK
 
 
+@pytest.mark.parametrize("theirs", ["#!/bin/sh\necho person >>.git/ran\n", LEFTHOOK])
 def test_a_script_of_ours_that_a_tool_put_in_the_place_of_another_gives_way_to_what_it_calls(
-    repo: Path,
+    repo: Path, theirs: str
 ) -> None:
     hook = repo / ".git/hooks/post-commit"
-    person(repo)
-    hook.rename(f"{hook}.legacy")
+    for suffix in (".legacy", ".old"):
+        write(Path(f"{hook}{suffix}"), theirs)
     write(hook, PRE_COMMIT)
     enable.run([])
     Path(f"{hook}.legacy.before-gitcp").rename(f"{hook}.before-gitcp")
     write(Path(f"{hook}.legacy"), hook_scripts.script("post-commit", "/py", "/entry.py"))
     disable.run(["--uninstall"])
-    assert "person" in Path(f"{hook}.legacy").read_text()
+    assert Path(f"{hook}.legacy").read_text() == Path(f"{hook}.old").read_text() == theirs
     assert hook_tools.left_behind(repo) == [] and hook.read_text() == PRE_COMMIT
 
 

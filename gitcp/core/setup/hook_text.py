@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from gitcp.core.setup.hook_scripts import Chain
 
 ENTIRE_BACKUP = ".pre-entire"
+_LEGACY = ".legacy"  # pre-commit's
 _ENTIRE_MARKER = "# Entire CLI hooks"
 _HUSKY = '. "$(dirname "$0")/h"'
 _QUOTED = r"'((?:[^']|'\\'')*)'"
@@ -73,7 +74,12 @@ def place(hook: str, text: str) -> str:
     pre-commit calls what it finds as `.legacy`, and overwrites that when it finds another's
     hook in its own place.  To post-rewrite it does not pass on what git says.
     """
-    return ".legacy" if TOOLS[0] in text and hook != "post-rewrite" else ""
+    return _LEGACY if TOOLS[0] in text and hook != "post-rewrite" else ""
+
+
+def calls(hook: str, text: str, suffix: str) -> bool:
+    """Whether a tool's hook calls the file beside it with that suffix."""
+    return suffix != "" and (hook + suffix in text or (suffix == _LEGACY and TOOLS[0] in text))
 
 
 def calls_ours(hook: str, text: str, beside: dict[str, str]) -> bool:

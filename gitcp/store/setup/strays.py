@@ -62,7 +62,7 @@ class Beside:
             kept = chain["suffix"] if chain else ""
             if own and kept == own["suffix"] and suffix not in self._called(place):
                 kept = ""  # the hook itself goes on calling it
-            elif kept and self._stands(kept):
+            elif kept and self._stands(kept) and not self._runs(suffix):
                 moves.append(self._gone(kept))
                 kept = ""
             moves.append(self._instead(suffix, kept) if kept else self._gone(suffix))
@@ -88,10 +88,14 @@ class Beside:
         return [suffix for suffix in kept if suffix not in called]
 
     def _stands(self, suffix: str) -> bool:
-        """Whether another file, which was not kept aside, is of the tool that wrote this one."""
+        """Whether a tool wrote this file, and another one that was not kept aside."""
+        tool = hook_text.tool(self.texts[suffix])
         standing = (t for s, t in self.texts.items() if s != suffix and BACKUP not in s)
-        mine = self.texts[suffix]
-        return any(hook_text.same_tool(t, mine) for t in standing if not hook_text.is_ours(t))
+        return tool != "" and any(hook_text.tool(t) == tool for t in standing)
+
+    def _runs(self, suffix: str) -> bool:
+        """Whether the hook itself, a tool's, calls what is there."""
+        return hook_text.calls(os.path.basename(self.path), self.texts[""], suffix)
 
     def plan_main(self) -> Write:
         """What puts the hook of ours itself out of the way."""
