@@ -21,7 +21,8 @@ def _run() -> int:
     from gitcp.repo import Repo
     from gitcp.store.blame import exports
 
-    changed, warnings = exports.note(Repo.find(), parser().parse_args().revision)
+    args = parser().parse_args()
+    changed, warnings = exports.note(Repo.find(), args.revision)
     for warning in warnings:
         print("warning:", cli.printable(warning), file=sys.stderr)
     for oid in changed:

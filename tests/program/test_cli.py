@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gitcp import commands
+from tests.support import warm
 from tests.support.broken import break_git
 from tests.support.paths import TOP
 
@@ -23,6 +25,13 @@ def shell(command: str) -> subprocess.CompletedProcess[str]:
         "PATH": f"{TOP / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
     return subprocess.run(["sh", "-c", command], env=env, capture_output=True, text=True)
+
+
+def test_every_command_tells_its_usage_where_there_is_no_repository(tmp_path: Path) -> None:
+    for name in {**commands.STAGES, **commands.TOOLS}:
+        done = warm.run(name, "-h", cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, ""), name
+        assert done.stdout.startswith("usage: "), name
 
 
 @pytest.mark.parametrize("name", SOURCES)
