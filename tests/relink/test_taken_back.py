@@ -144,6 +144,14 @@ def test_one_stash_applied_on_two_branches_links_both(world: World, between: str
     sound(world)
 
 
+def test_a_stash_of_other_files_keeps_no_commit_in_mind(world: World) -> None:
+    other = "echo o >>src/lib.py; git stash push -q src/lib.py; "
+    shell(world, f"{other}{SETTLED}; {other}echo m >m; git add m; git commit -qm own")
+    assert not (world.path / ".git/gitcp/taken-back").exists()
+    assert ids(world) == []
+    sound(world)
+
+
 PICKED = {
     "cherry-pick -n, then -m": "git cherry-pick -n t; git commit -qm again",
     "a conflict, then commit -m": (

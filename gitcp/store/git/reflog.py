@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _BYTES = 1 << 16  # read from the end
 _TAIL = 1 << 14  # where a hook asks each time
 _STASHES = 20  # entries looked at, newest first
-_TREES = ("", "^2", "^3")  # of an entry: of the worktree, of the index, of untracked files
+# Of an entry: what it was made on; its worktree, its index, its untracked files.
+_PARTS = ("^1", "", "^2", "^3")
 
 
 def head(repo: Repo) -> list[Move]:
@@ -44,26 +45,41 @@ def stashes(repo: Repo) -> list[str]:
     return [new for _, new, _ in entries[: -_STASHES - 1 : -1]]
 
 
+class Stashed:
+    """An entry of `git stash`, to look paths up in all that it has."""
+
+    def __init__(self, objects: Objects, oid: str) -> None:
+        self._base, *self._trees = (_lookup(objects, f"{oid}{part}") for part in _PARTS)
+
+    def has(self, path: str, entry: Entry) -> bool:
+        """Whether it has just this at a path, be it as what it was made on has it."""
+        return any(look(path) == entry for look in self._trees)
+
+    def brings(self, path: str, entry: Entry) -> bool:
+        """Whether to apply it may put just this at a path."""
+        return self.has(path, entry) and self._base(path) != entry
+
+
+def _lookup(objects: Objects, name: str) -> Lookup:
+    tree = objects.read(f"{name}^{{tree}}")
+    return Lookup(objects, tree[0] if tree else None)
+
+
 class Stash:
-    """What the entries of `git stash` hold, looked at when it is first asked."""
+    """The entries of `git stash`, newest first, read when the first is asked for."""
 
     def __init__(self, repo: Repo, objects: Objects) -> None:
         self._repo, self._objects = repo, objects
-        self._entries: list[list[Lookup]] | None = None
+        self._entries: list[Stashed] | None = None
 
-    def entries(self) -> list[list[Lookup]]:
-        """Of each entry, newest first, the trees in which a path can be looked up."""
+    def entries(self) -> list[Stashed]:
         if self._entries is None:
-            self._entries = [self._lookups(oid) for oid in stashes(self._repo)]
+            self._entries = [Stashed(self._objects, oid) for oid in stashes(self._repo)]
         return self._entries
 
     def holds(self, path: str, entry: Entry) -> bool:
-        """Whether an entry has just this at a path."""
-        return any(look(path) == entry for looks in self.entries() for look in looks)
-
-    def _lookups(self, oid: str) -> list[Lookup]:
-        trees = (self._objects.read(f"{oid}{part}^{{tree}}") for part in _TREES)
-        return [Lookup(self._objects, tree[0]) for tree in trees if tree]
+        """Whether one has just this at a path."""
+        return any(one.has(path, entry) for one in self.entries())
 
 
 def _of_head(repo: Repo) -> str:

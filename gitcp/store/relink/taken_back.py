@@ -162,10 +162,11 @@ def _still_to_come(repo: Repo, objects: Objects, record: list[Recorded], head: s
     top = read_commit(objects, head)
     look_up = Lookup(objects, top["tree"] if top else None)
     open_ = {e["path"]: e for e in record if (look_up(e["path"]) or ("", None))[1] != e["oid"]}
-    stash = reflog.Stash(repo, objects)
-    if open_ and stash.entries():
+    stash = reflog.Stash(repo, objects).entries()
+    if stash and open_:
         return True
-    if any(e["oid"] and stash.holds(e["path"], (e["mode"], e["oid"])) for e in record):
+    held = [(e["path"], (e["mode"], e["oid"])) for e in record if e["oid"]]
+    if any(one.brings(path, entry) for one in stash for path, entry in held):
         return True
     now = blobs.at(repo, objects, sorted(open_), write=False)
     return any((now.get(path) or ("", None))[1] == entry["oid"] for path, entry in open_.items())

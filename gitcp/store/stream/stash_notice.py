@@ -36,12 +36,12 @@ def held(repo: Repo, objects: Objects, streams: Iterable[Record]) -> list[Record
 
 def _held(repo: Repo, objects: Objects, kept: dict[str, str]) -> Iterator[Record]:
     """kept: stream id -> the ref that keeps it."""
-    looks = Stash(repo, objects).entries()
-    for marker in markers.here(repo) if looks else ():
+    stash = Stash(repo, objects).entries()
+    for marker in markers.here(repo) if stash else ():
         for stream in marker["streams"]:
             files = [(path, (mode, oid)) for path, (mode, oid) in stream["files"].items()]
-            for number, entries in enumerate(looks if stream["id"] in kept else ()):
-                if any(look(path) == entry for look in entries for path, entry in files):
+            for number, one in enumerate(stash if stream["id"] in kept else ()):
+                if any(one.has(path, entry) for path, entry in files):
                     where = {"stash": f"stash@{{{number}}}", "ref": kept[stream["id"]]}
                     yield {"session_id": marker["session_id"], **where}
                     break
