@@ -32,6 +32,22 @@ class Parser(argparse.ArgumentParser):
         text = f"{summary[0].upper()}{summary[1:]}."
         super().__init__(prog=f"gitcp-{called}", description=text, allow_abbrev=False)
 
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        """As argparse has it; one argument too many is named, and what may have been meant."""
+        parsed, more = self.parse_known_args(args, namespace)
+        if more:
+            self.error(f"unknown argument: '{more[0]}'{self._meant(more[0])}")
+        return parsed
+
+    def _meant(self, option: str) -> str:
+        from difflib import get_close_matches
+
+        known = [o for o in self._option_string_actions if o.startswith("--")]
+        near = get_close_matches(option.partition("=")[0], known, 1)
+        return f"; did you mean '{near[0]}'?" if near else ""
+
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}\n{self.format_usage().rstrip()}")
 

@@ -112,11 +112,13 @@ def test_colours_are_as_git_is_told(repo: Path) -> None:
     assert "\x1b[" in run("log").stdout
 
 
-def test_a_command_that_is_misspelt_is_told_what_was_meant(repo: Path) -> None:
+def test_a_command_or_option_that_is_misspelt_is_told_what_was_meant(repo: Path) -> None:
     done = run("sttus")
     assert done.returncode == 129 and "did you mean 'status'" in done.stderr
     assert "did you mean" not in run("xyzzy").stderr
     assert "did you mean 'log'" in run("help", "lgo").stderr
+    assert "unknown argument: '--grph'; did you mean '--graph'?" in run("log", "--grph").stderr
+    assert run("status", "x").stderr.startswith("error: unknown argument: 'x'\nusage: ")
 
 
 @pytest.mark.parametrize("name", ["push", "fetch", "fsck"])
