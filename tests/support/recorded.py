@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -15,11 +14,11 @@ from typing import Any
 from tests.support import warm
 from tests.support.clients import spelling
 from tests.support.clients.matchers import Installed
+from tests.support.harness import TRAILER
 from tests.support.replay import Call, Replay, initial, plan
 
 V1 = "entire/checkpoints/v1"
 ENDS = {"Stop", "AfterAgent", "agentStop", "session.idle", "TaskComplete"}  # of a turn
-TRAILER = re.compile(r"^Entire-Checkpoint: ([0-9a-f]{12})$", re.M)
 
 
 @dataclass

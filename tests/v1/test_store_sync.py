@@ -4,40 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from gitcp.repo import Repo
 from gitcp.store.git import notes
 from gitcp.store.git.objects import Objects
 from gitcp.store.link import find_commits
-from gitcp.store.v1 import committed_write, sync
-from tests.support.checkpoints import V1, git, session, tree
+from gitcp.store.v1 import sync
+from tests.support.checkpoints import V1, git, tree
+from tests.v1.conftest import clone, push, write
 
 A, B = "aa0000000000", "ab0000000000"
 NOTES = "refs/notes/gitcp"
-
-
-@pytest.fixture
-def bare(repo: Path, tmp_path: Path) -> Path:
-    path = tmp_path / "bare.git"
-    git("clone", "-q", "--bare", str(repo), str(path))
-    return path
-
-
-def clone(bare: Path, name: str) -> Repo:
-    path = bare.parent / name
-    git("clone", "-q", str(bare), str(path))
-    return Repo.find(str(path))
-
-
-def write(repo: Repo, cid: str, sid: str = "s", **metadata: object) -> None:
-    with Objects(repo) as objects:
-        committed_write.write(repo, objects, [(cid, session(sid, None, **metadata))])
-
-
-def push(repo: Repo) -> int:
-    with Objects(repo) as objects:
-        return sync.push(repo, objects, "origin", 30)[1]
 
 
 def fetch(repo: Repo) -> None:

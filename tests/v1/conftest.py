@@ -1,0 +1,36 @@
+"""Repositories that share one remote, and what they write and push."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gitcp.repo import Repo
+from gitcp.store.git.objects import Objects
+from gitcp.store.v1 import committed_write, sync
+from tests.support.checkpoints import git, session
+
+
+@pytest.fixture
+def bare(repo: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "bare.git"
+    git("clone", "-q", "--bare", str(repo), str(path))
+    return path
+
+
+def clone(bare: Path, name: str) -> Repo:
+    path = bare.parent / name
+    git("clone", "-q", str(bare), str(path))
+    return Repo.find(str(path))
+
+
+def write(repo: Repo, cid: str, sid: str = "s", **metadata: object) -> None:
+    with Objects(repo) as objects:
+        committed_write.write(repo, objects, [(cid, session(sid, None, **metadata))])
+
+
+def push(repo: Repo, name: str = "origin", again: bool = True) -> int:
+    """Push as a hook does; how many merges that took."""
+    with Objects(repo) as objects:
+        return sync.push(repo, objects, name, 30, again=again)[1]
