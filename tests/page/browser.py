@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.paths import BIN
+from tests.support import warm
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
@@ -22,7 +22,7 @@ needs_browser = pytest.mark.skipif(
 
 
 @contextmanager
-def started() -> Iterator[Any]:
+def started(home: Path) -> Iterator[Any]:
     """A driver whose console is kept; what is folded is waited for, being unpacked on demand."""
     from selenium import webdriver
 
@@ -32,7 +32,7 @@ def started() -> Iterator[Any]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     # A socket of the browser's lies there, whose path must be short.
-    env = {**os.environ, "TMPDIR": "/tmp"}
+    env = {**os.environ, "TMPDIR": "/tmp", "HOME": str(home)}
     service = webdriver.ChromeService(executable_path=DRIVER, env=env)
     driver = webdriver.Chrome(options=options, service=service)
     driver.implicitly_wait(5)
@@ -43,8 +43,7 @@ def started() -> Iterator[Any]:
 
 
 def page(*argv: str) -> subprocess.CompletedProcess[str]:
-    argv = (sys.executable, str(BIN / "gitcp"), "page", *argv)
-    return subprocess.run(argv, capture_output=True, text=True)
+    return warm.run("page", *argv)
 
 
 def opened(browser: Any, *argv: str) -> Any:

@@ -46,7 +46,18 @@ def told(repo: Path, tmp_path: Path) -> Path:
     return repo
 
 
+@pytest.fixture(scope="session")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with started(tmp_path_factory.mktemp("browser")) as running:
+        yield running
+
+
 @pytest.fixture
-def browser() -> Iterator[Any]:
-    with started() as driver:
-        yield driver
+def browser(driver: Any) -> Iterator[Any]:
+    """A window of the browser's own, which nothing has been shown or set in."""
+    home = driver.current_window_handle
+    driver.switch_to.new_window("window")
+    driver.get_log("browser")
+    yield driver
+    driver.close()
+    driver.switch_to.window(home)
