@@ -116,7 +116,7 @@ def test_by_the_browsers_own_clock(
     assert page("-o", "page.html").returncode == 0
     text = (place / "page.html").read_text()
     turn = text[(at := text.index('<details id="turn-') + 13) : text.index('"', at)]
-    with started() as browser:
+    with started(Path(os.environ["HOME"])) as browser:
         browser.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
         browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
         usable = []
