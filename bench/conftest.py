@@ -47,7 +47,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: A
     for line in growth.ROWS:
         terminalreporter.write_line(line)
     groups: dict[str, list[Any]] = {}
-    for bench in config._benchmarksession.benchmarks:
+    for bench in (one for one in config._benchmarksession.benchmarks if not one.has_error):
         groups.setdefault(bench.group or "", []).append(bench)
     if groups:
         terminalreporter.section("medians, and ratios to the first row of each group")
