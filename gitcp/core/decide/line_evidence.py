@@ -7,6 +7,10 @@ part of it whatever the order.  A line is its bytes without the line ending ("\\
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container
+
 SIGNIFICANT = 10  # trimmed bytes from which a line says something by itself (reference §8)
 _SNIFFED = 8000  # where git looks for a NUL to call content binary
 
@@ -36,10 +40,12 @@ def meaningful(line: bytes) -> bool:
     return any(byte >= 0x80 or chr(byte).isalnum() for byte in line)
 
 
-def significant(lines: set[bytes]) -> set[bytes]:
+def significant(lines: set[bytes], long: Container[bytes] = ()) -> set[bytes]:
     """Return the lines that say something by themselves (credit.md "Linking by it"), trimmed."""
     trimmed = (line.strip() for line in lines)
-    return {line for line in trimmed if len(line) >= SIGNIFICANT and meaningful(line)}
+    return {
+        line for line in trimmed if line in long or (len(line) >= SIGNIFICANT and meaningful(line))
+    }
 
 
 def contained(some: set[bytes], record: bytes | None) -> bool:
@@ -47,13 +53,13 @@ def contained(some: set[bytes], record: bytes | None) -> bool:
     return any(map(meaningful, some)) and some <= lines(record or b"")
 
 
-def shared(mine: set[bytes], recorded: set[bytes]) -> bool:
+def shared(mine: set[bytes], recorded: set[bytes], long: Container[bytes] = ()) -> bool:
     """Tell whether added lines show the hand that added the recorded ones.
 
     At least two significant lines in common and a tenth of the recorded ones; one where a side
-    has fewer than two.
+    has fewer than two.  long: lines that are significant however short they are here.
     """
-    mine, recorded = significant(mine), significant(recorded)
+    mine, recorded = significant(mine, long), significant(recorded, long)
     common = len(mine & recorded)
     if min(len(mine), len(recorded)) < 2:
         return common >= 1

@@ -13,7 +13,7 @@ from gitcp.core.decide import line_evidence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
     from typing import NotRequired, TypedDict
 
     Staged = tuple[str, str | None, str, str | None]  # old mode, old oid, new mode, new oid
@@ -165,19 +165,23 @@ def _evidence(entry: Recorded, staged: Staged, blob: Blob) -> tuple[bool, str]:
 def _same_hand(parent: bytes, here: bytes, record: bytes) -> tuple[bool, str]:
     if line_evidence.binary(parent) or line_evidence.binary(here) or line_evidence.binary(record):
         return False, "another binary content than recorded"
-    versions = (parent, here, record)
-    plain = tuple(map(line_evidence.without_space, versions))
-    return _same_lines(*(versions if plain[0] == plain[1] else plain))
+    bare = line_evidence.without_space
+    if bare(parent) == bare(here):
+        return _same_lines(parent, here, record)
+    long = line_evidence.significant(line_evidence.lines(here) | line_evidence.lines(record))
+    return _same_lines(bare(parent), bare(here), bare(record), set(map(bare, long)))
 
 
-def _same_lines(parent: bytes, here: bytes, record: bytes) -> tuple[bool, str]:
+def _same_lines(
+    parent: bytes, here: bytes, record: bytes, long: Container[bytes] = ()
+) -> tuple[bool, str]:
     mine = line_evidence.added(parent, here)
     if line_evidence.contained(mine, record):
         return True, "every line the commit adds was recorded"
     theirs = line_evidence.added(parent, record)
     if line_evidence.contained(theirs, here):
         return True, "every line of the record is in the commit"
-    if line_evidence.shared(mine, theirs):
+    if line_evidence.shared(mine, theirs, long):
         return True, "significant lines in common with the record"
     gone = line_evidence.added(here, parent)  # nothing is added: do the removed lines tell?
     if not mine and gone and gone <= line_evidence.added(record, parent):

@@ -74,6 +74,18 @@ CASES: list[tuple[str, Recorded, Staged, bool]] = [
     ("new, two lines kept", entry(AGENT), change(None, text("x", "a", "y", "b")), True),
     ("new, one line of many kept", entry(AGENT), change(None, text("x", "a", "y")), False),
     ("new, its one line kept", entry(text("a")), change(None, text("a", "x", "y")), True),
+    (
+        "new, two lines kept that are short without their spaces",
+        entry(b"a = 1 + b\nb = 2 + c\nc = 3 + d\n"),
+        change(None, b"# own\n  a = 1 + b\n  b = 2 + c\n"),
+        False,
+    ),
+    (
+        "new, two lines kept that are long with their spaces",
+        entry(b"aa = 1 + b\nbb = 2 + c\nc = 3\n"),
+        change(None, b"# own\n  aa = 1 + b\n  bb = 2 + c\n"),
+        True,
+    ),
     ("reverted and replaced", entry(b"hello\n"), change(None, b"world\n"), False),
     ("reverted and replaced at length", entry(AGENT), change(None, text("x", "y", "z")), False),
     ("short lines in common say nothing", entry(b"{\na\n}\n"), change(None, b"{\nb\n}\n"), False),
