@@ -83,7 +83,7 @@ def read(repo: Repo, now: int, marker: Read) -> Index:
 def _load(repo: Repo) -> Index | None:
     try:
         with open(repo.shared("aside"), "rb") as f:
-            version, stamp, signs, named = marshal.load(f)
+            version, stamp, signs, named = marshal.loads(f.read())
         return Index(stamp, signs, named) if version == _VERSION else None
     except (OSError, ValueError, EOFError, TypeError):
         return None

@@ -28,7 +28,7 @@ class StatCache:
         self._new: dict[str, Known] = {}
         try:
             with open(self._file, "rb") as f:
-                version, old = marshal.load(f)
+                version, old = marshal.loads(f.read())
             self._old = old if version == _VERSION else {}
         except (OSError, ValueError, EOFError, TypeError):
             pass
