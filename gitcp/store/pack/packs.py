@@ -51,7 +51,6 @@ class Packs:
         self._size, self._written = packfile.START, packfile.START
         self._path, self._fd = "", -1
         self._indexes: dict[str, kept.Index] | None = None
-        self._renewed: set[str] = set()  # packs whose age is this process's
 
     def add(self, kind: str, oid: str, data: bytes) -> None:
         """Let git have an object; nothing is added twice."""
@@ -126,17 +125,13 @@ class Packs:
     def where(self, oid: str) -> str:
         """The name of the pack of ours that has an object, '' for none; its age is renewed."""
         for name, index in self._ours().items():
-            if index.has(oid) and (name in self._renewed or self._renew(name)):
+            if index.has(oid):
+                try:
+                    os.utime(os.path.join(self.folder, f"{name}.idx"))
+                except OSError:
+                    continue  # joined with others meanwhile, or another user's: its age stays
                 return name
         return ""
-
-    def _renew(self, name: str) -> bool:
-        try:
-            os.utime(os.path.join(self.folder, f"{name}.idx"))
-        except OSError:
-            return False  # joined with others meanwhile, or another user's: its age stays
-        self._renewed.add(name)
-        return True
 
     def stamp(self, oid: str) -> int | None:
         """What stands for the pack of ours that has an object, 0 for one that this process
