@@ -63,6 +63,8 @@ class Lines:
     def edited(self, name: str, who: str) -> str:
         """The file with lines put in, changed and taken out, all that is new who's."""
         path = self.world.path / name
+        if not path.exists():
+            self.taken(name)
         lines = path.read_text().splitlines() if path.exists() else []
         for _ in range(self.chance.randint(1, 3)):
             at = self.chance.randint(0, len(lines))
@@ -280,6 +282,13 @@ class Lines:
             else:
                 path.write_text(text)
         return bool(names)
+
+    def taken(self, name: str) -> None:
+        """A file is made again under a name that was renamed: git sees no rename where an amend
+        brings both into one commit, and the lines are that commit's."""
+        for path in (self.world.path / name).parent.glob(f"{Path(name).stem}-*.txt"):
+            for line in path.open():
+                self.may(line, PERSON, UNKNOWN)
 
     def elsewhere(self) -> None:
         """What was replayed onto another name of its file is recorded of the first one alone."""
