@@ -45,14 +45,23 @@ def imports(path: Path) -> frozenset[str]:
             modules |= {a.name for a in node.names}
         elif isinstance(node, ast.ImportFrom):
             modules |= {f"{node.module}.{a.name}" for a in node.names}
-        todo += ast.iter_child_nodes(node)
+        todo += blocks(node)
     return frozenset(modules)
 
 
+def blocks(node: ast.AST) -> Iterator[ast.AST]:
+    """What stands in the blocks of a statement: no expression has another statement in it."""
+    for block in ("body", "handlers", "cases", "orelse", "finalbody"):
+        yield from getattr(node, block, ())
+
+
 def definitions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
-    for node in ast.walk(tree(path)):
+    todo: list[ast.AST] = [tree(path)]
+    while todo:
+        node = todo.pop()
         if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             yield node
+        todo += blocks(node)
 
 
 def bound(path: Path) -> Iterator[tuple[str, int]]:
@@ -77,6 +86,7 @@ def bound(path: Path) -> Iterator[tuple[str, int]]:
             yield node.attr, node.lineno
 
 
+@cache
 def functions(path: Path) -> list[tuple[str, int]]:
     """(name, lines) of every function in path."""
     nodes = [node for node in definitions(path) if isinstance(node, FUNCTIONS)]
