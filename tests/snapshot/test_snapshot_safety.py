@@ -216,7 +216,7 @@ def test_what_a_ref_holds_in_a_pack_is_not_stored_again(
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc to ask")
 def test_a_big_file_under_the_cap_is_streamed(repo: Path) -> None:
     seed()
-    sh("git config gitcp.max-file-size 1g; truncate -s 200M big")
+    sh("git config gitcp.max-file-size 1g; truncate -s 120M big")
     # VmHWM is of this program alone; ru_maxrss begins with what pytest had when it forked.
     code = (
         "from tests.support.snapshots import take; print(take()[0]);"

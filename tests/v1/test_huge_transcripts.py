@@ -126,7 +126,7 @@ def test_a_large_document_that_was_small_keeps_what_is_stored(
 
 @pytest.mark.parametrize("shape", ["one line", "many lines"])
 def test_memory_stays_flat(repo: Path, tmp_path: Path, shape: str) -> None:
-    path, size = tmp_path / "t.jsonl", 40 << 20
+    path, size = tmp_path / "t.jsonl", 24 << 20
     with path.open("wb") as f:
         if shape == "one line":
             f.write(b'{"text":"' + b"word " * (size // 5) + b'"}\n')
@@ -136,7 +136,7 @@ def test_memory_stays_flat(repo: Path, tmp_path: Path, shape: str) -> None:
     env = {**os.environ, "PYTHONPATH": str(TOP)}
     out = subprocess.run(argv, env=env, capture_output=True, text=True, check=True, timeout=120)
     peak = int(out.stdout.split()[-1])  # KiB
-    assert peak < 150 << 10, f"{peak >> 10} MiB for {size >> 20}"
+    assert peak < 60 << 10, f"{peak >> 10} MiB for {size >> 20}"
 
 
 @pytest.mark.parametrize("hole", [1 << 30, 0])
