@@ -188,6 +188,16 @@ def test_a_partial_clone_fetches_what_a_person_asks_for(
         assert SECOND in json.dumps(records)
 
 
+@pytest.fixture
+def partial(stored: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone that left file contents with its remote; the current directory of the test."""
+    git("config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "clone"
+    git("clone", "-q", "--filter=blob:none", f"file://{stored.worktree}", str(clone))
+    monkeypatch.chdir(clone)
+    return clone
+
+
 @pytest.mark.parametrize("kind", ["blob:none", "tree:0"])
 def test_without_the_remote_a_partial_clone_tells_what_it_lacks(
     stored: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
@@ -205,36 +215,28 @@ def test_without_the_remote_a_partial_clone_tells_what_it_lacks(
 
 
 def test_what_a_partial_clone_left_with_its_remote_is_no_loss(
-    stored: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    partial: Path, tmp_path: Path
 ) -> None:
-    git("config", "uploadpack.allowFilter", "true")
-    clone = tmp_path / "clone"
-    git("clone", "-q", "--filter=blob:none", f"file://{stored.worktree}", str(clone))
-    monkeypatch.chdir(clone)
     here = Repo.find()
     with Objects(here) as objects:
         committed_write.write(here, objects, [("4a4b00000000", session("s-own"))])
     _, records, _ = run("check-store", "--json")
     assert [record for record in records if record["severity"] == "error"] == []
     assert "?" in git("rev-list", "--objects", "--missing=print", V1)
-    for keep in list((clone / ".git/objects/pack").glob("*.keep")):  # what was written here
+    for keep in list((partial / ".git/objects/pack").glob("*.keep")):  # what was written here
         for end in (".pack", ".idx", ".keep"):
             keep.with_suffix(end).rename(tmp_path / f"own{end}")
         with (tmp_path / "own.pack").open("rb") as f:
             subprocess.run(["git", "unpack-objects", "-q"], stdin=f, check=True)
-    loose(clone / ".git", git("rev-parse", f"{V1}:4a/4b00000000/metadata.json")).unlink()
+    loose(partial / ".git", git("rev-parse", f"{V1}:4a/4b00000000/metadata.json")).unlink()
     _, records, _ = run("check-store", "--json")
     (broken,) = (record for record in records if record["kind"] == "broken-store")
     assert broken["reason"] == "1 objects are missing"
 
 
 def test_a_search_before_a_push_fetches_nothing_that_a_partial_clone_left_out(
-    stored: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stored: Repo, partial: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    git("config", "uploadpack.allowFilter", "true")
-    clone = tmp_path / "clone"
-    git("clone", "-q", "--filter=blob:none", f"file://{stored.worktree}", str(clone))
-    monkeypatch.chdir(clone)
     monkeypatch.setattr("gitcp.git._AT_HOME", {"GIT_NO_LAZY_FETCH": "1"})
     here = Repo.find()
     with Objects(here) as objects:
