@@ -6,7 +6,7 @@ from gitcp.console import notice
 from gitcp.core.message import links
 from gitcp.core.v1 import session_part, summary
 from gitcp.errors import Error, GitError
-from gitcp.record import raw, text
+from gitcp.record import parse, raw, text
 from gitcp.store.git import notes
 from gitcp.store.git.prefetch import Prefetched, overlapped, windows
 from gitcp.store.v1 import committed_list, committed_read, committed_refs
@@ -111,7 +111,7 @@ class _Store:
             for name, tree in trees.items():
                 if tree in known or self._is_tree(tree):
                     stored[name] = committed_read.load(
-                        self._objects, name, ref, tree, known, brief=True
+                        self._objects, name, ref, tree, known, True, parse
                     )
                 else:
                     trouble[name].append(Error(f"checkpoint '{name}': missing tree '{tree}'"))
