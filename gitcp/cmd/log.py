@@ -34,15 +34,12 @@ def main() -> int:
 
 def run(argv: Sequence[str]) -> int:
     """Show commits; nothing is changed."""
-    import gc
-
     from gitcp.cmd import show
     from gitcp.core.render import log_lines
     from gitcp.repo import Repo
     from gitcp.store.link import find_commits
     from gitcp.store.show import commit_list
 
-    gc.disable()  # what it would look through comes and goes with each window of commits
     before, after = _split(argv)
     args = parser().parse_args(before)
     if args.n is not None and args.n < 1:
