@@ -17,7 +17,7 @@ import pytest
 from tests.support import commit_forms
 from tests.support.harness import Agent, World, enabled
 from tests.support.paths import TOP
-from tests.support.sealed import SEALED
+from tests.support.sealed import SEALED, environment
 
 # What an agent puts into the environment of the hooks it runs must not leak in from outside.
 AGENTS = ("CLAUDE", "CODEX", "GEMINI")
@@ -108,9 +108,7 @@ def repo(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 def ground(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The template with gitcp enabled."""
     at = tmp_path_factory.mktemp("ground")
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in {**SEALED, "HOME": str(at)}.items():
-            patch.setenv(name, value)
+    with environment(HOME=str(at)):
         return enabled(template, at / "repo")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.support.recorded import Played, Recorded
-from tests.support.sealed import SEALED
+from tests.support.sealed import environment
 
 Plays = Callable[[str], Played]
 
@@ -21,9 +21,7 @@ def _plays(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plays]:
             at = tmp_path_factory.mktemp("played")
             (at / "home").mkdir()
             agent, _, scenario = name.partition("/")
-            with pytest.MonkeyPatch.context() as patch:
-                for key, value in {**SEALED, "HOME": str(at / "home")}.items():
-                    patch.setenv(key, value)
+            with environment(HOME=str(at / "home")):
                 plays[name] = Played(Recorded(at, agent, scenario))
         return plays[name]
 

@@ -8,16 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.support.harness import World, enabled
-from tests.support.sealed import SEALED
+from tests.support.sealed import environment
 from tests.support.story import Story, contents, tell
 
 
 @pytest.fixture(scope="session")
 def _told(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     at = tmp_path_factory.mktemp("story").resolve()
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in {**SEALED, "HOME": str(at)}.items():
-            patch.setenv(name, value)
+    with environment(HOME=str(at)):
         world = World(enabled(template, at / "repo"), at / "home")
         yield tell(world)
         world.close()

@@ -20,7 +20,7 @@ from tests.blame.recorded_lines import linked
 from tests.support import warm
 from tests.support.checkpoints import git
 from tests.support.paths import BIN
-from tests.support.sealed import SEALED
+from tests.support.sealed import environment
 
 A, B = "a1b2c3d4e5f6", "0f1e2d3c4b5a"
 SESSION = "1f0c5d6e-0000-4000-8000-000000000001"
@@ -67,9 +67,7 @@ def commit(message: str, when: int, author: str = "A U Thor") -> str:
 def past(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A file of many commits, moved, edited, its authors' names of every width."""
     repo = Path(shutil.copytree(template, tmp_path_factory.mktemp("past") / "repo"))
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in SEALED.items():
-            patch.setenv(name, value)
+    with environment() as patch:
         patch.chdir(repo)
         grow(repo)
     yield repo

@@ -16,7 +16,7 @@ import pytest
 from gitcp.core.render import spans
 from tests.support.harness import World, enabled
 from tests.support.paths import BIN
-from tests.support.sealed import SEALED
+from tests.support.sealed import environment
 from tests.support.warm import run
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
@@ -33,9 +33,7 @@ WIDTH = 40
 def world(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Two turns that were asked for in many scripts, the first of them committed."""
     at = tmp_path_factory.mktemp("scripts").resolve()
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in {**SEALED, "HOME": str(at)}.items():
-            patch.setenv(name, value)
+    with environment(HOME=str(at)):
         world = World(enabled(template, at / "repo"), at / "home")
         _work(world)
         yield world

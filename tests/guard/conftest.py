@@ -12,7 +12,7 @@ import pytest
 
 from tests.guard import working_copies
 from tests.guard.working_copies import KINDS, Copy
-from tests.support.sealed import SEALED
+from tests.support.sealed import environment
 
 JJ = {"JJ_USER": "J J User", "JJ_EMAIL": "jj@example.com", "JJ_CONFIG": os.devnull}
 
@@ -50,10 +50,8 @@ def grounds(
             folder = working_copies.jj_folder()
             if kind != "git" and not folder:
                 pytest.skip("jj is not installed: .ci/get-jj provides one")
-            with pytest.MonkeyPatch.context() as patch:
-                path = (folder + os.pathsep if folder else "") + os.environ["PATH"]
-                for name, value in {**SEALED, **JJ, "HOME": str(at.parent), "PATH": path}.items():
-                    patch.setenv(name, value)
+            path = (folder + os.pathsep if folder else "") + os.environ["PATH"]
+            with environment(**JJ, HOME=str(at.parent), PATH=path):
                 made[kind] = working_copies.made(kind, template, at, pids)
         return made[kind]
 

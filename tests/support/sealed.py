@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
 
 DATE = "1112354055 +0200"  # git's own test date: object names come out the same
 SEALED = {
@@ -18,3 +22,12 @@ SEALED = {
     "LC_ALL": "C",
     "TZ": "UTC",
 }
+
+
+@contextmanager
+def environment(**more: str) -> Iterator[pytest.MonkeyPatch]:
+    """That environment with more in it, for what is made once for many tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {**SEALED, **more}.items():
+            patch.setenv(name, value)
+        yield patch

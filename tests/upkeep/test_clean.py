@@ -18,7 +18,7 @@ from gitcp.store.upkeep import check_store, cleaning, orphans
 from gitcp.store.upkeep.survey import Survey
 from tests.support.checkpoints import V1, git, unbundle
 from tests.support.harness import World
-from tests.support.sealed import SEALED
+from tests.support.sealed import environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,9 +33,7 @@ ARCHIVE = "refs/gitcp/archive/"
 def made(ground: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """s-away has b.txt in an archive alone, s-done is settled, s-live has work on a stream."""
     at = tmp_path_factory.mktemp("made")
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in {**SEALED, "HOME": str(at / "home")}.items():
-            patch.setenv(name, value)
+    with environment(HOME=str(at / "home")):
         world = World(Path(shutil.copytree(ground, at / "repo")), at / "home")
         away, done, live = map(world.agent, ("s-away", "s-done", "s-live"))
         away.turn("Two files", {"a.txt": "one\n", "b.txt": "two\n"})

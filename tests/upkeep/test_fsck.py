@@ -20,15 +20,13 @@ from tests.support.broken import MENDED, STORED, Store
 from tests.support.checkpoints import git, unbundle
 from tests.support.harness import World
 from tests.support.paths import TOP
-from tests.support.sealed import SEALED
+from tests.support.sealed import environment
 
 
 @pytest.fixture(scope="module")
 def made(ground: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     at = tmp_path_factory.mktemp("made")
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in {**SEALED, "HOME": str(at / "home")}.items():
-            patch.setenv(name, value)
+    with environment(HOME=str(at / "home")):
         world = World(Path(shutil.copytree(ground, at / "repo")), at / "home")
         agent = world.agent("s-one")
         agent.turn("Write two files", {"a.txt": "one\n", "b.txt": "two\n"})

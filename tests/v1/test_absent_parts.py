@@ -20,7 +20,7 @@ from gitcp.store.v1 import committed_write, sync
 from gitcp.store.v1.transcript import Given
 from tests.support import warm
 from tests.support.checkpoints import V1, forget, git, loose, loosened, session
-from tests.support.sealed import SEALED
+from tests.support.sealed import environment
 
 FIRST, SECOND, THIRD = (f"{n}a{n}b00000000" for n in (1, 2, 3))
 AT = f"{SECOND[:2]}/{SECOND[2:]}"
@@ -38,9 +38,7 @@ READERS = [
 def ground(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Three commits with a checkpoint each, of two sessions; no object is packed."""
     repo = Path(shutil.copytree(template, tmp_path_factory.mktemp("stored") / "repo"))
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in SEALED.items():
-            patch.setenv(name, value)
+    with environment() as patch:
         patch.chdir(repo)
         store(Repo.find())
     loosened(repo / ".git")
