@@ -113,7 +113,7 @@ class Running:
     def _give(self, stdin: bytes) -> None:
         left = memoryview(stdin)
         while left:
-            left = self._feed(left)
+            left = feed(self._in, left)
         if self._in >= 0:
             os.close(self._in)
             self._in = -1
@@ -169,7 +169,7 @@ class Running:
                 raise Late(_words(self._argv), deadline.over(limit))
             for fd, _ in ready:
                 if fd == self._in:
-                    left = self._feed(left)
+                    left = feed(self._in, left)
                     if not left:
                         poll.unregister(fd)
                         os.close(fd)
@@ -183,19 +183,23 @@ class Running:
             os.close(self._in)  # git ended without reading all of it
         return b"".join(parts[self._out]), b"".join(parts[self._err])
 
-    def _feed(self, left: memoryview) -> memoryview:
-        # A command dies of SIGPIPE where its own reader has gone: not where git has.
-        before = pthread_sigmask(SIG_BLOCK, (SIGPIPE,))
-        try:
-            return left[os.write(self._in, left[: 1 << 16]) :]
-        except BlockingIOError:
-            return left
-        except BrokenPipeError:
-            if SIGPIPE in sigpending():
-                sigwait((SIGPIPE,))
-            return memoryview(b"")
-        finally:
-            pthread_sigmask(SIG_SETMASK, before)
+
+def feed(fd: int, left: memoryview) -> memoryview:
+    """Write what a pipe takes now; what is left, nothing where its reader has gone.
+
+    A command dies of SIGPIPE where its own reader has gone: not where a process of its own has.
+    """
+    before = pthread_sigmask(SIG_BLOCK, (SIGPIPE,))
+    try:
+        return left[os.write(fd, left[: 1 << 16]) :]
+    except BlockingIOError:
+        return left
+    except BrokenPipeError:
+        if SIGPIPE in sigpending():
+            sigwait((SIGPIPE,))
+        return memoryview(b"")
+    finally:
+        pthread_sigmask(SIG_SETMASK, before)
 
 
 def _words(argv: Iterable[str | bytes]) -> tuple[str, ...]:

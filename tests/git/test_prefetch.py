@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from gitcp.store.git import prefetch
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.prefetch import Prefetched, overlapped
 from tests.support.checkpoints import git, loosened
+from tests.support.paths import TOP
 
 MANY = 40
 
@@ -86,3 +89,22 @@ def test_a_name_with_newlines_is_found_or_missing_and_no_answer_is_taken_for_ano
         for name, oid in zip(names, want, strict=True):
             found = objects.read(f"HEAD:{name}")
             assert (found and found[0]) == oid
+
+
+def test_a_git_that_is_killed_between_two_questions_takes_no_command_along(repo: Path) -> None:
+    """SIGPIPE ends a command whose reader has gone: git, which it asks, is none."""
+    code = f"""
+import os, signal, sys
+sys.path.insert(0, {str(TOP)!r})
+from gitcp.repo import Repo
+from gitcp.store.git.objects import Objects
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+with Objects(Repo.find()) as objects:
+    commit = objects.read("HEAD")
+    git = objects._git()._run.pid
+    os.kill(git, signal.SIGKILL)
+    os.waitid(os.P_PID, git, os.WEXITED | os.WNOWAIT)
+    print(objects.read("HEAD^{{tree}}")[1], objects.read("HEAD") == commit)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "tree True\n"), done.stderr

@@ -8,6 +8,7 @@ import os
 from gitcp.errors import GitError, Late
 from gitcp.git import fetches
 from gitcp.process import deadline
+from gitcp.process.running import feed
 from gitcp.record import raw
 
 TYPE_CHECKING = False
@@ -29,6 +30,7 @@ _NOWHERE = {"GIT_ALLOW_PROTOCOL": "none"}  # what GIT_NO_LAZY_FETCH is before gi
 # Buffered: it answers when it is told to, many at once, and not by a write for each of them.
 _COMMAND = ("cat-file", "--batch-command", "--buffer", "-z")
 _PIPE = 1 << 16  # bytes that a pipe holds
+_ANY = range(-64, 256)  # however it ends, by a signal too: who asks has its answers, or asks anew
 
 
 class Ended(GitError):
@@ -82,16 +84,28 @@ class Batch:
     def _answers(
         self, command: str, specs: Sequence[str], answer: Callable[[], Answer | None]
     ) -> Iterator[Answer | None]:
-        for count in range(1, len(specs) + 1):
+        for count, spec in enumerate(specs, 1):
             try:
-                given = answer()
-                if given is None:  # git says the name again
-                    self._skip(specs[count - 1].count("\n"))
+                given = self._one(spec, answer)
             except Ended:
-                self._restart()
+                # A signal ended it, not the object: that one is asked for once more.
+                given = self._again(command, spec, answer) if self._restart() < 0 else None
                 self._ask(command, specs[count:])
-                given = None
             yield given
+
+    def _one(self, spec: str, answer: Callable[[], Answer | None]) -> Answer | None:
+        given = answer()
+        if given is None:  # git says the name again
+            self._skip(spec.count("\n"))
+        return given
+
+    def _again(self, command: str, spec: str, answer: Callable[[], Answer | None]) -> Answer | None:
+        try:
+            self._ask(command, [spec])
+            return self._one(spec, answer)
+        except Ended:
+            self._restart()
+            return None
 
     def _skip(self, count: int) -> None:
         for _ in range(count):
@@ -99,10 +113,9 @@ class Batch:
 
     def _ask(self, command: str, specs: Sequence[str]) -> None:
         asked = "".join([f"{command} {spec}\0" for spec in specs])
-        try:
-            os.write(self._in, raw(f"{asked}flush\0"))
-        except BrokenPipeError:
-            return  # reading tells that it ended
+        left = memoryview(raw(f"{asked}flush\0"))
+        while left:  # of a git that ended nothing is left: reading tells
+            left = feed(self._in, left)
 
     def _object(self) -> Object | None:
         head = self._answer()
@@ -114,12 +127,14 @@ class Batch:
             raise Ended
         return oid, kind, data
 
-    def _restart(self) -> None:
-        """Another git in place of one that ended; raise GitError when it cannot work at all."""
-        self.close()
+    def _restart(self) -> int:
+        """Another git in place of one that ended, whose status is returned, negative for a
+        signal; raise GitError when it cannot work at all."""
+        status, _ = self._run.finish(ok=_ANY)
         self._start()
         self._ask("info", [self._repo.empty_tree])  # git knows that one by heart
         self._answer()
+        return status
 
     def _answer(self) -> Head | None:
         words = self._line().split(b" ")
@@ -134,7 +149,7 @@ class Batch:
         return line[:-1]
 
     def close(self) -> None:
-        self._run.finish(ok=range(256))
+        self._run.finish(ok=_ANY)
 
 
 class _Output(io.RawIOBase):
