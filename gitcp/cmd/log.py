@@ -53,19 +53,20 @@ def run(argv: Sequence[str]) -> int:
     paths = [os.path.abspath(path) for path in [*named, *after[1:]]]
     if args.graph:
         options.append("--topo-order")  # as git orders what it draws
-    commits = commit_list.listing(repo, revisions, options, paths)
+    chosen = revisions, options, paths
     if args.json:
         from gitcp import record
 
-        record.write(sys.stdout.buffer, commits)
+        record.write(sys.stdout.buffer, commit_list.listing(repo, *chosen))
     elif args.graph:
         from gitcp.core.render import lane_lines
         from gitcp.store.show import lanes
 
-        drawn = lanes.drawn(repo, revisions, options, paths)
-        show.page(lane_lines.graph(list(commits), drawn))
+        drawn = lanes.drawn(repo, *chosen)
+        show.page(lane_lines.graph(list(commit_list.listing(repo, *chosen)), drawn))
     else:
-        show.page(log_lines.log(commits))
+        draw = show.drawing()
+        show.put(commit_list.retold(repo, lambda each: draw(log_lines.log(each)), *chosen))
     return OK
 
 

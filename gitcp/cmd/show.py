@@ -134,22 +134,32 @@ def visible(part: str) -> str:
 
 
 def page(lines: Iterable[Line], paged: bool = True) -> None:
-    """Print lines as they come: what data has in them escaped, coloured and paged at a terminal
-    as the person has told git to (color.ui, core.pager, pager.<command>)."""
-    from gitcp.console import shell
+    """Print lines as they come, as drawing() has them."""
+    put(drawing()(lines), paged)
+
+
+def drawing() -> Callable[[Iterable[Line]], Iterator[str]]:
+    """What makes text of lines: what data has in them escaped, coloured at a terminal as the
+    person has told git to (color.ui)."""
     from gitcp.console.term import paint
     from gitcp.core.render import spans
-
-    settings = _settings()
-    on = cli.colour(sys.stdout, settings("color.ui"))
 
     def ink(part: str, colour: str) -> str:
         safe = visible(part)
         return paint(safe, colour, True) if colour else safe
 
-    texts = spans.each(lines, ink) if on else (f"{visible(t)}\n" for t in spans.plain(lines))
+    if cli.colour(sys.stdout, _settings()("color.ui")):
+        return lambda lines: spans.each(lines, ink)
+    return lambda lines: (f"{visible(text)}\n" for text in spans.plain(lines))
+
+
+def put(texts: Iterable[str], paged: bool = True) -> None:
+    """Print text as it comes, paged at a terminal as the person has told git to (core.pager,
+    pager.<command>)."""
+    from gitcp.console import shell
+
     if paged and sys.stdout.isatty():
-        command = os.path.basename(sys.argv[0]).removeprefix("gitcp-")
+        command, settings = os.path.basename(sys.argv[0]).removeprefix("gitcp-"), _settings()
         shell.page(texts, settings("core.pager"), settings(f"pager.{command}"))
     else:
         shell.write(texts)

@@ -87,11 +87,11 @@ def _counted(repo: Repo, revisions: list[str], paths: list[str], lived: bool) ->
     gc.disable()  # what it looks through for circles comes and goes with each window of commits
     sums = Sums()
     with Prefetched(repo) as objects:
-        evidence = Evidence(repo, objects)
-        replay = survival.Replay(repo, evidence, revisions, paths) if lived else None
+        about = repo, Evidence(repo, objects), revisions, paths
+        replay = survival.Replay(*about) if lived else None
         of = f" of {replay.commits}" if replay else ""
         options, limits = (survival.OPTIONS, ()) if replay else (history.WHOLE, paths)
-        for count, commit in enumerate(history.commits(repo, evidence, revisions, limits, options)):
+        for count, commit in enumerate(history.commits(repo, objects, revisions, limits, options)):
             if count % _EACH == 0:
                 notice.progress(f"stats: {count}{of} commits")
             if replay:

@@ -26,6 +26,10 @@ class Attested:
         """Have the notes on these commits at hand."""
         self._objects.fetch(oid for commit in commits if (oid := self._reader.oid(commit)))
 
+    def noted(self, commit: str) -> bool:
+        """Whether there is a note on a commit."""
+        return bool(self._reader.oid(commit))
+
     def lines(self, commit: str, path: str) -> dict[int, Author]:
         """The authors of the lines (1-based) of path in commit that a note attests."""
         log = self._log(commit)

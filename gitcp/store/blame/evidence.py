@@ -115,6 +115,10 @@ class Evidence:
         """Whether the commit names a checkpoint."""
         return bool(self._ids(commit))
 
+    def noted(self, commit: str) -> bool:
+        """Whether the commit has a note of Git AI, whoever wrote it."""
+        return self._attested.noted(commit)
+
     def records(self, commit: str) -> Sequence[Record]:
         """What the sessions of a commit's checkpoints recorded; where that is no lines, with
         those that their transcripts prove."""

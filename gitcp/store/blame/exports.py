@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from gitcp.core.blame.authors import Author
     from gitcp.core.exports.git_ai import Lines, Log
+    from gitcp.core.git.patches import Change
     from gitcp.core.record_types import Entry, Record
-    from gitcp.core.stats.sums import Commit
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -103,15 +103,18 @@ def _commits(
 ) -> Iterator[tuple[str, Lines]]:
     """(oid, the lines that are recorded of each path) of the commits that are linked, or were
     when a note was written."""
-    evidence, noted = Evidence(repo, objects), notes.Reader(objects, notes.AI)
-    for commit in history.commits(repo, evidence, revisions, (), options):
-        if commit["linked"] or noted.oid(commit["oid"]):
-            yield commit["oid"], _lines(repo, evidence, commit)
+
+    def lines_of(evidence: Evidence, change: Change) -> tuple[str, Lines] | None:
+        oid = change["oid"]
+        known = evidence.linked(oid) or evidence.noted(oid)
+        return (oid, _lines(repo, evidence, change)) if known else None
+
+    yield from filter(None, history.retold(repo, objects, lines_of, revisions, (), options))
 
 
-def _lines(repo: Repo, evidence: Evidence, commit: Commit) -> Lines:
-    oid = commit["oid"]
-    hunks = {patch["path"]: patch["hunks"] for patch in commit["patches"] if patch["path"]}
+def _lines(repo: Repo, evidence: Evidence, change: Change) -> Lines:
+    oid = change["oid"]
+    hunks = {patch["path"]: patch["hunks"] for patch in change["patches"] if patch["path"]}
     if not hunks:
         return {path: evidence.lines(oid, path) for path in _resolved(repo, oid)}
     return {p: alignment.added(evidence.lines(oid, p), hunks[p]) for p in hunks}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.blame.evidence import Evidence
     from gitcp.store.git.objects import Objects
+    from gitcp.store.git.prefetch import Prefetched
 
     Progress = Callable[[str], None]
 
@@ -105,13 +106,13 @@ def names(repo: Repo) -> dict[str, list[str]]:
     return standing
 
 
-def lines(repo: Repo, evidence: Evidence, records: Sequence[Record]) -> dict[str, Any]:
+def lines(repo: Repo, objects: Prefetched, records: Sequence[Record]) -> dict[str, Any]:
     """oid -> {path: {who: lines added}} of the commits, as gitcp-stats counts them."""
     from gitcp.core.stats import sums
 
     names = [record["oid"] for record in records]
     counted = {}
-    for commit in history.commits(repo, evidence, names, (), ["--no-walk=unsorted"]):
+    for commit in history.commits(repo, objects, names, (), ["--no-walk=unsorted"]):
         shares: dict[str, dict[str, int]] = {}
         for patch in sums.patches(commit):
             row = shares.setdefault(patch["path"] or patch["old"], {})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice, starmap
+
 from gitcp.console import notice
 from gitcp.core.message import links
 from gitcp.core.v1 import session_part, summary
@@ -9,17 +11,22 @@ from gitcp.errors import Error, GitError
 from gitcp.record import parse, raw, text
 from gitcp.store.git import notes
 from gitcp.store.git.prefetch import Prefetched, overlapped, windows
+from gitcp.store.git.spread import spread
 from gitcp.store.v1 import committed_list, committed_read, committed_refs
 from gitcp.store.v1.parts import Parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import TypeVar
 
     from gitcp.core.record_types import Record
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Steps
     from gitcp.store.v1.committed_read import Checkpoint
+
+    Told = TypeVar("Told")
+    _Fields = tuple[bytes, bytes, bytes]
 
 _KEYS = "oid tree parents author email date day time message".split()
 # Only the message and the note have newlines; a field has a NUL nowhere.
@@ -27,6 +34,7 @@ _FORMAT = "%H%n%T%n%P%n%an%n%ae%n%aI%n%as%n%ct%n%s%x00%B%x00%N%x00"
 _LOG = f"log --no-color --no-show-signature --no-notes --notes={notes.REF} --format={_FORMAT}"
 # Commits whose checkpoints are read at once: few at first, so that the first line is there soon.
 _FIRST, _WINDOW = 8, 64
+_ALONE, _BATCH = 128, 256  # commits before others help, and that are given to one at once
 
 
 def listing(
@@ -39,24 +47,44 @@ def listing(
     trailer block, then of its note, each with its sessions; missing where the store here has
     none.  Raises Error for what git takes for no revision.
     """
-    with Prefetched(repo) as objects:
+    return retold(repo, iter, revisions, options, paths)
+
+
+def retold(
+    repo: Repo, tell: Callable[[Iterator[Record]], Iterator[Told]], *chosen: Sequence[str]
+) -> Iterator[Told]:
+    """What tell() makes of the records that listing() has of the commits chosen.
+
+    Of a long history several processes make parts of it: it is what spread() can bring.
+    """
+
+    def telling(objects: Prefetched) -> Callable[[list[_Fields]], list[Told]]:
         store = _Store(repo, objects)
-        every = windows(commits(repo, revisions, options, paths), _FIRST, _WINDOW)
-        for window in overlapped(objects, map(store.with_sessions, every)):
-            yield from window
+        return lambda batch: list(tell(store.records(batch)))
+
+    with Prefetched(repo) as objects:
+        every = _fields(repo, *chosen)
+        yield from tell(_Store(repo, objects).records(islice(every, _ALONE), _FIRST))
+        for part in spread(objects, windows(every, _BATCH), telling):
+            yield from part
 
 
-def commits(
-    repo: Repo, revisions: Sequence[str], options: Sequence[str] = (), paths: Sequence[str] = ()
-) -> Iterator[Record]:
+def commits(repo: Repo, *chosen: Sequence[str]) -> Iterator[Record]:
     """The commits of listing() with the ids they carry, nothing looked up, as git finds them."""
+    return starmap(_commit, _fields(repo, *chosen))
+
+
+def _fields(
+    repo: Repo, revisions: Sequence[str], options: Sequence[str] = (), paths: Sequence[str] = ()
+) -> Iterator[_Fields]:
+    """What git says of each commit: the fields of its head, its message, its note."""
     chosen: list[str | bytes] = [*options, "--end-of-options", *revisions, "--", *map(raw, paths)]
     fields: list[bytes] = []
     try:
         for field in repo.git.start(*_LOG.split(), *chosen).records():
             fields.append(field)
             if len(fields) == 3:
-                yield _commit(*fields)
+                yield fields[0], fields[1], fields[2]
                 fields = []
     except GitError as e:
         raise e.plain() from None
@@ -81,7 +109,13 @@ class _Store:
         self._refs: list[str] | None = None
         self._places = committed_refs.Places(repo, objects)
 
-    def with_sessions(self, window: list[Record]) -> Steps[list[Record]]:
+    def records(self, fields: Iterable[_Fields], first: int = _WINDOW) -> Iterator[Record]:
+        """The commits, each checkpoint with what is stored of it; first: read at once then."""
+        every = (list(starmap(_commit, window)) for window in windows(fields, first, _WINDOW))
+        for window in overlapped(self._objects, map(self._with_sessions, every)):
+            yield from window
+
+    def _with_sessions(self, window: list[Record]) -> Steps[list[Record]]:
         """The commits of window, each checkpoint with what is stored of it."""
         names = [c["checkpoint_id"] for commit in window for c in commit["checkpoints"]]
         loaded = yield from self._load(list(dict.fromkeys(names)))

@@ -2,36 +2,50 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from functools import partial
 
 from gitcp.core.stats import sums
 from gitcp.record import raw
 from gitcp.store.blame import changes
+from gitcp.store.blame.evidence import Evidence
+from gitcp.store.git.prefetch import windows
+from gitcp.store.git.spread import spread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import TypeVar
 
     from gitcp.core.git.patches import Change
     from gitcp.core.stats.sums import Commit
     from gitcp.repo import Repo
-    from gitcp.store.blame.evidence import Evidence
+    from gitcp.store.git.prefetch import Prefetched
+
+    Told = TypeVar("Told")
 
 _WINDOW = 256  # commits whose checkpoints are read at once
 # Of git log with paths: no branch is left out, and what was renamed is seen to be; limit() then.
 WHOLE = ("--full-history", "--full-diff")
 
 
-def commits(
+def commits(repo: Repo, objects: Prefetched, *chosen: Sequence[str]) -> Iterator[Commit]:
+    """The commits that retold() takes."""
+    return retold(repo, objects, _commit, *chosen)
+
+
+def retold(
     repo: Repo,
-    evidence: Evidence,
+    objects: Prefetched,
+    tell: Callable[[Evidence, Change], Told],
     revisions: Sequence[str],
     paths: Sequence[str],
     options: Sequence[str] = (),
-) -> Iterator[Commit]:
-    """The commits of the revisions (none: HEAD) that change something in paths.
+) -> Iterator[Told]:
+    """What tell() makes of each of the commits of the revisions (none: HEAD) that change
+    something in paths, and of what is known of them.
 
-    options: of git log.  Raises Error in git's words for what is no revision.
+    options: of git log.  Of a long history several processes make parts of it: it is what
+    spread() can bring.  Raises Error in git's words for what is no revision.
     """
     where: tuple[str | bytes, ...] = (
         "--end-of-options",
@@ -39,12 +53,22 @@ def commits(
         b"--",
         *map(raw, paths),
     )
-    stream = changes.changes(repo, [*options, *where])
-    while window := list(islice(stream, _WINDOW)):
-        evidence.prefetch_changes(window)
-        for change in window:
-            yield _commit(evidence, change)
-        evidence.forget()
+
+    def begin(objects: Prefetched) -> Callable[[list[Change]], list[Told]]:
+        return partial(_window, tell, Evidence(repo, objects))
+
+    every = windows(changes.changes(repo, [*options, *where]), _WINDOW)
+    for batch in spread(objects, every, begin):
+        yield from batch
+
+
+def _window(
+    tell: Callable[[Evidence, Change], Told], evidence: Evidence, window: Sequence[Change]
+) -> list[Told]:
+    evidence.prefetch_changes(window)
+    parts = [tell(evidence, change) for change in window]
+    evidence.forget()
+    return parts
 
 
 def _commit(evidence: Evidence, change: Change) -> Commit:
@@ -53,7 +77,7 @@ def _commit(evidence: Evidence, change: Change) -> Commit:
     return {
         **change,
         "linked": evidence.linked(oid),
-        "records": evidence.records(oid),
+        "records": [{**record, "lines": None} for record in evidence.records(oid)],
         "known": {path: known for path in added if (known := evidence.known(oid, path))},
     }
 

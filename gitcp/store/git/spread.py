@@ -1,0 +1,152 @@
+"""Reading very much: shared by several processes, as many as the machine runs at once.
+
+A worker is a fork of this process, without its files.  It is given batches, and what it makes of
+them comes back, by pipes and as marshal writes it: numbers, strings, bytes, lists, tuples,
+dictionaries.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+from _signal import SIG_DFL, SIGINT, signal
+from collections import deque
+from itertools import islice
+
+from gitcp.console import notice
+from gitcp.process.running import feed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, BinaryIO, NoReturn, TypeVar
+
+    from gitcp.store.git.prefetch import Prefetched
+
+    Batch = TypeVar("Batch")
+    Done = TypeVar("Done")
+    Work = Callable[[Batch], Done]
+
+_MOST = 4  # workers, for each has memory of its own
+_SIZE = 8  # bytes before a message, which say how long it is
+
+
+def spread(
+    objects: Prefetched, batches: Iterable[Batch], begin: Callable[[Prefetched], Work[Batch, Done]]
+) -> Iterator[Done]:
+    """What work makes of each batch, in their order; begin(objects) returns it.
+
+    The first batch is done here, so that its result is there soon.  For further ones begin() is
+    called in each worker, with objects of its own: what is open here is closed there.  What a
+    worker tells by notice.lack() is told here, and the batch of one that ended is done here,
+    where an error finds who is waiting for it.
+    """
+    here, every = begin(objects), iter(batches)
+    for first in islice(every, 1):
+        yield here(first)
+    workers: deque[_Worker] = deque()
+    try:
+        for number, batch in enumerate(every):
+            if not number:
+                workers += _started(objects, begin)
+            if not workers:
+                yield here(batch)
+                continue
+            done = [workers[0].answer(here)] if workers[0].busy else []
+            workers[0].give(batch)
+            workers.rotate(-1)
+            yield from done
+        for worker in workers:
+            if worker.busy:
+                yield worker.answer(here)
+    finally:
+        for worker in workers:
+            worker.close()
+
+
+def _started(objects: Prefetched, begin: Callable[[Prefetched], Work[Any, Any]]) -> list[_Worker]:
+    """A worker for each processor, as far as the system allows; none where there is but one."""
+    here = getattr(os, "sched_getaffinity", None)
+    count = len(here(0)) if here else os.cpu_count() or 1
+    workers: list[_Worker] = []
+    try:
+        while 1 < count > len(workers) < _MOST:
+            workers.append(_Worker(objects, begin))
+    except OSError:
+        pass
+    return workers
+
+
+class _Worker:
+    """A process that works on a batch at a time."""
+
+    def __init__(self, objects: Prefetched, begin: Callable[[Prefetched], Work[Any, Any]]) -> None:
+        self.busy = False
+        given, self._in = os.pipe()
+        out, made = os.pipe()
+        self._pid = os.fork()
+        if not self._pid:
+            _serve(given, made, objects, begin)
+        os.close(given)
+        os.close(made)
+        self._out = os.fdopen(out, "rb")
+
+    def give(self, batch: Any) -> None:
+        """Have it work on a batch."""
+        self.busy, self._batch = True, batch
+        left = memoryview(_message(batch))
+        while left:
+            left = feed(self._in, left)
+
+    def answer(self, work: Work[Any, Any]) -> Any:
+        """What it made of the batch; where it has ended, what work() makes of it."""
+        self.busy = False
+        try:
+            done, lacks = _read(self._out)
+        except EOFError:
+            return work(self._batch)
+        for what in lacks:
+            notice.lack(what)
+        return done
+
+    def close(self) -> None:
+        """Let it end: it does not finish what nobody waits for."""
+        os.close(self._in)
+        self._out.close()
+        os.waitpid(self._pid, 0)
+
+
+def _serve(
+    given: int, made: int, objects: Prefetched, begin: Callable[[Prefetched], Work[Any, Any]]
+) -> NoReturn:
+    """Work on one batch after the other, until there is nobody who gives any."""
+    try:
+        signal(SIGINT, SIG_DFL)
+        os.dup2(given, 0)
+        os.dup2(made, 1)
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        with objects.anew() as own, os.fdopen(0, "rb") as batches:
+            work = begin(own)
+            while True:
+                batch = _read(batches)
+                with notice.Aside() as lacks:
+                    done = work(batch)
+                left = memoryview(_message((done, lacks)))
+                while left:
+                    left = left[os.write(1, left) :]
+    finally:
+        os._exit(0)  # whatever went wrong goes wrong once more where the batch came from
+
+
+def _message(value: Any) -> bytes:
+    data = marshal.dumps(value)
+    return len(data).to_bytes(_SIZE, "big") + data
+
+
+def _read(stream: BinaryIO) -> Any:
+    """The next message; raise EOFError where none came, or a part of one."""
+    size = int.from_bytes(stream.read(_SIZE), "big")
+    data = stream.read(size)
+    if not size or len(data) < size:
+        raise EOFError
+    return marshal.loads(data)

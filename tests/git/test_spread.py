@@ -1,0 +1,149 @@
+"""Much work is shared by processes: nothing of it is lost, told twice or left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gitcp.console import notice
+from gitcp.errors import Error
+from gitcp.repo import Repo
+from gitcp.store.git.prefetch import Prefetched
+from gitcp.store.git.spread import spread
+from gitcp.store.show import commit_list
+from gitcp.store.stats import history
+from tests.blame.recorded_lines import linked
+from tests.support.checkpoints import git
+
+
+@pytest.fixture
+def objects(repo: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Prefetched]:
+    """Three workers, whatever the machine has."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+    with Prefetched(Repo.find()) as objects:
+        yield objects
+
+
+@pytest.fixture
+def forked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The processes that were forked, as they come."""
+    fork, pids = os.fork, list[int]()
+
+    def noted() -> int:
+        pid = fork()
+        pids.append(pid)
+        return pid
+
+    monkeypatch.setattr(os, "fork", noted)
+    return pids
+
+
+def none_left(pids: list[int]) -> None:
+    for pid in pids:
+        with pytest.raises(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+
+
+@pytest.mark.parametrize("count", [*range(6), 20])
+def test_results_come_in_order_and_from_several_processes(
+    objects: Prefetched, forked: list[int], count: int
+) -> None:
+    batches = [[n, "\udcff", b"x" * n * 10_000] for n in range(count)]
+    done = list(spread(objects, batches, lambda _: lambda batch: (batch, os.getpid())))
+    assert [batch for batch, _ in done] == batches
+    assert len({pid for _, pid in done}) == min(count, 4)
+    assert len(forked) == (3 if count > 1 else 0)
+    none_left(forked)
+
+
+def test_one_processor_does_it_alone(objects: Prefetched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
+    done = spread(objects, range(5), lambda _: lambda batch: (batch, os.getpid()))
+    assert list(done) == [(n, os.getpid()) for n in range(5)]
+
+
+def test_each_process_reads_with_a_git_of_its_own(objects: Prefetched) -> None:
+    oid = git("rev-parse", "HEAD:README.md")
+    first = objects.read(oid)
+    assert first
+    read = list(spread(objects, range(9), lambda own: lambda _: own.read(oid)))
+    assert read == [first] * 9
+    assert objects.read(git("rev-parse", "HEAD")) is not None
+
+
+def test_the_batch_of_a_worker_that_is_killed_is_done_here(objects: Prefetched) -> None:
+    parent = os.getpid()
+
+    def work(batch: int) -> int:
+        if batch == 4 and os.getpid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return batch * 2
+
+    assert list(spread(objects, range(20), lambda _: work)) == [n * 2 for n in range(20)]
+
+
+def test_what_cannot_be_sent_back_is_made_here(objects: Prefetched) -> None:
+    done = spread(objects, map(str, range(9)), lambda _: Path)
+    assert list(done) == [Path(str(n)) for n in range(9)]
+
+
+def test_an_error_of_a_worker_is_met_here(objects: Prefetched, forked: list[int]) -> None:
+    def work(batch: int) -> int:
+        if batch == 3:
+            raise Error("three is too many")
+        return batch
+
+    results = spread(objects, range(9), lambda _: work)
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(Error, match="three is too many"):
+        next(results)
+    none_left(forked)
+
+
+def test_what_is_lacking_is_told_once_and_here(
+    objects: Prefetched, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notice, "_PRINTED", {})
+    told = spread(objects, range(6), lambda _: lambda batch: notice.lack(f"part {batch % 2}"))
+    assert list(told) == [None] * 6
+    assert capfd.readouterr().err == "warning: part 0\nwarning: part 1\n"
+    assert notice.incomplete()
+
+
+def test_whoever_stops_early_leaves_no_process(objects: Prefetched, forked: list[int]) -> None:
+    results = spread(objects, iter(range(1000)), lambda _: lambda batch: b"x" * 1_000_000)
+    for _ in range(5):
+        next(results)
+    results.close()  # type: ignore[attr-defined]
+    none_left(forked)
+
+
+@pytest.fixture
+def long(objects: Prefetched, repo: Path) -> Path:
+    """Twenty commits, every second one linked, the last checkpoint without its metadata."""
+    for n in range(20):
+        (repo / "src" / "app.py").write_text(f"line {n}\n" * (n + 1))
+        git("commit", "-qam", f"change {n}")
+        if n % 2:
+            linked(f"a1b2c3d4e5{n:02}", f"session-{n % 3}", "src/app.py", [[1, n, "t1", None]])
+    return repo
+
+
+def test_a_history_told_by_several_is_the_one_told_by_one(
+    long: Path, objects: Prefetched, forked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = Repo.find()
+
+    def everything() -> list[object]:
+        return [*commit_list.listing(repo, []), *history.commits(repo, objects, [], [])]
+
+    alone = everything()
+    monkeypatch.setattr(commit_list, "_ALONE", 2)
+    monkeypatch.setattr(commit_list, "_BATCH", 3)
+    monkeypatch.setattr(history, "_WINDOW", 3)
+    assert everything() == alone
+    assert len(forked) == 6

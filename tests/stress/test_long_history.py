@@ -1,0 +1,87 @@
+"""A long history is read by several processes: whoever stops them leaves none of them behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bench import history
+from tests.support.paths import BIN
+
+COMMITS = 900
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(history, "CACHE", tmp_path_factory.mktemp("long"))
+        return history.linked(COMMITS, 20)
+
+
+def started(at: Path, *argv: str) -> subprocess.Popen[bytes]:
+    """A command of ours in a session of its own."""
+    words = [sys.executable, str(BIN / f"gitcp-{argv[0]}"), *argv[1:]]
+    return subprocess.Popen(words, cwd=at, stdout=subprocess.PIPE, start_new_session=True)
+
+
+def left(group: int) -> bool:
+    """Whether any process of the group is there after a while."""
+    for _ in range(200):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_every_commit_is_told_in_order_with_who_was_behind_it(long: Path) -> None:
+    process = started(long, "log")
+    lines = process.communicate()[0].decode().splitlines()
+    assert process.returncode == 0
+    assert lines[2::3] == [f"        Please do change {n}" for n in reversed(range(COMMITS))]
+    assert not left(process.pid)
+
+
+def test_the_sums_count_every_commit_and_line_once(long: Path) -> None:
+    process = started(long, "stats", "--json", "--survival")
+    record = json.loads(process.communicate()[0])
+    assert (record["commits"], record["linked"], record["checkpoints"]) == (COMMITS,) * 3
+    assert record["added"] == {"agent": COMMITS * history.LINES, "person": 0, "unknown": 0}
+    assert len(record["sessions"]) == COMMITS // history.SESSION
+    assert not left(process.pid)
+
+
+@pytest.mark.parametrize(
+    ("command", "sign"),
+    [("log", signal.SIGKILL), ("log", signal.SIGINT), ("stats", signal.SIGTERM)],
+)
+def test_who_ends_a_command_ends_all_of_it(long: Path, command: str, sign: signal.Signals) -> None:
+    process = started(long, command)
+    assert process.stdout
+    if command == "log":
+        for _ in range(COMMITS):
+            process.stdout.readline()  # the workers are at it
+    else:
+        time.sleep(0.3)
+    os.kill(process.pid, sign)  # it alone: the others have to see that nobody waits
+    process.stdout.close()
+    process.wait()
+    assert not left(process.pid)
+
+
+def test_a_reader_that_has_seen_enough_ends_all_of_it(long: Path) -> None:
+    process = started(long, "log")
+    assert process.stdout
+    for _ in range(COMMITS):
+        process.stdout.readline()
+    process.stdout.close()
+    assert process.wait() in (0, -signal.SIGPIPE)
+    assert not left(process.pid)
