@@ -142,7 +142,7 @@ def test_a_history_told_by_several_is_the_one_told_by_one(
         return [*commit_list.listing(repo, []), *history.commits(repo, objects, [], [])]
 
     alone = everything()
-    monkeypatch.setattr(commit_list, "_ALONE", 2)
+    monkeypatch.setattr(commit_list, "_FIRST", 2)
     monkeypatch.setattr(commit_list, "_BATCH", 3)
     monkeypatch.setattr(history, "_WINDOW", 3)
     assert everything() == alone

@@ -11,7 +11,6 @@ import marshal
 import os
 from _signal import SIG_DFL, SIGINT, signal
 from collections import deque
-from itertools import islice
 
 from gitcp.console import notice
 from gitcp.process.running import feed
@@ -32,22 +31,23 @@ _SIZE = 8  # bytes before a message, which say how long it is
 
 
 def spread(
-    objects: Prefetched, batches: Iterable[Batch], begin: Callable[[Prefetched], Work[Batch, Done]]
+    objects: Prefetched,
+    batches: Iterable[Batch],
+    begin: Callable[[Prefetched], Work[Batch, Done]],
+    alone: int = 1,
 ) -> Iterator[Done]:
     """What work makes of each batch, in their order; begin(objects) returns it.
 
-    The first batch is done here, so that its result is there soon.  For further ones begin() is
-    called in each worker, with objects of its own: what is open here is closed there.  What a
-    worker tells by notice.lack() is told here, and the batch of one that ended is done here,
-    where an error finds who is waiting for it.
+    alone: so many batches are done here, for they may be all.  For others begin() is called in
+    each worker, with objects of its own: what is open here is closed there.  What a worker tells
+    by notice.lack() is told here, and the batch of one that ended is done here, where an error
+    finds who is waiting for it.
     """
-    here, every = begin(objects), iter(batches)
-    for first in islice(every, 1):
-        yield here(first)
+    here = begin(objects)
     workers: deque[_Worker] = deque()
     try:
-        for number, batch in enumerate(every):
-            if not number:
+        for number, batch in enumerate(batches):
+            if number == alone:
                 workers += _started(objects, begin)
             if not workers:
                 yield here(batch)
@@ -83,12 +83,12 @@ class _Worker:
     def __init__(self, objects: Prefetched, begin: Callable[[Prefetched], Work[Any, Any]]) -> None:
         self.busy = False
         given, self._in = os.pipe()
-        out, made = os.pipe()
+        out, answers = os.pipe()
         self._pid = os.fork()
         if not self._pid:
-            _serve(given, made, objects, begin)
+            _serve(given, answers, objects, begin)
         os.close(given)
-        os.close(made)
+        os.close(answers)
         self._out = os.fdopen(out, "rb")
 
     def give(self, batch: Any) -> None:
@@ -99,7 +99,7 @@ class _Worker:
             left = feed(self._in, left)
 
     def answer(self, work: Work[Any, Any]) -> Any:
-        """What it made of the batch; where it has ended, what work() makes of it."""
+        """What it answers of the batch; where it has ended, what work() makes of it."""
         self.busy = False
         try:
             done, lacks = _read(self._out)
@@ -117,13 +117,13 @@ class _Worker:
 
 
 def _serve(
-    given: int, made: int, objects: Prefetched, begin: Callable[[Prefetched], Work[Any, Any]]
+    given: int, answers: int, objects: Prefetched, begin: Callable[[Prefetched], Work[Any, Any]]
 ) -> NoReturn:
     """Work on one batch after the other, until there is nobody who gives any."""
     try:
         signal(SIGINT, SIG_DFL)
         os.dup2(given, 0)
-        os.dup2(made, 1)
+        os.dup2(answers, 1)
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         with objects.anew() as own, os.fdopen(0, "rb") as batches:
             work = begin(own)

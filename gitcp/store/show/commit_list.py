@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice, starmap
+from itertools import starmap
 
 from gitcp.console import notice
 from gitcp.core.message import links
@@ -17,7 +17,7 @@ from gitcp.store.v1.parts import Parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TypeVar
 
     from gitcp.core.record_types import Record
@@ -25,16 +25,17 @@ if TYPE_CHECKING:
     from gitcp.store.git.prefetch import Steps
     from gitcp.store.v1.committed_read import Checkpoint
 
-    Told = TypeVar("Told")
+    Retold = TypeVar("Retold")
     _Fields = tuple[bytes, bytes, bytes]
 
 _KEYS = "oid tree parents author email date day time message".split()
 # Only the message and the note have newlines; a field has a NUL nowhere.
 _FORMAT = "%H%n%T%n%P%n%an%n%ae%n%aI%n%as%n%ct%n%s%x00%B%x00%N%x00"
 _LOG = f"log --no-color --no-show-signature --no-notes --notes={notes.REF} --format={_FORMAT}"
-# Commits whose checkpoints are read at once: few at first, so that the first line is there soon.
-_FIRST, _WINDOW = 8, 64
-_ALONE, _BATCH = 128, 256  # commits before others help, and that are given to one at once
+_WINDOW = 64  # commits whose checkpoints are read at once
+# Commits that go together: few at first, so that the first line is there soon; and how many such
+# batches are read before other processes help.
+_FIRST, _BATCH, _ALONE = 8, 256, 4
 
 
 def listing(
@@ -51,21 +52,20 @@ def listing(
 
 
 def retold(
-    repo: Repo, tell: Callable[[Iterator[Record]], Iterator[Told]], *chosen: Sequence[str]
-) -> Iterator[Told]:
+    repo: Repo, tell: Callable[[Iterator[Record]], Iterator[Retold]], *chosen: Sequence[str]
+) -> Iterator[Retold]:
     """What tell() makes of the records that listing() has of the commits chosen.
 
     Of a long history several processes make parts of it: it is what spread() can bring.
     """
 
-    def telling(objects: Prefetched) -> Callable[[list[_Fields]], list[Told]]:
+    def begin(objects: Prefetched) -> Callable[[list[_Fields]], list[Retold]]:
         store = _Store(repo, objects)
         return lambda batch: list(tell(store.records(batch)))
 
     with Prefetched(repo) as objects:
-        every = _fields(repo, *chosen)
-        yield from tell(_Store(repo, objects).records(islice(every, _ALONE), _FIRST))
-        for part in spread(objects, windows(every, _BATCH), telling):
+        batches = windows(_fields(repo, *chosen), _FIRST, _BATCH)
+        for part in spread(objects, batches, begin, _ALONE):
             yield from part
 
 
@@ -109,9 +109,9 @@ class _Store:
         self._refs: list[str] | None = None
         self._places = committed_refs.Places(repo, objects)
 
-    def records(self, fields: Iterable[_Fields], first: int = _WINDOW) -> Iterator[Record]:
-        """The commits, each checkpoint with what is stored of it; first: read at once then."""
-        every = (list(starmap(_commit, window)) for window in windows(fields, first, _WINDOW))
+    def records(self, batch: list[_Fields]) -> Iterator[Record]:
+        """The commits, each checkpoint with what is stored of it."""
+        every = (list(starmap(_commit, window)) for window in windows(batch, _WINDOW))
         for window in overlapped(self._objects, map(self._with_sessions, every)):
             yield from window
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
 
-    Told = TypeVar("Told")
+    Retold = TypeVar("Retold")
 
 _WINDOW = 256  # commits whose checkpoints are read at once
 # Of git log with paths: no branch is left out, and what was renamed is seen to be; limit() then.
@@ -36,11 +36,11 @@ def commits(repo: Repo, objects: Prefetched, *chosen: Sequence[str]) -> Iterator
 def retold(
     repo: Repo,
     objects: Prefetched,
-    tell: Callable[[Evidence, Change], Told],
+    tell: Callable[[Evidence, Change], Retold],
     revisions: Sequence[str],
     paths: Sequence[str],
     options: Sequence[str] = (),
-) -> Iterator[Told]:
+) -> Iterator[Retold]:
     """What tell() makes of each of the commits of the revisions (none: HEAD) that change
     something in paths, and of what is known of them.
 
@@ -54,7 +54,7 @@ def retold(
         *map(raw, paths),
     )
 
-    def begin(objects: Prefetched) -> Callable[[list[Change]], list[Told]]:
+    def begin(objects: Prefetched) -> Callable[[list[Change]], list[Retold]]:
         return partial(_window, tell, Evidence(repo, objects))
 
     every = windows(changes.changes(repo, [*options, *where]), _WINDOW)
@@ -63,8 +63,8 @@ def retold(
 
 
 def _window(
-    tell: Callable[[Evidence, Change], Told], evidence: Evidence, window: Sequence[Change]
-) -> list[Told]:
+    tell: Callable[[Evidence, Change], Retold], evidence: Evidence, window: Sequence[Change]
+) -> list[Retold]:
     evidence.prefetch_changes(window)
     parts = [tell(evidence, change) for change in window]
     evidence.forget()
