@@ -40,10 +40,7 @@ def run(argv: Sequence[str]) -> int:
     """Show a file's lines with their authors; nothing is changed."""
     from gitcp.core.blame import options as arguments
     from gitcp.git import Git
-    from gitcp.repo import Repo
-    from gitcp.store.blame import view
-    from gitcp.store.blame.evidence import Evidence
-    from gitcp.store.git.prefetch import Prefetched
+    from gitcp.store.blame import run as asked
 
     if argv in (["-h"], ["--help"]):
         parser().parse_args(argv)
@@ -52,15 +49,22 @@ def run(argv: Sequence[str]) -> int:
     if "reverse" in flags or ("s" in flags and not flags & {"json", "p", "line-porcelain"}):
         # No author is shown, or the commit is not the one that brought the line.
         os.execvp("git", ["git", "blame", *options["given"]])
-    repo, git = Repo.find(), Git()
+    git = Git()
+    blamed = asked.begun(git, options)  # git is at it while the rest is brought in
+    from gitcp.repo import Repo
+    from gitcp.store.blame import view
+    from gitcp.store.blame.evidence import Evidence
+    from gitcp.store.git.prefetch import Prefetched
+
+    repo = Repo.find()
     with Prefetched(repo) as objects:
         given = any(word.startswith("--contents") for word in options["given"])
         evidence = Evidence(repo, objects, worktree=not given)
         if "json" in flags:
             from gitcp import record
 
-            record.write(sys.stdout.buffer, view.records(repo, git, options, evidence))
+            record.write(sys.stdout.buffer, view.records(repo, options, blamed(), evidence))
         else:
-            for line in view.printed(repo, git, options, evidence):
+            for line in view.printed(repo, git, options, blamed(), evidence):
                 sys.stdout.buffer.write(line)
     return OK

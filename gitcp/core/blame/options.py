@@ -54,6 +54,13 @@ def parse(argv: Sequence[str]) -> Options:
     return options
 
 
+def form(options: Options) -> str:
+    """The format for programs that git is asked for, '' where people read a table."""
+    forms = {"incremental": "incremental", "line-porcelain": "line-porcelain", "p": "porcelain"}
+    flags = options["flags"]
+    return "" if "json" in flags else next((f for flag, f in forms.items() if flag in flags), "")
+
+
 def moves(options: Options) -> bool:
     """Whether an option lets git find a line where it may read otherwise: moved, copied, or
     changed by a commit that is passed over."""

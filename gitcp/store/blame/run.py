@@ -11,23 +11,31 @@ from gitcp.record import raw, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gitcp.core.blame.options import Options
     from gitcp.core.blame.porcelain import Entry
     from gitcp.git import Git
+    from gitcp.process.running import Running
     from gitcp.repo import Repo
 
+    Blamed = tuple[list[Entry], bytes]  # and what git says behind them
     # (abbreviated name, date) of a commit.
     Date = tuple[bytes, bytes]
 
 
-def blame(git: Git, options: Options, form: str = "porcelain") -> tuple[list[Entry], bytes]:
-    """The entries of `git blame --<form>` with the person's arguments, and what follows them.
+def begun(git: Git, options: Options) -> Callable[[], Blamed]:
+    """Start git in the format asked for, or in `porcelain`; what is returned waits for it."""
+    running = _started(git, f"--{arguments.form(options) or 'porcelain'}", *options["given"])
+    return lambda: porcelain.parse(_finished(running))
+
+
+def blame(git: Git, options: Options) -> Blamed:
+    """The entries of `git blame` with the person's arguments, and what follows them.
 
     git runs where the person stands.  Raises Error with git's own words.
     """
-    return porcelain.parse(_run(git, f"--{form}", *options["given"]))
+    return begun(git, options)()
 
 
 def whole(git: Git, options: Options) -> tuple[list[Entry], bytes]:
@@ -59,7 +67,7 @@ def edges(git: Git, options: Options, rows: Sequence[Entry]) -> list[tuple[bytes
     for options whose effect (colours, scores, marks) git alone can tell."""
     width = len(str(max((row["final"] for row in rows), default=0)))
     parts = []
-    lines = _run(git, *options["given"], "-s").split(b"\n")
+    lines = _finished(_started(git, *options["given"], "-s")).split(b"\n")
     for line, row in zip(lines, rows, strict=False):
         end = len(line) - len(row["content"] or b"")
         middle = b" %*d) " % (width, row["final"])
@@ -68,10 +76,14 @@ def edges(git: Git, options: Options, rows: Sequence[Entry]) -> list[tuple[bytes
     return parts
 
 
-def _run(git: Git, *args: str) -> bytes:
+def _started(git: Git, *args: str) -> Running:
+    ways = ("-c", "core.useReplaceRefs=false")  # filters and textconv are the person's
+    return git.start(*ways, "blame", *map(raw, args), filters=True)
+
+
+def _finished(running: Running) -> bytes:
     try:
-        ways = ("-c", "core.useReplaceRefs=false")  # filters and textconv are the person's
-        return git.run(*ways, "blame", *map(raw, args), filters=True)[1]
+        return running.finish()[1]
     except GitError as e:
         if e.git_status == USAGE:
             usage = str(e.plain()).replace("usage: git ", "no file given\nusage: gitcp ", 1)

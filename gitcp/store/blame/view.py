@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.blame import authors, layout, porcelain
+from gitcp.core.blame import options as arguments
 from gitcp.record import raw, text
 from gitcp.store.blame import run
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from gitcp.git import Git
     from gitcp.repo import Config, Repo
     from gitcp.store.blame.evidence import Evidence
+    from gitcp.store.blame.run import Blamed
 
 _UNKNOWN = b"?", b"<?>"
 # What git alone can show before the author: the option, or the configuration that asks for it.
@@ -25,15 +27,17 @@ _HEADS = frozenset(("score-debug", "color-lines", "color-by-age"))
 _MARKS = ("blame.markunblamablelines", "blame.markignoredlines", "blame.coloring")
 
 
-def printed(repo: Repo, git: Git, options: Options, evidence: Evidence) -> Iterator[bytes]:
-    """What the person asked for, line by line: a format for programs or the table."""
-    flags = options["flags"]
-    forms = {"incremental": "incremental", "line-porcelain": "line-porcelain", "p": "porcelain"}
-    form = next((name for flag, name in forms.items() if flag in flags), "")
-    if not form:
-        yield from _table(repo, git, options, evidence)
+def printed(
+    repo: Repo, git: Git, options: Options, blamed: Blamed, evidence: Evidence
+) -> Iterator[bytes]:
+    """What the person asked for, line by line: a format for programs or the table.
+
+    blamed: what git says in that format (run.begun).
+    """
+    if not arguments.form(options):
+        yield from _table(repo, git, options, blamed, evidence)
         return
-    entries, rest = run.blame(git, options, form)
+    entries, rest = blamed
     moved = _ready(repo, options, evidence, entries)
     for line in porcelain.rewritten(
         entries, lambda entry, n: _names(evidence, options, entry, n, moved)
@@ -42,9 +46,9 @@ def printed(repo: Repo, git: Git, options: Options, evidence: Evidence) -> Itera
     yield rest
 
 
-def records(repo: Repo, git: Git, options: Options, evidence: Evidence) -> Iterator[Record]:
+def records(repo: Repo, options: Options, blamed: Blamed, evidence: Evidence) -> Iterator[Record]:
     """A record `line` for each line (gitcp-record(5))."""
-    entries, _ = run.whole(git, options)
+    entries = porcelain.whole(blamed[0])
     moved = _ready(repo, options, evidence, entries)
     for entry in entries:
         author = _author(evidence, entry, 0, moved)
@@ -62,8 +66,10 @@ def records(repo: Repo, git: Git, options: Options, evidence: Evidence) -> Itera
         }
 
 
-def _table(repo: Repo, git: Git, options: Options, evidence: Evidence) -> Iterator[bytes]:
-    entries, rest = run.whole(git, options)
+def _table(
+    repo: Repo, git: Git, options: Options, blamed: Blamed, evidence: Evidence
+) -> Iterator[bytes]:
+    entries, rest = porcelain.whole(blamed[0]), blamed[1]
     if not entries:
         yield rest
         return
