@@ -13,13 +13,15 @@ if TYPE_CHECKING:
 
 _UNSETTLED: list[Callable[[], object]] = []
 
-# Never page, never prompt, never translate, never take a lock merely to read.
+# Never page, never prompt, never translate, never take a lock merely to read; and write what there
+# is in whole pieces, not by a system call for each commit.
 QUIET = {
     "LC_ALL": "C",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_FLUSH": "0",
 }
 # Nor fetch a missing object from a promisor remote behind the person's back: may_fetch().
 _AT_HOME = {"GIT_NO_LAZY_FETCH": "1"}

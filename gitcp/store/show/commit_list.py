@@ -81,7 +81,9 @@ def _fields(
     chosen: list[str | bytes] = [*options, "--end-of-options", *revisions, "--", *map(raw, paths)]
     fields: list[bytes] = []
     try:
-        for field in repo.git.start(*_LOG.split(), *chosen).records():
+        # One may be far from the next, and somebody waits for the first.
+        running = repo.git.start(*_LOG.split(), *chosen, env={"GIT_FLUSH": "1"})
+        for field in running.records():
             fields.append(field)
             if len(fields) == 3:
                 yield fields[0], fields[1], fields[2]
