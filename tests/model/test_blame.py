@@ -17,7 +17,7 @@ import pytest
 
 from gitcp.core.blame import options
 from gitcp.repo import Repo
-from gitcp.store.blame import view
+from gitcp.store.blame import run, view
 from gitcp.store.blame.evidence import Evidence
 from gitcp.store.git.prefetch import Prefetched
 from tests.model.lines import PERSON, UNKNOWN, Lines
@@ -31,11 +31,9 @@ STEPS = 50 if LONG else 8
 
 def blamed(top: Path, name: str) -> Iterator[dict[str, Any]]:
     """The records of `gitcp blame --json` of a file, without a process of its own."""
-    repo = Repo.find(str(top))
+    repo, words = Repo.find(str(top)), options.parse(["--", name])
     with Prefetched(repo) as objects:
-        yield from view.records(
-            repo, repo.git, options.parse(["--", name]), Evidence(repo, objects)
-        )
+        yield from view.records(repo, words, run.blame(repo.git, words), Evidence(repo, objects))
 
 
 def check(model: Lines, top: Path, step: str) -> int:

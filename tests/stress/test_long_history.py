@@ -59,6 +59,38 @@ def test_the_sums_count_every_commit_and_line_once(long: Path) -> None:
     assert not left(process.pid)
 
 
+def test_every_checkpoint_and_link_is_checked(long: Path) -> None:
+    """One that is damaged among many is found, whoever came upon it."""
+    names = [history.checkpoint_id(n) for n in (3, COMMITS // 2, COMMITS - 2)]
+    at = [f"{name[:2]}/{name[2:]}/0/content_hash.txt" for name in names]
+    wrong = subprocess.run(
+        ["git", "hash-object", "-w", "--stdin"], cwd=long, input=b"sha256:0", capture_output=True
+    ).stdout.decode()
+    index = {**os.environ, "GIT_INDEX_FILE": str(long / "index-of-damage")}
+
+    def git(*argv: str, stdin: str = "") -> str:
+        done = subprocess.run(
+            ["git", *argv], cwd=long, env=index, input=stdin, text=True, capture_output=True
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    before = git("rev-parse", history.V1)
+    git("read-tree", history.V1)
+    git("update-index", "--index-info", stdin="".join(f"100644 {wrong[:40]}\t{p}\n" for p in at))
+    commit = git("commit-tree", "-p", before, "-m", "damage", git("write-tree"))
+    git("update-ref", history.V1, commit)
+    try:
+        process = started(long, "fsck", "--json")
+        findings = [json.loads(line) for line in process.communicate()[0].splitlines()]
+    finally:
+        git("update-ref", history.V1, before)
+    assert process.returncode == 1
+    bad = {f["subject"] for f in findings if f["kind"] == "bad-hash"}
+    assert bad == {f"{name}/0" for name in names}
+    assert not left(process.pid)
+
+
 @pytest.mark.parametrize(
     ("command", "sign"),
     [("log", signal.SIGKILL), ("log", signal.SIGINT), ("stats", signal.SIGTERM)],

@@ -9,6 +9,7 @@ from gitcp.core.v1 import schema, summary
 from gitcp.errors import Error
 from gitcp.record import parse
 from gitcp.store.git.prefetch import windows
+from gitcp.store.git.spread import spread
 from gitcp.store.git.tree import TREE, read_tree
 from gitcp.store.upkeep import check_transcript
 from gitcp.store.v1 import committed_list
@@ -16,15 +17,18 @@ from gitcp.store.v1.committed_tree import numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from gitcp.core.record_types import Finding, Tree
     from gitcp.store.git.prefetch import Prefetched
 
+    _Window = list[tuple[str, str] | Finding]
+
 _KEYS = ("metadata", "transcript", "context", "content_hash", "prompt")
 _HEX = frozenset("0123456789abcdef")
 _WINDOW = 64  # checkpoints whose objects are asked for at once
+_ALONE = 8  # windows before other processes help
 
 
 def check(objects: Prefetched, refs: Iterable[str]) -> Iterator[Finding]:
@@ -33,11 +37,22 @@ def check(objects: Prefetched, refs: Iterable[str]) -> Iterator[Finding]:
     A promise that was not kept before programs named themselves in their data (cli_version)
     is told as a note: readers take all of that (E§2.6).
     """
-    hashes = check_transcript.Hashes()
+
+    def begin(objects: Prefetched) -> Callable[[_Window], list[Finding]]:
+        hashes = check_transcript.Hashes()
+        return lambda window: list(_findings(objects, hashes, window))
+
     for ref in refs:
-        for window in windows(_checkpoints(objects, ref), _WINDOW):
-            yield from (item for item in window if isinstance(item, dict))
-            yield from _several(objects, hashes, [i for i in window if isinstance(i, tuple)])
+        every = windows(_checkpoints(objects, ref), _WINDOW)
+        for findings in spread(objects, every, begin, _ALONE):
+            yield from findings
+
+
+def _findings(
+    objects: Prefetched, hashes: check_transcript.Hashes, window: _Window
+) -> Iterator[Finding]:
+    yield from (item for item in window if isinstance(item, dict))
+    yield from _several(objects, hashes, [item for item in window if isinstance(item, tuple)])
 
 
 def _checkpoints(objects: Prefetched, ref: str) -> Iterator[tuple[str, str] | Finding]:

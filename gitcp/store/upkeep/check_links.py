@@ -8,6 +8,8 @@ from gitcp.errors import Error
 from gitcp.record import parse
 from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit
+from gitcp.store.git.prefetch import windows
+from gitcp.store.git.spread import spread
 from gitcp.store.link import commit_changes, find_commits
 from gitcp.store.relink import open_work, taken_back
 from gitcp.store.show import commit_list
@@ -15,12 +17,14 @@ from gitcp.store.v1 import committed_list, committed_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from gitcp.core.record_types import Finding
+    from gitcp.repo import Repo
+    from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.upkeep.survey import Survey
 
-_WINDOW = 1000  # links that are looked at together
+_WINDOW = 500  # links that are looked at together
 
 
 def check(survey: Survey, stored: Mapping[str, str]) -> Iterator[Finding]:
@@ -62,21 +66,25 @@ def _empty(
     survey: Survey, links: list[tuple[str, str]], stored: Mapping[str, str]
 ) -> Iterator[Finding]:
     """Links (commit, id) to checkpoints of which the commit holds nothing, by evidence."""
-    for at in range(0, len(links), _WINDOW):
-        window = [pair for pair in links[at : at + _WINDOW] if pair[1] in stored]
-        for oid, name in _without(survey, window, stored):
+
+    def begin(objects: Prefetched) -> Callable[[list[tuple[str, str]]], list[tuple[str, str]]]:
+        return lambda window: _without(survey.repo, objects, window, stored)
+
+    there = (pair for pair in links if pair[1] in stored)
+    for empty in spread(survey.objects, windows(there, _WINDOW), begin):
+        for oid, name in empty:
             reason = f"has nothing of '{name}', which it is linked to"
             yield finding("empty-link", oid, reason, checkpoint_id=name)
 
 
 def _without(
-    survey: Survey, links: list[tuple[str, str]], stored: Mapping[str, str]
+    repo: Repo, objects: Prefetched, links: list[tuple[str, str]], stored: Mapping[str, str]
 ) -> list[tuple[str, str]]:
-    objects, empty = survey.objects, []
+    empty = []
     objects.fetch(oid for oid, _ in links)
     commits = [commit for oid, _ in links if (commit := read_commit(objects, oid))]
     with notice.Aside():  # what cannot be read has a finding of its own
-        changed = commit_changes.of_commits(survey.repo, objects, commits)
+        changed = commit_changes.of_commits(repo, objects, commits)
         trees = committed_list.prepare(objects, [stored[name] for _, name in links], brief=True)
         for oid, name in links:
             checkpoint = committed_read.load(objects, name, "", stored[name], trees, True, parse)
