@@ -27,10 +27,9 @@ def listed(session: str) -> Iterator[Record]:
     from gitcp.repo import Repo
     from gitcp.store.v1 import committed_list
 
-    for checkpoint in committed_list.listing(Repo.find()):
-        ids = [s["session_id"] for s in checkpoint["sessions"]]
-        if not session or any(sid.startswith(session) for sid in ids):
-            yield committed_list.record(checkpoint)
+    for record in committed_list.retold(Repo.find(), committed_list.record):
+        if not session or any(sid.startswith(session) for sid in record["sessions"]):
+            yield record
 
 
 def bind(argv: Sequence[str]) -> Stage:

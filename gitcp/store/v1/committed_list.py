@@ -8,6 +8,7 @@ from gitcp.core.v1 import summary
 from gitcp.errors import Error, InputError
 from gitcp.record import parse
 from gitcp.store.git.prefetch import Prefetched, finish, overlapped, windows
+from gitcp.store.git.spread import spread
 from gitcp.store.git.tree import TREE, read_tree
 from gitcp.store.v1.committed_read import load, sole
 from gitcp.store.v1.committed_refs import everywhere, sources
@@ -15,7 +16,8 @@ from gitcp.store.v1.committed_tree import numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeVar
 
     from gitcp.core.record_types import Record, Tree
     from gitcp.repo import Repo
@@ -23,7 +25,11 @@ if TYPE_CHECKING:
     from gitcp.store.git.prefetch import Steps
     from gitcp.store.v1.committed_read import Checkpoint
 
+    Retold = TypeVar("Retold")
+    _Window = tuple[str, list[tuple[str, str]]]
+
 _WINDOW = 32  # checkpoints whose objects are asked for at once
+_BATCH = 8  # windows that go together
 _HEX = frozenset("0123456789abcdef")
 _EXAMPLES = 10
 
@@ -33,10 +39,28 @@ def listing(repo: Repo, brief: bool = False) -> Iterator[Checkpoint]:
 
     brief: for their sessions, as load() has it.
     """
+    return retold(repo, lambda checkpoint: checkpoint, brief)
+
+
+def retold(
+    repo: Repo, tell: Callable[[Checkpoint], Retold], brief: bool = False
+) -> Iterator[Retold]:
+    """What tell() makes of each checkpoint of listing().
+
+    Of a large store several processes make parts of it: it is what spread() can bring.
+    """
+
+    def begin(objects: Prefetched) -> Callable[[list[_Window]], list[Retold]]:
+        return lambda batch: [
+            tell(checkpoint)
+            for loaded in overlapped(objects, (_load(objects, *one, brief) for one in batch))
+            for checkpoint in loaded
+        ]
+
     with Prefetched(repo) as objects:
-        every = _windows(objects, sources(repo))
-        for loaded in overlapped(objects, (_load(objects, *one, brief) for one in every)):
-            yield from loaded
+        batches = windows(_windows(objects, sources(repo)), _BATCH)
+        for batch in spread(objects, batches, begin):
+            yield from batch
 
 
 def _windows(objects: Prefetched, refs: list[str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
