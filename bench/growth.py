@@ -1,7 +1,8 @@
 """Rows of sizes: what a command costs as what it works on grows, each beside its budget.
 
 Processor time and the largest process count, not the clock: other work on the machine does not
-change them much.  Nothing asserts; a row outside its budget is said so.
+change them much.  Where several processes share the work it is the clock.  Nothing asserts; a
+row outside its budget is said so.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ ROWS: list[str] = []
 OUTSIDE: list[str] = []
 # A small process between: what it runs begins with its memory, not with ours.
 _RUN = """
-import os, sys
+import os, sys, time
+began = time.perf_counter()
 pid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ)
 _, status, used = os.wait4(pid, 0)
-print([status, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024], file=sys.stderr)
+clock = time.perf_counter() - began
+print([status, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, clock], file=sys.stderr)
 """
 # git maps whole packs into its memory: of a command of ours, what its own process took at most.
 _OWN = """
@@ -42,19 +45,21 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 class Cost(NamedTuple):
-    """Seconds of processor time, with all that was waited for; bytes of the largest process."""
+    """Seconds of processor time, with all that was waited for; bytes of the largest process;
+    seconds that passed."""
 
     seconds: float
     peak: int
+    clock: float
 
 
 def cost(*argv: str, cwd: Path, stdin: bytes = b"") -> Cost:
     """Run a command that must succeed and say what it cost."""
     launcher = [sys.executable, "-I", "-S", "-c", _RUN, *argv]
     done = subprocess.run(launcher, cwd=cwd, input=stdin, capture_output=True, check=True)
-    status, seconds, peak = json.loads(done.stderr.splitlines()[-1])
+    status, seconds, peak, clock = json.loads(done.stderr.splitlines()[-1])
     assert status == 0, argv
-    return Cost(seconds, peak)
+    return Cost(seconds, peak, clock)
 
 
 def gitcp(name: str, *args: str, cwd: Path, stdin: bytes = b"") -> Cost:
@@ -63,7 +68,7 @@ def gitcp(name: str, *args: str, cwd: Path, stdin: bytes = b"") -> Cost:
         script = str(TOP / "bin" / f"gitcp-{name}")
         argv = (sys.executable, "-c", _OWN, told.name, script, *args)
         used = cost(*argv, cwd=cwd, stdin=stdin)
-        return Cost(used.seconds, int(told.read()) * 1024)
+        return used._replace(peak=int(told.read()) * 1024)
 
 
 @cache

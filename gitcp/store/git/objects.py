@@ -87,6 +87,15 @@ class Objects:
             self._remember(obj)
         return obj
 
+    def near(self, oids: Iterable[str]) -> None:
+        """Have these at hand, as far as they are small; asked for at once."""
+        git.settle()
+        wanted = [oid for oid in oids if oid not in self._near]
+        for at in range(0, len(wanted), _AT_ONCE):
+            for obj in self._git().ask_all(wanted[at : at + _AT_ONCE]):
+                if obj:
+                    self._remember(obj)
+
     def _look(self, spec: str) -> tuple[str, int] | None:
         """As Batch.look(), of what was written just now, too."""
         named = self._git().look(spec)

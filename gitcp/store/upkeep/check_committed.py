@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _KEYS = ("metadata", "transcript", "context", "content_hash", "prompt")
 _HEX = frozenset("0123456789abcdef")
 _WINDOW = 64  # checkpoints whose objects are asked for at once
-_ALONE = 8  # windows before other processes help
+_ALONE = 4  # windows before other processes help
 
 
 def check(objects: Prefetched, refs: Iterable[str]) -> Iterator[Finding]:
@@ -58,7 +58,9 @@ def _findings(
 def _checkpoints(objects: Prefetched, ref: str) -> Iterator[tuple[str, str] | Finding]:
     """(id, tree) of each checkpoint; a finding for all else that is there."""
     tip = objects.read(f"{ref}^{{tree}}")
-    for shard, (mode, oid) in (read_tree(objects, tip[0]) if tip else {}).items():
+    entries = read_tree(objects, tip[0]) if tip else {}
+    objects.near(oid for mode, oid in entries.values() if mode == TREE)
+    for shard, (mode, oid) in entries.items():
         if mode != TREE or len(shard) != 2 or not _HEX.issuperset(shard):
             yield finding("stray", f"{ref}:{shard}", "part of no checkpoint")
             continue

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _WINDOW = 32  # checkpoints whose objects are asked for at once
 _BATCH = 8  # windows that go together
+_SHARDS = 32  # directories of checkpoints that are read at once
 _HEX = frozenset("0123456789abcdef")
 _EXAMPLES = 10
 
@@ -121,19 +122,28 @@ def trees(objects: Objects, ref: str, prefix: str) -> Iterator[tuple[str, str]]:
     tip = objects.read(f"{ref}^{{tree}}")
     if tip is None:
         notice.lack(f"'{ref}': its tree is missing")
-    for shard, (mode, oid) in _entries(objects, tip[0], ref).items() if tip else ():
-        if len(shard) != 2 or not _HEX.issuperset(shard) or shard[: len(prefix)] != prefix[:2]:
-            continue
-        if mode != TREE:
-            notice.lack(f"'{ref}:{shard}' is no directory")
-            continue
-        for name, (kind, tree) in _entries(objects, oid, f"{ref}:{shard}").items():
+    every = _entries(objects, tip[0], ref) if tip else {}
+    for window in windows(_shards(ref, every, prefix), _SHARDS):
+        objects.near(oid for _, oid in window)
+        below = [(shard, _entries(objects, oid, f"{ref}:{shard}")) for shard, oid in window]
+        for shard, name, kind, tree in ((s, n, *e) for s, names in below for n, e in names.items()):
             if not _HEX.issuperset(name) or not (shard + name).startswith(prefix):
                 continue
             if kind == TREE:
                 yield shard + name, tree
             else:
                 notice.lack(f"checkpoint '{shard}{name}' is no directory")
+
+
+def _shards(ref: str, entries: Tree, prefix: str) -> Iterator[tuple[str, str]]:
+    """(two digits, tree) of the directories whose checkpoints' ids may begin with prefix."""
+    for shard, (mode, oid) in entries.items():
+        if len(shard) != 2 or not _HEX.issuperset(shard) or shard[: len(prefix)] != prefix[:2]:
+            continue
+        if mode == TREE:
+            yield shard, oid
+        else:
+            notice.lack(f"'{ref}:{shard}' is no directory")
 
 
 def _entries(objects: Objects, tree: str, where: str) -> Tree:
