@@ -19,6 +19,7 @@ from bench.growth import MB, Cost, cost, row
 from bench.session import ENTRY, SID, TOP, Session, quietly
 
 LONG = bool(os.environ.get("LONG"))
+NORMAL = 0.0075  # seconds: P of the machine that budgets in seconds are for
 HOOK = (sys.executable, "-I", "-S", str(ENTRY), "claude-code")
 
 # Redaction of a transcript and nothing else, in pieces as a person would who wants it flat.
@@ -191,14 +192,15 @@ def replaced(content: str, new: dict[str, str]) -> str:
 
 
 def test_sessions_that_were_left_behind(template: Path, tmp_path: Path) -> None:
-    """At most a second, and no more than linear."""
+    """At most a second where P is 7.5 ms, and no more than linear."""
     for size in sizes((100, 1_000), (5_000,)):
         session = Session(template, tmp_path / f"{size}")
         left_behind(session, size)
         for command in ("status", "clean"):
             used = growth.gitcp(command, cwd=session.repo)
             figures = growth.time(used.seconds), growth.size(used.peak)
-            row(f"{command}, sessions left behind", f"{size}", figures, used.seconds <= 1, "1 s")
+            inside = used.seconds <= growth.start() / NORMAL
+            row(f"{command}, sessions left behind", f"{size}", figures, inside, "1 s of a normal P")
 
 
 def test_the_first_stop_of_a_long_transcript(template: Path, tmp_path: Path) -> None:

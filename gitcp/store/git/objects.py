@@ -54,6 +54,10 @@ class Objects:
         """The process's one database of repo: to leave it as a context keeps it open."""
         return cls._shared.setdefault(repo.git_dir, cls(repo))
 
+    def anew(self) -> Self:
+        """Objects of the same repository for another process, which has a git of its own."""
+        return type(self)(self._repo)
+
     @property
     def packs(self) -> Packs:
         """The packs of ours, to add to or to ask; a hook that only reads does without."""

@@ -49,10 +49,6 @@ class Prefetched(Objects):
         self._answers: Iterator[Object | None] = iter(())
         self._remote = partial.remote(repo)
 
-    def anew(self) -> Prefetched:
-        """Objects of the same repository for another process, which has a git of its own."""
-        return Prefetched(self._repo)
-
     def fetch(self, oids: Iterable[str]) -> None:
         """Have these objects at hand for read()."""
         self._settle()

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any, BinaryIO, NoReturn, TypeVar
 
-    from gitcp.store.git.prefetch import Prefetched
+    from gitcp.store.git.objects import Objects
 
+    Database = TypeVar("Database", bound=Objects)
     Batch = TypeVar("Batch")
     Done = TypeVar("Done")
     Work = Callable[[Batch], Done]
@@ -31,9 +32,9 @@ _SIZE = 8  # bytes before a message, which say how long it is
 
 
 def spread(
-    objects: Prefetched,
+    objects: Database,
     batches: Iterable[Batch],
-    begin: Callable[[Prefetched], Work[Batch, Done]],
+    begin: Callable[[Database], Work[Batch, Done]],
     alone: int = 1,
 ) -> Iterator[Done]:
     """What work makes of each batch, in their order; begin(objects) returns it.
@@ -64,7 +65,7 @@ def spread(
             worker.close()
 
 
-def _started(objects: Prefetched, begin: Callable[[Prefetched], Work[Any, Any]]) -> list[_Worker]:
+def _started(objects: Objects, begin: Callable[[Any], Work[Any, Any]]) -> list[_Worker]:
     """A worker for each processor, as far as the system allows; none where there is but one."""
     here = getattr(os, "sched_getaffinity", None)
     count = len(here(0)) if here else os.cpu_count() or 1
@@ -80,7 +81,7 @@ def _started(objects: Prefetched, begin: Callable[[Prefetched], Work[Any, Any]])
 class _Worker:
     """A process that works on a batch at a time."""
 
-    def __init__(self, objects: Prefetched, begin: Callable[[Prefetched], Work[Any, Any]]) -> None:
+    def __init__(self, objects: Objects, begin: Callable[[Any], Work[Any, Any]]) -> None:
         self.busy = False
         given, self._in = os.pipe()
         out, answers = os.pipe()
@@ -117,7 +118,7 @@ class _Worker:
 
 
 def _serve(
-    given: int, answers: int, objects: Prefetched, begin: Callable[[Prefetched], Work[Any, Any]]
+    given: int, answers: int, objects: Objects, begin: Callable[[Any], Work[Any, Any]]
 ) -> NoReturn:
     """Work on one batch after the other, until there is nobody who gives any."""
     try:

@@ -12,11 +12,13 @@ from itertools import islice
 from gitcp.errors import Error
 from gitcp.process import deadline
 from gitcp.record import text
+from gitcp.store.git.prefetch import windows
+from gitcp.store.git.spread import spread
 from gitcp.store.v1 import kept_tips, redaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from gitcp.core.record_types import Record
     from gitcp.core.redact.redactor import Redactor
@@ -29,7 +31,7 @@ _DOCUMENT = 4 << 20  # bytes: a larger one is no program's, and is not taken apa
 _LINES = ("full.jsonl", "full.log", ".jsonl")
 _EXAMPLES = 3
 _PIECE = 1 << 19  # bytes of files that are searched together
-_WINDOW = 256  # names read at once
+_WINDOW = 1024  # files that go together
 # What a partial clone left with its remote is no news to anybody there, and not fetched for this.
 _NEW = ("rev-list", "--objects", "--filter=object:type=blob", "--missing=allow-promisor")
 # Whole worktrees, with files that were never committed; what else of ours is for this machine.
@@ -79,21 +81,31 @@ def places(
     """
     there = [oid for oid in known if objects.read(oid)]
     redactor = redaction.redactor(repo)
-    for piece in _pieces(_new(repo, objects, [*tips, *(f"^{oid}" for oid in there)])):
+
+    def begin(objects: Objects) -> Callable[[list[bytes]], list[tuple[str, str]]]:
+        return lambda lines: list(_searched(redactor, _files(objects, lines), end))
+
+    new = repo.git.stream(*_NEW, *tips, *(f"^{oid}" for oid in there), sep=b"\n")
+    for secrets in spread(objects, windows(new, _WINDOW), begin):
+        yield from secrets
+
+
+def _searched(
+    redactor: Redactor, files: Iterable[File], end: float | None
+) -> Iterator[tuple[str, str]]:
+    for piece in _pieces(files):
         if piece and end is not None and time.monotonic() > end:
             raise Error("too much to search for secrets before 'git push': 'gitcp push' sends it")
         yield from _secrets(redactor, piece if len(piece) == 1 else _suspects(redactor, piece))
 
 
-def _new(repo: Repo, objects: Objects, names: Iterable[str]) -> Iterator[File]:
-    """Each file of the names that git finds, whatever the number: one in memory."""
-    lines = repo.git.stream(*_NEW, *names, sep=b"\n")
-    while window := [line.partition(b" ") for line in islice(lines, _WINDOW)]:
-        blobs = [(oid.decode(), path) for oid, _, path in window if path]
-        read = objects.each(oid for oid, _ in blobs)
-        for (_, path), obj in zip(blobs, read, strict=True):
-            if obj:
-                yield text(path), obj[2]
+def _files(objects: Objects, lines: Iterable[bytes]) -> Iterator[File]:
+    """The files that git names, `<oid> <path>`: one in memory."""
+    named = (line.partition(b" ") for line in lines)
+    blobs = [(oid.decode(), path) for oid, _, path in named if path]
+    for (_, path), obj in zip(blobs, objects.each(oid for oid, _ in blobs), strict=True):
+        if obj:
+            yield text(path), obj[2]
 
 
 def _pieces(files: Iterable[File]) -> Iterator[list[File]]:
