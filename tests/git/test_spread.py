@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from gitcp.console import notice
 from gitcp.errors import Error
+from gitcp.git import settle_first
 from gitcp.repo import Repo
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.spread import spread
@@ -73,6 +74,18 @@ def test_each_process_reads_with_a_git_of_its_own(objects: Prefetched) -> None:
     read = list(spread(objects, range(9), lambda own: lambda _: own.read(oid)))
     assert read == [first] * 9
     assert objects.read(git("rev-parse", "HEAD")) is not None
+
+
+def test_what_is_to_be_written_is_written_once_and_before(objects: Prefetched) -> None:
+    writers: list[int] = []
+    settle_first(lambda: writers.append(os.getpid()))
+    oid = git("rev-parse", "HEAD")
+
+    def begin(own: Prefetched) -> Callable[[int], tuple[object, ...]]:
+        return lambda _: (own.read(oid) is not None, *writers)
+
+    seen = list(spread(objects, range(9), begin, 0))
+    assert seen == [(True, os.getpid())] * 9
 
 
 def test_the_batch_of_a_worker_that_is_killed_is_done_here(objects: Prefetched) -> None:

@@ -12,6 +12,7 @@ import os
 from _signal import SIG_DFL, SIGINT, signal
 from collections import deque
 
+from gitcp import git
 from gitcp.console import notice
 from gitcp.process.running import feed
 
@@ -69,6 +70,7 @@ def _started(objects: Objects, begin: Callable[[Any], Work[Any, Any]]) -> list[_
     """A worker for each processor, as far as the system allows; none where there is but one."""
     here = getattr(os, "sched_getaffinity", None)
     count = len(here(0)) if here else os.cpu_count() or 1
+    git.settle()  # what is written is for them to read, not to write once more
     workers: list[_Worker] = []
     try:
         while 1 < count > len(workers) < _MOST:
