@@ -141,6 +141,29 @@ def test_an_amend_does_not_give_the_person_what_was_picked_into_a_renamed_file(
     sound(world)
 
 
+@pytest.mark.parametrize("commits", [1, 2])
+def test_a_reset_and_a_commit_do_not_give_the_person_what_was_picked_into_a_renamed_file(
+    world: World, a: Agent, commits: int
+) -> None:
+    worked(world, a)
+    made = world.head
+    world.git("switch", "-q", "-c", "other", "HEAD~1")
+    world.git("mv", "f.txt", "g.txt")
+    world.commit()
+    world.git("cherry-pick", made)
+    for n in range(commits - 1):
+        world.write("i.txt", text(n))
+        world.commit("i.txt")
+    world.agent("session-b", tools=True).turn("more", {"h.txt": text(8)})
+    world.git("add", "-A")
+    for _ in range(commits):
+        world.git("reset", "-q", "--soft", "HEAD~1")
+    world.git("commit", "-q", "-m", "again")
+    told = [json.loads(row) for row in world.gitcp("blame", "--json", "g.txt").splitlines()]
+    assert [row["who"] for row in told] == ["person"] * 3 + ["unknown"] * 2
+    sound(world)
+
+
 def test_a_squash_has_the_lines_of_all_its_commits(world: World, a: Agent) -> None:
     worked(world, a)
     a.prompt("more")

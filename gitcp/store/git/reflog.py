@@ -39,6 +39,19 @@ def committed_since(repo: Repo, old: str) -> str | None:
     return None
 
 
+def reset_from(repo: Repo, to: str) -> list[str]:
+    """Where HEAD was in this worktree before the resets that led it to a commit at last, newest
+    first."""
+    places: list[str] = []
+    for before, after, reason in reversed(_entries(_of_head(repo), _TAIL)):
+        if after == to and reason.startswith(b"reset:"):
+            places.append(before)
+            to = before
+        elif after == to or places:
+            break
+    return places
+
+
 def stashes(repo: Repo) -> list[str]:
     """The oids of the entries of `git stash`, newest first: stash@{0}, stash@{1}, ..."""
     entries = _entries(os.path.join(repo.common, "logs", "refs", "stash"))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.store.git import notes
-from gitcp.store.git.commit import read_commit
+from gitcp.store.git import notes, reflog
+from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.link import commit_changes, condense
 from gitcp.store.session import phase
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_match import Linked
+
+
+_LEFT = ("--first-parent", "--ignore-missing", "--max-count=20")  # commits that are looked at
 
 
 def store(
@@ -44,14 +47,18 @@ def store(
         notes.add(repo, objects, commit["oid"], checkpoint_id)
     if pairs:
         about = repo, objects, commit, checkpoint_id, pairs, noted
-        failed |= condense.together(*about, replaced=_replaced(objects, commit, old))
+        failed |= condense.together(*about, replaced=_replaced(repo, objects, commit, old))
     return failed
 
 
-def _replaced(objects: Objects, commit: Commit, old: str) -> list[str]:
-    """The commit that an amend put this one in place of: HEAD before, with the same parents."""
+def _replaced(repo: Repo, objects: Objects, commit: Commit, old: str) -> list[str]:
+    """What this commit may stand in place of: what it amends, HEAD before with the same parents;
+    or the commits that a reset had left just before."""
     before = read_commit(objects, old) if old != commit["oid"] else None
-    return [old] if before and before["parents"] == commit["parents"] else []
+    if before and before["parents"] == commit["parents"]:
+        return [old]
+    left = reflog.reset_from(repo, old)
+    return rev_list(repo, *_LEFT, *left, "--not", old) if left else []
 
 
 def dismiss(

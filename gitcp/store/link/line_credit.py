@@ -64,7 +64,7 @@ class Credit:
         sessions: Iterable[State],
         replaced: Sequence[str] = (),
     ) -> None:
-        """replaced: the commits, by oid, that an amend put this one in place of."""
+        """replaced: the commits, by oid, that this one may stand in place of."""
         self.lines = journal.read(repo)
         looks = [Lookup(objects, tree_of(objects, oid)) for oid in commit["parents"][1:]]
         other_parents = [{p: e for p in changes if (e := look(p))} for look in looks]
