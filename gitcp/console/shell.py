@@ -88,8 +88,8 @@ def page(text: Iterable[str], core: str = "", own: str = "") -> None:
     except BrokenPipeError:
         pass  # the person has seen enough
     finally:
+        process.communicate()  # it may still have what nobody reads
         signal(SIGPIPE, before)
-    process.communicate()
 
 
 def feed(words: Sequence[str], data: bytes) -> int:

@@ -87,8 +87,20 @@ def test_what_goes_to_a_pipe_goes_through_no_pager(
     ],
 )
 def test_what_goes_to_a_terminal_goes_through_the_pager(pager: str, shown: bytes) -> None:
+    assert paged(pager, "one\ntwo\n") == (0, shown)
+
+
+@pytest.mark.parametrize("size", [10, 100_000])
+def test_a_pager_that_is_left_early_ends_the_command_in_peace(size: int) -> None:
+    """Not by SIGPIPE, with what it had for the pager still in hand."""
+    assert paged("head -n 1", "a line of the text\n", size) == (0, b"a line of the text\r\n")
+
+
+def paged(pager: str, part: str, times: int = 1) -> tuple[int, bytes]:
+    """(status, what was shown) of a process that pages so many parts, as a command does."""
     code = f"import sys; sys.path[0] = {str(TOP)!r}; from gitcp.console.shell import page; "
-    code += "page('one\\ntwo\\n')"
+    code += "import signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL); "
+    code += f"page({part!r} for _ in range({times}))"
     pid, fd = pty.fork()
     if not pid:
         os.environ["PAGER"] = pager
@@ -100,5 +112,4 @@ def test_what_goes_to_a_terminal_goes_through_the_pager(pager: str, shown: bytes
     except OSError:
         pass  # how Linux tells that the other end is closed
     os.close(fd)
-    assert os.waitpid(pid, 0)[1] == 0
-    assert found == shown
+    return os.waitpid(pid, 0)[1], found
