@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from gitcp import record
 from gitcp.core import json
 from gitcp.core.record_types import Record
+from tests.support.paths import TOP
 
 _WHOLE = st.integers(-(2**63), 2**64 - 1)
 _TEXTS = st.text(st.characters(codec=None))  # halves of surrogate pairs too
@@ -43,8 +46,24 @@ def many(count: int) -> Iterator[Record]:
 @given(_VALUES)
 def test_stored_json_is_read_fast_as_core_reads_it(value: object) -> None:
     text = json.dumps(value).encode()
+    record.dump({})  # what writes records has brought orjson in
 
+    assert "orjson" in sys.modules
     assert repr(record.parse(text)) == repr(json.loads(text))
+
+
+def test_orjson_is_started_where_there_is_much_to_read_and_not_before() -> None:
+    code = f"""
+import sys
+sys.path.insert(0, {str(TOP)!r})
+from gitcp import record
+few = [record.parse(b'{{"a": [1]}}') for _ in range(3)] == [{{"a": [1]}}] * 3
+before = "orjson" in sys.modules
+much = record.parse(b"[" + b"1," * (4 << 20) + b"1]") == [1] * ((4 << 20) + 1)
+print(few, before, much, "orjson" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "True False True True\n", done.stderr
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b'{"a": 1}}', b"\xff", b"[" * 5000])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gitcp.core import json
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
+from gitcp.record import parse
 from gitcp.store.v1 import committed_list, committed_read, committed_refs
 
 TYPE_CHECKING = False
@@ -67,14 +67,14 @@ class Recorded:
                 "lines": self._lines(entry["files"]),
                 "time": str(entry["metadata"].get("created_at") or ""),
             }
-            for entry in committed_read.load(*about, brief=True)["sessions"]
+            for entry in committed_read.load(*about, brief=True, parse=parse)["sessions"]
         ]
 
     def _lines(self, files: Tree) -> dict[str, Any] | None:
         if summary.LINES not in files:
             return None
         try:
-            value = json.loads(self._objects.need(files[summary.LINES][1], "blob"))
+            value = parse(self._objects.need(files[summary.LINES][1], "blob"))
         except (Error, ValueError, RecursionError):
             return None
         return value if isinstance(value, dict) else None
