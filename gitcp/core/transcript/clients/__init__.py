@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     Read = tuple[ModuleType, list[dict[str, Any]]]
 
 
+READERS = ("cline", "copilot", "cursor", "opencode", "qwen")
+
+
 def read(data: bytes) -> Read | None:
     """(the reader, the entries) of a transcript; None where none of these reads it.
 
@@ -34,9 +37,7 @@ def read(data: bytes) -> Read | None:
 
 
 def _reader(first: dict[str, Any]) -> ModuleType | None:
-    from pkgutil import iter_modules
-
-    for _, name, _ in iter_modules(__path__):
+    for name in READERS:
         reader: ModuleType = __import__(f"{__name__}.{name}", fromlist=["of"])
         if reader.is_its(first):
             return reader
