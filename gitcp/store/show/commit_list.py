@@ -43,10 +43,10 @@ def listing(
 ) -> Iterator[Record]:
     """A commit record for each commit of the revisions (none: HEAD), as git log has them.
 
-    options: of git log that choose commits, such as ALL; paths: only commits that change one
-    of them.  checkpoints: the ids of its last
-    trailer block, then of its note, each with its sessions; missing where the store here has
-    none.  Raises Error for what git takes for no revision.
+    options: of git log that choose commits, such as ALL; paths: only commits that change one of
+    them.  checkpoints: the ids of its last trailer block, then of its note, each with its
+    sessions; missing where the store here has none.  Raises Error for what git takes for no
+    revision.
     """
     return retold(repo, iter, revisions, options, paths)
 
