@@ -50,7 +50,8 @@ def run(argv: Sequence[str]) -> int:
     options = [*(find_commits.ALL if args.all else ()), *([f"-n{limit}"] if limit else [])]
     repo = Repo.here()
     revisions, named = _sorted_out(repo, args.revision, bool(after))
-    paths = [os.path.abspath(path) for path in [*named, *after[1:]]]
+    given = [*named, *after[1:]]
+    paths = [os.path.abspath(path) for path in given] if repo.top else given
     if args.graph:
         options.append("--topo-order")  # as git orders what it draws
     chosen = revisions, options, paths

@@ -134,3 +134,11 @@ def test_a_repository_without_a_commit_says_so(repo: Path, tmp_path: Path) -> No
     for command in ("show", "resume", "explain"):
         done = run(command, *(["HEAD"] if command == "explain" else []), cwd=tmp_path / "at")
         assert (done.returncode, done.stderr) == (128, "fatal: there is no commit yet\n")
+
+
+def test_paths_limit_a_bare_repository_too(story: Story, tmp_path: Path) -> None:
+    git("clone", "-q", "--bare", ".", str(tmp_path / "bare"))
+    want = git("log", "--format=%H", "--", "hello.txt").splitlines()
+    done = run("log", "--json", "--", "hello.txt", cwd=tmp_path / "bare")
+    assert [json.loads(line)["oid"] for line in done.stdout.splitlines()] == want, done.stderr
+    assert 0 < len(want) < len(git("log", "--format=%H").splitlines())
