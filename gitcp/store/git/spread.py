@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _MOST = 4  # workers, for each has memory of its own
 _SIZE = 8  # bytes before a message, which say how long it is
+_OPEN = 1 << 16  # files that may be open here; some systems allow any number
 
 
 def spread(
@@ -127,7 +128,7 @@ def _serve(
         signal(SIGINT, SIG_DFL)
         os.dup2(given, 0)
         os.dup2(answers, 1)
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        os.closerange(3, _OPEN)
         with objects.anew() as own, os.fdopen(0, "rb") as batches:
             work = begin(own)
             while True:
