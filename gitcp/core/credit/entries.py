@@ -93,13 +93,24 @@ def edits(lines: Iterable[JournalLine]) -> list[JournalLine]:
 
 def chain(lines: Iterable[JournalLine], path: str) -> list[JournalLine]:
     """The edits that made the content of a path, oldest first; one that came from another path
-    takes that one's along.  `follows` of an edit names the path it came from."""
+    takes that one's along.  `follows` of an edit names the path it came from: what happened to
+    that path in the same look stands there as the content that it had until then."""
+    known = list(lines)
     newest_first: list[JournalLine] = []
-    for line in reversed(list(lines)):
-        if line["path"] == path:
-            newest_first.append(line)
-            path = line.get("follows", path)
+    went: JournalLine | None = None
+    for line in reversed(known):
+        if line["path"] != path or line is went:
+            continue
+        newest_first.append(line)
+        if "follows" in line:
+            path = line["follows"]
+            went = _at(known, path, line["at"])
+            newest_first += [{**went, "after": went["before"]}] if went else []
     return newest_first[::-1]
+
+
+def _at(lines: Iterable[JournalLine], path: str, at: int) -> JournalLine | None:
+    return next((line for line in lines if line["path"] == path and line["at"] == at), None)
 
 
 def had(lines: Iterable[JournalLine], path: str, after: Version) -> bool:

@@ -1,4 +1,5 @@
-"""Paths that appear as others go: the same content, or mostly the same, under another name."""
+"""Paths that appear as others go: the same content, or mostly the same, under another name; and
+paths that have taken the content of another one, which has a new content itself."""
 
 from __future__ import annotations
 
@@ -40,6 +41,24 @@ def moves(gone: Mapping[str, str], come: Mapping[str, str], lines: Lines) -> dic
             origins[new] = old
             del left[old]
     return origins
+
+
+def origins(changed: Mapping[str, tuple[str, str]], lines: Lines) -> dict[str, str]:
+    """new path -> the path it has its content from, of what changed in one look.
+
+    changed: path -> oid before and now, '' for nothing.  Beside what moves() finds, two files may
+    have changed places, or one has moved and something else stands where it was: that is told by
+    the same content, which goes to one path.
+    """
+    gone = {path: was for path, (was, now) in changed.items() if not now}
+    come = {path: now for path, (was, now) in changed.items() if not was}
+    sources = moves(gone, come, lines) if gone and come else {}
+    taken = set(sources.values())
+    left = {was: path for path, (was, now) in changed.items() if was != now and path not in taken}
+    for path, (was, now) in changed.items():
+        if path not in sources and now not in ("", was, *_EMPTY) and now in left:
+            sources[path] = left.pop(now)
+    return sources
 
 
 def _alike(a: Sequence[bytes], b: Sequence[bytes]) -> float:

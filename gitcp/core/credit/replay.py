@@ -64,6 +64,7 @@ class Replay:
         self.authors: dict[int, Author] = dict(authors or {})
         self.takers: dict[int, Author] = {}
         self._count = len(first.lines)
+        self._stashed: set[int] = set()
         self.lines: Sequence[bytes] = first.lines
         self.numbers = list(range(self._count))
         self._seen: dict[str, list[int]] = {first.oid: self.numbers}
@@ -80,12 +81,15 @@ class Replay:
         who: Author,
         regains: Regains | None = None,
         authors: Mapping[int, Author] | None = None,
+        stashed: bool = False,
     ) -> None:
         """The path has another content, by who; regains: which of the lines that are known from
         before get their authors back, all where it came from elsewhere in the repository.
-        authors: by index, of those of its lines whose author is known otherwise."""
+        authors: by index, of those of its lines whose author is known otherwise.  stashed: `git
+        stash` keeps the lines that go."""
         before = self.numbers
         self.numbers = self._numbered(now, who, regains, authors or {})
+        self._stashed |= {*before} if stashed else set()
         self.lines = now.lines
         self._seen[now.oid] = self.numbers
         for number in set(before).difference(self.numbers):
@@ -104,9 +108,7 @@ class Replay:
             self._regain(now.lines, known, regains)
         for j, line in enumerate(now.lines):
             if j not in known:
-                known[j] = self._count
-                self.authors[self._count] = authors.get(j, who)
-                self._count += 1
+                known[j] = self._new(authors.get(j, who))
             self._texts[line] = known[j]
         return [known[j] for j in range(len(now.lines))]
 
@@ -115,8 +117,18 @@ class Replay:
         for j, line in enumerate(now):
             number = self._texts.get(line)
             if j not in known and number is not None and number not in used and regains(line):
-                known[j] = number
+                known[j] = number if self._may_return(number, regains) else self._new(UNKNOWN)
                 used.add(number)
+
+    def _may_return(self, number: int, regains: Regains) -> bool:
+        """Whether it is the very line that comes back: one that went and that nothing keeps may
+        have been typed once more."""
+        return regains is every or number not in self.takers or number in self._stashed
+
+    def _new(self, who: Author) -> int:
+        self.authors[self._count] = who
+        self._count += 1
+        return self._count - 1
 
     def at(self, version: Version, rest: Author) -> list[int]:
         """The numbers of the lines of a content, be it one of the steps or a part of them

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.core.blame import authors
-from gitcp.core.credit import entries, replay
+from gitcp.core.credit import entries, evidence, replay
 from gitcp.core.git import ids
 from gitcp.errors import Error
 from gitcp.record import raw
@@ -43,8 +43,9 @@ def lines(repo: Repo, objects: Objects, path: str, committed: Committed) -> dict
     if replayed is None:
         return {}
     now = replay.Version(_HERE, replay.split(_HERE, data))
-    numbers = replayed.at(now, replay.PERSON)
-    return {n + 1: _author(repo, replayed.author(number)) for n, number in enumerate(numbers)}
+    replayed.step(now, replay.PERSON, commit_credit.regains(evidence.BETWEEN))
+    numbers = enumerate(replayed.numbers, 1)
+    return {n: _author(repo, replayed.author(number)) for n, number in numbers}
 
 
 def _author(repo: Repo, who: tuple[str, str, str]) -> Author:

@@ -100,14 +100,14 @@ def replayed(
         if committed and line["how"] == "restored" and not lines.knows(after):
             known = committed(line["path"], after.oid)
         who = UNKNOWN if broken else entries.author(line)
-        lines.step(after, who, _regains(line["how"]), known)
+        lines.step(after, who, regains(line["how"]), known, bool(line.get("stashed")))
         at, broken = after.oid, False
     return lines
 
 
-def _regains(how: str) -> Regains | None:
-    """What comes back with a step: what a stash gave back in one look with the person's own work
-    is told by lines that say something."""
+def regains(how: str) -> Regains | None:
+    """Which lines a step may give back, by how it is known: what a stash gave back in one look
+    with the person's own work is told by lines that say something."""
     if how == "restored":
         return replay.every
     return _telling if how == "between" else None

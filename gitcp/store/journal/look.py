@@ -134,7 +134,8 @@ def _record(
             who, how = replay.UNKNOWN, evidence.HOOK
         line = entries.edit(path, was, now, who, how, at)
         line |= _besides(verdict, moved.get(path))
-        line |= {"away": True} if "by" in line and elsewhere.stashed(path, was) else {}
+        if elsewhere.stashed(path, was):
+            line |= {"stashed": True} | ({"away": True} if "by" in line else {})
         line |= {"kept": False} if path in ignored else {}
         lines.append(line)
     journal.append(lines if len(lines) <= MANY else _as_trees(objects, lines))
@@ -192,13 +193,12 @@ def _ctime(path: bytes) -> int | None:
 
 
 def _moves(objects: Objects, changed: Changed) -> dict[str, str]:
-    gone = {p: was[1] for p, (was, now) in changed.items() if was and now is None}
-    come = {p: now[1] for p, (was, now) in changed.items() if now and was is None}
-    if not (gone and come):
+    if len(changed) < 2:
         return {}
     from gitcp.core.credit import moves
 
-    return moves.moves(gone, come, lambda oid: content(objects, oid))
+    oids = {p: (was[1] if was else "", now[1] if now else "") for p, (was, now) in changed.items()}
+    return moves.origins(oids, lambda oid: content(objects, oid))
 
 
 def content(objects: Objects, oid: str) -> list[bytes]:

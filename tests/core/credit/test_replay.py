@@ -64,6 +64,22 @@ def test_what_returns_in_part_regains_its_authors_where_it_was_restored() -> Non
     assert not set(lines.numbers) & set(lines.takers)
 
 
+@pytest.mark.parametrize(("stashed", "who"), [(True, A), (False, UNKNOWN)])
+def test_a_line_that_went_is_its_authors_again_where_a_stash_has_kept_it(
+    stashed: bool, who: Author
+) -> None:
+    lines = replayed(version("x"), [(version("xab"), A)])
+    lines.step(version("x"), PERSON, stashed=stashed)
+    lines.step(version("xcb"), PERSON, regains=lambda line: True)
+    assert [lines.author(n) for n in lines.numbers] == [UNKNOWN, PERSON, who]
+
+
+def test_a_line_that_only_moves_keeps_its_author() -> None:
+    lines = replayed(version("xyz"), [(version("axyz"), A)])
+    lines.step(version("xyzpa"), PERSON, regains=lambda line: True)
+    assert [lines.author(n) for n in lines.numbers][3:] == [PERSON, A]
+
+
 def test_half_of_a_content_has_the_authors_of_the_whole() -> None:
     assert authors("", ("abcd", A), ("abcdef", B), at="acef") == "aabb"
 

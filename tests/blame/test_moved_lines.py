@@ -1,0 +1,86 @@
+"""Lines that went: moved with their files, put away and given back, or typed once more."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.clients.calls import run
+from tests.support.harness import Agent, World
+from tests.support.linking import sound
+
+
+def text(who: str, *numbers: int) -> str:
+    return "".join(f"line {n} that {who} has typed\n" for n in numbers)
+
+
+MINE, HERS = text("session-a", 1, 2, 3), text("session-b", 4, 5, 6)
+
+
+def told(world: World, path: str) -> list[str]:
+    """Whom blame names for each line: a session, "person" or "unknown"."""
+    rows = [json.loads(row) for row in world.gitcp("blame", "--json", path).splitlines()]
+    return [row["session_id"] or row["who"] for row in rows]
+
+
+@pytest.fixture
+def b(world: World) -> Agent:
+    """The second of two sessions; each has a file of three lines, committed."""
+    world.agent("session-a", tools=True).turn("write", {"f.txt": MINE})
+    agent = world.agent("session-b", tools=True)
+    agent.turn("write", {"g.txt": HERS})
+    world.commit()
+    return agent
+
+
+def test_files_that_a_session_lets_change_places_keep_their_authors(world: World, b: Agent) -> None:
+    b.prompt("swap them")
+    run(b, "mv f.txt h && mv g.txt f.txt && mv h g.txt")
+    world.write("f.txt", HERS + text("the person", 7))
+    b.stop()
+    assert told(world, "g.txt") == ["session-a"] * 3
+    assert told(world, "f.txt") == ["session-b"] * 3 + ["person"]
+    world.commit()
+    assert {*told(world, "g.txt")} <= {"session-a", "unknown"}
+    assert told(world, "f.txt")[-1] == "person" and "session-a" not in told(world, "f.txt")
+    sound(world)
+
+
+def test_a_file_that_a_link_has_taken_the_place_of_keeps_its_authors(
+    world: World, b: Agent
+) -> None:
+    b.prompt("link it")
+    run(b, "mv f.txt real.txt && ln -s real.txt f.txt")
+    b.stop()
+    world.git("add", "-A")
+    assert told(world, "real.txt") == ["session-a"] * 3
+    world.commit()
+    assert {*told(world, "real.txt")} <= {"session-a", "unknown"}
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_what_the_person_types_that_a_session_had_typed_and_nothing_keeps_is_not_the_sessions(
+    world: World, b: Agent, committed: bool
+) -> None:
+    b.turn("more", {"g.txt": HERS + text("a session", 8, 9)})
+    world.write("g.txt", HERS)
+    b.turn("look", {})
+    world.write("g.txt", HERS + text("a session", 8, 9) + text("the person", 7))
+    if committed:
+        world.commit()
+    assert told(world, "g.txt") == ["session-b"] * 3 + ["unknown"] * 2 + ["person"]
+
+
+def test_what_a_stash_gives_back_beside_the_persons_lines_is_the_sessions(
+    world: World, b: Agent
+) -> None:
+    b.turn("more", {"g.txt": HERS + text("a session", 8, 9)})
+    world.git("stash", "-q")
+    b.turn("look", {})
+    world.git("stash", "pop", "-q")
+    world.write("g.txt", HERS + text("a session", 8, 9) + text("the person", 7))
+    want = ["session-b"] * 5 + ["person"]
+    assert told(world, "g.txt") == want
+    world.commit()
+    assert told(world, "g.txt") == want

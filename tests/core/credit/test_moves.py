@@ -1,0 +1,48 @@
+"""Contents that went to other paths, and what the edits of such a path tell."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitcp.core.credit import entries, moves
+from gitcp.core.credit.entries import PERSON
+
+EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+
+
+@pytest.mark.parametrize(
+    ("changed", "want"),
+    [
+        ({"a": ("1", "2"), "b": ("2", "1")}, {"a": "b", "b": "a"}),
+        ({"a": ("1", "2"), "b": ("2", "3"), "c": ("3", "1")}, {"a": "b", "b": "c", "c": "a"}),
+        ({"a": ("1", "link"), "b": ("", "1")}, {"b": "a"}),
+        ({"a": ("1", "2"), "b": ("", "1"), "c": ("", "1")}, {"b": "a"}),  # the other: a copy
+        ({"a": ("1", "1"), "b": ("2", "1")}, {}),  # only its mode has changed: it is there
+        ({"a": ("1", ""), "b": ("2", "1"), "c": ("", "1")}, {"c": "a"}),
+        ({"a": (EMPTY, "1"), "b": ("2", EMPTY)}, {}),
+        ({"a": ("1", ""), "b": ("2", "")}, {}),
+    ],
+)
+def test_a_content_goes_to_the_path_that_has_it_now(
+    changed: dict[str, tuple[str, str]], want: dict[str, str]
+) -> None:
+    assert moves.origins(changed, lambda oid: [oid.encode()]) == want
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
+def test_the_edits_of_a_moved_path_begin_with_the_content_that_came(names: tuple[str, str]) -> None:
+    old, new = names
+    first = entries.edit(old, None, ("100644", "1"), ("s", "t", ""), "tool", 5)
+    gone = entries.edit(old, ("100644", "1"), None, PERSON, "between", 9)
+    come = entries.edit(new, None, ("100644", "2"), PERSON, "between", 9) | {"follows": old}
+    look = sorted([gone, come], key=lambda line: str(line["path"]))
+    stood = {**gone, "after": ("100644", "1")}
+    assert entries.chain([first, *look], new) == [first, stood, come]
+
+
+def test_files_that_change_places_have_each_others_edits() -> None:
+    one, two = ("100644", "1"), ("100644", "2")
+    a = entries.edit("a", one, two, PERSON, "between", 9) | {"follows": "b"}
+    b = entries.edit("b", two, one, PERSON, "between", 9) | {"follows": "a"}
+    assert entries.chain([a, b], "a") == [{**b, "after": two}, a]
+    assert entries.chain([a, b], "b") == [{**a, "after": one}, b]
