@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from tests.support.clients.calls import run
+from tests.support.clients.calls import edit, run
 from tests.support.harness import Agent, World
-from tests.support.linking import sound
+from tests.support.linking import sessions, sound
 
 
 def text(who: str, *numbers: int) -> str:
@@ -84,3 +84,17 @@ def test_what_a_stash_gives_back_beside_the_persons_lines_is_the_sessions(
     assert told(world, "g.txt") == want
     world.commit()
     assert told(world, "g.txt") == want
+
+
+def test_lines_that_a_session_moves_or_indents_keep_their_authors(world: World, b: Agent) -> None:
+    theirs = text("the person", 7, 8)
+    world.write("g.txt", HERS + theirs)
+    world.commit()
+    b.prompt("sort it")
+    edit(b, "g.txt", text("session-b", 9) + theirs + HERS)
+    run(b, "sed -i 's/^line 5/  line 5/' g.txt")
+    b.stop()
+    [one] = world.commit()
+    assert told(world, "g.txt") == ["session-b", "person", "person"] + ["session-b"] * 3
+    counts = sessions(world, one)[b.sid]["initial_attribution"]
+    assert counts["lines_added"]["unknown"] == 0 and counts["lines_removed"]["person"] == 0

@@ -52,12 +52,12 @@ def of_path(lines: Replay, parents: Sequence[Version], committed: Version) -> Pa
     for other in parents[1:]:
         new = set(line_diff.changed(other.lines, committed.lines)[1])
         come = [j for j in come if j in new]
-    kept = {*now, *was, *present}
+    kept, stay = {*now, *was, *present}, set(now)
     mine = ((number, taker) for number, taker in lines.takers.items() if number not in kept)
     return {
         "oid": committed.oid,
         "added": [(j + 1, lines.author(now[j])) for j in come],
-        "removed": [lines.takers.get(was[i], PERSON) for i in gone],
+        "removed": [lines.taker(was[i], UNKNOWN if was[i] in stay else PERSON) for i in gone],
         "lost": [(lines.author(number), taker) for number, taker in mine],
         "whole": any(line.startswith(b"\0") for line in committed.lines[:1])
         or any(line.startswith(b"\0") for parent in parents for line in parent.lines[:1]),

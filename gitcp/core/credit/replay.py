@@ -59,10 +59,14 @@ def without_space(line: bytes) -> bytes:
 class Replay:
     """The lines of one path through its steps; every line has a number for good."""
 
-    def __init__(self, first: Version, authors: Mapping[int, Author] | None = None) -> None:
-        """authors: by index, of lines of the first content that are known from before."""
-        self.authors: dict[int, Author] = dict(authors or {})
+    def __init__(
+        self, first: Version, before: Callable[[], Mapping[int, Author]] | None = None
+    ) -> None:
+        """before: the authors, by index, of lines of the first content; asked when one matters."""
+        self.authors: dict[int, Author] = {}
         self.takers: dict[int, Author] = {}
+        self._changers: dict[int, Author] = {}  # of lines that stand, moved or indented
+        self._before = before
         self._count = len(first.lines)
         self._stashed: set[int] = set()
         self.lines: Sequence[bytes] = first.lines
@@ -84,18 +88,21 @@ class Replay:
         stashed: bool = False,
     ) -> None:
         """The path has another content, by who; regains: which of the lines that are known from
-        before get their authors back, all where it came from elsewhere in the repository.
+        before keep their authors though they moved or come back, all of them where it came from
+        elsewhere in the repository.
         authors: by index, of those of its lines whose author is known otherwise.  stashed: `git
         stash` keeps the lines that go."""
-        before = self.numbers
+        before, texts = self.numbers, dict(zip(self.numbers, self.lines, strict=True))
         self.numbers = self._numbered(now, who, regains, authors or {})
         self._stashed |= {*before} if stashed else set()
         self.lines = now.lines
         self._seen[now.oid] = self.numbers
         for number in set(before).difference(self.numbers):
             self.takers[number] = who
-        for number in self.numbers:
+        for number, line in zip(self.numbers, now.lines, strict=True):
             self.takers.pop(number, None)
+            if texts.get(number, line) != line:
+                self._changers[number] = who
 
     def _numbered(
         self, now: Version, who: Author, regains: Regains | None, authors: Mapping[int, Author]
@@ -105,25 +112,28 @@ class Replay:
         paired = line_diff.pairs(_keys(self.lines), _keys(now.lines))
         known = {j: self.numbers[i] for i, j in paired}
         if regains:
-            self._regain(now.lines, known, regains)
+            self._regain(now.lines, known, who, regains)
         for j, line in enumerate(now.lines):
             if j not in known:
                 known[j] = self._new(authors.get(j, who))
             self._texts[line] = known[j]
         return [known[j] for j in range(len(now.lines))]
 
-    def _regain(self, now: Sequence[bytes], known: dict[int, int], regains: Regains) -> None:
+    def _regain(
+        self, now: Sequence[bytes], known: dict[int, int], who: Author, regains: Regains
+    ) -> None:
         used = set(known.values())
         for j, line in enumerate(now):
             number = self._texts.get(line)
             if j not in known and number is not None and number not in used and regains(line):
-                known[j] = number if self._may_return(number, regains) else self._new(UNKNOWN)
                 used.add(number)
-
-    def _may_return(self, number: int, regains: Regains) -> bool:
-        """Whether it is the very line that comes back: one that went and that nothing keeps may
-        have been typed once more."""
-        return regains is every or number not in self.takers or number in self._stashed
+                if number not in self.takers:
+                    self._changers[number] = who  # it moved
+                elif regains is not every and number not in self._stashed:
+                    # It went, and nothing keeps it: a session may have typed it once more, and of
+                    # the person nobody knows.
+                    number = self._new(UNKNOWN if who == PERSON else who)
+                known[j] = number
 
     def _new(self, who: Author) -> int:
         self.authors[self._count] = who
@@ -138,8 +148,16 @@ class Replay:
         return self._numbered(version, rest, every, {})
 
     def author(self, number: int) -> Author:
-        """Who wrote a line; UNKNOWN for one that was there before the first step."""
+        """Who wrote a line; UNKNOWN for one that was there before the first step and of which
+        nobody was told."""
+        if self._before and number not in self.authors:
+            self.authors = {**self._before(), **self.authors}
+            self._before = None
         return self.authors.get(number, UNKNOWN)
+
+    def taker(self, number: int, otherwise: Author) -> Author:
+        """Who took a line away, or moved or indented it; otherwise where no step has."""
+        return self.takers.get(number) or self._changers.get(number, otherwise)
 
 
 def _keys(lines: Sequence[bytes]) -> list[bytes]:

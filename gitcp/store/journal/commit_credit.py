@@ -84,9 +84,8 @@ def replayed(
     begin with.  A step whose content is gone leaves what follows to nobody."""
     first = contents.of(chain[0]["before"])
     start = first if first is not None else parent
-    back = any("follows" in line or line["how"] == "restored" for line in chain)
-    known = committed(chain[0]["path"], start.oid) if committed and back else {}
-    lines = replay.Replay(start, known)
+    path = chain[0]["path"]
+    lines = replay.Replay(start, (lambda: committed(path, start.oid)) if committed else None)
     at, broken = lines.first.oid, first is None
     for line in chain:
         before, after = contents.of(line["before"]), contents.of(line["after"])
@@ -96,7 +95,7 @@ def replayed(
         if after is None:
             broken = True
             continue
-        known = {}
+        known: Mapping[int, Author] = {}
         if committed and line["how"] == "restored" and not lines.knows(after):
             known = committed(line["path"], after.oid)
         who = UNKNOWN if broken else entries.author(line)
@@ -105,12 +104,10 @@ def replayed(
     return lines
 
 
-def regains(how: str) -> Regains | None:
-    """Which lines a step may give back, by how it is known: what a stash gave back in one look
-    with the person's own work is told by lines that say something."""
-    if how == "restored":
-        return replay.every
-    return _telling if how == "between" else None
+def regains(how: str) -> Regains:
+    """Which lines a step may move or give back, by how it is known: beside new work they are told
+    by what they say."""
+    return replay.every if how == "restored" else _telling
 
 
 def _telling(line: bytes) -> bool:

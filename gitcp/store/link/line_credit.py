@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import count
 
 from gitcp.core.credit import attribution, entries
 from gitcp.core.credit.entries import PERSON, UNKNOWN
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_changes import Changes
+
+
+_MOST = 40  # paths of a commit whose history is asked: it is in a person's way
 
 
 def _committed(repo: Repo, commit: Commit, path: str, oid: str) -> dict[int, Author]:
@@ -66,6 +70,7 @@ class Credit:
     ) -> None:
         """replaced: the commits, by oid, that this one may stand in place of."""
         self.lines = journal.read(repo)
+        asked = count()
         looks = [Lookup(objects, tree_of(objects, oid)) for oid in commit["parents"][1:]]
         other_parents = [{p: e for p in changes if (e := look(p))} for look in looks]
         self.paths = commit_credit.credits(
@@ -74,7 +79,7 @@ class Credit:
             changes,
             other_parents,
             _recorded(sessions, changes),
-            lambda path, oid: _committed(repo, commit, path, oid),
+            lambda path, oid: _committed(repo, commit, path, oid) if next(asked) < _MOST else {},
         )
         if replaced:
             _leave_silent(repo, self.paths, replaced)

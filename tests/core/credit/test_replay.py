@@ -74,10 +74,28 @@ def test_a_line_that_went_is_its_authors_again_where_a_stash_has_kept_it(
     assert [lines.author(n) for n in lines.numbers] == [UNKNOWN, PERSON, who]
 
 
-def test_a_line_that_only_moves_keeps_its_author() -> None:
-    lines = replayed(version("xyz"), [(version("axyz"), A)])
-    lines.step(version("xyzpa"), PERSON, regains=lambda line: True)
-    assert [lines.author(n) for n in lines.numbers][3:] == [PERSON, A]
+def test_what_a_session_types_that_another_had_typed_is_its_own() -> None:
+    lines = replayed(version("x"), [(version("xa"), A), (version("x"), PERSON)])
+    lines.step(version("xab"), B, regains=lambda line: True)
+    assert [lines.author(n) for n in lines.numbers][1:] == [B, B]
+
+
+@pytest.mark.parametrize("who", [PERSON, B])
+def test_a_line_that_only_moves_keeps_its_author_and_goes_by_who_moved_it(who: Author) -> None:
+    lines = replay.Replay(version("axyz"), lambda: {0: A})
+    lines.step(version("xyzpa"), who, regains=lambda line: True)
+    assert [lines.author(n) for n in lines.numbers][3:] == [who, A]
+    part = attribution.of_path(lines, [version("axyz")], version("xyzpa"))
+    assert part["added"] == [(4, who), (5, A)] and part["removed"] == [who]
+
+
+def test_who_wrote_the_first_content_is_asked_where_it_matters_and_once() -> None:
+    asked: list[int] = []
+    lines = replay.Replay(version("xyz"), lambda: {asked.append(1) or 0: A})  # type: ignore[func-returns-value]
+    lines.step(version("xyzp"), PERSON, regains=replay.every)
+    attribution.of_path(lines, [version("xyz")], version("xyzp"))
+    assert not asked
+    assert [lines.author(n) for n in (0, 1, 0)] == [A, UNKNOWN, A] and asked == [1]
 
 
 def test_half_of_a_content_has_the_authors_of_the_whole() -> None:
