@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -133,6 +135,52 @@ def test_whoever_stops_early_leaves_no_process(objects: Prefetched, forked: list
         next(results)
     results.close()  # type: ignore[attr-defined]
     none_left(forked)
+
+
+def test_what_nobody_waits_for_is_not_worked_on(objects: Prefetched, forked: list[int]) -> None:
+    parent = os.getpid()
+
+    def work(batch: int) -> int:
+        if os.getpid() != parent:
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return batch
+
+    results = spread(objects, iter(range(9)), lambda _: work, 2)
+    assert [next(results), next(results)] == [0, 1]
+    results.close()  # type: ignore[attr-defined]
+    none_left(forked)
+
+
+def test_a_fork_that_fails_leaves_no_descriptor_and_one_does_it_alone(
+    objects: Prefetched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused() -> int:
+        raise OSError(errno.EAGAIN, "no more processes")
+
+    monkeypatch.setattr(os, "fork", refused)
+    objects.read("HEAD")  # git is there
+    before = os.listdir("/dev/fd")
+    done = spread(objects, range(5), lambda _: lambda batch: (batch, os.getpid()))
+    assert list(done) == [(n, os.getpid()) for n in range(5)]
+    assert os.listdir("/dev/fd") == before
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.default_int_handler])
+def test_ctrl_c_ends_a_worker_unless_it_was_to_be_ignored(
+    objects: Prefetched, handler: Any
+) -> None:
+    parent, before = os.getpid(), signal.signal(signal.SIGINT, handler)
+
+    def work(_: int) -> bool:
+        if os.getpid() != parent:
+            os.kill(os.getpid(), signal.SIGINT)
+        return os.getpid() == parent
+
+    try:
+        done = list(spread(objects, range(4), lambda _: work))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert done == [True, *[handler is not signal.SIG_IGN] * 3]
 
 
 @pytest.fixture

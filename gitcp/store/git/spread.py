@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import marshal
 import os
-from _signal import SIG_DFL, SIGINT, signal
+from _signal import SIG_DFL, SIG_IGN, SIGINT, SIGKILL, getsignal, signal
 from collections import deque
 
 from gitcp import git
@@ -86,9 +86,16 @@ class _Worker:
 
     def __init__(self, objects: Objects, begin: Callable[[Any], Work[Any, Any]]) -> None:
         self.busy = False
-        given, self._in = os.pipe()
-        out, answers = os.pipe()
-        self._pid = os.fork()
+        ends: list[int] = []
+        try:
+            ends += os.pipe()
+            ends += os.pipe()
+            self._pid = os.fork()
+        except OSError:  # the descriptors are wanted here
+            for fd in ends:
+                os.close(fd)
+            raise
+        given, self._in, out, answers = ends
         if not self._pid:
             _serve(given, answers, objects, begin)
         os.close(given)
@@ -104,17 +111,19 @@ class _Worker:
 
     def answer(self, work: Work[Any, Any]) -> Any:
         """What it answers of the batch; where it has ended, what work() makes of it."""
-        self.busy = False
         try:
             done, lacks = _read(self._out)
         except EOFError:
-            return work(self._batch)
+            done, lacks = work(self._batch), ()
+        self.busy = False
         for what in lacks:
             notice.lack(what)
         return done
 
     def close(self) -> None:
-        """Let it end: it does not finish what nobody waits for."""
+        """Let it end; at once where it is at work that nobody waits for."""
+        if self.busy:
+            os.kill(self._pid, SIGKILL)
         os.close(self._in)
         self._out.close()
         os.waitpid(self._pid, 0)
@@ -125,7 +134,8 @@ def _serve(
 ) -> NoReturn:
     """Work on one batch after the other, until there is nobody who gives any."""
     try:
-        signal(SIGINT, SIG_DFL)
+        if getsignal(SIGINT) is not SIG_IGN:  # nohup, or a job behind a script
+            signal(SIGINT, SIG_DFL)
         os.dup2(given, 0)
         os.dup2(answers, 1)
         os.closerange(3, _OPEN)
