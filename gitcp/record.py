@@ -117,20 +117,28 @@ def _escaped(char: str) -> str:
 
 def _pack(value: Any) -> Any:
     if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            from binascii import b2a_base64
-
-            return {"$bytes": b2a_base64(raw(value), newline=False).decode()}
+        return value if _is_utf8(value) else _name("".join(map(_whole, value)))
     if isinstance(value, dict):
-        if all(_is_utf8(k) for k in value):
-            return {k: _pack(v) for k, v in value.items()}
+        pairs = [(_pack(k), _pack(v)) for k, v in value.items()]
         # A key cannot be an object: such a mapping travels as its pairs.
-        return {"$pairs": [[_pack(k), _pack(v)] for k, v in value.items()]}
+        whole = all(isinstance(key, str) for key, _ in pairs)
+        return dict(pairs) if whole else {"$pairs": pairs}
     if isinstance(value, int) and not _LEAST <= value <= _MOST:
         return float(value) if value.bit_length() <= _FLOAT_BITS else None  # as orjson reads it
     return [_pack(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+
+def _whole(char: str) -> str:
+    # Half of a pair, as JSON has it where a text was cut, is neither a character nor a byte.
+    return "\ufffd" if "\ud800" <= char < "\udc80" or "\udcff" < char <= "\udfff" else char
+
+
+def _name(name: str) -> Any:
+    if _is_utf8(name):
+        return name
+    from binascii import b2a_base64
+
+    return {"$bytes": b2a_base64(raw(name), newline=False).decode()}
 
 
 def _is_utf8(key: str) -> bool:

@@ -112,3 +112,20 @@ def test_what_came_before_a_failure_is_seen(monkeypatch: pytest.MonkeyPatch) -> 
         record.write(stream, failing())
 
     assert b"".join(pipe.seen).count(b"\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        ("cut \ud83d", "cut \ufffd"),
+        ("\udc00\udfff", "\ufffd\ufffd"),
+        ("caf\udce9", "caf\udce9"),  # a byte of a name
+        ("\udce9 \ud83d", "\udce9 \ufffd"),
+        ({"\ud83d": "\ud83d"}, {"\ufffd": "\ufffd"}),
+    ],
+)
+def test_half_of_a_pair_is_no_byte_and_is_written_as_what_is_lost(
+    value: object, read: object
+) -> None:
+    line = record.dump({"type": "one", "value": value})
+    assert list(record.read(io.BytesIO(line))) == [{"type": "one", "value": read}]
