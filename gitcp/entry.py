@@ -11,7 +11,7 @@ memory goes back whole, not object by object.
 import gc
 import os
 import sys
-from _signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
+from _signal import SIG_DFL, SIGCHLD, SIGINT, default_int_handler, getsignal, signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def main() -> int:
     """
     if getsignal(SIGINT) is default_int_handler:
         signal(SIGINT, SIG_DFL)
+    signal(SIGCHLD, SIG_DFL)  # ignored, as some services start programs, no status of git comes
     gc.set_threshold(_FEW)
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     try:

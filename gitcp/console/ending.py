@@ -32,6 +32,7 @@ def guard(body: Callable[[], int]) -> int:
     """Run body; say an Error on stderr, without a traceback; return the status."""
     gc.set_threshold(_FEW)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # die quietly under `| head`
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored no status of git comes
     _open_streams()
     may_fetch()
     try:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.broken import Store
 from tests.support.harness import Agent, World
-from tests.support.paths import ENTRY
+from tests.support.paths import BIN, ENTRY
 
 
 @pytest.fixture
@@ -24,12 +24,17 @@ def a(world: World) -> Agent:
 
 
 def stop_under(agent: Agent, limit: str) -> str:
-    """The agent's Stop with a limit of the shell; what it says, and nothing fails."""
+    """The agent's Stop with a limit of the shell (`ulimit`); what it says, and nothing fails."""
+    return stop_after(agent, f"ulimit {limit}")
+
+
+def stop_after(agent: Agent, first: str) -> str:
+    """The agent's Stop out of a shell that did something first."""
     payload = {"session_id": agent.sid, "cwd": str(agent.cwd), "hook_event_name": "Stop"}
     payload["transcript_path"] = str(agent.transcript)
     hook = [sys.executable, "-I", "-S", str(ENTRY), "claude-code", "Stop"]
     done = subprocess.run(
-        ["sh", "-c", f'ulimit {limit}; exec "$@"', "sh", *hook],
+        ["sh", "-c", f'{first}; exec "$@"', "sh", *hook],
         input=json.dumps(payload),
         cwd=agent.cwd,
         env={**os.environ, "CLAUDE_PID": str(agent.pid), **agent.world.env},
@@ -68,6 +73,14 @@ def test_a_commit_is_made_where_any_hook_can_run(world: World, a: Agent) -> None
     shutil.rmtree(hooks)
     aside.rename(hooks)
     assert commits(least) and commits(least + 1) and commits(least + 2)
+
+
+def test_a_service_that_ignores_its_children_loses_no_turn(world: World, a: Agent) -> None:
+    assert stop_after(a, "trap '' CHLD") == ""
+    assert world.tree(world.branch()) == {"src/a.py": "a = 1\n"}
+    argv = ["sh", "-c", 'trap "" CHLD; exec "$@"', "sh", sys.executable, str(BIN / "gitcp-log")]
+    done = subprocess.run(argv, cwd=world.path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_disk_that_takes_nothing_is_said(world: World, a: Agent) -> None:
