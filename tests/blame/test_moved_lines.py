@@ -72,10 +72,23 @@ def test_what_the_person_types_that_a_session_had_typed_and_nothing_keeps_is_not
     assert told(world, "g.txt") == ["session-b"] * 3 + ["unknown"] * 2 + ["person"]
 
 
-def test_what_a_stash_gives_back_beside_the_persons_lines_is_the_sessions(
+def test_what_came_back_as_it_was_and_nobody_has_looked_at_is_the_sessions(
     world: World, b: Agent
 ) -> None:
     b.turn("more", {"g.txt": HERS + text("a session", 8, 9)})
+    kept = world.read("g.txt")
+    world.write("g.txt", HERS)
+    b.turn("look", {})
+    world.write("g.txt", kept)
+    assert told(world, "g.txt") == ["session-b"] * 5
+
+
+@pytest.mark.parametrize("before", ["", text("the person", 10)])
+def test_what_a_stash_gives_back_beside_the_persons_lines_is_the_sessions(
+    world: World, b: Agent, before: str
+) -> None:
+    b.turn("more", {"g.txt": HERS + text("a session", 8, 9)})
+    world.write("g.txt", HERS + text("a session", 8, 9) + before)
     world.git("stash", "-q")
     b.turn("look", {})
     world.git("stash", "pop", "-q")

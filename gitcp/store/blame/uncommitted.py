@@ -10,7 +10,10 @@ from gitcp.core.git import ids
 from gitcp.errors import Error
 from gitcp.record import raw
 from gitcp.store.journal import commit_credit, journal
+from gitcp.store.journal.known import look
+from gitcp.store.journal.restored import Elsewhere
 from gitcp.store.session import state as states
+from gitcp.store.snapshot import blobs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,33 +22,43 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
     from gitcp.store.journal.commit_credit import Committed
 
-_HERE = "worktree"  # stands for the oid of what lies in the worktree
-
 
 def lines(repo: Repo, objects: Objects, path: str, committed: Committed) -> dict[int, Author]:
     """The authors of the lines of path as it lies in the worktree, by 1-based line.
 
     committed: as commit_credit.credits() has it.
-    A path that the journal does not know has none: what nothing explains is the person's.
+    What came since the last look and nothing explains is the person's, unless the repository has
+    had just that content there.
     """
     try:
-        chain = entries.chain(entries.edits(journal.read(repo)), path)
+        known = journal.read(repo)
+        now_there = blobs.at(repo, objects, [path], write=False)[path]
         with open(os.path.join(raw(repo.top or ""), raw(path)), "rb") as file:
             data = file.read()
-    except (Error, OSError):
+    except (Error, OSError, KeyError):
         return {}
+    chain = entries.chain(entries.edits(known), path)
     contents = commit_credit.Contents(objects)
     base = objects.read(f"HEAD:{path}")
     parent = contents.version("100644", base[0] if base else None)
-    if not chain or parent is None or replay.whole(data):
+    if not now_there or parent is None or replay.whole(data):
         return {}
-    replayed = commit_credit.replayed(contents, parent, chain, committed)
-    if replayed is None:
-        return {}
-    now = replay.Version(_HERE, replay.split(_HERE, data))
-    replayed.step(now, replay.PERSON, commit_credit.regains(evidence.BETWEEN))
+    first = replay.Replay(parent)
+    replayed = (
+        commit_credit.replayed(contents, parent, chain, committed) if chain else None
+    ) or first
+    now = replay.Version(now_there[1], replay.split(now_there[1], data))
+    if entries.had(known, path, now_there) or _elsewhere(repo, objects).has(path, now_there):
+        came = {} if replayed.knows(now) else committed(path, now.oid)
+        replayed.step(now, replay.UNKNOWN, replay.every, came)
+    else:
+        replayed.step(now, replay.PERSON, commit_credit.regains(evidence.BETWEEN))
     numbers = enumerate(replayed.numbers, 1)
     return {n: _author(repo, replayed.author(number)) for n, number in numbers}
+
+
+def _elsewhere(repo: Repo, objects: Objects) -> Elsewhere:
+    return Elsewhere(repo, objects, look(repo).get("head") or "HEAD")
 
 
 def _author(repo: Repo, who: tuple[str, str, str]) -> Author:

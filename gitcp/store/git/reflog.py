@@ -68,6 +68,11 @@ class Stashed:
         """Whether it has just this at a path, be it as what it was made on has it."""
         return any(look(path) == entry for look in self._trees)
 
+    def changes(self, path: str) -> bool:
+        """Whether it keeps work on a path, whatever that is."""
+        work, _, untracked = self._trees
+        return work(path) != self._base(path) or untracked(path) is not None
+
     def brings(self, path: str, entry: Entry) -> bool:
         """Whether to apply it may put just this at a path."""
         return self.has(path, entry) and self._base(path) != entry
@@ -93,6 +98,10 @@ class Stash:
     def holds(self, path: str, entry: Entry) -> bool:
         """Whether one has just this at a path."""
         return any(one.has(path, entry) for one in self.entries())
+
+    def changes(self, path: str) -> bool:
+        """Whether one keeps work on a path."""
+        return any(one.changes(path) for one in self.entries())
 
 
 def _of_head(repo: Repo) -> str:

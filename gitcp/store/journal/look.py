@@ -134,8 +134,8 @@ def _record(
             who, how = replay.UNKNOWN, evidence.HOOK
         line = entries.edit(path, was, now, who, how, at)
         line |= _besides(verdict, moved.get(path))
-        if elsewhere.stashed(path, was):
-            line |= {"stashed": True} | ({"away": True} if "by" in line else {})
+        line |= {"away": True} if "by" in line and elsewhere.stashed(path, was) else {}
+        line |= {"stashed": True} if was and elsewhere.stash_keeps(path) else {}
         line |= {"kept": False} if path in ignored else {}
         lines.append(line)
     journal.append(lines if len(lines) <= MANY else _as_trees(objects, lines))

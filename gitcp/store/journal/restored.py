@@ -52,6 +52,10 @@ class Elsewhere:
         """Whether an entry of `git stash` holds what stood at the path; never for None."""
         return before is not None and self._stash.holds(path, before)
 
+    def stash_keeps(self, path: str) -> bool:
+        """Whether an entry of `git stash` has work on the path: lines that go may come back."""
+        return self._stash.changes(path)
+
     def _lookups(self, names: list[str]) -> list[Lookup]:
         trees = dict.fromkeys(tree_of(self._objects, name) for name in names)
         return [Lookup(self._objects, tree) for tree in trees if tree]
