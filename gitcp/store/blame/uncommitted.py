@@ -43,14 +43,14 @@ def lines(repo: Repo, objects: Objects, path: str, committed: Committed) -> dict
     parent = contents.version("100644", base[0] if base else None)
     if not now_there or parent is None or replay.whole(data):
         return {}
-    first = replay.Replay(parent)
-    replayed = (
-        commit_credit.replayed(contents, parent, chain, committed) if chain else None
-    ) or first
+    if chain:
+        replayed = commit_credit.replayed(contents, parent, chain, committed)
+    else:
+        replayed = replay.Replay(parent)
     now = replay.Version(now_there[1], replay.split(now_there[1], data))
     if entries.had(known, path, now_there) or _elsewhere(repo, objects).has(path, now_there):
-        came = {} if replayed.knows(now) else committed(path, now.oid)
-        replayed.step(now, replay.UNKNOWN, replay.every, came)
+        known_before = {} if replayed.knows(now) else committed(path, now.oid)
+        replayed.step(now, replay.UNKNOWN, replay.every, known_before)
     else:
         replayed.step(now, replay.PERSON, commit_credit.regains(evidence.BETWEEN))
     numbers = enumerate(replayed.numbers, 1)

@@ -66,8 +66,9 @@ def credits(
         if parent is None or now is None:
             continue
         chain = entries.chain(edits, path)
-        authors = replayed(contents, parent, chain, committed) if chain else None
-        if authors is None:
+        if chain:
+            authors = replayed(contents, parent, chain, committed)
+        else:
             authors = _of_records(contents, parent, (recorded or {}).get(path, ()))
         more = [v for other in other_parents if (v := contents.of(other.get(path)))]
         credited[path] = attribution.of_path(authors, [parent, *more], now)
@@ -79,9 +80,9 @@ def replayed(
     parent: Version,
     chain: Sequence[JournalLine],
     committed: Committed | None = None,
-) -> Replay | None:
-    """A path's edits in their order, from the first one's before; None without a content to
-    begin with.  A step whose content is gone leaves what follows to nobody."""
+) -> Replay:
+    """A path's edits in their order, from the first one's before; from the parent's content where
+    that is gone.  A step whose content is gone leaves what follows to nobody."""
     first = contents.of(chain[0]["before"])
     start = first if first is not None else parent
     path = chain[0]["path"]
