@@ -25,16 +25,16 @@ def a(world: World) -> Agent:
 
 def stop_under(agent: Agent, limit: str) -> str:
     """The agent's Stop with a limit of the shell (`ulimit`); what it says, and nothing fails."""
-    return stop_after(agent, f"ulimit {limit}")
+    return stop_by(agent, ["sh", "-c", f'ulimit {limit}; exec "$@"', "sh"])
 
 
-def stop_after(agent: Agent, first: str) -> str:
-    """The agent's Stop out of a shell that did something first."""
+def stop_by(agent: Agent, words: list[str]) -> str:
+    """The agent's Stop, started by a program that is given it; what it says."""
     payload = {"session_id": agent.sid, "cwd": str(agent.cwd), "hook_event_name": "Stop"}
     payload["transcript_path"] = str(agent.transcript)
     hook = [sys.executable, "-I", "-S", str(ENTRY), "claude-code", "Stop"]
     done = subprocess.run(
-        ["sh", "-c", f'{first}; exec "$@"', "sh", *hook],
+        [*words, *hook],
         input=json.dumps(payload),
         cwd=agent.cwd,
         env={**os.environ, "CLAUDE_PID": str(agent.pid), **agent.world.env},
@@ -76,9 +76,11 @@ def test_a_commit_is_made_where_any_hook_can_run(world: World, a: Agent) -> None
 
 
 def test_a_service_that_ignores_its_children_loses_no_turn(world: World, a: Agent) -> None:
-    assert stop_after(a, "trap '' CHLD") == ""
+    ignore = "import os, signal as s, sys; s.signal(s.SIGCHLD, s.SIG_IGN)"
+    words = [sys.executable, "-c", f"{ignore}; os.execv(sys.argv[1], sys.argv[1:])"]
+    assert stop_by(a, words) == ""
     assert world.tree(world.branch()) == {"src/a.py": "a = 1\n"}
-    argv = ["sh", "-c", 'trap "" CHLD; exec "$@"', "sh", sys.executable, str(BIN / "gitcp-log")]
+    argv = [*words, sys.executable, str(BIN / "gitcp-log")]
     done = subprocess.run(argv, cwd=world.path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
