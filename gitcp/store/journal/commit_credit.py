@@ -86,7 +86,11 @@ def replayed(
     first = contents.of(chain[0]["before"])
     start = first if first is not None else parent
     path = chain[0]["path"]
-    lines = replay.Replay(start, (lambda: committed(path, start.oid)) if committed else None)
+    # History costs as much as a blame: of a file that was edited in its place it is not asked.
+    back = any("follows" in line or line["how"] == "restored" for line in chain)
+    lines = replay.Replay(
+        start, (lambda: committed(path, start.oid)) if committed and back else None
+    )
     at, broken = lines.first.oid, first is None
     for line in chain:
         before, after = contents.of(line["before"]), contents.of(line["after"])
