@@ -91,6 +91,18 @@ def edits(lines: Iterable[JournalLine]) -> list[JournalLine]:
     return [line for line in lines if line.get("path") and "at" in line]
 
 
+def settled(lines: Iterable[JournalLine]) -> set[tuple[str, str]]:
+    """(path, oid) of the contents that a commit took as they stood."""
+    stands: dict[str, Version] = {}
+    taken: set[tuple[str, str]] = set()
+    for line in lines:
+        if "commit" in line:
+            taken |= {(p, now[1]) for p in line.get("settled", ()) if (now := stands.get(p))}
+        elif line.get("path") and "at" in line:
+            stands[line["path"]] = line["after"]
+    return taken
+
+
 def chain(lines: Iterable[JournalLine], path: str) -> list[JournalLine]:
     """The edits that made the content of a path, oldest first; one that came from another path
     takes that one's along.  `follows` of an edit names the path it came from: what happened to

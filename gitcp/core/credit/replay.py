@@ -68,7 +68,7 @@ class Replay:
         self._changers: dict[int, Author] = {}  # of lines that stand, moved or indented
         self._before = before
         self._count = len(first.lines)
-        self._stashed: set[int] = set()
+        self._kept: set[int] = set()
         self.lines: Sequence[bytes] = first.lines
         self.numbers = list(range(self._count))
         self._seen: dict[str, list[int]] = {first.oid: self.numbers}
@@ -85,16 +85,15 @@ class Replay:
         who: Author,
         regains: Regains | None = None,
         authors: Mapping[int, Author] | None = None,
-        stashed: bool = False,
+        kept: bool = False,
     ) -> None:
         """The path has another content, by who; regains: which of the lines that are known from
         before keep their authors though they moved or come back, all of them where it came from
-        elsewhere in the repository.
-        authors: by index, of those of its lines whose author is known otherwise.  stashed: `git
-        stash` keeps the lines that go."""
+        elsewhere in the repository.  authors: by index, of those of its lines whose author is
+        known otherwise.  kept: a commit or `git stash` has the lines that go."""
         before, texts = self.numbers, dict(zip(self.numbers, self.lines, strict=True))
         self.numbers = self._numbered(now, who, regains, authors or {})
-        self._stashed |= {*before} if stashed else set()
+        self._kept |= {*before} if kept else set()
         self.lines = now.lines
         self._seen[now.oid] = self.numbers
         for number in set(before).difference(self.numbers):
@@ -129,7 +128,7 @@ class Replay:
                 used.add(number)
                 if number not in self.takers:
                     self._changers[number] = who  # it moved
-                elif regains is not every and number not in self._stashed:
+                elif regains is not every and number not in self._kept:
                     # It went, and nothing keeps it: a session may have typed it once more, and of
                     # the person nobody knows.
                     number = self._new(UNKNOWN if who == PERSON else who)

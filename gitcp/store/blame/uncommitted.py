@@ -44,7 +44,8 @@ def lines(repo: Repo, objects: Objects, path: str, committed: Committed) -> dict
     if not now_there or parent is None or replay.whole(data):
         return {}
     if chain:
-        replayed = commit_credit.replayed(contents, parent, chain, committed)
+        taken = entries.settled(known)
+        replayed = commit_credit.replayed(contents, parent, chain, taken, committed)
     else:
         replayed = replay.Replay(parent)
     now = replay.Version(now_there[1], replay.split(now_there[1], data))

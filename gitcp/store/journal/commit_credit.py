@@ -8,7 +8,7 @@ from gitcp.core.decide import line_evidence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from gitcp.core.credit.attribution import PathCredit
     from gitcp.core.credit.replay import Regains, Replay
@@ -59,7 +59,7 @@ def credits(
     committed: (path, blob) -> the authors, by index, of the lines of a content that the journal
     knows as it was committed only.
     """
-    contents, edits = Contents(objects), entries.edits(lines)
+    contents, edits, taken = Contents(objects), entries.edits(lines), entries.settled(lines)
     credited = {}
     for path, (old_mode, old, mode, new) in changes.items():
         parent, now = contents.version(old_mode, old), contents.version(mode, new)
@@ -67,7 +67,7 @@ def credits(
             continue
         chain = entries.chain(edits, path)
         if chain:
-            authors = replayed(contents, parent, chain, committed)
+            authors = replayed(contents, parent, chain, taken, committed)
         else:
             authors = _of_records(contents, parent, (recorded or {}).get(path, ()))
         more = [v for other in other_parents if (v := contents.of(other.get(path)))]
@@ -79,10 +79,14 @@ def replayed(
     contents: Contents,
     parent: Version,
     chain: Sequence[JournalLine],
+    taken: Collection[tuple[str, str]],
     committed: Committed | None = None,
 ) -> Replay:
     """A path's edits in their order, from the first one's before; from the parent's content where
-    that is gone.  A step whose content is gone leaves what follows to nobody."""
+    that is gone.  A step whose content is gone leaves what follows to nobody.
+
+    taken: (path, oid) of what is committed (entries.settled).
+    """
     first = contents.of(chain[0]["before"])
     start = first if first is not None else parent
     path = chain[0]["path"]
@@ -104,7 +108,8 @@ def replayed(
         if committed and line["how"] == "restored" and not lines.knows(after):
             known = committed(line["path"], after.oid)
         who = UNKNOWN if broken else entries.author(line)
-        lines.step(after, who, regains(line["how"]), known, bool(line.get("stashed")))
+        kept = "stashed" in line or (line["path"], before.oid if before else "") in taken
+        lines.step(after, who, regains(line["how"]), known, kept)
         at, broken = after.oid, False
     return lines
 

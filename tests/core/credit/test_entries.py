@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitcp.core.credit import entries
+from gitcp.core.record_types import JournalLine
 
 PATHS = st.text(st.characters(codec=None, blacklist_characters="\0\n"), min_size=1).filter(
     lambda path: path[0] != "/" and ".." not in path
@@ -35,3 +36,16 @@ def test_a_line_that_holds_two_is_none() -> None:
         entries.load(good + b'{"path":"b","at":2},{"path":"c","at":3}\n' + good)
         == [{"path": "a", "at": 1}] * 2
     )
+
+
+def test_what_a_commit_took_as_it_stood_is_told_by_path_and_content() -> None:
+    lines: list[JournalLine] = [
+        entries.edit("a", None, ("100644", "1" * 40), entries.PERSON, "between", 1),
+        {"commit": "c" * 40, "settled": ["a", "b"]},
+        entries.edit("a", ("100644", "1" * 40), ("100644", "2" * 40), entries.PERSON, "between", 2),
+        entries.edit("b", None, ("100644", "3" * 40), entries.PERSON, "between", 3),
+        {"commit": "d" * 40, "settled": ["b"]},
+        entries.edit("b", ("100644", "3" * 40), None, entries.PERSON, "between", 4),
+        {"commit": "e" * 40, "settled": ["b"]},
+    ]
+    assert entries.settled(lines) == {("a", "1" * 40), ("b", "3" * 40)}
