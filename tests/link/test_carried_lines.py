@@ -120,16 +120,21 @@ def test_an_amend_of_what_was_made_elsewhere_keeps_what_is_recorded(world: World
     sound(world)
 
 
-@pytest.mark.parametrize("worker", ["person", "session-a", "session-b"])
-def test_an_amend_does_not_give_the_person_what_was_picked_into_a_renamed_file(
-    world: World, a: Agent, worker: str
-) -> None:
+def picked_into_a_renamed_file(world: World, a: Agent) -> None:
+    """The agent's lines 4 and 5, which are f.txt's, on a branch where that is g.txt."""
     worked(world, a)
     made = world.head
     world.git("switch", "-q", "-c", "other", "HEAD~1")
     world.git("mv", "f.txt", "g.txt")
     world.commit()
     world.git("cherry-pick", made)
+
+
+@pytest.mark.parametrize("worker", ["person", "session-a", "session-b"])
+def test_an_amend_does_not_give_the_person_what_was_picked_into_a_renamed_file(
+    world: World, a: Agent, worker: str
+) -> None:
+    picked_into_a_renamed_file(world, a)
     if worker == "person":
         world.write("h.txt", text(8))
     else:
@@ -145,12 +150,7 @@ def test_an_amend_does_not_give_the_person_what_was_picked_into_a_renamed_file(
 def test_a_reset_and_a_commit_do_not_give_the_person_what_was_picked_into_a_renamed_file(
     world: World, a: Agent, commits: int
 ) -> None:
-    worked(world, a)
-    made = world.head
-    world.git("switch", "-q", "-c", "other", "HEAD~1")
-    world.git("mv", "f.txt", "g.txt")
-    world.commit()
-    world.git("cherry-pick", made)
+    picked_into_a_renamed_file(world, a)
     for n in range(commits - 1):
         world.write("i.txt", text(n))
         world.commit("i.txt")
