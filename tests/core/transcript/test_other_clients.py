@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from gitcp.core.transcript import clients, conversation, tokens
+from gitcp.core.transcript import conversation, tokens
 from gitcp.core.transcript.clients import cline, copilot, cursor, opencode, qwen
 from tests.support import recording
 
@@ -86,11 +85,6 @@ def test_a_scan_that_goes_on_finds_what_one_scan_finds(
     for at in range(0, len(data), max(1, len(data) // 23)):
         first = reader.scan(data[:at])
         assert reader.scan(data[first["bytes"] :], first) == whole
-
-
-def test_every_reader_is_asked_whose_a_transcript_is() -> None:
-    files = Path(clients.__file__).parent.glob("[!_]*.py")
-    assert sorted(clients.READERS) == sorted(file.stem for file in files)
 
 
 def test_a_write_that_failed_is_not_written_and_one_without_a_result_is() -> None:
