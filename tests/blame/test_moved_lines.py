@@ -111,3 +111,24 @@ def test_lines_that_a_session_moves_or_indents_keep_their_authors(world: World, 
     assert told(world, "g.txt") == ["session-b", "person", "person"] + ["session-b"] * 3
     counts = sessions(world, one)[b.sid]["initial_attribution"]
     assert counts["lines_added"]["unknown"] == 0 and counts["lines_removed"]["person"] == 0
+
+
+def test_a_commit_does_not_wait_for_the_history_of_a_file_that_was_edited_in_its_place(
+    world: World,
+) -> None:
+    """Who wrote what was there before the journal is not asked of git for an indented line."""
+    world.write("old.txt", text("the person", 7, 8, 9))
+    world.git("add", "old.txt")
+    world.git("-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", "before the journal")
+    a = world.agent("session-a", tools=True)
+    a.prompt("indent it")
+    run(a, "sed -i 's/^line 8/  line 8/' old.txt")
+    a.stop()
+    trace = world.home / "trace"
+    world.env["GITCP_TRACE"] = str(trace)
+    world.commit()
+    asked = trace.read_text()
+    assert " update-ref " in asked and " blame " not in asked
+    del world.env["GITCP_TRACE"]
+    assert told(world, "old.txt") == ["person", "unknown", "person"]
+    sound(world)

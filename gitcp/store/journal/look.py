@@ -193,11 +193,13 @@ def _ctime(path: bytes) -> int | None:
 
 
 def _moves(objects: Objects, changed: Changed) -> dict[str, str]:
-    if len(changed) < 2:
+    oids = {p: (was[1] if was else "", now[1] if now else "") for p, (was, now) in changed.items()}
+    before, after = {was for was, _ in oids.values()}, {now for _, now in oids.values()}
+    # Something went and something came, or stands where another thing stood: else none has moved.
+    if not ("" in before and "" in after) and before.isdisjoint(after - {""}):
         return {}
     from gitcp.core.credit import moves
 
-    oids = {p: (was[1] if was else "", now[1] if now else "") for p, (was, now) in changed.items()}
     return moves.origins(oids, lambda oid: content(objects, oid))
 
 
