@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def check(repo: Repo, *, secrets: bool = False, repair: bool = False) -> Iterator[Finding]:
     """Findings of everything of ours in the repository, as they come.
 
-    Few git processes: one more for each thousand links.  Memory for what commits and
-    checkpoints are called, not for their objects.
+    Few git processes: those of a few workers, and one more for each 500 links.  Memory for what
+    commits and checkpoints are called, not for their objects.
     secrets: search what is stored as well.  repair: mend what can be mended without loss.
     """
     with Prefetched(repo) as objects:
