@@ -6,7 +6,7 @@ import json
 
 from gitcp.core.credit import cutting, entries
 from gitcp.repo import Repo
-from gitcp.store.journal import journal, look
+from gitcp.store.journal import journal
 from tests.journal.lines import shares, text
 from tests.support.checkpoints import forget
 from tests.support.clients.calls import edit, run
@@ -74,7 +74,7 @@ def test_a_content_that_is_gone_makes_lines_unknown_and_is_no_error(world: World
 
 def test_a_call_that_touches_very_many_paths_is_one_line(world: World, a: Agent) -> None:
     a.prompt("generate")
-    many = look.MANY + 10
+    many = journal.MANY + 10
     run(a, f"mkdir gen; i=0; while [ $i -lt {many} ]; do echo generated >gen/$i; i=$((i+1)); done")
     a.stop()
     lines = (world.path / ".git/gitcp/journal").read_text().splitlines()

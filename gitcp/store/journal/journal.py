@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import JournalLine, Marker
     from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
 
 NAME = "journal"
+MANY = 2000  # edits at once that are still written one by one
 # path -> its inode, how many of its bytes were read, the lines in them
 _READ: dict[str, tuple[int, int, list[JournalLine]]] = {}
 
@@ -70,6 +72,33 @@ def expanded(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
             for path, before, after in diff_trees(objects, *line["trees"]):
                 edits.append({"path": path, "before": before, "after": after, **rest})
     return edits
+
+
+def packed(objects: Objects, edits: list[JournalLine]) -> list[JournalLine]:
+    """The edits of one look, where they are very many: one line an author, its paths as two
+    trees."""
+    if len(edits) <= MANY:
+        return edits
+    from gitcp.store.git.tree import edit_tree
+
+    groups: dict[str, list[JournalLine]] = {}
+    for edit in edits:
+        groups.setdefault(entries.dump(_shared(edit)).decode(), []).append(edit)
+    lines: list[JournalLine] = []
+    for group in groups.values():
+        if len(group) < MANY // 10:
+            lines += group
+            continue
+        trees = [
+            edit_tree(objects, None, {edit["path"]: edit[side] for edit in group})
+            for side in ("before", "after")
+        ]
+        lines.append({"trees": trees, **_shared(group[0])})
+    return lines
+
+
+def _shared(edit: JournalLine) -> JournalLine:
+    return {key: value for key, value in edit.items() if key not in ("path", "before", "after")}
 
 
 def mark(repo: Repo) -> tuple[int, int]:

@@ -10,8 +10,9 @@ import os
 
 from gitcp.core.credit import entries
 from gitcp.record import raw
-from gitcp.store.git.tree import Lookup, diff_trees, edit_tree
+from gitcp.store.git.tree import Lookup, diff_trees
 from gitcp.store.journal import known as knowns
+from gitcp.store.journal.journal import packed
 from gitcp.store.journal.known import Known
 
 TYPE_CHECKING = False
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from gitcp.store.journal.journal import Journal
 
     Changed = dict[str, tuple[Version, Version]]
-
-MANY = 2000  # paths of one look that are still written one by one
 
 
 def whole(
@@ -138,7 +137,7 @@ def _record(
         line |= {"stashed": True} if was and elsewhere.stash_keeps(path) else {}
         line |= {"kept": False} if path in ignored else {}
         lines.append(line)
-    journal.append(lines if len(lines) <= MANY else _as_trees(objects, lines))
+    journal.append(packed(objects, lines))
 
 
 def _besides(verdict: Verdict, follows: str | None) -> JournalLine:
@@ -209,23 +208,3 @@ def content(objects: Objects, oid: str) -> list[bytes]:
 
     named = objects.read(oid) if oid else None
     return replay.split(oid, named[2] if named and named[1] == "blob" else None)
-
-
-def _as_trees(objects: Objects, lines: list[JournalLine]) -> list[JournalLine]:
-    """One line an author, with the paths in two trees, where there are very many."""
-    groups: dict[str, list[JournalLine]] = {}
-    for line in lines:
-        key = entries.dump({k: v for k, v in line.items() if k not in ("path", "before", "after")})
-        groups.setdefault(key.decode(), []).append(line)
-    packed = []
-    for group in groups.values():
-        if len(group) < MANY // 10:
-            packed += group
-            continue
-        trees = [
-            edit_tree(objects, None, {line["path"]: line[side] for line in group})
-            for side in ("before", "after")
-        ]
-        rest = {k: v for k, v in group[0].items() if k not in ("path", "before", "after")}
-        packed.append({"trees": trees, **rest})
-    return packed
