@@ -49,9 +49,11 @@ def read(stream: BinaryIO) -> Iterator[Record]:
             value = orjson.loads(line)
         except orjson.JSONDecodeError as e:
             raise InputError(f"cannot parse record {n}: {e}") from None
+        if b'"$bytes"' in line:
+            value = _unpack(value)
         if not isinstance(value, dict):
             raise InputError(f"record {n} is not an object")
-        yield _unpack(value) if b'"$bytes"' in line else value
+        yield value
 
 
 def write(stream: BinaryIO, records: Iterable[Record]) -> None:
@@ -159,6 +161,9 @@ def _unpack(value: Any) -> Any:
             except (Error, TypeError, ValueError):
                 raise InputError("'$bytes' is not base64") from None
         if set(value) == {"$pairs"}:
-            return {_unpack(k): _unpack(v) for k, v in value["$pairs"]}
+            try:
+                return {_unpack(k): _unpack(v) for k, v in value["$pairs"]}
+            except (TypeError, ValueError):
+                raise InputError("'$pairs' is no list of names with their values") from None
         return {k: _unpack(v) for k, v in value.items()}
     return [_unpack(v) for v in value] if isinstance(value, list) else value

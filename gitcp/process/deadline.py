@@ -5,7 +5,6 @@ A command that a person started has no limit: the person is there to end it.
 
 from __future__ import annotations
 
-import select
 import time
 
 TYPE_CHECKING = False
@@ -45,13 +44,3 @@ def over(limit: float | None = None) -> str:
     if _limits and time.monotonic() > _limits["end"] - 0.01:
         return "before the time of the whole hook was over"
     return f"in {limit or _limits.get('each', EACH):.3g} seconds"
-
-
-def readable(fd: int) -> bool:
-    """Wait until something can be read; False when the time is over."""
-    limit = left()
-    if limit is None:
-        return True
-    poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    return bool(poll.poll(limit * 1000))

@@ -30,10 +30,13 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
 
 
+_MOST = 1 << 20  # bytes of what it complains of that are kept while somebody converses with it
+
+
 class Running:
     """A process of git (or jj) that was started; finish() feeds it, reads it and reaps it."""
 
-    __slots__ = ("_apart", "_argv", "_began", "_err", "_in", "_out", "pid")
+    __slots__ = ("_apart", "_argv", "_began", "_complaints", "_err", "_in", "_out", "_poll", "pid")
 
     def __init__(
         self,
@@ -43,6 +46,8 @@ class Running:
         apart: bool = False,
     ) -> None:
         self._argv, self._began, self._apart = argv, time.perf_counter(), apart
+        self._complaints: list[bytes] = []
+        self._poll: select.poll | None = None
         child_in, self._in = os.pipe() if feed else (os.open(os.devnull, os.O_RDONLY), -1)
         self._out, child_out = os.pipe()
         self._err, child_err = os.pipe()
@@ -58,6 +63,7 @@ class Running:
                 setsid=apart,
             )
         except OSError as e:
+            ends += (self._out, self._err, *([self._in] if feed else []))
             raise GitError(_words(argv), 127, str(e).encode()) from None
         finally:
             for fd in ends:
@@ -118,9 +124,26 @@ class Running:
             os.close(self._in)
             self._in = -1
 
+    def readable(self) -> bool:
+        """Wait until it says something, or ends; False when the time is over.  What it complains
+        of meanwhile is taken in: it goes on only where somebody reads that."""
+        if self._poll is None:
+            self._poll = select.poll()
+            for fd in (self._out, self._err):
+                self._poll.register(fd, select.POLLIN)
+        while True:
+            limit = deadline.left()
+            ready = [fd for fd, _ in self._poll.poll(None if limit is None else limit * 1000)]
+            if self._out in ready or not ready:
+                return bool(ready)
+            if not (data := os.read(self._err, 1 << 16)):
+                self._poll.unregister(self._err)
+            elif sum(map(len, self._complaints)) < _MOST:
+                self._complaints.append(data)
+
     def _next(self) -> bytes:
         """What it says next, b"" at its end; raise Late where the deadline passes before."""
-        if deadline.readable(self._out):
+        if self.readable():
             return os.read(self._out, 1 << 16)
         self.end()
         for fd in (self._out, self._err):
@@ -148,7 +171,7 @@ class Running:
     def _communicate(self, stdin: bytes, limit: float | None) -> tuple[bytes, bytes]:
         # Reading and writing are interleaved: writing everything first deadlocks as
         # soon as git fills the pipe we do not read.
-        parts: dict[int, list[bytes]] = {self._out: [], self._err: []}
+        parts: dict[int, list[bytes]] = {self._out: [], self._err: self._complaints}
         poll, left = select.poll(), memoryview(stdin)
         for fd in parts:
             poll.register(fd, select.POLLIN)

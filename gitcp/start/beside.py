@@ -41,8 +41,11 @@ def write(file: str, content: Callable[[], bytes]) -> None:
         if sys.dont_write_bytecode:
             return
         fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-        with open(fd, "wb") as f:
-            f.write(content())
-        os.rename(new, file)
+        try:
+            with open(fd, "wb") as f:
+                f.write(content())
+            os.rename(new, file)
+        except OSError:
+            os.unlink(new)  # the disk is full: each hook would leave one
     except OSError:
         pass

@@ -96,7 +96,7 @@ SUMMARY = {
     "intent": "Write one",
     "outcome": "It is written; the key was sk-ant-api03-" + "aB3" * 31 + "AA",
     "learnings": {"repo": ["small"], "code": [{"path": "a.py", "line": 1, "finding": "one"}]},
-    "friction": ["none to speak of"],
+    "friction": ['the log has secret="pässwört123456"'],  # JSON may write it without an ä
     "open_items": ["two"],
     "unknown": "left out",
 }
@@ -125,6 +125,7 @@ def test_a_summary_is_generated_on_request_stored_and_told(
     stored = world.committed(checkpoint)[a.sid]
     assert stored["summary"]["open_items"] == ["two"]
     assert "aB3aB3" not in json.dumps(stored["summary"])
+    assert stored["summary"]["friction"] == ['the log has secret="REDACTED"']
     assert "unknown" not in stored["summary"]
     subject = f"Update summary for checkpoint {checkpoint} (session: {a.sid})"
     assert world.git("log", "-1", "--format=%s", V1) == subject

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 from gitcp.errors import GitError, Late
 from gitcp.git import Git
 from gitcp.process import deadline
+from gitcp.repo import Repo
+from gitcp.store.git.objects import Objects
 
 
 def test_records_come_as_git_prints_them_however_long(repo: Path) -> None:
@@ -46,3 +49,24 @@ def test_a_hook_does_not_wait_for_records_that_never_come(
 
 def _hash(path: Path) -> str:
     return Git().out("hash-object", "-w", str(path)).decode()
+
+
+def test_a_git_that_complains_at_length_is_not_waited_for(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it says on standard error fills a pipe as well: it goes on when that is read."""
+    oids = [hashlib.sha1(b"%d" % n).hexdigest() for n in range(700)]
+    for oid in oids:
+        place = repo / ".git/objects" / oid[:2]
+        place.mkdir(exist_ok=True)
+        (place / oid[2:]).write_bytes(b"no object")
+    monkeypatch.setattr(deadline, "_limits", {})
+    deadline.begin(total=30)
+    with Objects(Repo.find()) as objects:
+        assert objects.absent(oids) == {*oids}
+    talk = "alias.talk=!seq 40000 >&2; echo said; exit 3"
+    records = Git().stream("-c", talk, "talk", sep=b"\n")
+    assert next(records) == b"said"
+    with pytest.raises(GitError) as failure:
+        next(records)
+    assert failure.value.complaint.endswith("\n40000")

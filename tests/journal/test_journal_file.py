@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from gitcp.core.credit import cutting, entries
+from gitcp.errors import Error
+from gitcp.lock import exclusive
 from gitcp.repo import Repo
 from gitcp.store.journal import journal
 from tests.journal.lines import shares, text
@@ -45,6 +49,20 @@ def test_a_journal_that_is_lost_is_built_anew_from_the_sessions_refs(
     world.git("worktree", "add", "-q", "-b", "topic", str(world.path.parent / "there"))
     world.commit("f.txt")
     assert shares(world) == {a.sid: 6, b.sid: 2, "person": 1}
+
+
+def test_a_journal_that_cannot_be_built_anew_keeps_nobody_waiting(world: World, a: Agent) -> None:
+    a.prompt("one line")
+    edit(a, "f.txt", text(1))
+    a.stop()
+    (world.path / ".git/gitcp/journal").unlink()
+    forget(world.path / ".git", world.git("rev-parse", f"refs/gitcp/edits/{a.sid}:entries"))
+    repo = Repo.find(str(world.path))
+    for _ in range(2):
+        with pytest.raises(Error, match="missing blob"), journal.Journal(repo):
+            pass
+    with exclusive(repo, f"journal-{repo.worktree_hash}", timeout=0):
+        pass
 
 
 def test_contents_that_were_superseded_outlive_a_prune(world: World, a: Agent) -> None:

@@ -29,6 +29,7 @@ EDITED = {
     "-t": ("", "-a -t ../template", "subject\n", "subject\n\nthe template\n"),
     "commit.template": ("commit.template ../template", "-a", "x\n", "x\n\nthe template\n"),
     "-v": ("", "-a -v", "subject\n", "subject\n"),
+    "-uno, which is not -n": ("", "-a -uno", "subject\n", "subject\n"),
     "commit.verbose": ("commit.verbose true", "-a", "subject\n", "subject\n"),
     "scissors": ("commit.cleanup scissors", "-a", "#12 subject\n", "#12 subject\n"),
     "scissors and -v": ("commit.cleanup scissors", "-a -v", "subject\n", "subject\n"),

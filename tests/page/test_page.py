@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gitcp.store.page import highlight
+from tests.blame.recorded_lines import linked
 from tests.page.browser import needs_browser, opened, page
 from tests.page.hostile import SECRET, SESSION, A
 from tests.support.checkpoints import git
@@ -170,6 +171,17 @@ def test_a_checkpoint_a_session_and_a_range_are_found_and_nothing_else(told: Pat
         done = page("-o", "x.html", name)
         assert (done.returncode, done.stdout) == (128, "") and words in done.stderr
         assert not (told / "x.html").exists()
+
+
+def test_a_session_is_not_taken_for_one_whose_id_begins_like_it(told: Path) -> None:
+    (told / "other").write_text("other\n")
+    git("add", "-A")
+    git("commit", "-q", "-m", "other work")
+    linked("c" * 12, f"{SESSION}-again", "other", None)
+    shown = page("-o", "-", f"{SESSION}-again").stdout
+    assert shown.count("<article") == 1 and "other work" in shown
+    assert "other work" not in page("-o", "-", A).stdout
+    assert "other work" not in page("-o", "-", SESSION).stdout
 
 
 def test_without_the_template_engine_one_line_says_how_to_get_it(told: Path) -> None:

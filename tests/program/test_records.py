@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from gitcp import record
 from gitcp.core import json
 from gitcp.core.record_types import Record
+from gitcp.errors import InputError
 from tests.support.paths import TOP
 
 _WHOLE = st.integers(-(2**63), 2**64 - 1)
@@ -129,3 +130,18 @@ def test_half_of_a_pair_is_no_byte_and_is_written_as_what_is_lost(
 ) -> None:
     line = record.dump({"type": "one", "value": value})
     assert list(record.read(io.BytesIO(line))) == [{"type": "one", "value": read}]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"$bytes":"eA=="}',
+        '{"a":{"$bytes":5}}',
+        '{"a":{"$bytes":"eA=="},"b":{"$pairs":5}}',
+        '{"a":{"$bytes":"eA=="},"b":{"$pairs":[[{},1]]}}',
+        '{"a":{"$bytes":"eA=="},"b":{"$pairs":[["x"]]}}',
+    ],
+)
+def test_a_name_that_is_none_is_no_record(line: str) -> None:
+    with pytest.raises(InputError):
+        list(record.read(io.BytesIO(line.encode())))

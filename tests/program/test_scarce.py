@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
+from gitcp.errors import Error, GitError
+from gitcp.process.running import Running
+from gitcp.start import beside
+from gitcp.store.git import files
 from tests.support.broken import Store
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN, ENTRY
@@ -114,3 +122,51 @@ def test_a_ref_that_cannot_be_read_is_named_and_mended(world: World, a: Agent) -
     world.gitcp("fsck", "--repair")
     a.stop()
     assert world.tree(world.branch()) == {"src/a.py": "a = 1\n", "src/b.py": "b = 1\n"}
+
+
+def test_a_file_that_cannot_be_written_leaves_no_lock_of_gits_behind(world: World) -> None:
+    config = world.path / ".git/config"
+    before = config.read_bytes()
+    with _no_room(), pytest.raises(Error, match="cannot write '.*config': File too large"):
+        files.replace(str(config), b"[core]\n", tmp=f"{config}.lock")
+    assert config.read_bytes() == before
+    world.git("config", "x.y", "it can be written by git still")
+
+
+def test_a_lock_of_another_git_stays(world: World) -> None:
+    config = world.path / ".git/config"
+    lock = config.with_name("config.lock")
+    lock.touch()
+    with pytest.raises(Error, match="cannot write '.*config': File exists"):
+        files.replace(str(config), b"[core]\n", tmp=str(lock))
+    assert lock.exists()
+
+
+def test_bytecode_that_cannot_be_written_leaves_no_file_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    with _no_room():
+        beside.write(str(tmp_path / "hooks"), lambda: b"code")
+    assert not list(tmp_path.glob("hooks*"))
+    beside.write(str(tmp_path / "hooks"), lambda: b"code")
+    assert [path.name for path in tmp_path.glob("hooks*")] == ["hooks"]
+
+
+@contextmanager
+def _no_room() -> Iterator[None]:
+    """No file of this process may grow."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_program_that_is_not_there_leaves_no_descriptor_open() -> None:
+    before = os.listdir("/dev/fd")
+    for feed in (False, True):
+        with pytest.raises(GitError, match="No such file"):
+            Running(("no-such-program",), {}, feed)
+    assert os.listdir("/dev/fd") == before

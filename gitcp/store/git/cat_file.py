@@ -163,7 +163,7 @@ class _Output(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fill a buffer with what is there; raise Late where the deadline passes before."""
-        if not deadline.readable(self._out):
+        if not self._run.readable():
             self._run.end()
             raise Late(("git", "cat-file"), deadline.over())
         return os.readv(self._out, [buffer])

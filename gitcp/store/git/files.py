@@ -41,17 +41,22 @@ def replace(path: str, data: bytes, mode: int | None = None, tmp: str | None = N
     """Make a file hold data: whoever reads it sees the old bytes or the new ones.
 
     mode None: that of the file there, else what the umask leaves of 0666.  tmp is the name
-    the bytes are first written under; that it exists is an Error.
+    the bytes are first written under; that it exists is an Error.  Where they cannot be written
+    it goes: as a lock of git's it would be in everybody's way.
     """
     tmp = tmp or f"{path}.gitcp-{os.getpid()}"
     try:
         if mode is None:
             mode = os.stat(path).st_mode & 0o7777 if os.path.exists(path) else None
         fd = os.open(tmp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode or 0o666)
-        if mode is not None:
-            os.fchmod(fd, mode)
-        fill(fd, data, durable=True)
-        os.rename(tmp, path)
+        try:
+            if mode is not None:
+                os.fchmod(fd, mode)
+            fill(fd, data, durable=True)
+            os.rename(tmp, path)
+        except OSError:
+            os.unlink(tmp)
+            raise
     except OSError as e:
         raise Error(f"cannot write '{path}': {e.strerror}") from None
 

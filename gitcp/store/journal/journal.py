@@ -137,6 +137,14 @@ class Journal:
 
     def __enter__(self) -> Self:
         self._lock.__enter__()
+        try:
+            self._read()
+        except BaseException:
+            self._lock.__exit__()  # else this process would wait for itself
+            raise
+        return self
+
+    def _read(self) -> None:
         lines, size = _raw(self.repo)
         if size < 0 and self._lost():
             from gitcp.store.journal import edits_ref
@@ -144,7 +152,6 @@ class Journal:
             self.append(edits_ref.rebuilt(self.repo))
         else:
             self.lines = expanded(self.repo, lines)
-        return self
 
     def _lost(self) -> bool:
         """Whether there was a journal: a look is kept beside it."""

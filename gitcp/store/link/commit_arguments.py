@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from gitcp.repo import Repo
 
-_VALUED = "mFcCtS"  # one-letter options that take the rest of their word, or the next one
+_VALUED = "mFcCtSu"  # one-letter options that take the rest of their word, or the next one
 
 
 def amends(args: Sequence[str]) -> bool:

@@ -40,11 +40,15 @@ def commits(repo: Repo, objects: Objects, name: str) -> list[Record]:
     if kind == "commit":
         return list(commit_list.listing(repo, [key], ["-n1"]))
     records = list(commit_list.listing(repo, [], find_commits.ALL))
-    field = "checkpoint_id" if kind == "checkpoint" else "sessions"
-    wanted = [r for r in records if any(key in str(c.get(field)) for c in r["checkpoints"])]
+    wanted = [r for r in records if any(key in _named(c) for c in r["checkpoints"])]
     if not wanted:
         raise Error(f"no commit belongs to '{name}': there is no page to make")
     return wanted
+
+
+def _named(checkpoint: Record) -> list[str]:
+    """The ids by which a person may mean a checkpoint of a commit."""
+    return [checkpoint["checkpoint_id"], *checkpoint.get("sessions", ())]
 
 
 def sessions(repo: Repo, objects: Objects, records: Sequence[Record]) -> list[Record]:

@@ -52,7 +52,8 @@ def summaries(repo: Repo, objects: Objects, checkpoint_id: str, force: bool) -> 
 
 def _redacted(repo: Repo, summary: dict[str, object]) -> dict[str, object]:
     """A model repeats what it was given, and may put pieces of a secret together."""
-    whole: dict[str, object] = json.loads(redaction.text(repo, json.dumps(summary)))
+    data = redaction.redactor(repo).document(json.dumps(summary).encode())
+    whole: dict[str, object] = json.loads(data)
     return whole
 
 
