@@ -127,7 +127,7 @@ def test_a_ref_that_cannot_be_read_is_named_and_mended(world: World, a: Agent) -
 def test_a_file_that_cannot_be_written_leaves_no_lock_of_gits_behind(world: World) -> None:
     config = world.path / ".git/config"
     before = config.read_bytes()
-    with _no_room(), pytest.raises(Error, match="cannot write '.*config': File too large"):
+    with _no_room(), pytest.raises(Error, match=r"cannot write '.*config': File too large"):
         files.replace(str(config), b"[core]\n", tmp=f"{config}.lock")
     assert config.read_bytes() == before
     world.git("config", "x.y", "it can be written by git still")
@@ -137,7 +137,7 @@ def test_a_lock_of_another_git_stays(world: World) -> None:
     config = world.path / ".git/config"
     lock = config.with_name("config.lock")
     lock.touch()
-    with pytest.raises(Error, match="cannot write '.*config': File exists"):
+    with pytest.raises(Error, match=r"cannot write '.*config': File exists"):
         files.replace(str(config), b"[core]\n", tmp=str(lock))
     assert lock.exists()
 
