@@ -51,7 +51,7 @@ class Running:
         child_in, self._in = os.pipe() if feed else (os.open(os.devnull, os.O_RDONLY), -1)
         self._out, child_out = os.pipe()
         self._err, child_err = os.pipe()
-        ends = (child_in, child_out, child_err)
+        ends: tuple[int, ...] = (child_in, child_out, child_err)
         actions = [(os.POSIX_SPAWN_DUP2, fd, to) for to, fd in enumerate(ends)]
         try:
             self.pid = os.posix_spawnp(
