@@ -85,7 +85,8 @@ def _begin(ctx: Context, state: State, event: Record, began: int) -> None:
     head = scan.head or shadow_refs.zeros(repo)
     catch_up.leftovers(repo, objects, state, event, head)
     dirty = blobs.resolve(objects, scan, write=False)
-    look.take(objects, head, dirty)
+    telling = event["session_id"] if event.get("notification") else ""
+    look.take(objects, head, dirty, telling=telling)
     turn_look.begin(repo, state, look.at)
     if event.get("notification") and state.get("turn_id"):
         events.go_on(repo, state, event)

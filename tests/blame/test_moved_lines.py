@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
+from tests.blame.told_lines import text, told
 from tests.support.clients.calls import edit, run
 from tests.support.harness import Agent, World
 from tests.support.linking import sessions, sound
 
-
-def text(who: str, *numbers: int) -> str:
-    return "".join(f"line {n} that {who} has typed\n" for n in numbers)
-
-
 MINE, HERS = text("session-a", 1, 2, 3), text("session-b", 4, 5, 6)
-
-
-def told(world: World, path: str) -> list[str]:
-    """Whom blame names for each line: a session, "person" or "unknown"."""
-    rows = [json.loads(row) for row in world.gitcp("blame", "--json", path).splitlines()]
-    return [row["session_id"] or row["who"] for row in rows]
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ import subprocess
 from typing import Any
 
 from tests.journal.lines import shares, text
+from tests.support.clients.calls import begin, end
 from tests.support.clients.matchers import Installed
-from tests.support.harness import World
+from tests.support.harness import Agent, World
 
 SESSION = "0a1b2c3d-0000-4000-8000-000000000000"
 
@@ -91,3 +92,36 @@ def test_a_background_shell_that_has_ended_claims_nothing_after_its_turn(world: 
     session.event("AfterAgent", prompt_response="It ran.")
     world.write("mine.txt", text(1, 2))
     assert world.commit("mine.txt") == []
+
+
+def test_a_new_file_of_which_nobody_saw_whether_a_background_shell_had_ended_is_nobodys(
+    world: World, child: list[subprocess.Popen[bytes]]
+) -> None:
+    session = gemini(world)
+    session.shell("./build >built.txt", child)
+    session.event("AfterAgent", prompt_response="It runs.")
+    world.write("built.txt", text(1, 2))
+    child[0].kill()
+    child[0].wait()
+    world.write("new.txt", text(3))
+    session.event("BeforeAgent", prompt="anything else")
+    world.commit("built.txt", "new.txt")
+    assert shares(world) == {SESSION: 2, "unknown": 1}
+
+
+def test_what_a_background_shell_has_made_when_its_client_tells_of_its_end_is_the_sessions(
+    world: World, a: Agent, child: list[subprocess.Popen[bytes]]
+) -> None:
+    a.prompt("build in the background")
+    call = begin(a, "Bash", command="./build", run_in_background=True)
+    env = {**os.environ, "CLAUDE_CODE_SESSION_ID": a.sid}
+    child.append(subprocess.Popen(["sleep", "60"], cwd=world.path, env=env))
+    end(a, call, {"backgroundTaskId": "bash_1"})
+    a.event("Stop", stop_hook_active=False)
+    world.write("new.txt", text(1))
+    child[0].kill()
+    child[0].wait()
+    a.prompt("<task-notification>\n<task-id>bash_1</task-id>\n</task-notification>")
+    a.stop()
+    world.commit("new.txt")
+    assert shares(world) == {a.sid: 1}

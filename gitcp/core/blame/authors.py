@@ -165,6 +165,12 @@ def completed(known: dict[int, Author], attested: Mapping[int, Author]) -> dict[
     return {**known, **rest}
 
 
+def sooner_sessions(known: Mapping[int, Author], more: Mapping[int, Author]) -> dict[int, Author]:
+    """The authors of lines, those that are no session's by what more knows of sessions."""
+    sessions = {n: who for n, who in more.items() if who["who"] == "session"}
+    return {**known, **{n: w for n, w in sessions.items() if known[n]["who"] != "session"}}
+
+
 def runs(
     known: Mapping[int, Author], first: int, count: int
 ) -> Iterator[tuple[Author | None, int]]:

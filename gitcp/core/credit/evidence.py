@@ -79,9 +79,7 @@ def whose(change: Change, windows: Sequence[Window]) -> Verdict:
     if change["restored"]:
         return {"who": UNKNOWN, "how": RESTORED, "shared": False, "by": best}
     if best is None:
-        # A deletion leaves no time behind: where a call may have done it, nobody knows.
-        doubt = change["gone"] and any(_overlaps(w, change) for w in windows)
-        who = UNKNOWN if doubt else PERSON
+        who = UNKNOWN if any(_may_explain(w, change) for w in windows) else PERSON
         return {"who": who, "how": BETWEEN, "shared": False, "by": None}
     rivals = {w["who"][0] for w in able if _rank(w, change["path"]) == _rank(best, change["path"])}
     how = WINDOW if best["kind"] in (SHELL, CUT) else best["kind"]
@@ -101,6 +99,15 @@ def explains(window: Window, change: Change) -> bool:
         return False
     looked = window["opened"] <= change["seen"]  # it was there when the call began
     return named or (looked and not window["late"])
+
+
+def _may_explain(window: Window, change: Change) -> bool:
+    """Whether nobody can tell that a call did not do it: a deletion leaves no time behind, and
+    what had gone on after the turn has ended since."""
+    if change["gone"]:
+        return _overlaps(window, change)
+    over = window["kind"] == CUT and window["late"] and change["new"]
+    return over and change["at"] is not None and window["begin"] <= change["at"]
 
 
 def _overlaps(window: Window, change: Change) -> bool:

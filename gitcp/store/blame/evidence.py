@@ -41,7 +41,7 @@ class Evidence:
         self._lines: dict[Place, Known] = {}
         self._known: dict[Place, Known] = {}
         self._contents: dict[str, list[bytes]] = {}
-        self._worktree: dict[str, Known] = {}
+        self._worktree: dict[str, tuple[Known, Sequence[bytes]]] = {}
 
     def prefetch(self, places: Mapping[Place, Iterable[int]], contents: bool = False) -> None:
         """Have at hand what author() will need of these lines (1-based) of (commit, path): a few
@@ -77,12 +77,11 @@ class Evidence:
         now; where it reads differently in the commit, white space apart, blame has moved it
         there and nothing is known.
         """
-        if not commit.strip("0"):
-            return self._uncommitted(path).get(line, authors.nobody("person"))
-        author = self.known(commit, path).get(line)
+        author = self._authors(commit, path).get(line)
         if author is None:
-            return authors.nobody("unknown" if self.linked(commit) else "person")
-        if content is not None and author["who"] == "session":
+            linked = commit.strip("0") and self.linked(commit)
+            return authors.nobody("unknown" if linked else "person")
+        if content is not None:
             there = self._line(commit, path, line)
             if there is None or there.split() != content.split():
                 return authors.nobody("unknown")
@@ -176,13 +175,27 @@ class Evidence:
         for place in places:
             self._lines.pop(place, None)
 
-    def _uncommitted(self, path: str) -> Known:
+    def _authors(self, commit: str, path: str) -> Known:
+        return self.known(commit, path) if commit.strip("0") else self._uncommitted(path)[0]
+
+    def _uncommitted(self, path: str) -> tuple[Known, Sequence[bytes]]:
+        """The authors of the lines of path in the worktree, and these lines."""
         if path not in self._worktree:
             from gitcp.store.blame import history, uncommitted
 
+            about = self._repo, self._objects, path
+            now = uncommitted.content(*about) if self._journalled else None
+            if now is None:
+                return {}, ()
             committed = history.History(self._repo, self._objects, self, "HEAD").authors
-            about = (self._repo, self._objects, path, committed)
-            self._worktree[path] = uncommitted.lines(*about) if self._journalled else {}
+            known = uncommitted.lines(*about, now, committed)
+            ids = uncommitted.brought(*about, now.oid)
+            self.recorded.prefetch(ids)
+            records = [record for one in ids for record in self.recorded.of(one)]
+            known = authors.sooner_sessions(
+                known, authors.of_blob(records, path, now.oid, self.blob)
+            )
+            self._worktree[path] = known, now.lines
         return self._worktree[path]
 
     def _ids(self, commit: str) -> list[str]:
@@ -206,8 +219,10 @@ class Evidence:
         lines = self._content(commit, path)
         return lines[line - 1] if 0 < line <= len(lines) else None
 
-    def _content(self, commit: str, path: str) -> list[bytes]:
+    def _content(self, commit: str, path: str) -> Sequence[bytes]:
         """The lines of path in commit; [] where it is not here."""
+        if not commit.strip("0"):
+            return self._uncommitted(path)[1]
         oid = self._oid(commit, path) or ""
         if oid not in self._contents:
             data = self.blob(oid)

@@ -3,63 +3,104 @@
 from __future__ import annotations
 
 import os
+import time
 
 from gitcp.core.blame import authors
 from gitcp.core.credit import entries, evidence, replay
 from gitcp.core.git import ids
 from gitcp.errors import Error
 from gitcp.record import raw
-from gitcp.store.journal import commit_credit, journal
-from gitcp.store.journal.known import look
-from gitcp.store.journal.restored import Elsewhere
+from gitcp.store.journal import commit_credit, journal, look
 from gitcp.store.session import state as states
 from gitcp.store.snapshot import blobs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.core.blame.authors import Author
+    from gitcp.core.credit.replay import Version
+    from gitcp.core.record_types import JournalLine
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
+    from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.journal.commit_credit import Committed
+    from gitcp.store.link.commit_changes import Changes
 
 
-def lines(repo: Repo, objects: Objects, path: str, committed: Committed) -> dict[int, Author]:
-    """The authors of the lines of path as it lies in the worktree, by 1-based line.
-
-    committed: as commit_credit.credits() has it.
-    What came since the last look and nothing explains is the person's, unless the repository has
-    had just that content there.
-    """
+def content(repo: Repo, objects: Prefetched, path: str) -> Version | None:
+    """A file of the worktree as git would store it, which is how git blames it, and objects has
+    at hand then; None where there are no lines."""
     try:
-        known = journal.read(repo)
-        now_there = blobs.at(repo, objects, [path], write=False)[path]
+        entry = blobs.at(repo, objects, [path], write=False)[path]
         with open(os.path.join(raw(repo.top or ""), raw(path)), "rb") as file:
             data = file.read()
+        data = _converted(repo, objects, path, entry[1], data) if entry else b""
     except (Error, OSError, KeyError):
-        return {}
-    chain = entries.chain(entries.edits(known), path)
-    contents = commit_credit.Contents(objects)
+        return None
+    if not entry or replay.whole(data):
+        return None
+    objects.hold(entry[1], "blob", data)
+    return replay.Version(entry[1], replay.split(entry[1], data))
+
+
+def _converted(repo: Repo, objects: Prefetched, path: str, oid: str, data: bytes) -> bytes:
+    """The bytes of a file, which git would store as oid, after the person's filters."""
+    if objects.hash("blob", data) == oid:
+        return data
+    if stored := objects.read(oid):
+        return stored[2]
+    from gitcp.store.snapshot.through_git import quarantine
+
+    # Nothing is kept: who only asks changes nothing.
+    with quarantine(repo, objects, keep=False) as env:
+        ask = ("hash-object", "-w", f"--path={path}", "--stdin")
+        _, out = repo.git.run(*ask, stdin=data, env=env, filters=True)
+        return repo.git.run("cat-file", "blob", out.strip(), env=env)[1]
+
+
+def lines(
+    repo: Repo, objects: Prefetched, path: str, now: Version, committed: Committed
+) -> dict[int, Author]:
+    """The authors of the lines of path, which reads so (content()), by 1-based line: as a commit
+    that is made now would have them.  committed: as commit_credit.credits() has it."""
     base = objects.read(f"HEAD:{path}")
+    contents = commit_credit.Contents(objects)
     parent = contents.version("100644", base[0] if base else None)
-    if not now_there or parent is None or replay.whole(data):
+    if parent is None:
         return {}
+    known = _looked(repo, objects, path)
+    chain = entries.chain(entries.edits(known), path)
     if chain:
         taken = entries.settled(known)
         replayed = commit_credit.replayed(contents, parent, chain, taken, committed)
     else:
         replayed = replay.Replay(parent)
-    now = replay.Version(now_there[1], replay.split(now_there[1], data))
-    if entries.had(known, path, now_there) or _elsewhere(repo, objects).has(path, now_there):
-        known_before = {} if replayed.knows(now) else committed(path, now.oid)
-        replayed.step(now, replay.UNKNOWN, replay.every, known_before)
-    else:
+    if not replayed.knows(now):
         replayed.step(now, replay.PERSON, commit_credit.regains(evidence.BETWEEN))
-    numbers = enumerate(replayed.numbers, 1)
+    numbers = enumerate(replayed.at(now, replay.PERSON), 1)
     return {n: _author(repo, replayed.author(number)) for n, number in numbers}
 
 
-def _elsewhere(repo: Repo, objects: Objects) -> Elsewhere:
-    return Elsewhere(repo, objects, look(repo).get("head") or "HEAD")
+def brought(repo: Repo, objects: Prefetched, path: str, oid: str) -> list[str]:
+    """The ids of what a merge has squashed, or a cherry-pick put, into what is to be committed
+    and reads so (a blob) at path."""
+    from gitcp.store.link import inherited_ids
+
+    base = objects.read(f"HEAD:{path}")
+    changes: Changes = {path: ("100644", base[0] if base else None, "100644", oid)}
+    picked = inherited_ids.picked_before(repo, objects, lambda: changes)
+    picked += inherited_ids.picked(repo, objects, changes)
+    return list(dict.fromkeys([*inherited_ids.squashed(repo), *picked]))
+
+
+def _looked(repo: Repo, objects: Prefetched, path: str) -> list[JournalLine]:
+    """The journal with what a look at the path, and at what may have become it, would add."""
+    aside = journal.Aside(repo)
+    unsettled = {line["path"] for line in entries.unsettled(aside.lines)}
+    named = [path, *sorted(unsettled)[: journal.MANY]]
+    try:
+        look.paths(objects, aside, named, time.time_ns(), write=False)
+    except Error:
+        pass  # something else cannot be read
+    return aside.lines
 
 
 def _author(repo: Repo, who: tuple[str, str, str]) -> Author:

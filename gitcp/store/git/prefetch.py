@@ -54,6 +54,10 @@ class Prefetched(Objects):
         self._settle()
         self._fetch([oid for oid in dict.fromkeys(oids) if oid not in self._got])
 
+    def hold(self, oid: str, kind: str, data: bytes) -> None:
+        """Have an object at hand for read() that nobody has stored."""
+        self._got[oid] = oid, kind, data
+
     def begin(self, oids: Iterable[str]) -> None:
         """forget(), and have git read these meanwhile: the next read() has them at hand."""
         self._settle()

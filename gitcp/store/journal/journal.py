@@ -130,7 +130,7 @@ class Journal:
     def __init__(self, repo: Repo) -> None:
         self.repo, self._lock = repo, exclusive(repo, f"journal-{repo.worktree_hash}")
         self.lines: list[JournalLine] = []
-        self.telling = ""  # the session that tells of its tools just now
+        self.telling = ""  # the session that tells of its tools, or their end, just now
         self.naming: frozenset[str] = frozenset()  # the paths that its tool names
         self.acting: Marker | None = None  # the session whose turn goes on; no marker may say so
         self.visitors: Sequence[Marker] = ()  # sessions of other worktrees at work in this one
@@ -205,3 +205,17 @@ class Journal:
         data = b"".join(map(entries.dump, left))
         private.write(self.repo, self.repo.own(NAME), data)
         self.lines = expanded(self.repo, left)
+
+
+class Aside(Journal):
+    """A journal that is only read and not held: what is added to it is forgotten with it."""
+
+    __slots__ = ()
+
+    def __init__(self, repo: Repo) -> None:
+        super().__init__(repo)
+        self.lines = read(repo)
+
+    def append(self, lines: list[JournalLine]) -> None:
+        """Add lines to those that are at hand."""
+        self.lines = [*self.lines, *lines]

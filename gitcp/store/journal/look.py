@@ -62,15 +62,17 @@ def _committed(repo: Repo, objects: Objects, old: str, head: str) -> set[str]:
     return {path for path, _, _ in diff_trees(objects, trees[0], trees[1])}
 
 
-def paths(objects: Objects, journal: Journal, named: Iterable[str], at: int) -> None:
-    """Take in what stands at these paths now."""
+def paths(
+    objects: Objects, journal: Journal, named: Iterable[str], at: int, write: bool = True
+) -> None:
+    """Take in what stands at these paths now.  write: its blobs are stored."""
     before = Known(journal.repo, objects, journal.lines)
     fresh = [path for path in dict.fromkeys(named) if _may_differ(journal.repo, before, path)]
     if not fresh:
         return
     from gitcp.store.snapshot import blobs
 
-    there = blobs.at(journal.repo, objects, fresh, write=True)
+    there = blobs.at(journal.repo, objects, fresh, write=write)
     take(objects, journal, before, there, at)
 
 

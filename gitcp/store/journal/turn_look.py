@@ -34,14 +34,17 @@ class Look:
         head: str,
         dirty: Mapping[str, Version],
         acting: State | None = None,
+        telling: str = "",
     ) -> list[JournalLine]:
         """Take in what differed from the commit head; return the journal's lines.
 
         Nobody waits while a worktree is read: of a path that the journal was told of meanwhile,
         that is what is known.
         acting: the session whose turn it is, though its marker may say that it is over.
+        telling: the one whose client tells just now that something of it has ended.
         """
         with Journal(self._repo) as journal:
+            journal.telling = telling
             if acting:
                 journal.acting = {**markers.marker(acting), "phase": "active"}
             newer = journal.since(self._begun, self.at)

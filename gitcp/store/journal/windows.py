@@ -35,7 +35,7 @@ def at(journal: Journal) -> list[Window]:
     sessions = {m["session_id"]: m for m in near if markers.is_home(repo, m)}
     if journal.acting:
         sessions[journal.acting["session_id"]] = journal.acting
-    windows = _calls(repo, lines, sessions)
+    windows = _calls(repo, lines, sessions, journal.telling)
     for marker in sessions.values():
         if marker["phase"] == "active":
             telling = marker["session_id"] == journal.telling
@@ -48,12 +48,18 @@ def at(journal: Journal) -> list[Window]:
     return windows
 
 
-def _calls(repo: Repo, lines: list[JournalLine], sessions: dict[str, Marker]) -> list[Window]:
+def _calls(
+    repo: Repo, lines: list[JournalLine], sessions: dict[str, Marker], telling: str = ""
+) -> list[Window]:
+    """The calls that are no file tool's.  telling: the session whose client speaks just now."""
     calls = [c for c in entries.calls(lines) if c.get("kind") != "write"]
     windows = []
     for call in calls:
-        ended, cut = _end(repo, call, sessions.get(call["session"]))
+        marker = sessions.get(call["session"])
+        ended, cut = _end(repo, call, marker)
         windows.append(_window(call, ended))
+        if call["late"] and call["session"] != telling and _is_over(repo, call, marker):
+            windows[-1]["kind"] = evidence.CUT
         if cut:
             windows.append({**windows[-1], "kind": evidence.CUT})
     return windows
@@ -90,6 +96,13 @@ def _end(repo: Repo, call: JournalLine, marker: Marker | None) -> tuple[int | No
     if not agent or process.alive(agent) or process.working(repo.worktree, call["session"]):
         return None, False
     return max(int(call["at"]), tool_ends.last(tail) or 0), True
+
+
+def _is_over(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:
+    """Whether nothing is left of what went on after its turn; no where that cannot be seen."""
+    agent = marker.get("agent_process") if marker else None
+    about = repo.worktree, call["session"], agent, int(call["at"])
+    return process.visible() and not process.working(*about)
 
 
 def _tail(path: str | None) -> bytes:

@@ -89,6 +89,11 @@ def ancestors(of: int = 0) -> list[int]:
     return pids
 
 
+def visible() -> bool:
+    """Whether processes can be seen here."""
+    return bool(_stat(os.getpid())[1])
+
+
 def working(top: str, session_id: str, agent: Process | None = None, since: int = 0) -> bool:
     """Whether a process in the directory top, or below it, has the session in its environment;
     no where processes cannot be seen.

@@ -1,0 +1,90 @@
+"""Lines that are not committed yet: blame names for them whom a commit of them would name."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.blame.told_lines import text, told
+from tests.support.clients.calls import begin, end
+from tests.support.harness import Agent, World
+
+BASE = text("the person", *range(1, 9))
+
+
+@pytest.fixture
+def agent(world: World) -> Agent:
+    """A session whose two lines stand behind the person's eight in g.txt, committed."""
+    world.write("g.txt", BASE)
+    world.commit()
+    agent = world.agent("session-b", tools=True)
+    agent.turn("write", {"g.txt": BASE + text("a session", 1, 2)})
+    world.commit()
+    return agent
+
+
+def test_what_a_filter_converts_keeps_its_authors_beside_the_persons_lines(
+    world: World, agent: Agent
+) -> None:
+    world.write(".gitattributes", "*.txt filter=next\n")
+    world.git("config", "filter.next.clean", "tr a-y b-z")
+    world.git("config", "filter.next.smudge", "tr b-z a-y")
+    world.write("f.txt", "")
+    world.commit()
+    agent.turn("more", {"f.txt": text("a session", 3, 4)})
+    world.write("f.txt", text("a session", 3, 4) + text("the person", 9))
+    assert told(world, "f.txt") == ["session-b", "session-b", "person"]
+
+
+def test_what_a_text_conversion_shows_elsewhere_is_nobodys(world: World, agent: Agent) -> None:
+    world.write(".gitattributes", "*.txt diff=tac\n")
+    world.git("config", "diff.tac.textconv", "tac")
+    world.commit()
+    agent.turn("more", {"g.txt": world.read("g.txt") + text("a session", 3)})
+    world.write("g.txt", text("the person", 9) + world.read("g.txt"))
+    assert told(world, "g.txt")[0] == told(world, "g.txt")[-1] == "unknown"
+    assert told(world, "g.txt", "--no-textconv")[::11] == ["person", "session-b"]
+
+
+def test_a_file_that_was_renamed_and_edited_before_anybody_looked_keeps_its_authors(
+    world: World, agent: Agent
+) -> None:
+    agent.turn("more", {"g.txt": world.read("g.txt") + text("a session", 3, 4)})
+    world.git("mv", "g.txt", "h.txt")
+    world.write("h.txt", world.read("h.txt") + text("the person", 9))
+    want = ["person"] * 8 + ["session-b"] * 4 + ["person"]
+    assert told(world, "h.txt") == want
+    world.git("add", "-A")
+    world.git("stash", "-q")
+    world.git("stash", "pop", "-q", "--index")
+    assert told(world, "h.txt") == want
+    world.commit()
+    assert told(world, "h.txt") == want
+
+
+@pytest.mark.parametrize("brought", ["merge -q --squash side", "cherry-pick -n side"])
+def test_what_is_brought_in_without_a_commit_keeps_its_authors(
+    world: World, agent: Agent, brought: str
+) -> None:
+    world.git("checkout", "-q", "-b", "side")
+    agent.turn("more", {"g.txt": world.read("g.txt") + text("a session", 3)})
+    world.commit()
+    world.git("checkout", "-q", "main")
+    world.write("g.txt", text("the person", 9) + world.read("g.txt"))
+    world.commit()
+    for name in ("journal", "look"):  # as where others made the branch
+        (world.path / ".git" / "gitcp" / name).unlink()
+    world.git(*brought.split())
+    world.write("g.txt", text("the person", 10) + world.read("g.txt"))
+    assert told(world, "g.txt") == ["person"] * 10 + ["session-b"] * 3
+
+
+def test_what_a_call_has_just_written_is_its_sessions_before_its_end(
+    world: World, agent: Agent
+) -> None:
+    agent.prompt("build")
+    call = begin(agent, "Bash", command="make")
+    world.write("g.txt", world.read("g.txt") + text("a session", 3))
+    journal = (world.path / ".git" / "gitcp" / "journal").read_bytes()
+    assert told(world, "g.txt")[-1] == "session-b"
+    assert (world.path / ".git" / "gitcp" / "journal").read_bytes() == journal
+    end(agent, call)
