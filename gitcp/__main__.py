@@ -1,9 +1,10 @@
-"""gitcp - find a command by name; what bin/gitcp and `python -m gitcp` both run"""
+"""gitcp - find a command by name; what bin/, `python -m gitcp` and installed commands all run"""
 
 from __future__ import annotations
 
 import os
 import sys
+from _signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
 from importlib import import_module
 
 from gitcp import commands
@@ -15,7 +16,12 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Run the command named by argv[0] (gitcp-<name>) or by the first argument."""
+    """Run the command named by argv[0] (gitcp-<name>) or by the first argument.
+
+    Ctrl-C while it is imported ends it without a word, as it ends git.
+    """
+    if getsignal(SIGINT) is default_int_handler:
+        signal(SIGINT, SIG_DFL)
     called = os.path.basename(sys.argv[0]).partition("-")[2]
     if called:
         return _run(called)

@@ -57,7 +57,7 @@ TOOLS = {
     "explain": "tell what a commit, a checkpoint or a session is about",
     "diff": "compare checkpoints, commits and the worktree",
     "blame": "show which session or person wrote each line of a file",
-    "why": "show the prompt, the words and the edit that a line came of",
+    "why": "show the prompt, the words and the edit behind a line",
     "stats": "show how much of a range agents and people wrote",
     "page": "write a page to look at: commits, sessions, turns, lines",
     "rewind": "go back to an earlier point",

@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
 
 def parser() -> cli.Parser:
-    from gitcp.cmd.list_orphans import days
 
     p = cli.Parser("clean")
     p.add_argument("-f", "--force", action="store_true", help="delete it; else it is only shown")
     age = "what has not been used for so long (default: what is configured)"
-    p.add_argument("--older-than", type=days, metavar="<days>", help=age)
+    p.add_argument("--older-than", type=cli.number, metavar="<days>", help=age)
     p.add_argument("--json", action="store_true", help="write records, one to a line")
     return p
 

@@ -45,14 +45,17 @@ def run(argv: Sequence[str]) -> int:
 
         record.write(sys.stdout.buffer, every)
     else:
-        _tell(every)
+        _tell(repo, every)
     return NO if any("fixed" not in one for one in every) else OK
 
 
-def _tell(every: Iterable[Record]) -> None:
-    from gitcp.core.render.status_lines import remedy
+def _tell(repo: Repo, every: Iterable[Record]) -> None:
+    from gitcp.core.render.status_lines import begin, remedy
+    from gitcp.store.setup import health
 
     lines = [f"{one['reason']}: {one.get('fixed') or remedy(one)}" for one in every]
+    if (state := health.state(repo)) != health.ENABLED:
+        lines.append(f"gitcp is {state} here: {begin(state, not repo.top)}")
     for line in lines or ["nothing is wrong here"]:
         print(cli.printable(line).replace("\n", " "))
     if any(one.get("fix") and "fixed" not in one for one in every):

@@ -30,9 +30,9 @@ _TO_DO = {"wrote": "write", "took": "take", "removed": "remove"}
 
 def parser() -> cli.Parser:
     p = cli.Parser("enable")
-    p.add_argument(
-        "--agent", action="append", choices=agents.names(), help="whose hooks (default: all here)"
-    )
+    whose, names = ", ".join(agents.names()), agents.names()
+    about = f"whose hooks: {whose}; may be given again (default: all here)"
+    p.add_argument("--agent", action="append", choices=names, metavar="<name>", help=about)
     where = p.add_mutually_exclusive_group()
     where.add_argument(
         "--shared", action="store_true", help="put agent hooks into settings others get too"
@@ -44,9 +44,11 @@ def parser() -> cli.Parser:
     p.add_argument(
         "--strategy",
         choices=("manual-commit", "auto-commit", "shadow", "dual"),
-        help="what a turn's end makes",
+        metavar="<name>",
+        help="what a turn's end makes: manual-commit, a checkpoint, or auto-commit, a commit",
     )
-    p.add_argument("--guard", choices=("off", "warn", "deny"), help="where sessions collide")
+    modes, about = ("off", "warn", "deny"), "where sessions collide: off, warn or deny"
+    p.add_argument("--guard", choices=modes, metavar="<mode>", help=about)
     p.add_argument(
         "--worktree",
         action="store_true",

@@ -20,9 +20,9 @@ _DAY = 86400
 def parser() -> cli.Parser:
     p = cli.Parser("expire-refs")
     keep = "how many refs of each directory to keep (default: %(default)s)"
-    p.add_argument("--keep", type=int, default=10, metavar="<n>", help=keep)
+    p.add_argument("--keep", type=cli.number, default=10, metavar="<n>", help=keep)
     age = "only refs older than this (default: %(default)s)"
-    p.add_argument("--older-than", type=int, default=0, metavar="<days>", help=age)
+    p.add_argument("--older-than", type=cli.number, default=0, metavar="<days>", help=age)
     return p
 
 
@@ -41,11 +41,7 @@ def _checked(record: Record) -> ref_expiry.Ref:
 
 
 def bind(argv: Sequence[str]) -> Stage:
-    p = parser()
-    opts = p.parse_args(argv)
-    for name in ("keep", "older_than"):
-        if getattr(opts, name) < 0:
-            p.error(f"--{name.replace('_', '-')} must not be negative")
+    opts = parser().parse_args(argv)
     age = opts.older_than * _DAY
     before = int(time.time()) - age if age else sys.maxsize
     return lambda records: past_keeping(records, opts.keep, before)

@@ -19,7 +19,7 @@ def parser() -> cli.Parser:
     p = cli.Parser("fetch-checkpoints")
     p.add_argument("--json", action="store_true", help="write records")
     limit = "give up after so many seconds (default: gitcp.push-timeout, 30)"
-    p.add_argument("--timeout", type=int, metavar="<n>", help=limit)
+    p.add_argument("--timeout", type=cli.number, metavar="<n>", help=limit)
     what = "a remote or its URL (default: the one git push would take)"
     p.add_argument("remote", nargs="?", metavar="<remote>", help=what)
     return p
@@ -47,12 +47,14 @@ def main() -> int:
     def body() -> int:
         from gitcp import record
 
-        opts, moved = parser().parse_args(), bind(sys.argv[1:])(())
+        opts, moved = parser().parse_args(), list(bind(sys.argv[1:])(()))
         if opts.json:
             record.write(sys.stdout.buffer, moved)
-        else:
-            for ref in moved:
-                print(f"{ref['ref']} is {ref['oid'][:7]}")
+            return OK
+        for ref in moved:
+            print(f"{ref['ref']} is {ref['oid'][:7]}")
+        if not moved:
+            print("nothing to fetch: there are no checkpoints")
         return OK
 
     return cli.guard(body)

@@ -16,15 +16,8 @@ if TYPE_CHECKING:
 def parser() -> cli.Parser:
     p = cli.Parser("list-orphans")
     age = "what has not been used for so long (default: what is configured)"
-    p.add_argument("--older-than", type=days, metavar="<days>", help=age)
+    p.add_argument("--older-than", type=cli.number, metavar="<days>", help=age)
     return p
-
-
-def days(value: str) -> int:
-    """A number of days, as an option has it."""
-    if not value.isascii() or not value.isdecimal():
-        raise ValueError(value)
-    return int(value)
 
 
 def listed(older_than: int | None) -> list[Finding]:

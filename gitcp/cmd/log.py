@@ -6,7 +6,7 @@ import os
 import sys
 
 from gitcp.console import cli
-from gitcp.errors import OK, UsageError
+from gitcp.errors import OK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _PAGE = 1000  # commits at a terminal, where nobody reads on for ever
 
 def parser() -> cli.Parser:
     p = cli.Parser("log")
-    p.add_argument("-n", metavar="<number>", type=int, help="at most that many commits")
+    p.add_argument("-n", metavar="<number>", type=cli.positive, help="at most that many commits")
     p.add_argument("--all", action="store_true", help="commits of all branches and tags")
     p.add_argument("--graph", action="store_true", help="draw git's graph, and sessions as lanes")
     p.add_argument("--json", action="store_true", help="write records, one to a line")
@@ -42,8 +42,6 @@ def run(argv: Sequence[str]) -> int:
 
     before, after = _split(argv)
     args = parser().parse_args(before)
-    if args.n is not None and args.n < 1:
-        raise UsageError(f"'-n' is not a positive number: '{args.n}'")
     limit = args.n
     if limit is None and sys.stdout.isatty() and not args.json:
         limit = _PAGE

@@ -21,7 +21,7 @@ def parser() -> Parser:
     p = cli.Parser("push-checkpoints")
     p.add_argument("--json", action="store_true", help="write records")
     limit = "give up after so many seconds (default: gitcp.push-timeout, 30)"
-    p.add_argument("--timeout", type=int, metavar="<n>", help=limit)
+    p.add_argument("--timeout", type=cli.number, metavar="<n>", help=limit)
     what = "a remote or its URL (default: the one git push would take)"
     p.add_argument("remote", nargs="?", metavar="<remote>", help=what)
     return p

@@ -224,6 +224,7 @@ def _check(point: Point, args: Namespace) -> None:
     if point["gone"]:
         raise Error(f"point '{name}' has expired: its content is gone")
     if point["is_logs_only"]:
-        raise Error(f"point '{name}' is a commit: 'gitcp resume' restores its conversation")
+        how = f"'gitcp resume {name}' restores its conversation"
+        raise Error(f"point '{name}' is a commit: {how}")
     if point["incomplete"] and not args.force and not args.transcript_only:
         raise Error(f"the snapshot of point '{name}' left files out; --force goes there anyway")

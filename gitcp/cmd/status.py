@@ -161,10 +161,11 @@ def _about(repo: Repo, states: Sequence[State], settled: int, more: int) -> Reco
     from gitcp.store.git import refs
     from gitcp.store.guard import roster
     from gitcp.store.link import session_metadata
+    from gitcp.store.setup import health
 
     return {
         "type": "status",
-        "state": _state(repo),
+        "state": health.state(repo),
         "strategy": strategy.strategy(repo),
         "worktree_path": repo.top or repo.git_dir,
         "bare": not repo.top,
@@ -184,14 +185,6 @@ def _in_a_turn(repo: Repo, states: Sequence[State]) -> list[Marker]:
 
     here = [s for s in states if s["phase"] == "active" and markers.is_home(repo, s)]
     return [marker for s in here if (marker := markers.of(repo, s["session_id"]))]
-
-
-def _state(repo: Repo) -> str:
-    from gitcp.store.setup import manifest
-
-    if os.path.exists(repo.shared("off")):
-        return "disabled"
-    return "enabled" if manifest.of(repo).entries else "not set up"
 
 
 def _unpushed(repo: Repo) -> int:

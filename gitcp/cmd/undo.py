@@ -6,7 +6,7 @@ import sys
 import time
 
 from gitcp.console import cli
-from gitcp.errors import NO, OK, UsageError
+from gitcp.errors import NO, OK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gitcp.store.rewind.going_back import Outcome
 
 _SOON = 1.0  # seconds before progress is shown
+_STEPS = {"undone": "undo", "redone": "redo"}  # what is said of a step along the log -> its command
 
 
 def options(p: cli.Parser) -> None:
@@ -49,7 +50,8 @@ def parser() -> cli.Parser:
     p = cli.Parser("undo")
     p.add_argument("--list", action="store_true", help="list the steps, and change nothing")
     options(p)
-    p.add_argument("count", nargs="?", type=int, default=1, metavar="<count>", help="so many steps")
+    many = "so many steps"
+    p.add_argument("count", nargs="?", type=cli.positive, default=1, metavar="<count>", help=many)
     return p
 
 
@@ -62,8 +64,6 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.rewind import going_back
 
     args = parser().parse_args(argv)
-    if args.count < 1:
-        raise UsageError(f"not a positive number: '{args.count}'")
 
     def one(repo: Repo, objects: Objects) -> Outcome:
         agree = Agreement(repo, args)
@@ -139,9 +139,7 @@ class Agreement:
             if self._args.json:
                 _plan_record(prepared)
             return False
-        if self._ask and prepared.todo:
-            return input("go back? [y/N] ").strip().lower() in ("y", "yes")
-        return True
+        return not (self._ask and prepared.todo) or cli.answered("go back? [y/N] ") in ("y", "yes")
 
     def _diff(self, prepared: Prepared) -> None:
         from gitcp.console import shell
@@ -175,7 +173,7 @@ def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
 
     if args.tell and outcome["step"]:
         paths = [a["path"] for a in plan.effective(outcome["plan"]["actions"])]
-        name = {"undone": "undo", "redone": "redo"}.get(word, "rewind")
+        name = _STEPS.get(word, "rewind")
         outcome["notes"] += follow.tell_agents(repo, name, paths) if paths else []
     return report(outcome, args, word)
 
@@ -195,7 +193,9 @@ def report(outcome: Outcome, args: Namespace, word: str) -> int:
     elif not args.dry_run:
         changed = going_back.summary(outcome["plan"]) or "no file changed"
         done = f"{outcome['subject']} ({changed})" if outcome["subject"] else changed
-        print(cli.printable(f"{word}: {done}") if outcome["step"] else "nothing to change")
+        print(cli.printable(f"{word}: {done}") if outcome["step"] else "nothing changed")
+        if outcome["step"] and word not in _STEPS:
+            print("'gitcp undo' takes it back")
         _tell_conversation(outcome)
     for path in outcome["differ"]:
         told_path = cli.printable(f"warning: '{path}' was changed again by another process")

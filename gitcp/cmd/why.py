@@ -1,4 +1,4 @@
-"""gitcp-why - show the prompt, the words and the edit that a line came of"""
+"""gitcp-why - show the prompt, the words and the edit behind a line"""
 
 from __future__ import annotations
 

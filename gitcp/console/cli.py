@@ -61,6 +61,18 @@ def of_revisions(name: str) -> Parser:
     return p
 
 
+def number(value: str, least: int = 0) -> int:
+    """The type of an argument that is a whole number, least or more."""
+    if value.isascii() and value.isdecimal() and int(value) >= least:
+        return int(value)
+    raise argparse.ArgumentTypeError(f"not a {'positive ' if least else ''}number: '{value}'")
+
+
+def positive(value: str) -> int:
+    """The type of an argument that says how many, of which there is at least one."""
+    return number(value, 1)
+
+
 def _called(name: str) -> str:
     """The command as a person named it: some have a short name beside that of their stage."""
     short = os.path.basename(sys.argv[0]).removeprefix("gitcp-")
@@ -94,6 +106,15 @@ def agreed(question: str) -> bool:
         return True
     print(printable(question).replace("\n", " "), "[Y/n] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
+
+
+def answered(question: str) -> str:
+    """What the person types at the terminal, in small letters; '' where there is nothing more."""
+    try:
+        return input(question).strip().lower()
+    except EOFError:
+        print()
+        return ""
 
 
 def chosen(question: str, words: Sequence[str]) -> str:

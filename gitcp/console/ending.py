@@ -29,17 +29,34 @@ _INSTALL = "install gitcp, or run 'make setup' in its checkout ({} has no such p
 
 
 def guard(body: Callable[[], int]) -> int:
-    """Run body; say an Error on stderr, without a traceback; return the status."""
+    """Run body; say an Error on stderr, without a traceback; return the status.
+
+    Ctrl-C lets body clean up, then ends the process as it ends git: by the signal, at which a
+    loop of the shell's stops too.
+    """
     gc.set_threshold(_FEW)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # die quietly under `| head`
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored no status of git comes
+    before = signal.getsignal(signal.SIGINT)
+    if before == signal.SIG_DFL:  # until here there was nothing to clean up
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return _status_of(body)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+        return 128 + signal.SIGINT  # where the signal is blocked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _status_of(body: Callable[[], int]) -> int:
+    """The status of body; its mistakes are told."""
     _open_streams()
     may_fetch()
     try:
         status = _flushed(body())
         return NO if status == OK and notice.incomplete() else status
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
     except Error as e:
         words = _refused(e) if isinstance(e, NoRepository) else str(e)
         print("error:" if e.status == USAGE else "fatal:", printable(words), file=sys.stderr)

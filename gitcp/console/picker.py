@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
+from gitcp.console import cli
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,10 +38,7 @@ def _numbered(entries: Sequence[str]) -> int | None:
     for number, entry in enumerate(entries, 1):
         print(f"{number:3}  {entry}")
     while True:
-        try:
-            answer = input("which one? (number, empty for none) ").strip()
-        except EOFError:
-            return None
+        answer = cli.answered("which one? (number, empty for none) ")
         if not answer:
             return None
         if answer.isdecimal() and 1 <= int(answer) <= len(entries):
@@ -90,6 +89,6 @@ def _keys(marked: list[int], count: int) -> Any:
         keys.add(name)(to(step))
     keys.add("pagedown")(to(_ROWS))
     keys.add("enter")(lambda event: event.app.exit(result=marked[0]))
-    for name in ("q", "escape", "c-c"):
+    for name in ("q", "escape", "c-c", "c-d"):
         keys.add(name)(lambda event: event.app.exit(result=None))
     return keys

@@ -102,5 +102,15 @@ def test_the_remote_is_the_one_git_would_take(
 
 
 def test_without_checkpoints_there_is_nothing_to_push(repo: Path) -> None:
-    git("remote", "add", "origin", "/nowhere")
+    git("init", "-q", "--bare", "there.git")
+    git("remote", "add", "origin", "there.git")
     assert run("gitcp-push") == (0, "nothing to push: there are no checkpoints\n", "")
+    assert run("gitcp-fetch") == (0, "nothing to fetch: there are no checkpoints\n", "")
+
+
+@pytest.mark.parametrize("command", ["gitcp-push", "gitcp-fetch"])
+def test_a_remote_that_is_none_is_said_once_also_where_there_is_nothing_to_share(
+    repo: Path, command: str
+) -> None:
+    says = "fatal: 'nowhere' does not appear to be a git repository\n"
+    assert run(f"{command} nowhere") == (128, "", says)

@@ -65,7 +65,9 @@ def at_terminal(world: World, name: str, *args: str, until: str = "") -> list[st
     except OSError:
         pass  # the other end is closed
     os.close(master)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == (130 if ended else 0), seen
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == (-signal.SIGINT if ended else 0), (
+        seen
+    )
     return re.sub(r"\x1b\[[\d;]*[mHJ]", "", seen.decode()).split("\r\n")
 
 

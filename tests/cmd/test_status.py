@@ -70,7 +70,7 @@ def test_watched_in_a_pipe_a_session_has_its_lane_and_its_lines(
     assert set(bar) == {"#"} and words[:2] == [ALPHA[:8], "2"]
     assert any(line == "Sessions:\n" for line in lines)
     watching.send_signal(signal.SIGINT)
-    assert watching.wait() == 130
+    assert watching.wait() == -signal.SIGINT
 
 
 def test_watched_at_a_terminal_it_is_drawn_in_place_and_fits(story: Story) -> None:
@@ -82,7 +82,7 @@ def test_watched_at_a_terminal_it_is_drawn_in_place_and_fits(story: Story) -> No
     while seen.count(b"\n") < 9:
         seen += os.read(master, 65536)
     os.kill(pid, signal.SIGINT)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGINT
     os.close(master)
     clear, frame = seen.decode().split("\x1b[H\x1b[J")[:2]
     rows = re.sub(r"\x1b\[\d+m", "", frame).split("\r\n")

@@ -36,8 +36,8 @@ def options(lines: list[str]) -> set[str]:
 
 def test_pyproject_installs_every_command_and_no_other() -> None:
     project = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]
-    want = {f"gitcp-{n}": f"{commands.module(n)}:main" for n in NAMES}
-    assert project["scripts"] == {"gitcp": "gitcp.__main__:main", **want}
+    names = ["gitcp", *(f"gitcp-{n}" for n in NAMES)]
+    assert project["scripts"] == dict.fromkeys(names, "gitcp.__main__:main")
 
 
 def test_pyproject_and_the_program_name_the_same_version() -> None:

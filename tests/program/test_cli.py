@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from gitcp import __main__ as main
 from gitcp import commands
 from tests.support import warm
 from tests.support.broken import break_git
@@ -32,6 +34,64 @@ def test_every_command_tells_its_usage_where_there_is_no_repository(tmp_path: Pa
         done = warm.run(name, "-h", cwd=tmp_path)
         assert (done.returncode, done.stderr) == (0, ""), name
         assert done.stdout.startswith("usage: "), name
+        assert max(map(len, done.stdout.splitlines())) <= 80, name
+
+
+def test_the_list_of_commands_fits_a_terminal() -> None:
+    assert max(map(len, main.listing().splitlines())) <= 80
+
+
+# What is pressed while a command is found, imported, and at work.
+INTERRUPTED = {
+    "found": "PathFinder.find_spec = press; exec(open(sys.argv[0]).read(), {'__file__': '.'})",
+    "imported": "main.import_module = press; main.main()",
+    "at work": """
+def body():
+    try:
+        press()
+    finally:
+        print("cleaned up", flush=True)
+    return 0
+main.import_module = lambda _: SimpleNamespace(main=lambda: ending.guard(body))
+main.main()""",
+}
+PRESS = """
+import os, signal, sys
+from importlib.machinery import PathFinder
+from types import SimpleNamespace
+from gitcp import __main__ as main
+from gitcp.console import ending
+press = lambda *_: os.kill(os.getpid(), signal.SIGINT)
+sys.argv = [sys.argv[1]]
+"""
+
+
+@pytest.mark.parametrize("when", INTERRUPTED)
+def test_ctrl_c_ends_a_command_by_its_signal_and_without_a_word(when: str) -> None:
+    argv = [sys.executable, "-c", PRESS + INTERRUPTED[when], str(TOP / "bin/gitcp-status")]
+    done = subprocess.run(argv, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+    assert done.stdout == ("cleaned up\n" if when == "at work" else "")
+
+
+def test_ctrl_c_does_not_reach_a_command_that_runs_behind_a_script(repo: Path) -> None:
+    program = PRESS + INTERRUPTED["at work"]
+    done = shell(f"trap '' INT; {sys.executable} -c '{program}' {TOP}/bin/gitcp-status")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "cleaned up\n", "")
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("log -n many", "argument -n: not a positive number: 'many'"),
+        ("undo 0", "argument <count>: not a positive number: '0'"),
+        ("push --timeout=-1", "argument --timeout: not a number: '-1'"),
+        ("clean --older-than=1.5", "argument --older-than: not a number: '1.5'"),
+    ],
+)
+def test_what_is_no_number_is_said_in_plain_words(repo: Path, line: str, says: str) -> None:
+    done = warm.run(*line.split(), cwd=repo)
+    assert (done.returncode, done.stderr.splitlines()[0]) == (129, f"error: {says}")
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -176,7 +176,7 @@ def test_without_the_live_transcript_the_stored_one_is_put_where_the_client_look
 def test_a_rewind_onto_the_present_puts_no_conversation_back(three: Agent) -> None:
     world, a = three.world, three
     before = transcripts(a)
-    assert done(world, "rewind", "--to", temporary(world)[0]) == "nothing to change\n"
+    assert done(world, "rewind", "--to", temporary(world)[0]) == "nothing changed\n"
     assert transcripts(a) == before
 
 

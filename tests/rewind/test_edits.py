@@ -91,7 +91,7 @@ def test_only_the_named_paths_of_a_session_go_back(world: World, a: Agent, b: Ag
 def test_taking_back_twice_changes_nothing_more(world: World, a: Agent, b: Agent) -> None:
     shared(world, a, b)
     done(world, "rewind", "--session", a.sid)
-    assert done(world, "rewind", "--session", a.sid) == "nothing to change\n"
+    assert done(world, "rewind", "--session", a.sid) == "nothing changed\n"
 
 
 def test_the_moments_before_each_prompt_and_each_tool_use_are_points(

@@ -67,8 +67,16 @@ def test_points_are_numbered_where_the_terminal_cannot_move_its_cursor(
         ("not a number from 1 to", "2\n"),
         ("go back? [y/N]", "y\n"),
     )
-    assert "rewound: 1 modified" in seen
+    assert "rewound: 1 modified\r\n'gitcp undo' takes it back\r\n" in seen
     assert world.read("a.py") == "1\n"
+
+
+def test_the_end_of_the_input_is_no_answer(world: World, a: Agent) -> None:
+    two_turns(a)
+    assert "Traceback" not in at_terminal(world, "dumb", ("which one?", "\x04"))
+    seen = at_terminal(world, "dumb", ("which one?", "2\n"), ("go back? [y/N]", "\x04"))
+    assert seen.endswith("nothing changed\r\n")
+    assert world.read("a.py") == "2\n"
 
 
 def test_a_plan_that_is_not_agreed_to_changes_nothing(world: World, a: Agent) -> None:

@@ -95,7 +95,7 @@ def test_a_dry_run_and_a_list_change_nothing(three: Agent) -> None:
 
 def test_a_rewind_that_changes_nothing_says_so_and_is_no_step(three: Agent) -> None:
     world = three.world
-    assert done(world, "rewind", "--to", temporary(world)[0]) == "nothing to change\n"
+    assert done(world, "rewind", "--to", temporary(world)[0]) == "nothing changed\n"
     assert "nothing to undo" in run(world, "undo").stderr
 
 

@@ -47,6 +47,14 @@ def test_where_all_is_well_nothing_is_found(known: World) -> None:
     assert doctor(known) == (0, "nothing is wrong here\n")
 
 
+def test_what_is_silenced_or_not_there_is_not_called_well(known: World) -> None:
+    warm.run("disable", cwd=known.path)
+    assert doctor(known) == (0, "gitcp is disabled here: 'gitcp enable' wakes it\n")
+    warm.run("enable", cwd=known.path)
+    warm.run("disable", "--uninstall", cwd=known.path)
+    assert doctor(known) == (0, "gitcp is not set up here: 'gitcp enable' installs the hooks\n")
+
+
 def test_an_agent_that_never_called_is_named(world: World) -> None:
     assert found(world) == ["silent-agent"]
     world.gitcp("enable", "--agent=codex")

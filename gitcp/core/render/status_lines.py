@@ -35,10 +35,13 @@ def status(
         for session in here:
             yield from _session(session, names[session["session_id"]], ago)
         yield from _claims(about.get("claims") or (), names, ago)
-    elif about["state"] != "not set up":
-        yield [("no session here has anything unsettled", "dim")]
+    elif about["settled"]:
+        yield [("no session is at work here, or has work that no commit holds", "dim")]
+    elif about["state"] == "enabled":
+        yield [("no session yet: one begins with the next prompt of an agent", "dim")]
     if about["settled"]:
-        yield [(f"  and {many(about['settled'], 'more session')} (gitcp list-sessions)", "dim")]
+        rest = many(about["settled"], "more session" if sessions else "earlier session")
+        yield [(f"  {'and ' if sessions else ''}{rest} (gitcp list-sessions)", "dim")]
     yield from _elsewhere([s for s in sessions if s not in here])
     if streams:
         yield []
@@ -58,9 +61,12 @@ def _head(about: Record) -> Line:
     at = f" at {about['head'][:7]}" if about["head"] else ", no commit yet"
     if state == "enabled":
         return [("enabled", "green"), (f", {about['strategy']}, on {branch}{at}", "")]
-    begin = _BEGIN_ELSEWHERE if about.get("bare") else _BEGIN
-    what = _WAKE if state == "disabled" else begin
-    return [(state, "yellow"), (f", on {branch}{at}: {what}", "")]
+    return [(state, "yellow"), (f", on {branch}{at}: {begin(state, about.get('bare'))}", "")]
+
+
+def begin(state: str, bare: object = False) -> str:
+    """How recording begins where gitcp is disabled or not set up; bare: there is no worktree."""
+    return _WAKE if state == "disabled" else _BEGIN_ELSEWHERE if bare else _BEGIN
 
 
 def remedy(finding: Record) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 WEEK = 7 * 86400
+ENABLED = "enabled"
 FORGOTTEN = "was kept aside, and what called it has given way to another tool's hook"
 
 
@@ -102,9 +103,16 @@ def enabled(repo: Repo) -> list[str]:
     return sorted({entry["agent"] for entry in entries if entry.get("agent")})
 
 
+def state(repo: Repo) -> str:
+    """Whether gitcp records here: ENABLED, or what it is instead."""
+    if os.path.exists(repo.shared("off")):
+        return "disabled"
+    return ENABLED if manifest.of(repo).entries else "not set up"
+
+
 def check(repo: Repo, now: float, called: Iterable[str] = ()) -> list[Finding]:
     """All of it, where gitcp is installed and not silenced."""
-    if not manifest.of(repo).entries or os.path.exists(repo.shared("off")):
+    if state(repo) != ENABLED:
         return []
     findings = [*git(repo), *agents(repo, enabled(repo), called), *failures(repo, now)]
     return list({(f["kind"], f["subject"], f["reason"]): f for f in findings}.values())

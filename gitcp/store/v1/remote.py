@@ -102,7 +102,9 @@ class Remote:
             limit = f"{self._timeout:g} seconds"
             raise Error(f"'{self.name}' did not answer in {limit}") from None
         except GitError as e:
-            raise Error(f"'{self.name}': {_reason(e)}") from None
+            why = _reason(e)
+            named = why.startswith(f"'{self.name}'")
+            raise Error(why if named else f"'{self.name}': {why}") from None
         except BaseException:
             running.end()  # ^C is for us, and does not reach it
             raise

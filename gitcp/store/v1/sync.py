@@ -41,12 +41,15 @@ def push(
 
     Where somebody was faster, theirs is fetched and united with ours, and the push tried again
     until timeout (seconds; of a hook the search for secrets has as many before that).
-    again: ask the remote even if it has all, as far as we know.  leave: refs that are not to be
-    pushed.  Raises Error naming the remote when it cannot be reached, refuses, or time runs out.
+    again: ask the remote even if it has all, as far as we know, or there is nothing to push.
+    leave: refs that are not to be pushed.  Raises Error naming the remote when it cannot be
+    reached, refuses, or time runs out.
     """
     remote, merges = None, 0
     while True:
         tips = {ref: oid for ref, oid in local(repo).items() if ref not in leave}
+        if not tips and again:
+            Remote(repo, name, timeout).listing(committed_write.REF)
         if not tips or (not again and kept_tips.pushed(repo, name) == tips):
             _settle(repo, name, tips)
             return tips, merges

@@ -108,7 +108,9 @@ ABOUT: Json = {
         ({}, "enabled, manual-commit, on main at 1234567"),
         ({"branch": "", "head": ""}, "enabled, manual-commit, on detached HEAD, no commit yet"),
         ({"state": "disabled"}, "disabled, on main at 1234567: 'gitcp enable' wakes it"),
-        ({"settled": 2}, "  and 2 more sessions (gitcp list-sessions)"),
+        ({}, "no session yet: one begins with the next prompt of an agent"),
+        ({"settled": 2}, "no session is at work here, or has work that no commit holds"),
+        ({"settled": 2}, "  2 earlier sessions (gitcp list-sessions)"),
         ({"unpushed": 1}, "1 commit of entire/checkpoints/v1 on no remote yet ('gitcp push')"),
     ],
 )
