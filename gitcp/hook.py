@@ -70,12 +70,13 @@ def _git(event: str, args: Sequence[str]) -> int:
     from gitcp import context
     from gitcp.repo import Repo
 
-    stdin = sys.stdin.buffer.read() if event in pipelines.WITH_STDIN else b""
-    lines = stdin.decode("utf-8", "surrogateescape").splitlines()
+    from gitcp.record import lines
+
+    stdin = lines(sys.stdin.buffer.read()) if event in pipelines.WITH_STDIN else []
     repo = Repo.here()
     if context.is_off(repo):
         return OK
-    return run(repo, event, {"type": "event", "event": event, "args": list(args), "stdin": lines})
+    return run(repo, event, {"type": "event", "event": event, "args": list(args), "stdin": stdin})
 
 
 def _agent(argv: Sequence[str]) -> int:

@@ -38,6 +38,16 @@ def raw(name: str) -> bytes:
     return name.encode("utf-8", "surrogateescape")
 
 
+def lines(out: bytes) -> list[str]:
+    """The lines of what git printed: a name may hold what str.splitlines() takes for an end."""
+    return text(out.removesuffix(b"\n")).split("\n") if out else []
+
+
+def one_a_line(names: Iterable[str]) -> bytes:
+    """Names as git reads them from its standard input."""
+    return raw("".join(f"{name}\n" for name in names))
+
+
 def read(stream: BinaryIO) -> Iterator[Record]:
     """Yield the records of stream; raise InputError naming the line that is not one."""
     import orjson  # 13 ms: paid on the first record, not on start-up

@@ -64,7 +64,7 @@ def finish(running: Running) -> list[str]:
         status, out = running.finish(ok=(0, 128))
     except GitError as e:
         raise Error(str(e)) from None
-    lines = [os.fsdecode(line) for line in out.splitlines()]
+    lines = [os.fsdecode(line) for line in out.split(b"\n")[:-1]]
     return lines if status == 0 else lines[:3]
 
 

@@ -19,7 +19,7 @@ a line of a new file's
 a line nobody speaks of
 a line that came twice
 a line that came twice
-a line of a patch
+a line of\fa patch
 a line that failed
 a line that both sessions typed
 """
@@ -54,7 +54,7 @@ def older(repo: Path, tmp_path: Path) -> Path:
     (repo / "f.txt").write_text(CONTENT)
     git("add", ".")
     git("commit", "-qm", "older")
-    patch = "*** Begin Patch\n*** Update File: f.txt\n+a line of a patch\n*** End Patch"
+    patch = "*** Begin Patch\n*** Update File: f.txt\n+a line of\fa patch\n*** End Patch"
     one = transcript(
         tmp_path / "one",
         call(1, {"file_path": path, "old_string": "x", "new_string": CONTENT[:28] + "}\n"}),

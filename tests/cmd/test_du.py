@@ -137,6 +137,13 @@ def test_files_are_states_and_caches_of_their_session(repo: Path) -> None:
     assert sums(Repo.find(), "session") == {"s-one": 3210, "": 40_000}
 
 
+def test_a_trailer_of_any_form_hides_nothing(repo: Path) -> None:
+    for number, session_id in enumerate(("s\n of two lines", "s\u2028s", "s\udce9", "s")):
+        name = f"refs/heads/entire/1234567-e3b0c{number}"
+        stream(Repo.find(), name, {"a": noise(1000)}, session_id)
+    assert 1000 < sums(Repo.find())["streams"] < 3000
+
+
 def test_what_is_missing_is_left_out(repo: Path) -> None:
     here = Repo.find()
     with Objects(here) as objects:

@@ -111,6 +111,13 @@ def test_a_foreign_stage_gets_and_gives_records(repo: Path) -> None:
     assert (seen["type"], seen["event"]) == ("event", "post-commit")
 
 
+def test_a_line_of_gits_ends_at_its_newline_alone(repo: Path) -> None:
+    configure(repo, "pre-push", "!tee seen.ndjson")
+    line = "refs/heads/a\u2028b 1 refs/heads/a\u2028b 0"
+    assert hook("pre-push", "origin", "url", stdin=f"{line}\n".encode()).returncode == 0
+    assert json.loads((repo / "seen.ndjson").read_bytes())["stdin"] == [line]
+
+
 def test_a_foreign_stage_runs_at_the_top_of_the_worktree(repo: Path) -> None:
     (repo / "check").write_text("#!/bin/sh\npwd >where\ncat\n")
     (repo / "check").chmod(0o755)

@@ -122,7 +122,7 @@ def _changes(given: Any, created: bool) -> Iterator[tuple[str, str, str]]:
 def _patched(text: str) -> Iterator[tuple[str, str, str]]:
     """The lines that the patches of apply_patch put in and take out."""
     path = ""
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if line.startswith(("*** Add File: ", "*** Update File: ")):
             path = line.partition(": ")[2].strip()
         elif line.startswith("*** "):

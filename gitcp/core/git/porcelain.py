@@ -77,7 +77,7 @@ def unreadable(warnings: bytes) -> Iterator[tuple[bool, str]]:
     A directory that cannot be listed hides what is untracked in it; a path that cannot be
     looked up is a tracked one, and git then says nothing of it on standard output.
     """
-    for line in warnings.decode("utf-8", "surrogateescape").splitlines():
+    for line in warnings.decode("utf-8", "surrogateescape").split("\n"):
         what, _, why = line.rpartition(": ")
         if what.startswith("warning: could not open directory '"):
             yield False, what.partition("'")[2][:-1].rstrip("/")

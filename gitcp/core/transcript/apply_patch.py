@@ -19,7 +19,7 @@ def paths(text: str) -> list[str]:
 
 def _paths(text: str) -> Iterator[str]:
     inside = False
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if "*** Begin Patch" in line:  # in a command the quote of an argument may stand before it
             inside = True
         elif line.startswith("*** End Patch"):

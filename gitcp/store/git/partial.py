@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from gitcp import git, trace
 from gitcp.errors import GitError
+from gitcp.record import one_a_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,13 +52,12 @@ def unpromised(repo: Repo, names: Sequence[str], missing: set[str]) -> set[str]:
 def bring(repo: Repo, name: str, oids: Sequence[str]) -> None:
     """Fetch those of the objects that are missing; a remote that is away changes nothing."""
     oids = [oid for oid in oids if len(oid) == len(repo.empty_tree) and _HEX.issuperset(oid)]
-    asked = "".join(f"{oid}\n" for oid in oids).encode()
     try:
-        _, out = repo.git.run(*_WHICH.split(), stdin=asked)
+        _, out = repo.git.run(*_WHICH.split(), stdin=one_a_line(oids))
         there = set(out.decode().split())
-        away = "".join(f"{oid}\n" for oid in oids if oid not in there)
+        away = one_a_line(oid for oid in oids if oid not in there)
         if away:
             env = {"GITCP_ACTIVE": "1"}
-            repo.git.run(*_FETCH.split(), name, "--stdin", stdin=away.encode(), env=env)
+            repo.git.run(*_FETCH.split(), name, "--stdin", stdin=away, env=env)
     except GitError as e:
         trace.note("objects", f"not fetched: {e}")

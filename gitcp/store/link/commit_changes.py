@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.decide import line_evidence, overlap
 from gitcp.errors import Error, GitError
-from gitcp.record import text
+from gitcp.record import one_a_line, text
 from gitcp.store.git.tree import diff_trees
 
 TYPE_CHECKING = False
@@ -73,7 +73,7 @@ def _by_git(repo: Repo, oids: list[str]) -> dict[str, Changes]:
     args = "diff-tree --stdin --always --root -r -z --no-renames --no-abbrev"
     changes: dict[str, Changes] = {}
     try:
-        _, out = repo.git.run(*args.split(), stdin="".join(f"{oid}\n" for oid in oids).encode())
+        _, out = repo.git.run(*args.split(), stdin=one_a_line(oids))
     except GitError:
         return {}  # something is missing: each is asked alone
     fields, of = iter(out.split(b"\0")[:-1]), ""

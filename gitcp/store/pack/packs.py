@@ -16,6 +16,7 @@ import zlib
 
 from gitcp import git, trace
 from gitcp.core.git import packfile
+from gitcp.record import one_a_line
 from gitcp.store.git import files
 from gitcp.store.pack import kept
 
@@ -90,9 +91,8 @@ class Packs:
         oids = [fan + rest for fan in fans for rest in os.listdir(os.path.join(folder, fan))]
         if not oids:
             return
-        base, names = os.path.join(folder, "pack"), "".join(f"{oid}\n" for oid in oids)
-        env = {"GIT_OBJECT_DIRECTORY": folder}
-        _, out = self._repo.git.run(*_AS_GIVEN.split(), base, stdin=names.encode(), env=env)
+        base, env = os.path.join(folder, "pack"), {"GIT_OBJECT_DIRECTORY": folder}
+        _, out = self._repo.git.run(*_AS_GIVEN.split(), base, stdin=one_a_line(oids), env=env)
         for name in out.decode().split():
             self._place(name, f"{base}-{name}")
 

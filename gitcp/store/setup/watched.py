@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.record import raw
+from gitcp.record import one_a_line
 from gitcp.store.git import files
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ def write(repo: Repo, known: Manifest) -> None:
     there = [path for path in here if os.path.exists(top + path) and "\n" not in path]
     if there:
         os.makedirs(repo.own(), exist_ok=True)
-        files.replace(repo.own("watched"), raw("".join(f"{path}\n" for path in there)))
+        files.replace(repo.own("watched"), one_a_line(there))
     else:
         clear(repo)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from gitcp import trace
 from gitcp.core.git import ids
 from gitcp.errors import Error, Foreign
-from gitcp.record import text
+from gitcp.record import lines, text
 from gitcp.store.git.commit import parse_commit
 from gitcp.store.git.tree import TREE, Lookup
 from gitcp.store.stream import foreign_names
@@ -122,8 +122,7 @@ def names(repo: Repo, *patterns: str, newest_first: bool = False) -> list[str]:
     status, out = repo.git.run(argv[0], *sort, *argv[1:], ok=(0, 128))
     if status:
         _, out = repo.git.run(*argv)
-    refs = text(out).splitlines()
-    return [ref for ref in refs if ref.startswith(ARCHIVE) or ids.parse_shadow(ref) is not None]
+    return [ref for ref in lines(out) if ref.startswith(ARCHIVE) or ids.parse_shadow(ref) is not None]
 
 
 def read_all(objects: Objects, refs: Iterable[str]) -> list[Tip]:

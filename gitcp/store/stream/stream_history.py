@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.v1 import summary
-from gitcp.record import text
+from gitcp.record import one_a_line, text
 from gitcp.store.git.tree import Lookup, diff_trees
 from gitcp.store.stream import shadow_refs
 
@@ -42,7 +42,7 @@ def newest(repo: Repo, objects: Objects, session_id: str) -> Record | None:
 
 
 def _steps(repo: Repo, oids: list[str]) -> dict[str, Step]:
-    _, out = repo.git.run(*_LOG, stdin="".join(f"{oid}\n" for oid in oids).encode())
+    _, out = repo.git.run(*_LOG, stdin=one_a_line(oids))
     steps = {}
     for item in text(out).split("\0\0\n"):
         if item:

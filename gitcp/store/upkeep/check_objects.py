@@ -7,7 +7,7 @@ import re
 from gitcp.console import progress
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import GitError
-from gitcp.record import raw, text
+from gitcp.record import lines, one_a_line, text
 from gitcp.store.git import partial
 from gitcp.store.repair import broken_edits, broken_store, broken_streams
 from gitcp.store.v1 import committed_write
@@ -80,10 +80,10 @@ def _missing(survey: Survey, names: Sequence[str]) -> list[str] | None:
     if not there:
         return []
     try:
-        _, out = survey.repo.git.run(*broken_streams.WALK, "--stdin", stdin=_lines(there))
+        _, out = survey.repo.git.run(*broken_streams.WALK, "--stdin", stdin=one_a_line(there))
     except GitError:
         return None
-    missing = [line.removeprefix("?") for line in text(out).splitlines()]
+    missing = [line.removeprefix("?") for line in lines(out)]
     lost = partial.unpromised(survey.repo, there, set(missing))
     return [oid for oid in missing if oid in lost]
 
@@ -94,14 +94,10 @@ def _there(survey: Survey, names: Sequence[str]) -> list[str]:
     return [name for name in names if name not in gone]
 
 
-def _lines(names: Sequence[str]) -> bytes:
-    return raw("".join(f"{name}\n" for name in names))
-
-
 def _secrets(survey: Survey, names: Sequence[str]) -> Iterator[Finding]:
     from gitcp.store.v1 import redaction
 
-    stdin = _lines(_there(survey, names))
+    stdin = one_a_line(_there(survey, names))
     lines = survey.repo.git.stream(*_BLOBS, sep=b"\n", stdin=stdin) if stdin else ()
     pairs = (text(line).partition(" ") for line in lines)
     stored = {oid: path for oid, _, path in pairs if _TRANSCRIPTS.fullmatch(path)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from gitcp.core.transcript import chunks
-from gitcp.record import text
+from gitcp.record import one_a_line, text
 from gitcp.store.git import notes
 from gitcp.store.journal import edits_ref
 from gitcp.store.session.session_read import instant
@@ -33,6 +33,7 @@ _LOG = (
     "log",
     "--no-show-signature",
     "--no-notes",
+    "-z",
     "--format=%H%x00%S%x00%ct%x00%(trailers:key=Entire-Session,valueonly,separator=%x2C)"
     "%x00%(trailers:key=Base-Commit,valueonly,separator=%x2C)",
     "--stdin",
@@ -94,10 +95,10 @@ def _sized(repo: Repo, owned: Iterable[tuple[str, Owner]]) -> Iterator[Item]:
 
 def _commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Owner], list[str]]:
     """Our commits, what each is; and the person's commits that streams are based on."""
-    _, out = repo.git.run(*_LOG, stdin="".join(f"{ref}\n" for ref in refs).encode())
+    _, out = repo.git.run(*_LOG, stdin=one_a_line(refs))
     owners, bases = {}, set()
-    for line in text(out).splitlines():
-        oid, ref, time, sessions, base = line.split("\0")
+    fields = iter(text(out).split("\0"))
+    for oid, ref, time, sessions, base in zip(fields, fields, fields, fields, fields, strict=False):
         session = "" if "," in sessions else sessions
         owners[oid] = (_kind(ref), session, float(time or 0))
         if base.strip("0"):
@@ -121,8 +122,8 @@ def _walk(repo: Repo, ours: list[str], without: list[str]) -> Iterator[tuple[str
         return
     present = _sizes(repo, without)
     names = [*ours, *(f"^{name}" for name in without if name in present)]
-    stdin = "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
-    for line in repo.git.stream(*_WALK, "--missing=allow-any", sep=b"\n", stdin=stdin):
+    args = (*_WALK, "--missing=allow-any")
+    for line in repo.git.stream(*args, sep=b"\n", stdin=one_a_line(names)):
         oid, _, path = text(line).partition(" ")
         yield oid, path
 
@@ -153,7 +154,6 @@ def _sizes(repo: Repo, names: list[str]) -> dict[str, int]:
     if not names:
         return {}
     form = "--batch-check=%(objectsize:disk)"
-    stdin = "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
-    _, out = repo.git.run("cat-file", form, stdin=stdin)
+    _, out = repo.git.run("cat-file", form, stdin=one_a_line(names))
     pairs = zip(names, out.splitlines(), strict=True)
     return {name: int(size) for name, size in pairs if size.isdigit()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from gitcp.errors import Error, GitError, Late
-from gitcp.record import text
+from gitcp.record import lines, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Remote:
     def listing(self, *names: str) -> dict[str, str]:
         """ref -> oid of these full ref names, as far as the remote has them."""
         _, out = self._run("ls-remote", "--refs", "--", self._url, *names)
-        pairs = (line.split("\t") for line in text(out).splitlines())
+        pairs = (line.split("\t") for line in lines(out))
         return {ref: oid for oid, ref in pairs if ref in names}
 
     def fetch(self, refs: Mapping[str, str]) -> None:
@@ -81,7 +81,7 @@ class Remote:
         push = ("push", "--porcelain", "--no-verify", "--recurse-submodules=no")
         _, out = self._run(*mirror, *push, "--", self.name, *specs, ok=(0, 1))
         moved = []
-        for line in text(out).splitlines():
+        for line in lines(out):
             flag, _, rest = line.partition("\t")
             if flag != "!":
                 continue
