@@ -68,9 +68,8 @@ def _warn(message: str) -> None:
 
 def _git(event: str, args: Sequence[str]) -> int:
     from gitcp import context
-    from gitcp.repo import Repo
-
     from gitcp.record import lines
+    from gitcp.repo import Repo
 
     stdin = lines(sys.stdin.buffer.read()) if event in pipelines.WITH_STDIN else []
     repo = Repo.here()

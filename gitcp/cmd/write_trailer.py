@@ -86,13 +86,13 @@ def _with_ids(
 
 def _keep_template(repo: Repo, text: bytes | None) -> None:
     """Keep a template as git gave it: left so it is no message, which check-message tells."""
-    from gitcp.store.git import private
+    from gitcp.store.git import files, private
 
     path = repo.own("template")
-    if text is not None:
+    if text is None:
+        files.remove(path)
+    else:
         private.write(repo, path, text)
-    elif os.path.exists(path):
-        os.unlink(path)
 
 
 def _reason(repo: Repo, match: Record) -> list[str]:

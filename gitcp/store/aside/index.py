@@ -14,7 +14,7 @@ import os
 import time
 
 from gitcp import trace
-from gitcp.store.git import private
+from gitcp.store.git import files, private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,10 +150,7 @@ def path(repo: Repo, session_id: str) -> str:
 
 def recent(repo: Repo) -> list[str]:
     """The sessions whose markers are not put aside, sorted."""
-    try:
-        return sorted(name for name in os.listdir(repo.shared("open")) if name != NAME)
-    except FileNotFoundError:
-        return []
+    return [name for name in files.listed(repo.shared("open")) if name != NAME]
 
 
 def crowded(repo: Repo) -> bool:

@@ -6,7 +6,7 @@ import os
 import time
 
 from gitcp import trace
-from gitcp.errors import Busy, Error
+from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.store.aside import index
 from gitcp.store.session import markers, process
@@ -27,7 +27,7 @@ def put(repo: Repo) -> None:
             with exclusive(repo, f"session-{name}", timeout=0):
                 if _rests(repo, name):
                     os.rename(repo.shared("open", name), os.path.join(index.folder(repo), name))
-        except (Busy, Error, FileNotFoundError) as e:
+        except (Error, FileNotFoundError) as e:
             trace.note("marker", f"'{name}' stays: {e}")
 
 

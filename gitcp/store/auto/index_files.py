@@ -10,6 +10,7 @@ from gitcp.core.git import porcelain
 from gitcp.errors import GitError
 from gitcp.record import raw, text
 from gitcp.store.auto.refusal import Refused
+from gitcp.store.git import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,10 +53,7 @@ class Git:
 
     def remove(self) -> None:
         for path in (self.path, f"{self.path}.lock"):
-            try:
-                os.unlink(path)
-            except FileNotFoundError:
-                pass
+            files.remove(path)
 
 
 def staged(repo: Repo, tree: str, index: str = "") -> dict[str, Entry | None]:
@@ -114,10 +112,7 @@ def _theirs(repo: Repo) -> str:
 
 def _copy(source: str, to: str) -> None:
     os.makedirs(os.path.dirname(to), exist_ok=True)
-    try:
-        os.unlink(to)
-    except FileNotFoundError:
-        pass
+    files.remove(to)
     try:
         with open(source, "rb") as f:
             data, status = f.read(), os.fstat(f.fileno())

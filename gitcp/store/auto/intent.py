@@ -64,11 +64,5 @@ def drop(repo: Repo) -> None:
     """All is done: nothing is left of it."""
     folder = os.path.dirname(path(repo))
     for name in ("intent", "message", "index", "index.lock", "next-index", "lock"):
-        try:
-            os.unlink(os.path.join(folder, name))
-        except FileNotFoundError:
-            pass
-    try:
-        os.rmdir(folder)
-    except OSError:
-        pass
+        files.remove(os.path.join(folder, name))
+    files.remove_if_empty(folder)

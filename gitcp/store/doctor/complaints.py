@@ -9,6 +9,7 @@ import os
 import time
 
 from gitcp.core.upkeep import findings
+from gitcp.store.git import files
 from gitcp.store.session import process, session_read
 from gitcp.store.setup import health
 
@@ -90,10 +91,7 @@ def _left(state: State) -> str:
 def _claims(repo: Repo) -> Iterator[Finding]:
     from gitcp.store.guard import claims
 
-    try:
-        names = set(os.listdir(repo.own("claims")))
-    except FileNotFoundError:
-        return
+    names = set(files.listed(repo.own("claims")))
     for key in sorted(names - {claim["key"] for claim in claims.listing(repo)}):
         reason = f"a claim is held for nobody: '{key}'"
         yield {**health.finding("dead-claim", key, reason, "let go of it"), "fix": "release"}

@@ -137,6 +137,14 @@ def missing(folder: str) -> list[str]:
     return folders
 
 
+def remove(path: str | bytes) -> None:
+    """Remove a file; one that is not there is gone already."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+
+
 def remove_if_empty(folder: str) -> None:
     """Remove a directory; one that has something in it, or is not there, stays as it is."""
     try:

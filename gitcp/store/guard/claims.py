@@ -14,6 +14,7 @@ from gitcp import trace
 from gitcp.core import json
 from gitcp.core.guard import claim_rules
 from gitcp.lock import exclusive
+from gitcp.store.git import files
 from gitcp.store.session import process
 
 TYPE_CHECKING = False
@@ -120,12 +121,7 @@ def listing(repo: Repo) -> list[Claim]:
 
 def ended(claim: Claim) -> bool:
     """Whether the owner's transcript shows that the call is over: its tool-end never came."""
-    try:
-        with open(claim["transcript"], "rb") as f:
-            f.seek(max(0, f.seek(0, os.SEEK_END) - _TAIL))
-            data = f.read()
-    except OSError:
-        return False
+    data = files.peek(claim["transcript"], _TAIL)
     seconds, rest = divmod(int(claim["created"] * 1000), 1000)
     since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:03d}Z"
     return claim_rules.ended(data, claim["tool_use_id"], since)
@@ -167,21 +163,13 @@ def _drop_earlier(repo: Repo, mine: Claim, held: Iterable[Claim]) -> None:
             _remove(repo, claim["key"])
 
 
-def _names(repo: Repo) -> list[str]:
-    try:
-        return os.listdir(repo.own("claims"))
-    except FileNotFoundError:
-        return []
-
-
 def _read(repo: Repo) -> list[Claim]:
     """Every claim that can be read; a file that is none holds nothing and nobody."""
     claims: list[Claim] = []
-    for name in _names(repo):
+    for name in files.listed(repo.own("claims")):
         try:
-            with open(repo.own("claims", name), "rb") as f:
-                claim = json.loads(f.read())
-        except (OSError, ValueError, RecursionError):
+            claim = json.loads(files.peek(repo.own("claims", name)))
+        except (ValueError, RecursionError):
             continue
         if claim_rules.well_formed(claim) and claim["key"] == name:
             claims.append(claim)
@@ -195,10 +183,7 @@ def _write(repo: Repo, claim: Claim) -> None:
 
 
 def _remove(repo: Repo, key: str) -> None:
-    try:
-        os.unlink(repo.own("claims", key))
-    except FileNotFoundError:
-        pass
+    files.remove(repo.own("claims", key))
 
 
 def leave(repo: Repo, event: Record) -> None:

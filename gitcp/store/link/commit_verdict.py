@@ -5,13 +5,11 @@ One file a worktree, replaced by the next commit's: a commit may still fail afte
 
 from __future__ import annotations
 
-import os
-
 from gitcp.core import json
 from gitcp.core.message import trailers
 from gitcp.core.upkeep import shapes
 from gitcp.record import raw
-from gitcp.store.git import private
+from gitcp.store.git import files, private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +84,7 @@ def pending(repo: Repo, ids: Container[str], parent: str) -> bool:
 
 def forget(repo: Repo) -> None:
     """Remove the stored verdict: nothing is decided about the commit that comes."""
-    _remove(repo.own("verdict"))
+    files.remove(repo.own("verdict"))
 
 
 def expect_copy(repo: Repo) -> None:
@@ -97,11 +95,4 @@ def expect_copy(repo: Repo) -> None:
 
 def copy_made(repo: Repo) -> None:
     """Nothing is expected any more."""
-    _remove(repo.own(_COPY))
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass
+    files.remove(repo.own(_COPY))

@@ -78,16 +78,9 @@ def write(path: str, data: bytes, durable: bool = False) -> None:
 
 def names(folder: str) -> Iterator[str]:
     """The names of the packs of ours, without what they end in, that git is to keep."""
-    for name in listed(folder):
+    for name in files.listed(folder):
         if name.endswith(".keep") and _is_ours(os.path.join(folder, name)):
             yield name.removesuffix(".keep")
-
-
-def listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except FileNotFoundError:
-        return []
 
 
 def _is_ours(path: str) -> bool:

@@ -146,7 +146,7 @@ class Packs:
     def elsewhere(self) -> int:
         """What stands for the packs that are not ours, as they are now."""
         ours = self._ours()
-        names = sorted(name for name in kept.listed(self.folder) if name.endswith(".idx"))
+        names = [name for name in files.listed(self.folder) if name.endswith(".idx")]
         rest = [name for name in names if name.removesuffix(".idx") not in ours]
         return zlib.crc32("".join(rest).encode())
 

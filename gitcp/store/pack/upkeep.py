@@ -128,7 +128,7 @@ def sweep(repo: Repo) -> None:
             if _age(f"{path}.keep") > _STRAY:
                 _remove(folder, name)
         elif _age(f"{path}.idx") > _KEPT:
-            _unlink(f"{path}.keep")
+            files.remove(f"{path}.keep")
 
 
 def release(repo: Repo, younger: float = 0.0) -> None:
@@ -136,19 +136,12 @@ def release(repo: Repo, younger: float = 0.0) -> None:
     folder = kept.folder(repo)
     for name in kept.names(folder):
         if _age(os.path.join(folder, f"{name}.idx")) >= younger:
-            _unlink(os.path.join(folder, f"{name}.keep"))
+            files.remove(os.path.join(folder, f"{name}.keep"))
 
 
 def _remove(folder: str, name: str) -> None:
     for end in _PARTS:
-        _unlink(os.path.join(folder, name + end))
-
-
-def _unlink(path: str) -> None:
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass  # another process was faster
+        files.remove(os.path.join(folder, name + end))
 
 
 def _age(path: str) -> float:

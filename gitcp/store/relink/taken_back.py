@@ -14,7 +14,7 @@ import os
 
 from gitcp import trace
 from gitcp.core.decide import overlap
-from gitcp.store.git import private, reflog
+from gitcp.store.git import files, private, reflog
 from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.git.tree import Lookup
 from gitcp.store.link import commit_changes
@@ -114,8 +114,7 @@ def _look(repo: Repo, *, seen: bool) -> None:
     """ORIG_HEAD as it is now has been looked at, or is to be looked at again.  Where the file
     system has no hard links, it always is."""
     mark = repo.own("orig-head")
-    if os.path.exists(mark):
-        os.unlink(mark)
+    files.remove(mark)
     if seen:
         try:
             os.makedirs(os.path.dirname(mark), exist_ok=True)
@@ -177,5 +176,5 @@ def _keep(repo: Repo, oids: list[str]) -> None:
     if oids:
         trace.note("commit", f"taken back, and still to come: {oids}")
         private.write_words(repo, path, oids[-_MOST:])
-    elif os.path.exists(path):
-        os.unlink(path)
+    else:
+        files.remove(path)

@@ -9,13 +9,12 @@ from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, write_commit
 from gitcp.store.git.tree import edit_tree, read_tree
 from gitcp.store.journal.edits_ref import PREFIX
-from gitcp.store.repair.broken_streams import lacking
+from gitcp.store.repair.broken_streams import chain, lacking
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gitcp.core.record_types import Commit
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -34,21 +33,13 @@ def mend(repo: Repo, objects: Objects, ref: str) -> str:
         return ""
     gone, count = lacking(repo, ref), 0
     tip: str | None = None
-    for commit in reversed(_chain(objects, old)):
+    for commit in reversed(chain([old], lambda oid: read_commit(objects, oid))):
         tree = _without(objects, commit["tree"], gone)
         if tree:
             above = [tip] if tip else []
             tip, count = write_commit(objects, repo, tree, above, commit["message"]), count + 1
     refs.update(repo, [(ref, tip, old)], "gitcp: fsck")
     return f"wrote {count} turns again without {len(gone)} lost objects"
-
-
-def _chain(objects: Objects, oid: str | None) -> list[Commit]:
-    chain = []
-    while oid and objects.read(oid) and (commit := read_commit(objects, oid)):
-        chain.append(commit)
-        oid = commit["parents"][0] if commit["parents"] else None
-    return chain
 
 
 def _without(objects: Objects, tree: str, gone: set[str]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 from gitcp.core.upkeep.findings import CODES
 from gitcp.errors import Busy, Error, Moved
@@ -105,7 +106,7 @@ def remove(repo: Repo, path: str, seconds: int) -> str:
     if not files.older(path, seconds):
         return ""
     if os.path.isdir(path):
-        _empty(path)
+        shutil.rmtree(path)
         return "removed the directory"
     before = os.lstat(path)
     aside = repo.shared("tmp", f"aside-{os.getpid()}-{before.st_ino}")
@@ -118,12 +119,3 @@ def remove(repo: Repo, path: str, seconds: int) -> str:
         return ""
     os.unlink(aside)
     return f"removed it, {before.st_size} bytes"
-
-
-def _empty(path: str) -> None:
-    for folder, folders, names in os.walk(path, topdown=False):
-        for name in names:
-            os.unlink(os.path.join(folder, name))
-        for name in folders:
-            os.rmdir(os.path.join(folder, name))
-    os.rmdir(path)

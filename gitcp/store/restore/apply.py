@@ -10,10 +10,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 
 from gitcp.core.rewind.plan import effective
 from gitcp.errors import Changed
 from gitcp.record import raw
+from gitcp.store.git import files
 from gitcp.store.restore.folders import Folders
 from gitcp.store.restore.present import signature
 
@@ -103,7 +105,7 @@ class Apply:
                 self._folders.gone(path)
                 os.rename(aside, full)
             elif action["now"] is not None and not os.path.isdir(full):
-                _unlink(full)
+                files.remove(full)
         self._folders.take_back()
         self._done, self._folders = [], Folders(self._top)
 
@@ -129,7 +131,8 @@ def _place(staged: bytes, folder: int, name: bytes) -> None:
             _copy(staged, beside, target_in=folder)
             os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
         except OSError:
-            os.unlink(beside, dir_fd=folder)
+            with suppress(FileNotFoundError):
+                os.unlink(beside, dir_fd=folder)
             raise
 
 
@@ -147,10 +150,3 @@ def _copy(
             copy.write(data)
         os.fchmod(copy.fileno(), stat.S_IMODE(st.st_mode))
     os.utime(target, ns=(st.st_atime_ns, st.st_mtime_ns), dir_fd=target_in)
-
-
-def _unlink(full: bytes) -> None:
-    try:
-        os.unlink(full)
-    except FileNotFoundError:
-        pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.errors import GitError
+from gitcp.store.git import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ class Merger:
             return ours, False
         finally:
             for name in names:
-                if os.path.exists(name):
-                    os.unlink(name)
+                files.remove(name)
             os.rmdir(place)
         return self._objects.write("blob", out), status == 0

@@ -11,6 +11,7 @@ import shutil
 
 from gitcp.errors import Error, GitError
 from gitcp.record import raw
+from gitcp.store.git import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,10 +77,7 @@ class Staging:
 
 def abandoned(repo: Repo) -> list[str]:
     """The names of what stands there, which is nobody's while the caller holds the log's lock."""
-    try:
-        return sorted(os.listdir(repo.own("rewind")))
-    except FileNotFoundError:
-        return []
+    return files.listed(repo.own("rewind"))
 
 
 def _attributes(paths: Iterable[str]) -> set[str]:

@@ -15,7 +15,7 @@ from gitcp.core import json
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error
 from gitcp.store.aside import index
-from gitcp.store.git import private
+from gitcp.store.git import files, private
 from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
@@ -97,10 +97,7 @@ def write(repo: Repo, state: State) -> None:
 
 def forget(repo: Repo, session_id: str) -> None:
     """Take a marker away, if there is one."""
-    try:
-        os.unlink(repo.shared("open", session_id))
-    except FileNotFoundError:
-        pass
+    files.remove(repo.shared("open", session_id))
     index.take_away(repo, session_id)
 
 

@@ -12,7 +12,7 @@ from itertools import islice
 
 from gitcp.core import json
 from gitcp.core.upkeep import shapes
-from gitcp.store.git import private
+from gitcp.store.git import files, private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def begin(
     repo: Repo, state: State, head: str, dirty: Mapping[str, Entry | None], time_ns: int, at: int
 ) -> None:
     """Write the baseline of a turn, or of the rest of one after its Stop."""
-    _remove(repo, f"{state['session_id']}.middle")
+    files.remove(repo.own("turn", f"{state['session_id']}.middle"))
     try:
         offset = os.stat(state.get("transcript_path") or "").st_size
     except (OSError, ValueError):
@@ -93,13 +93,6 @@ def middle(repo: Repo, session_id: str) -> dict[str, Entry | None] | None:
     """What reach_middle() kept in this turn; None when nothing was."""
     entries = private.cached(repo.own("turn", f"{session_id}.middle"), shapes.entries)
     return None if entries is None else _tuples(entries)
-
-
-def _remove(repo: Repo, name: str) -> None:
-    try:
-        os.unlink(repo.own("turn", name))
-    except FileNotFoundError:
-        pass
 
 
 def named(repo: Repo, paths: Iterable[str]) -> list[str]:

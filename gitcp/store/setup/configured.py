@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from gitcp.errors import Error
+from gitcp.store.git import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,12 +27,12 @@ def write(repo: Repo) -> None:
     folder = repo.own("configured") if own else repo.shared("configured")
     wanted = {hook for hook in HOOKS if repo.config.all(f"gitcp.{hook}.pipeline")}
     try:
-        there = set(os.listdir(folder)) if os.path.isdir(folder) else set()
+        there = set(files.listed(folder))
         for hook in wanted - there:
             os.makedirs(folder, exist_ok=True)
             os.close(os.open(os.path.join(folder, hook), os.O_WRONLY | os.O_CREAT, 0o644))
         for hook in there - wanted:
-            _unlink(os.path.join(folder, hook))
+            files.remove(os.path.join(folder, hook))
     except OSError as e:
         raise Error(f"cannot write '{folder}': {e.strerror}") from None
 
@@ -40,15 +41,5 @@ def clear(repo: Repo) -> None:
     """Take the files away, as when the hooks go."""
     for folder in dict.fromkeys((repo.own("configured"), repo.shared("configured"))):
         for hook in HOOKS:
-            _unlink(os.path.join(folder, hook))
-        try:
-            os.rmdir(folder)
-        except OSError:
-            pass
-
-
-def _unlink(path: str) -> None:
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass
+            files.remove(os.path.join(folder, hook))
+        files.remove_if_empty(folder)

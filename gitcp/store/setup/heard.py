@@ -83,10 +83,7 @@ def warnings(repo: Repo) -> list[tuple[int, str]]:
 
 def forget_warnings(repo: Repo) -> None:
     """Drop the warnings that were kept."""
-    try:
-        os.unlink(repo.shared("warnings"))
-    except FileNotFoundError:
-        pass
+    files.remove(repo.shared("warnings"))
 
 
 def _shorten(path: str) -> None:

@@ -126,13 +126,10 @@ class Beside:
 
 def clear(write: Write) -> None:
     """Do what was planned for one file; what has gone since is gone."""
-    try:
-        if "source" in write:
-            os.replace(write["source"], write["path"])
-        else:
-            os.unlink(write["path"])
-    except FileNotFoundError:
-        pass
+    if "source" not in write:
+        files.remove(write["path"])
+    elif os.path.lexists(write["source"]):
+        os.replace(write["source"], write["path"])
 
 
 def _suffixes(folder: str, hook: str) -> list[str]:

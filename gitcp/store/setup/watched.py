@@ -32,7 +32,4 @@ def write(repo: Repo, known: Manifest) -> None:
 
 def clear(repo: Repo) -> None:
     """Look for nothing any more."""
-    try:
-        os.unlink(repo.own("watched"))
-    except FileNotFoundError:
-        pass
+    files.remove(repo.own("watched"))

@@ -14,6 +14,7 @@ from gitcp.errors import Error
 from gitcp.git import persons
 from gitcp.process import deadline
 from gitcp.process.running import Running
+from gitcp.store.git import files
 from gitcp.store.snapshot.honest import HONEST, environment, unfiltered
 
 TYPE_CHECKING = False
@@ -126,7 +127,7 @@ def seed(repo: Repo, force: bool = False) -> bool:
         raise Error(f"cannot write '{ours}': {e.strerror}") from None
     finally:
         for name in (scratch, scratch + ".lock"):
-            _mark(name, b"")
+            files.remove(name)
     return True
 
 
@@ -157,23 +158,16 @@ def _patterns(repo: Repo) -> bytes:
 
 
 def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as f:
-            return f.read()
-    except FileNotFoundError:
-        return b""
+    return files.read(path) or b""
 
 
 def _mark(path: str, content: bytes) -> None:
     """Let path have this content; without any there is no file."""
-    if content:
-        with open(path, "wb") as f:
-            f.write(content)
+    if not content:
+        files.remove(path)
         return
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass
+    with open(path, "wb") as f:
+        f.write(content)
 
 
 def _sparse(repo: Repo) -> str:

@@ -122,7 +122,8 @@ def names(repo: Repo, *patterns: str, newest_first: bool = False) -> list[str]:
     status, out = repo.git.run(argv[0], *sort, *argv[1:], ok=(0, 128))
     if status:
         _, out = repo.git.run(*argv)
-    return [ref for ref in lines(out) if ref.startswith(ARCHIVE) or ids.parse_shadow(ref) is not None]
+    refs = lines(out)
+    return [ref for ref in refs if ref.startswith(ARCHIVE) or ids.parse_shadow(ref) is not None]
 
 
 def read_all(objects: Objects, refs: Iterable[str]) -> list[Tip]:

@@ -9,7 +9,7 @@ import os
 
 from gitcp.errors import Moved
 from gitcp.lock import exclusive
-from gitcp.store.git import refs
+from gitcp.store.git import files, refs
 from gitcp.store.git.objects import Objects
 from gitcp.store.pack import upkeep
 from gitcp.store.repair import repairs
@@ -141,8 +141,5 @@ def _file(repo: Repo, finding: Finding, there: set[str]) -> bool:
         return True
     if orphans.owners(name) & there:
         return False
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass
+    files.remove(path)
     return True

@@ -76,8 +76,7 @@ class Copy:
         data = json.dumps({**self.known, "version": _VERSION}).encode()
         name = f"{self._json}.{os.getpid()}"
         fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        files.put(fd, data, 0)
-        os.close(fd)
+        files.fill(fd, data)
         os.rename(name, self._json)
 
     def _load(self) -> None:

@@ -24,7 +24,7 @@ PATHS = ["new.py", "old name.py", "moved.py", "gone.py"]
         (f"cd x && apply_patch <<'EOF'\n{BODY}\nEOF\necho '*** Add File: no'", PATHS),
         (f'apply_patch "{BODY}"', PATHS),
         (BODY.replace("\n", "\r\n"), PATHS),
-        (BODY.replace("@@", "+a line with\x0c*** Add File: not.py\u2028*** Add File: not.py"), PATHS),
+        (BODY.replace("@@", "+a\x0c*** Add File: not.py\u2028*** Add File: not.py"), PATHS),
         ("*** Add File: outside.py", []),
         ("", []),
     ],
