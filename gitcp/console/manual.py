@@ -9,7 +9,7 @@ from gitcp.errors import OK, Error
 
 
 def show(name: str) -> int:
-    """Open the page of a program with man; Raise Error when there is no man or no page."""
+    """Open the page of a program with man; raise Error when there is no man or no page."""
     import subprocess
     from shutil import which
 

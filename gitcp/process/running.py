@@ -34,9 +34,8 @@ _MOST = 1 << 20  # bytes of what it complains of that are kept while somebody co
 
 
 class Running:
-    """A process of git (or jj) that was started; finish() feeds it, reads it and reaps it."""
-
-    __slots__ = ("_apart", "_argv", "_began", "_complaints", "_err", "_in", "_out", "_poll", "pid")
+    """A process of git (or jj) that was started; finish() feeds it, reads it and reaps it, and lets
+    errors be what it said on standard error."""
 
     def __init__(
         self,
@@ -47,6 +46,7 @@ class Running:
     ) -> None:
         self._argv, self._began, self._apart = argv, time.perf_counter(), apart
         self._complaints: list[bytes] = []
+        self.errors = b""
         self._poll: select.poll | None = None
         child_in, self._in = os.pipe() if feed else (os.open(os.devnull, os.O_RDONLY), -1)
         self._out, child_out = os.pipe()
@@ -76,13 +76,13 @@ class Running:
 
         limit: seconds, by default what the deadline leaves; after that it is ended: Late.
         """
-        out, err = self._communicate(stdin, deadline.left() if limit is None else limit)
+        out, self.errors = self._communicate(stdin, deadline.left() if limit is None else limit)
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         if trace.on():
             took = (time.perf_counter() - self._began) * 1e3
             trace.note("git", f"{' '.join(_words(self._argv))} ({status}, {took:.1f} ms)")
         if status not in ok:
-            raise GitError(_words(self._argv), status, err)
+            raise GitError(_words(self._argv), status, self.errors)
         return status, out
 
     def pipes(self) -> tuple[int, int]:

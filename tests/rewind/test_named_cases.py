@@ -75,7 +75,12 @@ def picking(world: World) -> None:
 
 @pytest.mark.parametrize(
     ("begin", "named"),
-    [(merging, "a merge"), (rebasing, "a rebase"), (bisecting, "a bisect"), (picking, "a cherry")],
+    [
+        (merging, "a merge"),
+        (rebasing, "a rebase"),
+        (bisecting, "a bisection"),
+        (picking, "a cherry"),
+    ],
 )
 def test_inside_an_operation_of_git_the_plan_names_it_and_it_stays_as_it_is(
     world: World, a: Agent, begin: Callable[[World], None], named: str

@@ -41,12 +41,9 @@ class Redactor:
         """Plain text, redacted: a prompt, a subject."""
         return settled(data, self._in_text)
 
-    def line(self, data: bytes) -> bytes:
-        """One line of a transcript, redacted: string values only, the rest byte for byte."""
-        return self.jsonl(data)
-
     def jsonl(self, data: bytes) -> bytes:
-        """A transcript, redacted line by line: a longer transcript has the same beginning."""
+        """A transcript, redacted line by line, of each its strings only: a longer transcript has
+        the same beginning."""
         pieces: list[bytes] = []
         at = 0
         for start, end in self._suspects(data):

@@ -25,17 +25,12 @@ if TYPE_CHECKING:
 _BEFORE = ("pre-commit", "prepare-commit-msg", "commit-msg")
 
 
-def make(
-    repo: Repo,
-    objects: Objects,
-    about: Intent,
-    message: str,
-) -> list[str]:
+def make(repo: Repo, objects: Objects, about: Intent, message: str) -> list[str]:
     """Commit about's entries on its expected HEAD; the paths that the commit has.
 
     The caller holds the lock of this worktree's commits; about is filled in, and left on disk
-    for him to drop.  Raises Refused with
-    the reason, Moved when HEAD is not where it was; then nothing has changed.
+    for the caller to drop.  Raises Refused with the reason, Moved when HEAD is not where it was;
+    then nothing has changed.
     """
     index = index_files.private(repo, about["tree"], about["entries"])
     if index_files.tree_of(index) == about["tree"]:

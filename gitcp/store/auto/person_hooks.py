@@ -36,7 +36,7 @@ def environment(repo: Repo, index: str | None = None) -> dict[str, str]:
 def run(repo: Repo, name: str, *args: str, index: str | None = None) -> None:
     """Run a hook as `git commit` does, if there is one; raise Refused when it says no."""
     words = ("git", "-C", repo.worktree, "hook", "run", "--ignore-missing", name, "--", *args)
-    hook = Heard(words, environment(repo, index), False, apart=True)
+    hook = Running(words, environment(repo, index), False, apart=True)
     try:
         status, _ = hook.finish(ok=range(256))
     except Late:
@@ -52,13 +52,3 @@ def there(repo: Repo, *names: str) -> bool:
     folder = repo.git.out("rev-parse", "--git-path", "hooks")
     at = os.path.join(os.fsencode(repo.worktree), folder)
     return any(os.access(os.path.join(at, os.fsencode(name)), os.X_OK) for name in names)
-
-
-class Heard(Running):
-    """A program whose standard error is kept: said."""
-
-    __slots__ = ("errors",)
-
-    def _communicate(self, stdin: bytes, limit: float | None) -> tuple[bytes, bytes]:
-        out, self.errors = super()._communicate(stdin, limit)
-        return out, self.errors

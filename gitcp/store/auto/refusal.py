@@ -31,12 +31,10 @@ class Refused(Error):
     """No commit is made; the reason reads on after 'not committed: '."""
 
 
-def under_way(repo: Repo) -> str | None:
-    """What git is in the middle of here; None when nothing is."""
-    for name, what in _UNDER_WAY.items():
-        if os.path.exists(os.path.join(repo.git_dir, name)):
-            return f"{what} is in progress"
-    return None
+def under_way(repo: Repo) -> list[str]:
+    """What git is in the middle of here."""
+    there = (name for name in _UNDER_WAY if os.path.lexists(os.path.join(repo.git_dir, name)))
+    return list(dict.fromkeys(_UNDER_WAY[name] for name in there))
 
 
 def names(paths: Collection[str], what: str) -> str:

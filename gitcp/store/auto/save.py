@@ -23,7 +23,8 @@ from gitcp.store.auto import (
 )
 from gitcp.store.auto.refusal import Refused
 from gitcp.store.git.commit import need_commit
-from gitcp.store.session import catch_up, turn_work
+from gitcp.store.git.tree import tree_of
+from gitcp.store.session import catch_up
 from gitcp.store.stream import place, shadow_refs
 
 TYPE_CHECKING = False
@@ -123,13 +124,12 @@ def _intent(
     """What the commit is to be, seen being what its checkpoint oid has; None when there is
     nothing in it; Refused with the reason."""
     repo, objects = ctx.repo, ctx.objects
-    tree = turn_work.base_tree(objects, head)
+    tree = tree_of(objects, head)
     mine = taken.work(repo, objects, state, head, tree, seen)
     if not mine["entries"]:
         return None
-    why = refusal.under_way(repo)
-    if why:
-        raise Refused(why)
+    for what in refusal.under_way(repo):
+        raise Refused(f"{what} is in progress")
     theirs = {
         path
         for path, entry in index_files.staged(repo, tree or repo.empty_tree).items()

@@ -9,7 +9,7 @@ from gitcp.core.exports import agent_trace, git_ai, git_ai_union
 from gitcp.record import text
 from gitcp.store.blame.evidence import Evidence
 from gitcp.store.git import notes, refs
-from gitcp.store.git.commit import read_commit, write_commit
+from gitcp.store.git.commit import need_commit, read_commit, stamp, write_commit
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import edit_tree
 from gitcp.store.stats import history
@@ -127,9 +127,4 @@ def _resolved(repo: Repo, merge: str) -> list[str]:
 
 
 def _committer(objects: Objects, oid: str) -> tuple[str, int]:
-    """(`Name <mail>`, seconds since 1970) of a commit."""
-    head = objects.need(oid, "commit").partition(b"\n\n")[0]
-    line = next(row for row in head.split(b"\n") if row.startswith(b"committer "))
-    name, _, stamp = text(line).removeprefix("committer ").rpartition("> ")
-    seconds = stamp.partition(" ")[0]
-    return name + ">", int(seconds) if seconds.isdecimal() else 0
+    return stamp(need_commit(objects, oid)["committer"])

@@ -40,6 +40,14 @@ def now() -> str:
     return f"{seconds} {time.strftime('%z', time.localtime(seconds))}"
 
 
+def stamp(ident: str) -> tuple[str, int]:
+    """(`Name <mail>`, seconds since 1970) of the author or committer of a commit; 0 where it does
+    not say when."""
+    name, _, rest = ident.rpartition("> ")
+    seconds = rest.partition(" ")[0]
+    return f"{name}>", int(seconds) if seconds.isdecimal() else 0
+
+
 def write_commit(
     objects: Objects, repo: Repo, tree: str, parents: Sequence[str], message: str
 ) -> str:

@@ -28,7 +28,7 @@ _NEAR_EACH, _NEAR_ALL = 1 << 20, 16 << 20  # bytes of an object, of all, that st
 class Objects:
     """The object database of repo.  Use as a context manager, or close() it.
 
-    What was read or written stays at hand by its oid, up to 32 MiB: git is asked for an object
+    What was read or written stays at hand by its oid, up to 16 MiB: git is asked for an object
     once.  Names that are not oids are asked for each time, for refs move.  Stages of one
     process share one database (shared()): its cat-file runs until the process ends.
     """

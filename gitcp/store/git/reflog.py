@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.store.git import files
-from gitcp.store.git.tree import Lookup
+from gitcp.store.git.tree import Lookup, tree_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +62,9 @@ class Stashed:
     """An entry of `git stash`, to look paths up in all that it has."""
 
     def __init__(self, objects: Objects, oid: str) -> None:
-        self._base, *self._trees = (_lookup(objects, f"{oid}{part}") for part in _PARTS)
+        self._base, *self._trees = (
+            Lookup(objects, tree_of(objects, f"{oid}{part}")) for part in _PARTS
+        )
 
     def has(self, path: str, entry: Entry) -> bool:
         """Whether it has just this at a path, be it as what it was made on has it."""
@@ -76,11 +78,6 @@ class Stashed:
     def brings(self, path: str, entry: Entry) -> bool:
         """Whether to apply it may put just this at a path."""
         return self.has(path, entry) and self._base(path) != entry
-
-
-def _lookup(objects: Objects, name: str) -> Lookup:
-    tree = objects.read(f"{name}^{{tree}}")
-    return Lookup(objects, tree[0] if tree else None)
 
 
 class Stash:

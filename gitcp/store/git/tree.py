@@ -37,6 +37,12 @@ def read_tree(objects: Objects, oid: str) -> Tree:
     return entries
 
 
+def tree_of(objects: Objects, commit: str | None) -> str | None:
+    """The tree of a commit, by any name; None for zeros, and for one that is not here."""
+    named = objects.read(f"{commit}^{{tree}}") if commit and commit.strip("0") else None
+    return named[0] if named else None
+
+
 def write_tree(objects: Objects, entries: Tree) -> str:
     """Store one tree; return its oid."""
     # git sorts a directory as if its name ended in a slash

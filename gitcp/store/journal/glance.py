@@ -8,7 +8,6 @@ from __future__ import annotations
 import stat
 
 from gitcp.core.git.porcelain import EXECUTABLE, FILE
-from gitcp.record import raw
 from gitcp.store.snapshot.filters import Filters
 from gitcp.store.snapshot.worktree import Worktree
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 _PLAIN = 1 << 20  # bytes up to which a file is read here
+_REFUSED = (0, 1, 128)  # a tool may name what git does not look at
 
 
 class Glance:
@@ -67,11 +67,5 @@ class Glance:
         git reads the index, which is as long as the repository is large, for those alone that a
         pattern names.
         """
-        named = self._ignored(paths, "--no-index")
-        return self._ignored(sorted(named)) if named else named
-
-    def _ignored(self, paths: list[str], *how: str) -> set[str]:
-        ask = b"".join(b"./%s\0" % raw(path) for path in paths)
-        args, env = ("check-ignore", "-z", "--stdin", *how), {"GIT_LITERAL_PATHSPECS": "0"}
-        _, out = self._repo.git.run(*args, stdin=ask, ok=(0, 1, 128), env=env)
-        return {path for path in paths if b"./%s\0" % raw(path) in out}
+        named = self.work.ignored(paths, "--no-index", ok=_REFUSED)
+        return self.work.ignored(sorted(named), ok=_REFUSED)

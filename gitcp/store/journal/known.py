@@ -8,7 +8,7 @@ from gitcp.core import json
 from gitcp.core.credit import entries
 from gitcp.core.upkeep import shapes
 from gitcp.store.git import private
-from gitcp.store.git.tree import Lookup
+from gitcp.store.git.tree import Lookup, tree_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,12 +31,6 @@ def save(repo: Repo, head: str, at: int, dirty: Mapping[str, Version], cost: int
     """Keep what a look saw: HEAD, when, every path that differs from it, what it cost in us."""
     last = {"head": head, "at": at, "dirty": dirty, "cost": cost}
     private.write(repo, repo.own("look"), json.dumps(last).encode())
-
-
-def tree_of(objects: Objects, commit: str | None) -> str | None:
-    """The tree of a commit; None where there is no such commit."""
-    named = objects.read(commit + "^{tree}") if commit and commit.strip("0") else None
-    return named[0] if named else None
 
 
 class Known:

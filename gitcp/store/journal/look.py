@@ -10,7 +10,7 @@ import os
 
 from gitcp.core.credit import entries
 from gitcp.record import raw
-from gitcp.store.git.tree import Lookup, diff_trees
+from gitcp.store.git.tree import Lookup, diff_trees, tree_of
 from gitcp.store.journal import known as knowns
 from gitcp.store.journal.journal import packed
 from gitcp.store.journal.known import Known
@@ -39,7 +39,7 @@ def whole(
     """Take in a look at everything: dirty is what differs from the commit head, at when the
     look began, by the journal's clock."""
     repo, before = journal.repo, Known(journal.repo, objects, journal.lines)
-    now = Lookup(objects, knowns.tree_of(objects, head))
+    now = Lookup(objects, tree_of(objects, head))
     changed: Changed = {}
     for path in {*before.paths, *dirty, *_committed(repo, objects, before.head, head)}:
         was, entry = before.entry(path), dirty[path] if path in dirty else now(path)
@@ -58,7 +58,7 @@ def _committed(repo: Repo, objects: Objects, old: str, head: str) -> set[str]:
     from gitcp.store.git import reflog
 
     new = reflog.committed_since(repo, old) if old != "HEAD" else None
-    trees = [knowns.tree_of(objects, commit) for commit in (old, new)] if new else [None, None]
+    trees = [tree_of(objects, commit) for commit in (old, new)] if new else [None, None]
     return {path for path, _, _ in diff_trees(objects, trees[0], trees[1])}
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.store.git import reflog
-from gitcp.store.git.tree import Lookup
-from gitcp.store.journal.known import tree_of
+from gitcp.store.git.tree import Lookup, tree_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.core.decide import line_evidence, overlap
 from gitcp.errors import Error, GitError
 from gitcp.record import one_a_line, text
-from gitcp.store.git.tree import diff_trees
+from gitcp.store.git.tree import diff_trees, tree_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def of_commit(objects: Objects, commit: Commit) -> tuple[str, Changes]:
     A merge changes what it has from neither side.
     """
     parents = commit["parents"] or ["0" * len(commit["oid"])]
-    trees = [obj[0] if (obj := objects.read(f"{p}^{{tree}}")) else None for p in parents]
+    trees = [tree_of(objects, parent) for parent in parents]
     first, *more = [committed(objects, tree, commit["tree"]) for tree in trees]
     return parents[0], {p: c for p, c in first.items() if all(p in other for other in more)}
 

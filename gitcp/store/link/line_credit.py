@@ -7,9 +7,8 @@ from itertools import count
 
 from gitcp.core.credit import attribution, entries
 from gitcp.core.credit.entries import PERSON, UNKNOWN
-from gitcp.store.git.tree import Lookup
+from gitcp.store.git.tree import Lookup, tree_of
 from gitcp.store.journal import commit_credit, journal
-from gitcp.store.journal.known import tree_of
 from gitcp.store.journal.work import Work
 from gitcp.store.session import state as states
 

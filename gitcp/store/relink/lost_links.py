@@ -70,7 +70,7 @@ def _paired(
 
 
 def _on_a_branch(repo: Repo, commits: Sequence[str]) -> bool:
-    # find.commits() sees tags and notes too; a noted commit may be one that was rewritten.
+    # find_commits.commits() sees tags and notes too; a noted commit may be one that was rewritten.
     for oid in commits:
         args = ("for-each-ref", "--count=1", f"--contains={oid}", "refs/heads", "refs/remotes")
         if repo.git.lines(*args, sep=b"\n"):

@@ -6,7 +6,7 @@ import json
 
 from gitcp.errors import Error
 from gitcp.record import raw
-from gitcp.store.git.tree import TREE, Lookup, edit_tree, read_tree, write_tree
+from gitcp.store.git.tree import TREE, Lookup, edit_tree, read_tree, tree_of, write_tree
 from gitcp.store.stream import shadow_refs, state_copy
 
 TYPE_CHECKING = False
@@ -39,9 +39,8 @@ class Rebuilder:
         take it for the checkpoint's.
         """
         self._gone, self._lost = gone, []
-        name = shadow_refs.trailer(old["message"], "Base-Commit") + "^{tree}"
-        base = self._objects.read(name) if name.strip("0") != "^{tree}" else None
-        tree = self._whole(old["tree"], base[0] if base else None, "") or self._repo.empty_tree
+        base = tree_of(self._objects, shadow_refs.trailer(old["message"], "Base-Commit"))
+        tree = self._whole(old["tree"], base, "") or self._repo.empty_tree
         self.lost.update(self._lost)
         if self._lost:
             tree = self._omitted(tree, shadow_refs.trailer(old["message"], "Entire-Session"))

@@ -20,7 +20,7 @@ _NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 class Folders:
     """The directories below top: opened, made, and removed when they become empty.
 
-    made and removed tell which, so that it can be taken back.
+    created and removed tell which, so that it can be taken back.
     """
 
     def __init__(self, top: bytes) -> None:
@@ -37,8 +37,10 @@ class Folders:
         at = os.open(self._top, _DIRECTORY)
         parts = folder.split("/") if folder else []
         for n in range(len(parts)):
-            below = self._step(at, "/".join(parts[: n + 1]), make)
-            os.close(at)
+            try:
+                below = self._step(at, "/".join(parts[: n + 1]), make)
+            finally:
+                os.close(at)
             if below is None:
                 return None
             at = below
@@ -49,14 +51,11 @@ class Folders:
         try:
             return os.open(name, _DIRECTORY, dir_fd=at)
         except OSError as e:
-            absent = e.errno == errno.ENOENT
             if e.errno not in _NOTHING:
-                os.close(at)
                 raise
             if not make:
                 return None
-            if not absent:
-                os.close(at)
+            if e.errno != errno.ENOENT:
                 raise Changed(f"'{path}' is not a directory any more") from None
         os.mkdir(name, dir_fd=at)
         self.created.append(path)

@@ -10,10 +10,11 @@ from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.git.tree import TREE, Lookup, diff_trees, edit_tree
 from gitcp.store.restore.present import Present, signs
+from gitcp.store.snapshot import snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import TypedDict
 
     from gitcp.core.rewind.plan import Action, Conflict, Facts, Plan
@@ -57,9 +58,8 @@ class Prepared:
         self.signs: dict[str, Signature] = signs(repo, edits)
 
 
-def refuse(prepared: Prepared) -> None:
-    """Raise Error naming every conflict of a plan, when it has any."""
-    conflicts = prepared.plan["conflicts"]
+def refuse(conflicts: Sequence[Conflict]) -> None:
+    """Raise Error naming what stands against a plan, when anything does."""
     if conflicts:
         lines = [f"'{c['path']}': {c['reason']}" for c in conflicts]
         raise Error("nothing is changed, for:\n  " + "\n  ".join(lines))
@@ -152,14 +152,6 @@ def changes(
     ]
 
 
-def hidden(repo: Repo) -> set[str]:
-    """The paths that a sparse checkout leaves out of the worktree."""
-    if not repo.config.flag("core.sparsecheckout"):
-        return set()
-    listed = repo.git.lines("-c", "index.sparse=false", "ls-files", "-t", "-z")
-    return {text(line[2:]) for line in listed if line.startswith(b"S ")}
-
-
 def facts(repo: Repo, present: Present, base: str | None, owner: Callable[[str], str]) -> Facts:
     """What a plan asks for; base: the tree of the point's own commit, if it is known."""
     head = Lookup(present.objects, present.head_tree)
@@ -169,7 +161,9 @@ def facts(repo: Repo, present: Present, base: str | None, owner: Callable[[str],
         "base": lambda path: _file(before(path)),
         "owner": owner,
         "left_out": dict(present.left_out),
-        "hidden": {p for p in hidden(repo) if not os.path.lexists(present.worktree.full(p))},
+        "hidden": {
+            p for p in snapshot.sparse(repo) if not os.path.lexists(present.worktree.full(p))
+        },
     }
 
 

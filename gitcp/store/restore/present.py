@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.store.git.tree import TREE, Lookup
+from gitcp.store.git.tree import TREE, Lookup, tree_of
 from gitcp.store.snapshot import blobs, snapshot
 from gitcp.store.snapshot.worktree import Worktree
 
@@ -29,7 +29,7 @@ class Present:
         self.repo, self.objects = repo, objects
         scan = snapshot.scan(repo)
         self.worktree, self.head = scan.worktree, scan.head
-        self.head_tree = _tree(objects, scan.head)
+        self.head_tree = tree_of(objects, scan.head)
         self.entries = blobs.resolve(objects, scan, write=True)
         self.tree = snapshot.tree(objects, self.head_tree, self.entries)
         self.left_out = {item["path"]: item["reason"] for item in scan.omitted}
@@ -64,13 +64,3 @@ def signature(name: bytes, folder: int) -> Signature:
 
 def _signature(st: os.stat_result | None) -> Signature:
     return (st.st_mode, st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns) if st else None
-
-
-def _tree(objects: Objects, commit: str | None) -> str | None:
-    obj = objects.read(f"{commit}^{{tree}}") if commit else None
-    return obj[0] if obj else None
-
-
-def base_tree(objects: Objects, commit: str) -> str | None:
-    """The tree of a point's base commit; None when unborn, or not here any more."""
-    return _tree(objects, commit if commit.strip("0") else None)

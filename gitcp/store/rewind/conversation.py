@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 
 from gitcp.errors import Error, InputError
-from gitcp.record import text
 from gitcp.store.git.files import read as content
 from gitcp.store.git.tree import Lookup
 from gitcp.store.session import process
@@ -161,4 +160,4 @@ def _refuse_open(state: State, agent: ModuleType, session_id: str) -> None:
     owner, home = state.get("agent_process"), os.path.expanduser("~")
     alive = state.get("phase") != "ended" and bool(owner) and process.alive(owner)
     if alive or (hasattr(agent, "is_open") and agent.is_open(home, session_id)):
-        raise Error(f"session '{text(session_id.encode())[:8]}' is open in its client")
+        raise Error(f"session '{session_id[:8]}' is open in its client")

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from gitcp.errors import Busy, Moved
 from gitcp.store.git import refs
-from gitcp.store.git.tree import Lookup
-from gitcp.store.restore.present import base_tree
+from gitcp.store.git.tree import Lookup, tree_of
 from gitcp.store.rewind import stream_follow
 from gitcp.store.session import markers, tidings, turn_log
 from gitcp.store.session import state as states
@@ -48,7 +47,7 @@ def files(repo: Repo, objects: Objects, paths: Collection[str] = ()) -> list[str
     if not paths:
         return []
     there = blobs.at(repo, objects, paths, write=True)
-    head = Lookup(objects, base_tree(objects, refs.head(repo) or ""))
+    head = Lookup(objects, tree_of(objects, refs.head(repo)))
     notes = []
     for session_id in states.names(repo):
         baseline = turn_log.baseline(repo, session_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.rewind import plan as plans
 from gitcp.core.rewind import undo_tree
-from gitcp.errors import Busy, Changed, Error, Moved
+from gitcp.errors import Busy, Changed, Moved
 from gitcp.store.restore import intent, staging
 from gitcp.store.restore.carry_out import carry_out
 from gitcp.store.restore.planning import Prepared, refuse
@@ -72,7 +72,7 @@ class Mover:
         agreed: Plan | None = None
         for _ in range(_TRIES):
             prepared = Prepared(repo, objects, wisher)
-            refuse(prepared)
+            refuse(prepared.plan["conflicts"])
             nothing = not prepared.todo and not wanted["effects"]
             if prepared.plan != agreed and not self._agree(prepared):
                 return _outcome(prepared, "", [], [])
@@ -109,9 +109,7 @@ class Mover:
         repo, objects, keep = self._repo, self._objects, conflict == wishes.KEEP
         todo, left, blocked = effects.possible(repo, objects, wanted["effects"], keep)
         wanted["effects"] = todo
-        if blocked:
-            lines = [f"'{b['path']}': {b['reason']}" for b in blocked]
-            raise Error("nothing is changed, for:\n  " + "\n  ".join(lines))
+        refuse(blocked)
         old, new = (undo_log.tree(objects, target["commit"], part) for part in parts)
         why = f"{wanted['kind']} of {target['kind']}"
         if old and new:

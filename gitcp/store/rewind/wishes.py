@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 
 from gitcp.core.rewind import plan, three_way
-from gitcp.store.git.tree import Lookup, diff_trees
+from gitcp.store.auto.refusal import under_way
+from gitcp.store.git.tree import Lookup, diff_trees, tree_of
 from gitcp.store.restore import planning
 from gitcp.store.restore.merging import Merger
-from gitcp.store.restore.present import base_tree
 from gitcp.store.rewind.owners import Owners
 
 TYPE_CHECKING = False
@@ -28,14 +27,6 @@ if TYPE_CHECKING:
 
 REFUSE, MARKERS, KEEP = CONFLICTS = ("refuse", "markers", "keep")
 _BOTH = "changed since in the same place (--conflict=markers keeps both, =keep what is there)"
-_BUSY = {
-    "MERGE_HEAD": "a merge",
-    "rebase-merge": "a rebase",
-    "rebase-apply": "a rebase",
-    "CHERRY_PICK_HEAD": "a cherry-pick",
-    "REVERT_HEAD": "a revert",
-    "BISECT_LOG": "a bisect",
-}
 
 
 def nothing(present: Present) -> Wish:
@@ -49,7 +40,7 @@ def to_point(repo: Repo, objects: Objects, point: Point, scopes: Iterable[str]) 
 
     def wish(present: Present) -> Wish:
         changes = planning.changes(objects, present, point["tree"], wanted)
-        base = base_tree(objects, point["base_commit"])
+        base = tree_of(objects, point["base_commit"])
         facts = planning.facts(repo, present, base, Owners(repo, objects).owner)
         facts["left_out"] = {**_left_out(objects, point), **present.left_out}
         notes = [*_elsewhere(point, present), *in_the_middle(repo)]
@@ -77,9 +68,7 @@ def _elsewhere(point: Point, present: Present) -> list[str]:
 
 def in_the_middle(repo: Repo) -> list[str]:
     """A sentence for each operation of git that is under way in this worktree."""
-    there = {name for name in _BUSY if os.path.lexists(os.path.join(repo.git_dir, name))}
-    names = dict.fromkeys(_BUSY[name] for name in _BUSY if name in there)
-    return [f"{name} is under way; it is neither ended nor continued" for name in names]
+    return [f"{what} is under way; it is neither ended nor continued" for what in under_way(repo)]
 
 
 def between(repo: Repo, objects: Objects, old: str, new: str, conflict: str, why: str) -> Wisher:

@@ -7,7 +7,7 @@ import time
 from gitcp.core.decide import omission, stream_rules
 from gitcp.core.message import prompts
 from gitcp.errors import Error, InputError, Moved
-from gitcp.store.git.tree import Lookup, diff_trees
+from gitcp.store.git.tree import Lookup, diff_trees, tree_of
 from gitcp.store.session import turn_log
 from gitcp.store.snapshot import blobs
 from gitcp.store.stream import checkpoint, shadow_refs
@@ -26,12 +26,6 @@ if TYPE_CHECKING:
 
 # Events in the middle of a turn that get a checkpoint of what it did so far.
 MIDDLE = ("subagent-end", "todo", "compact")
-
-
-def base_tree(objects: Objects, head: str | None) -> str | None:
-    """The tree of a commit; None for one that does not exist yet."""
-    obj = objects.read(head + "^{tree}") if head and head.strip("0") else None
-    return obj[0] if obj else None
 
 
 class Turn:
@@ -134,7 +128,7 @@ def _content(
 ) -> checkpoint.Content:
     return {
         "head": now.head,
-        "head_tree": base_tree(objects, now.head),
+        "head_tree": tree_of(objects, now.head),
         "entries": now.entries,
         "seen": now.tip["oid"] if now.tip else None,
         "mine": {path: now.entries[path] for path in now.mine if path in now.entries},
@@ -157,7 +151,7 @@ def dirty_among(
     repo: Repo, objects: Objects, paths: Iterable[str], head: str
 ) -> dict[str, Entry | None]:
     """Those of paths that differ from the commit head in the worktree; O(paths), no scan."""
-    before = Lookup(objects, base_tree(objects, head))
+    before = Lookup(objects, tree_of(objects, head))
     now = blobs.at(repo, objects, list(paths), write=True)
     return {path: entry for path, entry in now.items() if entry != before(path)}
 
@@ -171,7 +165,7 @@ def subject(state: State) -> str:
 def _committed(objects: Objects, old: str, new: str) -> set[str]:
     if old == new:
         return set()
-    trees = base_tree(objects, old), base_tree(objects, new)
+    trees = tree_of(objects, old), tree_of(objects, new)
     return {path for path, _, _ in diff_trees(objects, *trees)}
 
 

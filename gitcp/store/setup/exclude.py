@@ -7,6 +7,7 @@ import os
 from gitcp.core.setup import installation
 from gitcp.record import raw, text
 from gitcp.store.git import files
+from gitcp.store.snapshot.worktree import Worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def carried(repo: Repo, paths: Iterable[str]) -> list[str]:
     asked = [os.path.relpath(os.path.realpath(p), top) for p in paths if inside(p, top)]
     asked = [path for path in asked if path.partition("/")[0] != ".git"]
     tied = {os.path.relpath(path, top) for path in tracked(repo, paths)}
-    return [path for path in asked if path not in tied and not _ignored(repo, path)]
+    hidden = Worktree(repo).ignored(asked)
+    return [path for path in asked if path not in tied | hidden]
 
 
 def plan(repo: Repo, names: list[str]) -> Write:
@@ -45,11 +47,3 @@ def inside(path: str, folder: str) -> bool:
     """Whether a path, links followed, is below a directory."""
     real = os.path.realpath(folder)
     return os.path.realpath(path).startswith(real + os.sep)
-
-
-def _ignored(repo: Repo, path: str) -> bool:
-    # check-ignore does not work at all with literal pathspecs.
-    env = {"GIT_LITERAL_PATHSPECS": "0"}
-    asked = b"./" + raw(path) + b"\0"
-    status, _ = repo.git.run("check-ignore", "-z", "--stdin", stdin=asked, ok=(0, 1), env=env)
-    return status == 0

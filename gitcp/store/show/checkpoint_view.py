@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.v1 import session_part, summary
 from gitcp.errors import Error
-from gitcp.store.git.commit import parse_commit
+from gitcp.store.git.commit import parse_commit, stamp
 from gitcp.store.git.tree import Lookup, read_tree
 from gitcp.store.link import find_commits
 from gitcp.store.stream import shadow_refs, stream_history
@@ -56,12 +56,11 @@ def committed(repo: Repo, objects: Objects, names: list[str], first: str = "") -
 
 
 def _commit(commit: Commit) -> Record:
-    name, _, rest = commit["author"].partition(" <")
-    seconds = rest.rpartition("> ")[2].partition(" ")[0]
+    person, seconds = stamp(commit["author"])
     return {
         "oid": commit["oid"],
-        "author": name,
-        "time": int(seconds) if seconds.isdecimal() else 0,
+        "author": person.partition(" <")[0],
+        "time": seconds,
         "message": commit["message"].partition("\n")[0],
     }
 

@@ -6,9 +6,8 @@ from gitcp.core.credit import attribution, entries
 from gitcp.errors import GitError
 from gitcp.record import raw, text
 from gitcp.store.git import refs
-from gitcp.store.git.tree import Lookup
+from gitcp.store.git.tree import Lookup, tree_of
 from gitcp.store.journal import commit_credit, journal
-from gitcp.store.session.turn_work import base_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def _lane(name: str, turns: object, calls: object, lines: dict[str, int]) -> Rec
 
 def _changes(repo: Repo, objects: Objects, edits: Sequence[JournalLine]) -> Changes:
     """What the edits have made of HEAD's files."""
-    head = Lookup(objects, base_tree(objects, refs.head(repo)))
+    head = Lookup(objects, tree_of(objects, refs.head(repo)))
     newest = {edit["path"]: entries.entry(edit["after"]) for edit in edits}
     return {
         path: (*(head(path) or _ABSENT), *(entry or _ABSENT))

@@ -6,7 +6,7 @@ import stat
 
 from gitcp.core.decide import omission
 from gitcp.core.git.porcelain import COMMIT, GONE, Status
-from gitcp.store.git.tree import TREE, Lookup
+from gitcp.store.git.tree import TREE, Lookup, tree_of
 from gitcp.store.snapshot.changes import Scan
 from gitcp.store.snapshot.hashing import Hasher
 from gitcp.store.snapshot.worktree import Worktree
@@ -94,8 +94,7 @@ def _head(objects: Objects, commit: str | None) -> Known:
 
     def entry(path: str) -> Entry | None:
         if not lookups:
-            obj = objects.read(f"{commit}^{{tree}}") if commit else None
-            lookups.append(Lookup(objects, obj[0] if obj else None))
+            lookups.append(Lookup(objects, tree_of(objects, commit)))
         return lookups[0](path)
 
     return entry

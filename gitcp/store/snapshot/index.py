@@ -32,21 +32,7 @@ _GROWN = 2.0  # seconds after which the times of a file are believed
 _STALE = 200  # so many paths where the index is not HEAD's: time to seed anew
 
 
-class Heard(Running):
-    """A git whose warnings matter: after hear(), heard is its output; errors are its warnings."""
-
-    __slots__ = ("errors", "heard")
-
-    def hear(self) -> None:
-        """Finish it; raise GitError when it failed."""
-        self.heard = self.finish()[1]
-
-    def _communicate(self, stdin: bytes, limit: float | None) -> tuple[bytes, bytes]:
-        out, self.errors = super()._communicate(stdin, limit)
-        return out, self.errors
-
-
-def status(repo: Repo, filters: bool = True) -> Heard:
+def status(repo: Repo, filters: bool = True) -> Running:
     """Start the scan of the worktree against our index, seeded where there is none.
 
     filters: False where git dies of one that is required and fails; what it would have
@@ -66,9 +52,9 @@ def complaints(repo: Repo) -> bytes:
     return running.errors
 
 
-def _started(repo: Repo, env: Mapping[str, str], ways: Sequence[str]) -> Heard:
+def _started(repo: Repo, env: Mapping[str, str], ways: Sequence[str]) -> Running:
     argv = ("git", "-C", repo.worktree, *HONEST, *ways, *_STATUS)
-    return Heard(argv, {**env, **environment(place(repo))}, False)
+    return Running(argv, {**env, **environment(place(repo))}, False)
 
 
 def _size(path: str) -> int:

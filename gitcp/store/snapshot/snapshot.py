@@ -9,7 +9,7 @@ from gitcp.core.decide import omission
 from gitcp.core.git import porcelain
 from gitcp.core.git.porcelain import GONE
 from gitcp.errors import Error, GitError, Late
-from gitcp.record import raw, text
+from gitcp.record import text
 from gitcp.store.git.tree import edit_tree
 from gitcp.store.snapshot import index
 from gitcp.store.snapshot.changes import Change, Scan
@@ -17,7 +17,7 @@ from gitcp.store.snapshot.worktree import Worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from gitcp.core.git.porcelain import Row, Status
     from gitcp.core.record_types import Entry
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 __all__ = ["Change", "Scan", "refuse_root", "scan", "started", "tree"]
-_STARTED: dict[str, tuple[index.Heard, Running]] = {}  # by started(), until scan() takes them
+_STARTED: dict[str, tuple[Running, Running]] = {}  # by started(), until scan() takes them
+_ANY = "--no-index"  # of check-ignore: whatever the person's index knows
 _OURS = ".entire/"  # in the worktree: tracked files as in HEAD, the rest left out
 
 
@@ -56,11 +57,11 @@ def scan(repo: Repo) -> Scan:
     alone = result.rows(seen.rows)
     index.note_stale(repo, sum(row.x != "." for row in seen.rows))
     _drop_sparse(repo, result)
-    hidden = _ignored(repo, [path for path in alone if path not in theirs])
+    hidden = work.ignored([path for path in alone if path not in theirs], _ANY)
     for path in (*seen.untracked, *theirs, *alone):
         if path not in hidden:
             result.untracked(path)
-    _specials(repo, result)
+    _specials(result)
     _limit(repo, result, theirs)
     return result
 
@@ -80,7 +81,7 @@ class started:
             running.finish(ok=range(256))
 
 
-def _begin(repo: Repo) -> tuple[index.Heard, Running]:
+def _begin(repo: Repo) -> tuple[Running, Running]:
     refuse_root(repo.worktree)
     return index.status(repo), _staged(repo, "HEAD")
 
@@ -94,13 +95,12 @@ def refuse_root(top: str) -> None:
         raise Error(f"refusing to snapshot the home directory '{top}'")
 
 
-def _sound(repo: Repo, running: index.Heard, work: Worktree) -> tuple[Status, bytes]:
+def _sound(repo: Repo, running: Running, work: Worktree) -> tuple[Status, bytes]:
     """(status, warnings) of an index that can be read and knows submodules as HEAD does."""
     seeded, filters = False, True
     while True:
         try:
-            running.hear()
-            seen = porcelain.parse(running.heard)
+            seen = porcelain.parse(running.finish()[1])
             if seeded or not any(_misled(row, work) for row in seen.rows):
                 return seen, index.complaints(repo) if running.errors else b""
         except GitError as e:
@@ -139,33 +139,27 @@ def _theirs(repo: Repo, staged: Running, unborn: bool) -> dict[str, None]:
     return dict.fromkeys(text(path) for path in out.split(b"\0")[:-1])
 
 
-def _ignored(repo: Repo, paths: Iterable[str]) -> set[str]:
-    # check-ignore knows no literal pathspecs; "./" keeps a name from being a magic one.
-    ask = b"".join(b"./%s\0" % raw(path) for path in paths)
-    if not ask:
-        return set()
-    args, env = ("check-ignore", "-z", "--stdin", "--no-index"), {"GIT_LITERAL_PATHSPECS": "0"}
-    _, out = repo.git.run(*args, stdin=ask, ok=(0, 1), env=env)
-    return {text(path[2:]) for path in out.split(b"\0")[:-1]}
-
-
 def _drop_sparse(repo: Repo, result: Scan) -> None:
     """What the person's index says is not checked out has not been deleted."""
     gone = [path for path, change in result.changes.items() if change.mode == GONE]
-    if gone and repo.config.flag("core.sparsecheckout"):
-        listed = repo.git.lines("-c", "index.sparse=false", "ls-files", "-t", "-z")
-        skipped = {text(line[2:]) for line in listed if line.startswith(b"S ")}
-        for path in gone:
-            if path in skipped:
-                del result.changes[path]
+    for path in sparse(repo).intersection(gone) if gone else ():
+        del result.changes[path]
 
 
-def _specials(repo: Repo, result: Scan) -> None:
+def sparse(repo: Repo) -> set[str]:
+    """The paths that a sparse checkout leaves out of the worktree."""
+    if not repo.config.flag("core.sparsecheckout"):
+        return set()
+    listed = repo.git.lines("-c", "index.sparse=false", "ls-files", "-t", "-z")
+    return {text(line[2:]) for line in listed if line.startswith(b"S ")}
+
+
+def _specials(result: Scan) -> None:
     """List fifos and their like where something changed; git itself never mentions them."""
     folders = {"", *(path.rpartition("/")[0] for path in result.changes)}
     odd = dict(result.specials(folders))
     known = {item["path"] for item in result.omitted}
-    hidden = _ignored(repo, odd)
+    hidden = result.worktree.ignored(odd, _ANY)
     for path, reason in odd.items():
         if path not in hidden and path not in known:
             result.omit(path, reason)

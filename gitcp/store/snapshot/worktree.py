@@ -7,10 +7,12 @@ import stat
 
 from gitcp.core.git.porcelain import COMMIT, EXECUTABLE, FILE, LINK
 from gitcp.errors import GitError
-from gitcp.record import raw
+from gitcp.record import raw, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gitcp.core.record_types import Entry
     from gitcp.repo import Repo
 
@@ -77,6 +79,16 @@ class Worktree:
     def has_git(self, folder: str) -> bool:
         """Whether another repository's worktree begins at folder."""
         return os.path.lexists(self.full(folder) + b"/.git")
+
+    def ignored(self, paths: Iterable[str], *how: str, ok: tuple[int, ...] = (0, 1)) -> set[str]:
+        """Those of the paths that git ignores; how: options of check-ignore."""
+        # It knows no literal pathspecs; "./" keeps a name from being a magic one.
+        ask = b"".join(b"./%s\0" % raw(path) for path in paths)
+        if not ask:
+            return set()
+        args, env = ("check-ignore", "-z", "--stdin", *how), {"GIT_LITERAL_PATHSPECS": "0"}
+        _, out = self.repo.git.run(*args, stdin=ask, ok=ok, env=env)
+        return {text(path[2:]) for path in out.split(b"\0")[:-1]}
 
     def mode(self, st: os.stat_result, was: Entry | None) -> str | None:
         """git's mode for what was looked at, where HEAD has was; None: git stores no such thing.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.core.git.ids import repo_path, session_id
 from gitcp.core.git.porcelain import EXECUTABLE, FILE, LINK
 from gitcp.errors import InputError
-from gitcp.store.git.tree import Lookup
+from gitcp.store.git.tree import Lookup, tree_of
 from gitcp.store.session import state as states
 from gitcp.store.stream import branches, checkpoint
 from gitcp.store.v1 import redaction
@@ -34,8 +34,7 @@ def write(ctx: Context, record: Record) -> Record:
         raise InputError("'message' of a checkpoint must be a text that is not empty")
     files, metadata = _files(objects, record), _metadata(repo, objects, record)
     state = ctx.state(name) or states.new(repo, name, str(record.get("agent") or ""), ctx.head)
-    known = objects.read(ctx.head + "^{tree}") if ctx.head.strip("0") else None
-    head_tree = known[0] if known else None
+    head_tree = tree_of(objects, ctx.head)
     look = Lookup(objects, head_tree)
     tip = branches.current(repo, objects, state, ctx.head)
     content: checkpoint.Content = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from gitcp.core.git import ids
 from gitcp.errors import Error
 from gitcp.store.git.reflog import Stash
-from gitcp.store.git.tree import Lookup
+from gitcp.store.git.tree import Lookup, tree_of
 from gitcp.store.session import markers
 from gitcp.store.stream.shadow_refs import BRANCHES, branch, read
 
@@ -83,9 +83,9 @@ class Live:
         if tip is None:
             return False, None
         if tip["oid"] not in self._looks:
-            base = self._objects.read(tip["base"] + "^{tree}") if tip["base"].strip("0") else None
-            looks = (Lookup(self._objects, base[0] if base else None),)
-            self._looks[tip["oid"]] = (*looks, Lookup(self._objects, tip["tree"]))
+            base = tree_of(self._objects, tip["base"])
+            looks = Lookup(self._objects, base), Lookup(self._objects, tip["tree"])
+            self._looks[tip["oid"]] = looks
         before, now = self._looks[tip["oid"]]
         was, entry = before(path), now(path)
         return was != entry, entry

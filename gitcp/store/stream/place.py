@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
     class Place(TypedDict):
-        """Where a checkpoint goes.  parent: the tip it continues; edits: ref edits that come
+        """Where a checkpoint goes.  parent: the tip it continues; before: ref edits that come
         before the branch's own (the archive of what it replaces), after: those that follow."""
 
         ref: str

@@ -10,8 +10,8 @@ from gitcp import trace
 from gitcp.core.git import ids
 from gitcp.errors import Error, Foreign
 from gitcp.record import lines, text
-from gitcp.store.git.commit import parse_commit
-from gitcp.store.git.tree import TREE, Lookup
+from gitcp.store.git.commit import parse_commit, stamp
+from gitcp.store.git.tree import TREE, Lookup, diff_trees, tree_of
 from gitcp.store.stream import foreign_names
 
 TYPE_CHECKING = False
@@ -98,7 +98,7 @@ def tip(ref: str, obj: Object) -> Tip:
         "stream": trailer(message, "Gitcp-Stream") or oid[:12],
         "base": trailer(message, "Base-Commit") or _base_in(ref),
         "session_id": session,
-        "time": int(commit["committer"].split(" ")[-2] or 0),
+        "time": stamp(commit["committer"])[1],
     }
 
 
@@ -144,10 +144,7 @@ def recorded(objects: Objects, tip: Tip) -> dict[str, Entry | None]:
 
     The difference of the tip's tree to its base, without `.entire/` (000's touched files).
     """
-    from gitcp.store.git.tree import diff_trees
-
-    base = objects.read(tip["base"] + "^{tree}") if tip["base"].strip("0") else None
-    changes = diff_trees(objects, base[0] if base else None, tip["tree"])
+    changes = diff_trees(objects, tree_of(objects, tip["base"]), tip["tree"])
     return {path: now for path, _, now in changes if not path.startswith(".entire/")}
 
 

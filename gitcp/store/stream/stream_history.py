@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.v1 import summary
 from gitcp.record import one_a_line, text
-from gitcp.store.git.tree import Lookup, diff_trees
+from gitcp.store.git.tree import Lookup, diff_trees, tree_of
 from gitcp.store.stream import shadow_refs
 
 TYPE_CHECKING = False
@@ -88,24 +88,19 @@ def detailed(objects: Objects, checkpoint: Record) -> Record:
     own = shadow_refs.METADATA + checkpoint["session_id"]
     prompts = look(f"{own}/{summary.PROMPT}")
     joined = text(objects.need(prompts[1], "blob")) if prompts else ""
-    base = _tree(objects, checkpoint["base_commit"])
+    base = tree_of(objects, checkpoint["base_commit"])
     moved = checkpoint["parent"] and _base(objects, checkpoint["parent"]) not in (
         "",
         checkpoint["base_commit"],
     )
     based = Lookup(objects, base if moved else None)
-    before = _tree(objects, checkpoint["parent"]) if checkpoint["parent"] else base
+    before = tree_of(objects, checkpoint["parent"]) if checkpoint["parent"] else base
     files = {
         path: "added" if was is None else "deleted" if now is None else "modified"
         for path, was, now in diff_trees(objects, before, checkpoint["tree"])
         if not path.startswith(".entire/") and not (moved and based(path) == now)
     }
     return {**checkpoint, "prompt": joined.rpartition(summary.SEPARATOR)[2], "files": files}
-
-
-def _tree(objects: Objects, commit: str) -> str | None:
-    obj = objects.read(commit + "^{tree}") if commit.strip("0") else None
-    return obj[0] if obj else None
 
 
 def _base(objects: Objects, commit: str) -> str:

@@ -9,7 +9,7 @@ from gitcp import trace
 from gitcp.core.decide import line_evidence, stream_rules
 from gitcp.errors import Error
 from gitcp.record import raw
-from gitcp.store.git.tree import Lookup
+from gitcp.store.git.tree import Lookup, tree_of
 from gitcp.store.session import markers, recall
 from gitcp.store.stream import branches, shadow_refs
 
@@ -129,9 +129,7 @@ def _survives(repo: Repo, objects: Objects, view: View, dirty: dict[str, Entry |
     if rule not in ("fuzzy", "exact"):
         raise Error(f"bad config value '{rule}' for 'gitcp.suffix-match'")
     tip = shadow_refs.read(objects, view["ref"])
-    base = tip["base"] + "^{tree}" if tip and tip["base"].strip("0") else ""
-    obj = objects.read(base) if base else None
-    before = Lookup(objects, obj[0] if obj else None)
+    before = Lookup(objects, tree_of(objects, tip["base"] if tip else None))
     for path, entry in (view["files"] or {}).items():
         if path in dirty:
             was, now = before(path), dirty[path]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from gitcp.core.rewind.plan import Conflict
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -31,14 +32,15 @@ def turned(effects: Iterable[Effect]) -> list[Effect]:
 
 def possible(
     repo: Repo, objects: Objects, effects: Iterable[Effect], keep: bool
-) -> tuple[list[Effect], list[str], list[dict[str, str]]]:
+) -> tuple[list[Effect], list[str], list[Conflict]]:
     """(the effects that can be brought about, a sentence for each that is left alone, what
     stands against the others: {path, reason} each).
 
     A file that a step made or took away and that somebody has gone on with since, as a client
     does with a conversation, is left alone; with keep so is whatever was changed since.
     """
-    todo, notes, blocked = [], [], []
+    todo, notes = [], []
+    blocked: list[Conflict] = []
     for effect in effects:
         if _now(repo, objects, effect) in (effect["old"], effect["new"]):
             todo.append(effect)

@@ -8,7 +8,7 @@ import time
 from gitcp.core.decide import orphan_rules
 from gitcp.core.decide.orphan_rules import days, orphan
 from gitcp.store.git import files
-from gitcp.store.git.commit import read_commit
+from gitcp.store.git.commit import read_commit, stamp
 from gitcp.store.journal import edits_ref
 from gitcp.store.session.process import alive
 from gitcp.store.upkeep import check_files, orphan_streams, undo_logs
@@ -56,7 +56,7 @@ def find(survey: Survey, ages: orphan_rules.Ages) -> Iterator[Finding]:
 def _time_of(survey: Survey, oid: str) -> float:
     """When a ref was last written, in seconds since 1970; 0 where nothing tells."""
     commit = read_commit(survey.objects, oid)
-    return float(commit["committer"].split(" ")[-2]) if commit else 0.0
+    return float(stamp(commit["committer"])[1]) if commit else 0.0
 
 
 def expired(state: State, ages: orphan_rules.Ages) -> bool:

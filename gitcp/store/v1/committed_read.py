@@ -67,9 +67,9 @@ def read(repo: Repo, objects: Objects, checkpoint_id: str) -> Checkpoint:
 
 def session_ids(repo: Repo, objects: Objects, checkpoint_id: str) -> list[str]:
     """The sessions a committed checkpoint has; [] when there is no such checkpoint."""
-    if committed_refs.find(repo, objects, checkpoint_id) is None:
-        return []
-    return [entry["session_id"] for entry in read(repo, objects, checkpoint_id)["sessions"]]
+    place = committed_refs.find(repo, objects, checkpoint_id)
+    sessions = load(objects, checkpoint_id, *place)["sessions"] if place else []
+    return [entry["session_id"] for entry in sessions]
 
 
 def load(

@@ -34,8 +34,8 @@ _PIECE = 1 << 19  # bytes of files that are searched together
 _WINDOW = 1024  # files that go together
 # What a partial clone left with its remote is no news to anybody there, and not fetched for this.
 _NEW = ("rev-list", "--objects", "--filter=object:type=blob", "--missing=allow-promisor")
-# Whole worktrees, with files that were never committed; what else of ours is for this machine.
 _NO = ("false", "no", "off", "0")
+# Whole worktrees, with files that were never committed; what else of ours is for this machine.
 _PRIVATE = ("refs/heads/entire/", "refs/gitcp/")
 _SHARED = frozenset({"refs/heads/entire/checkpoints/v1", "refs/heads/entire/sessions"})
 

@@ -46,9 +46,6 @@ class Lazy:
     def text(self, data: bytes) -> bytes:
         return redactor(self._repo).text(data) if data else data
 
-    def line(self, data: bytes) -> bytes:
-        return redactor(self._repo).line(data) if data else data
-
     def jsonl(self, data: bytes) -> bytes:
         return redactor(self._repo).jsonl(data) if data else data
 

@@ -70,7 +70,7 @@ def test_a_secret_is_replaced_and_nothing_else(rule: str, text: str) -> None:
 @pytest.mark.parametrize(("rule", "text"), SECRETS)
 def test_a_secret_in_a_transcript_line_is_replaced_in_its_string(rule: str, text: str) -> None:
     line = dumped({"type": "user", "message": {"content": [{"text": bare(text).decode()}]}})
-    content = json.loads(PLAIN.line(line))["message"]["content"]
+    content = json.loads(PLAIN.jsonl(line))["message"]["content"]
     assert content == [{"text": expected(text).decode()}]
 
 
@@ -78,7 +78,7 @@ def test_a_secret_in_a_transcript_line_is_replaced_in_its_string(rule: str, text
 def test_a_secret_in_json_within_json_is_found(rule: str, text: str) -> None:
     secrets = re.findall("<<(.*?)>>", text, re.S)
     line = dumped({"content": json.dumps({"output": "x\n" + bare(text).decode() + "\n"})})
-    stored = PLAIN.line(line).decode()
+    stored = PLAIN.jsonl(line).decode()
     for secret in secrets:
         for piece in re.findall(r"[0-9A-Za-z+/]{16,}", secret) or [secret]:
             assert piece not in stored
@@ -88,7 +88,7 @@ def test_a_secret_in_json_within_json_is_found(rule: str, text: str) -> None:
 def test_what_is_no_secret_stays(text: str) -> None:
     assert PLAIN.find(text.encode()) == []
     line = dumped({"text": f"first\n\t{text}\nlast"})
-    assert PLAIN.line(line) == line
+    assert PLAIN.jsonl(line) == line
 
 
 def test_every_rule_is_complete_and_has_an_example() -> None:
@@ -129,7 +129,7 @@ def test_an_escape_before_a_token_neither_hides_it_nor_goes_with_it(
 ) -> None:
     text = f"{before}{secret}{before}"
     line = json.dumps({"text": text}, ensure_ascii=ascii_only).encode()
-    stored = json.loads(PLAIN.line(line))["text"]
+    stored = json.loads(PLAIN.jsonl(line))["text"]
     assert secret not in stored
     if before not in ("/", "="):  # letters of a run: they may belong to the secret
         assert stored == f"{before}REDACTED{before}"
@@ -137,16 +137,16 @@ def test_an_escape_before_a_token_neither_hides_it_nor_goes_with_it(
 
 def test_a_token_written_in_escapes_is_found() -> None:
     escaped = "".join(f"\\u{ord(char):04x}" for char in GITHUB)
-    assert PLAIN.line(f'{{"a": "x {escaped} y"}}'.encode()) == b'{"a": "x REDACTED y"}'
+    assert PLAIN.jsonl(f'{{"a": "x {escaped} y"}}'.encode()) == b'{"a": "x REDACTED y"}'
     slashed = '{"a": "https:\\/\\/bob:hunter22@example.com\\/x\\u0041"}'
-    assert PLAIN.line(slashed.encode()) == (
+    assert PLAIN.jsonl(slashed.encode()) == (
         b'{"a": "https:\\/\\/bob:REDACTED@example.com\\/x\\u0041"}'
     )
 
 
 def test_escaped_slashes_do_not_cut_a_secret() -> None:
     secret = spelled("{u18}/{u18}/{u18}")
-    assert PLAIN.line(b'{"a": "%b"}' % secret.replace("/", "\\/").encode()) == b'{"a": "REDACTED"}'
+    assert PLAIN.jsonl(b'{"a": "%b"}' % secret.replace("/", "\\/").encode()) == b'{"a": "REDACTED"}'
 
 
 def test_a_key_over_several_strings_is_found_around_what_is_exempt() -> None:
@@ -157,13 +157,13 @@ def test_a_key_over_several_strings_is_found_around_what_is_exempt() -> None:
         body,
         "-----END EC PRIVATE KEY-----",
     ]
-    stored = json.loads(PLAIN.line(dumped({"rows": value})))["rows"]
+    stored = json.loads(PLAIN.jsonl(dumped({"rows": value})))["rows"]
     assert stored == ["REDACTED", {"id": "-----"}, "REDACTED", "REDACTED"]
 
 
 def test_the_name_of_a_value_counts_across_json_structure() -> None:
     line = b'{"config" : {"password" :\t"opensesame", "user":"opensesame"}}'
-    assert PLAIN.line(line) == b'{"config" : {"password" :\t"REDACTED", "user":"opensesame"}}'
+    assert PLAIN.jsonl(line) == b'{"config" : {"password" :\t"REDACTED", "user":"opensesame"}}'
 
 
 @pytest.mark.parametrize(
@@ -184,43 +184,43 @@ def test_the_name_of_a_value_counts_across_json_structure() -> None:
 )
 def test_ids_signatures_images_and_keys_stay(value: Any) -> None:
     line = dumped({"a": value})
-    assert PLAIN.line(line) == line
+    assert PLAIN.jsonl(line) == line
     assert PLAIN.document(line) == line
 
 
 def test_an_id_or_a_name_with_the_format_of_a_secret_is_redacted() -> None:
     value = {"AWS_ACCESS_KEY_ID": GITHUB, "ids": [RANDOM, GITHUB], "env": {GITHUB: RANDOM}}
     kept = {"AWS_ACCESS_KEY_ID": "REDACTED", "ids": [RANDOM, "REDACTED"]}
-    stored = json.loads(PLAIN.line(dumped(value)))
+    stored = json.loads(PLAIN.jsonl(dumped(value)))
     assert stored == {**kept, "env": {"REDACTED": "REDACTED"}}
 
 
 def test_what_stands_beside_something_exempt_is_redacted() -> None:
     value = {"id": RANDOM, "text": RANDOM, "images": [{"type": "image", "data": RANDOM}, RANDOM]}
-    stored = json.loads(PLAIN.line(dumped(value)))
+    stored = json.loads(PLAIN.jsonl(dumped(value)))
     assert stored == {
         "id": RANDOM,
         "text": "REDACTED",
         "images": [{"type": "image", "data": RANDOM}, "REDACTED"],
     }
-    nested = PLAIN.line(dumped({"grid": {"cell": RANDOM}, "text": '{"id": "x"}'}))
+    nested = PLAIN.jsonl(dumped({"grid": {"cell": RANDOM}, "text": '{"id": "x"}'}))
     assert json.loads(nested)["grid"] == {"cell": "REDACTED"}
 
 
 def test_the_format_of_a_line_is_kept() -> None:
     line = f'{{ "b":1.50,"a" : "é\\u00e9 {GITHUB}\\t\\u003c" ,"c":[ ] }}\r\n'.encode()
-    assert PLAIN.line(line) == line.replace(GITHUB.encode(), b"REDACTED")
+    assert PLAIN.jsonl(line) == line.replace(GITHUB.encode(), b"REDACTED")
 
 
 def test_a_line_that_is_no_json_is_plain_text() -> None:
     line = f'{{"id": "{GITHUB}", cut off'.encode()
-    assert PLAIN.line(line) == b'{"id": "REDACTED", cut off'
-    assert PLAIN.line(b"[" * 100_000 + GITHUB.encode()) == b"[" * 100_000 + b"REDACTED"
+    assert PLAIN.jsonl(line) == b'{"id": "REDACTED", cut off'
+    assert PLAIN.jsonl(b"[" * 100_000 + GITHUB.encode()) == b"[" * 100_000 + b"REDACTED"
 
 
 def test_bytes_that_are_not_utf8_are_kept() -> None:
     line = b'{"id": "%b", "a": "\xff\xfe %b \xc3"}' % (RANDOM.encode(), GITHUB.encode())
-    assert PLAIN.line(line) == line.replace(GITHUB.encode(), b"REDACTED")
+    assert PLAIN.jsonl(line) == line.replace(GITHUB.encode(), b"REDACTED")
 
 
 def test_a_document_of_many_lines_keeps_its_ids() -> None:
@@ -233,7 +233,7 @@ def test_a_document_of_many_lines_keeps_its_ids() -> None:
 def test_rules_of_the_user_are_applied_to_what_the_strings_say() -> None:
     own = Redactor(rules=[r'name="(\w+)"', r"^top.*$", "é+"])
     line = dumped({"top": "x", "a": 'name="bob" é', "b": "x\ntop secret\ny", "id": "top"})
-    assert json.loads(own.line(line)) == {
+    assert json.loads(own.jsonl(line)) == {
         "top": "x",
         "a": 'name="REDACTED" REDACTED',
         "b": "x\nREDACTED\ny",
@@ -252,7 +252,7 @@ def test_what_is_allowed_stays() -> None:
     some = Redactor(allow=[re.escape(GITHUB), "^hunter"])
     text = f"{GITHUB} password=hunter22 {RANDOM}".encode()
     assert some.text(text) == text.replace(RANDOM.encode(), b"REDACTED")
-    assert some.line(dumped({"a": GITHUB})) == dumped({"a": GITHUB})
+    assert some.jsonl(dumped({"a": GITHUB})) == dumped({"a": GITHUB})
 
 
 @pytest.mark.parametrize("name", ["rules", "allow"])
@@ -309,13 +309,13 @@ def test_a_line_stays_valid_and_of_the_same_structure(line: bytes) -> None:
         before = json.loads(line)
     except ValueError:
         return
-    assert shape(json.loads(PLAIN.line(line))) == shape(before)
+    assert shape(json.loads(PLAIN.jsonl(line))) == shape(before)
 
 
 @settings(max_examples=200, deadline=None)
 @given(LINES)
 def test_the_fast_search_overlooks_nothing_the_slow_one_finds(line: bytes) -> None:
-    assert PLAIN.line(line) == PLAIN.document(line)
+    assert PLAIN.jsonl(line) == PLAIN.document(line)
 
 
 @settings(max_examples=200, deadline=None)
@@ -375,8 +375,8 @@ def test_a_long_line_of_the_worst_kind_is_read_in_linear_time(piece: str) -> Non
     # Anything quadratic takes a minute here.
     text = (piece * (100_000 // len(piece)) + " T3BlbkFJ eyJ").encode()
     PLAIN.text(text)
-    PLAIN.line(b'{"a": "' + text)
-    PLAIN.line(dumped({"a": text.decode()}))
+    PLAIN.jsonl(b'{"a": "' + text)
+    PLAIN.jsonl(dumped({"a": text.decode()}))
 
 
 RECORDED = sorted(DATA.parent.glob("recordings/**/transcript*.jsonl"))
