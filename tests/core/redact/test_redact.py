@@ -335,7 +335,7 @@ def test_a_longer_transcript_has_the_same_beginning(
 ) -> None:
     data = b"\n".join(lines) + (b"\n" if end else b"")
     stored = PLAIN.jsonl(data)
-    assert stored == b"\n".join(map(Redactor().line, data.split(b"\n")))
+    assert stored == b"\n".join(map(Redactor().jsonl, data.split(b"\n")))
     assert stored.count(b"\n") == data.count(b"\n")
     longer = PLAIN.jsonl(b"\n".join([data.removesuffix(b"\n"), *more]))
     assert longer.startswith(stored.removesuffix(b"\n"))
