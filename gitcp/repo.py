@@ -11,6 +11,7 @@ from gitcp.git import Git
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Self
 
     from gitcp.asked.answers import Values
 
@@ -138,6 +139,14 @@ class Repo:
         if cwd not in _OPENED:
             _OPENED[cwd] = cls.find(eager=True)
         return _OPENED[cwd]
+
+    def bound(self, env: Mapping[str, str | None]) -> Self:
+        """The same repository, its git with env over the environment (None: without)."""
+        other = type(self)(
+            self.top, self.git_dir, self.common, self.algo, self.git.bound(None, env)
+        )
+        other.workspace = self.workspace
+        return other
 
     @property
     def worktree(self) -> str:

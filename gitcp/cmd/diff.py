@@ -30,11 +30,12 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.console import shell
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.pack import aside
     from gitcp.store.show import trees
 
     at = argv.index("--") if "--" in argv else len(argv)
     args, options = parser().parse_known_args(list(argv[:at]))
-    repo = Repo.find()
-    with Objects(repo) as objects:
-        pair = [trees.named(repo, objects, name) for name in (args.old, args.new)]
-    return shell.git(repo.git, ["diff", *options, *pair, "--", *argv[at + 1 :]])
+    with aside.looking(Repo.find()) as repo:
+        with Objects(repo) as objects:
+            pair = [trees.named(repo, objects, name) for name in (args.old, args.new)]
+        return shell.git(repo.git, ["diff", *options, *pair, "--", *argv[at + 1 :]])

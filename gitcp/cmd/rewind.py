@@ -58,17 +58,18 @@ def run(argv: Sequence[str]) -> int:
     """List points, or go to one: plan, safety, apply, verify, report."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.pack import aside
     from gitcp.store.snapshot import snapshot
 
     args = parser().parse_args(argv)
-    repo = Repo.here()
-    _ = repo.worktree
-    with Objects(repo) as objects:
+    listed = args.list or (args.to is None and not sys.stdin.isatty())
+    with aside.looking(Repo.here(), listed or args.dry_run) as repo, Objects(repo) as objects:
+        _ = repo.worktree
         undo.finish(repo, objects)
         if args.session or args.turn or args.tool:
             with snapshot.started(repo):
                 return _edits(repo, objects, args)
-        if args.list or (args.to is None and not sys.stdin.isatty()):
+        if listed:
             if args.path:
                 raise UsageError("paths go with a point: name it by --to")
             return _list(repo, objects, args)
@@ -92,8 +93,8 @@ def _list(repo: Repo, objects: Objects, args: Namespace) -> int:
         from gitcp import record
 
         record.write(sys.stdout.buffer, map(_record, listed))
-        return OK
-    _show(repo, objects, listed)
+    else:
+        _show(repo, objects, listed)
     return OK
 
 
@@ -224,7 +225,6 @@ def _check(point: Point, args: Namespace) -> None:
     if point["gone"]:
         raise Error(f"point '{name}' has expired: its content is gone")
     if point["is_logs_only"]:
-        how = f"'gitcp resume {name}' restores its conversation"
-        raise Error(f"point '{name}' is a commit: {how}")
+        raise Error(f"'{name}' is a commit: 'gitcp resume {name}' restores its conversation")
     if point["incomplete"] and not args.force and not args.transcript_only:
         raise Error(f"the snapshot of point '{name}' left files out; --force goes there anyway")

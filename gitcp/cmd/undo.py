@@ -76,11 +76,12 @@ def moves(args: Namespace, one: Callable[[Repo, Objects], Outcome], count: int, 
     """Do one step so many times, or list the log."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.pack import aside
     from gitcp.store.snapshot import snapshot
 
-    repo, status = Repo.here(), OK
-    _ = repo.worktree
-    with Objects(repo) as objects:
+    status, look = OK, args.list or args.dry_run
+    with aside.looking(Repo.here(), look) as repo, Objects(repo) as objects:
+        _ = repo.worktree
         finish(repo, objects)
         if args.list:
             return _list(repo, args)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from tests.rewind.conftest import Stories
@@ -54,6 +57,22 @@ def test_undo_and_redo_go_over_any_number_of_steps(three: Agent) -> None:
     names = [point[:10] for point in reversed(temporary(world)[1:])]
     assert steps == [f"undone: rewind: to {name}" for name in names]
     assert files(world.path) == states[0]
+
+
+def test_a_look_writes_nothing_where_nothing_can_be_written(three: Agent, tmp_path: Path) -> None:
+    """Root may write a repository that is read-only to others: here a file is in the way."""
+    world = three.world
+    scratch, packs = world.path / ".git/gitcp/tmp", world.path / ".git/objects/pack"
+    before = sorted(packs.iterdir())
+    shutil.rmtree(scratch)
+    scratch.write_text("in the way")
+    world.write("new.txt", "in no pack\n")
+    oldest = temporary(world)[-1]
+    assert oldest[:10] in done(world, "rewind", "--list")
+    assert "+in no pack" in done(world, "diff", "HEAD")
+    assert "a.py" in done(world, "rewind", "--to", oldest, "--dry-run", "--files-only")
+    assert sorted(packs.iterdir()) == before
+    assert not list(tmp_path.glob("gitcp-*"))
 
 
 def test_head_index_stash_reflog_and_other_files_stay_as_they_were(three: Agent) -> None:

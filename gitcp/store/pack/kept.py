@@ -24,6 +24,11 @@ def folder(repo: Repo) -> str:
     return os.path.join(named or os.path.join(repo.common, "objects"), "pack")
 
 
+def workshop(repo: Repo) -> str:
+    """Where a pack is made before it is put there: beside the objects where those are aside."""
+    return repo.git.env.get("GIT_OBJECT_DIRECTORY") or repo.shared("tmp")
+
+
 class Index:
     """The index of one pack, to ask which objects it has.  Raises OSError where there is none."""
 

@@ -5,7 +5,7 @@ ref needs, however young; what is loose makes gc run, and what it cannot delete 
 again and again.  A pack with a `.keep` beside it is neither pruned, nor counted, nor taken apart.
 upkeep joins small packs, and lets go of old ones: then git does with them what it does.
 
-A pack is made under <common>/gitcp/tmp and moved into place, its index last, without which it is
+A pack is made in kept.workshop() and moved into place, its index last, without which it is
 none: killed at any instant nothing is half there.
 """
 
@@ -184,7 +184,7 @@ class Packs:
     def _write(self) -> int:
         """Write what waits in memory to the pack's file; return its descriptor."""
         if self._fd < 0:
-            folder = self._repo.shared("tmp")
+            folder = kept.workshop(self._repo)
             os.makedirs(folder, exist_ok=True)
             path = os.path.join(folder, f"pack-{os.getpid()}-{os.urandom(4).hex()}")
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC

@@ -1,0 +1,48 @@
+"""What a command stores merely to look, where the repository cannot be written: aside, and not for
+long, as git keeps aside what is pushed until it is accepted."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+
+from gitcp.store.pack import kept
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.repo import Repo
+
+
+@contextmanager
+def looking(repo: Repo, only: bool = True) -> Iterator[Repo]:
+    """The repository to work with: repo itself, or, where it cannot be written, one whose new
+    objects go into a temporary directory, which goes at the end.  only: nothing but looks is done
+    with it; else it is repo."""
+    if not only or _takes_packs(repo):
+        yield repo
+        return
+    from tempfile import TemporaryDirectory
+
+    objects = os.path.dirname(kept.folder(repo))
+    known = (objects, repo.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES"))
+    with TemporaryDirectory(prefix="gitcp-") as folder:
+        alternates = os.pathsep.join(filter(None, known))
+        place = {
+            "GIT_OBJECT_DIRECTORY": folder,
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": alternates,
+        }
+        yield repo.bound(place)
+
+
+def _takes_packs(repo: Repo) -> bool:
+    """Whether a pack can be made, and put where git finds it."""
+    from tempfile import TemporaryFile
+
+    try:
+        os.makedirs(kept.workshop(repo), exist_ok=True)
+        with TemporaryFile(dir=kept.workshop(repo)):
+            return os.access(kept.folder(repo), os.W_OK)
+    except OSError:
+        return False
