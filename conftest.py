@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -24,3 +27,20 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if os.environ.get("CI") and reporter is not None and reporter.stats.get("skipped"):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Have each worker import the tests from another place on: what pytest makes of a file is
+    written down by the first who imports it, and takes longer than all else before a run."""
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or session.config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return
+    names = [".".join(path.parts) for path in _modules(session.config.rootpath)]
+    begin = len(names) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+    for name in names[begin:] + names[:begin]:
+        with suppress(Exception, pytest.skip.Exception):  # told when it is collected
+            import_module(name)
+
+
+def _modules(top: Path) -> list[Path]:
+    return sorted(path.relative_to(top).with_suffix("") for path in top.glob("tests/**/test_*.py"))

@@ -129,7 +129,6 @@ def left_out() -> list[tuple[str, int, str]]:
         "gemini-cli/basic": "tool-end",
         "copilot/claude-settings": "session-end",
         "opencode/subagent": "turn-end",
-        "qwen-code/basic-resume": "turn-start",
         "cline/basic": "turn-start",
     }
     return [

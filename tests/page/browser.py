@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 import pytest
 
 from tests.support import warm
-from tests.support.paths import BIN
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
@@ -46,14 +44,13 @@ def started(home: Path) -> Iterator[Any]:
 
 def page(*argv: str) -> subprocess.CompletedProcess[str]:
     """Run the command as a person does."""
-    argv = (sys.executable, str(BIN / "gitcp"), "page", *argv)
-    return subprocess.run(argv, capture_output=True, text=True)
+    return warm.run("page", *argv)
 
 
 def opened(browser: Any, *argv: str) -> Any:
     """The browser with the page of argv, which was made without a word of complaint."""
     path = os.path.abspath("page.html")
-    done = warm.run("page", "-o", path, *argv)
+    done = page("-o", path, *argv)
     assert (done.returncode, done.stderr) == (0, ""), done
     browser.get(f"file://{path}")
     return browser
