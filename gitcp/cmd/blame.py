@@ -10,7 +10,7 @@ from gitcp.errors import OK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from gitcp.console import cli
 
@@ -65,6 +65,16 @@ def run(argv: Sequence[str]) -> int:
 
             record.write(sys.stdout.buffer, view.records(repo, options, blamed(), evidence))
         else:
-            for line in view.printed(repo, git, options, blamed(), evidence):
-                sys.stdout.buffer.write(line)
+            _print(view.printed(repo, git, options, blamed(), evidence))
     return OK
+
+
+def _print(lines: Iterable[bytes]) -> None:
+    """At a terminal paged, as git pages them; elsewhere to the byte."""
+    if sys.stdout.isatty():
+        from gitcp.cmd import show
+        from gitcp.record import text
+
+        show.put(map(text, lines))
+    else:
+        sys.stdout.buffer.writelines(lines)

@@ -10,8 +10,9 @@ from gitcp.errors import OK, Error
 
 def show(name: str) -> int:
     """Open the page of a program with man; raise Error when there is no man or no page."""
-    import subprocess
     from shutil import which
+
+    from gitcp.console import foreground
 
     path = _path(name)
     if path is None:
@@ -19,8 +20,7 @@ def show(name: str) -> int:
     if which("man") is None:
         raise Error(f"there is no man to show '{path}': try '{name} -h'")
     sys.stdout.flush()
-    done = subprocess.run(["man", path], check=False)
-    if done.returncode:
+    if foreground.run(["man", path], os.environ):
         raise Error(f"man cannot show '{path}'")
     return OK
 

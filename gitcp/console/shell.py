@@ -77,7 +77,7 @@ def page(text: Iterable[str], core: str = "", own: str = "") -> None:
     except Error:
         write(text)
         return
-    from signal import SIG_IGN, SIGPIPE, signal
+    from signal import SIG_IGN, SIGINT, SIGPIPE, signal
 
     before = signal(SIGPIPE, SIG_IGN)
     try:
@@ -88,7 +88,9 @@ def page(text: Iterable[str], core: str = "", own: str = "") -> None:
     except BrokenPipeError:
         pass  # the person has seen enough
     finally:
+        keyboard = signal(SIGINT, SIG_IGN)  # the pager's, which has the terminal until it ends
         process.communicate()  # it may still have what nobody reads
+        signal(SIGINT, keyboard)
         signal(SIGPIPE, before)
 
 
@@ -113,12 +115,11 @@ def git(repo_git: Git, words: Sequence[str]) -> int:
 
     repo_git: bound to a repository; what seals it for plumbing is left out.
     """
-    import subprocess
+    from gitcp.console import foreground
 
     settle()
     sys.stdout.flush()
-    env = persons(repo_git.env)
-    return subprocess.run(["git", *words], env=env, check=False).returncode
+    return foreground.run(["git", *words], persons(repo_git.env))
 
 
 def _start(

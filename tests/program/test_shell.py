@@ -90,6 +90,25 @@ def test_what_goes_to_a_terminal_goes_through_the_pager(pager: str, shown: bytes
     assert paged(pager, "one\ntwo\n") == (0, shown)
 
 
+def test_ctrl_c_at_the_pager_is_the_pagers() -> None:
+    assert paged("cat; kill -INT $PPID; echo still here", "one\n") == (0, b"one\r\nstill here\r\n")
+
+
+def test_ctrl_c_at_the_pager_of_git_is_the_pagers(repo: Path) -> None:
+    """One that is in a search, say: who pages waits for it, as git does."""
+    us = "us=$(cut -d' ' -f4 /proc/$PPID/stat)"
+    pager = f"trap '' INT; {us}; cat; kill -INT 0; sleep 0.5; kill -0 $us && echo waited for"
+    code = "shell.git(git.Git(), ['-p', 'rev-parse', '--is-bare-repository'])"
+    status, shown = at_terminal(f"from gitcp import git; {code}", GIT_PAGER=pager)
+    assert (status, shown) == (0, b"false\r\nwaited for\r\n")
+
+
+def test_blame_is_paged_at_a_terminal_as_gits_is(repo: Path) -> None:
+    line = "from gitcp.cmd import blame; blame.run(['README.md'])"
+    status, shown = at_terminal(line, GIT_PAGER="sed s/^/paged:/")
+    assert status == 0 and shown.startswith(b"paged:")
+
+
 @pytest.mark.parametrize("size", [10, 100_000])
 def test_a_pager_that_is_left_early_ends_the_command_in_peace(size: int) -> None:
     """Not by SIGPIPE, with what it had for the pager still in hand."""
@@ -98,12 +117,16 @@ def test_a_pager_that_is_left_early_ends_the_command_in_peace(size: int) -> None
 
 def paged(pager: str, part: str, times: int = 1) -> tuple[int, bytes]:
     """(status, what was shown) of a process that pages so many parts, as a command does."""
-    code = f"import sys; sys.path[0] = {str(TOP)!r}; from gitcp.console.shell import page; "
-    code += "import signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL); "
-    code += f"page({part!r} for _ in range({times}))"
+    return at_terminal(f"shell.page({part!r} for _ in range({times}))", PAGER=pager)
+
+
+def at_terminal(line: str, **env: str) -> tuple[int, bytes]:
+    """(status, what was shown) of a line of Python, run as a command is."""
+    code = f"import sys; sys.path[0] = {str(TOP)!r}; from gitcp.console import shell; "
+    code += f"import signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL); {line}"
     pid, fd = pty.fork()
     if not pid:
-        os.environ["PAGER"] = pager
+        os.environ.update(env)
         os.execv(sys.executable, [sys.executable, "-c", code])
     found = b""
     try:
