@@ -20,11 +20,13 @@ def lose(world: World, *sids: str) -> None:
         (world.path / ".git/gitcp/open" / sid).unlink()
 
 
-def upstream(world: World, tmp_path: Path, path: str = "src/upstream.py") -> None:
+def upstream(
+    world: World, tmp_path: Path, path: str = "src/upstream.py", text: str = "upstream = 1\n"
+) -> None:
     """Somebody else's commit that a pull will bring."""
     other = tmp_path / "upstream"
     world.git("clone", "-q", str(world.path), str(other))
-    (other / path).write_text("upstream = 1\n")
+    (other / path).write_text(text)
     world.git("add", ".", cwd=other)
     world.git("commit", "-q", "-m", "upstream", cwd=other)
     world.git("remote", "add", "origin", str(other))
@@ -219,6 +221,37 @@ def test_stash_pull_apply_commit_without_an_event_links_edited_work_too(
     world.write("README.md", "another hand\n")
     [one] = world.commit()
     assert list(world.committed(one)) == ["session-a"]
+
+
+@pytest.mark.parametrize("event", [True, False], ids=["an event", "no event"])
+def test_work_into_which_a_pull_brought_lines_is_settled_by_its_commit(
+    world: World, a: Agent, tmp_path: Path, event: bool
+) -> None:
+    a.turn("work", {"README.md": MORE})
+    upstream(world, tmp_path, "README.md", "a line from upstream\n" + README)
+    world.git("pull", "-q", "--rebase", "--autostash")
+    assert world.read("README.md") == "a line from upstream\n" + MORE
+    if event:
+        a.start("resume")
+    [one] = world.commit()
+    assert world.committed(one)["session-a"]["files_touched"] == ["README.md"]
+    assert a.state["streams"] == [] and a.state["checkpoint_count"] == 0
+    assert world.streams == [] and world.archives == [] and world.open() == []
+
+
+def test_what_is_left_out_of_a_file_into_which_a_pull_brought_lines_links_later(
+    world: World, a: Agent, tmp_path: Path
+) -> None:
+    a.turn("work", {"README.md": MORE + "line five of the agent\n"})
+    upstream(world, tmp_path, "README.md", "a line from upstream\n" + README)
+    world.git("pull", "-q", "--rebase", "--autostash")
+    whole = world.read("README.md")
+    for text in (whole.removesuffix("line five of the agent\n"), whole):
+        world.write("README.md", text)
+        assert a.state["files_touched"] == ["README.md"]
+        [one] = world.commit()
+        assert list(world.committed(one)) == ["session-a"]
+    assert a.state["streams"] == [] and world.streams == [] and world.open() == []
 
 
 def test_a_stream_that_was_left_behind_stays_and_is_found_again(

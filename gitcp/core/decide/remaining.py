@@ -11,10 +11,12 @@ from gitcp.core.decide.overlap import ABSENT, REGULAR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from gitcp.core.decide.overlap import Blob, Recorded, Staged
     from gitcp.core.record_types import Entry, Version
+
+    Base = Callable[[str], Version]
 
 
 CARRY, AWAY, SETTLED = "carry", "away", "settled"
@@ -34,6 +36,7 @@ def rest(
     worktree: Version,
     head: Version,
     blob: Blob = _unread,
+    base: Base = _unread,
 ) -> tuple[str, str]:
     """Judge one recorded path after a commit that linked its session; give the reason too.
 
@@ -41,8 +44,9 @@ def rest(
     `away`     stays recorded where it is; links again by evidence only.
     `settled`  is done.
     `committed` is the change of the commit by path, as `match` takes it; `worktree` and `head`
-    what is at the path now and in the new HEAD.  `blob` gives the content of an oid and is asked
-    only where names do not decide.
+    what is at the path now and in the new HEAD.  `blob` gives the content of an oid, `base` what
+    a path was before the recorded change, of no mode where nobody knows (the commit's parent may
+    have more since, as by a pull); both are asked only where names do not decide.
     """
     change = committed.get(entry["path"])
     recorded = (entry.get("mode", ""), entry["oid"]) if entry["oid"] else None
@@ -54,7 +58,7 @@ def rest(
     if recorded and _moved(recorded[1], change, committed, worktree):
         return SETTLED, "committed under another name"
     if worktree == head:
-        if recorded and change and _whole(recorded, change, blob):
+        if recorded and change and _whole(recorded, base(entry["path"]), change, blob):
             return SETTLED, "all its lines are in the commit"
         return AWAY, "the worktree is as HEAD, without the recorded work"
     if recorded and worktree is None:
@@ -70,6 +74,7 @@ def remaining(
     worktree: Mapping[str, Version],
     head: Mapping[str, Version],
     blob: Blob = _unread,
+    base: Base = _unread,
 ) -> dict[str, str]:
     """Return `carry`, `away` or `settled` for each path of the entries; see `rest`.
 
@@ -77,14 +82,16 @@ def remaining(
     is not there.
     """
     return {
-        e["path"]: rest(e, committed, worktree.get(e["path"]), head.get(e["path"]), blob)[0]
+        e["path"]: rest(e, committed, worktree.get(e["path"]), head.get(e["path"]), blob, base)[0]
         for e in entries
     }
 
 
-def _whole(recorded: Entry, change: Staged, blob: Blob) -> bool:
-    """A person or a formatter went over it before the commit, and nothing of it was left out."""
-    old_mode, old, mode, new = change
+def _whole(recorded: Entry, base: Version, change: Staged, blob: Blob) -> bool:
+    """A person or a formatter went over it before the commit, or others' lines came into it, and
+    nothing of it was left out."""
+    _, _, mode, new = change
+    old_mode, old = base or (ABSENT, None)
     if not (new and {recorded[0], mode} <= {*REGULAR} and old_mode in (ABSENT, *REGULAR)):
         return False
     before, mine, now = blob(old) if old else b"", blob(recorded[1]), blob(new)

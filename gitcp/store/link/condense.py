@@ -157,6 +157,7 @@ def settle(
             worktree,
             head,
             commit_changes.blobs_of(objects),
+            live.before(stream),
         )
         for path, what in verdicts.items():
             if what == remaining.SETTLED:

@@ -14,7 +14,9 @@ from gitcp.store.stream.shadow_refs import BRANCHES, branch, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import Entry, Tip
+    from collections.abc import Callable
+
+    from gitcp.core.record_types import Entry, Stream, Tip, Version
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -50,7 +52,8 @@ class Live:
     def __init__(self, repo: Repo, objects: Objects, base: str) -> None:
         self._repo, self._objects = repo, objects
         self._at: dict[str, Tip | None] = {}
-        self._looks: dict[str, tuple[Lookup, Lookup]] = {}
+        self._tips: dict[str, Lookup] = {}
+        self._bases: dict[str, Lookup | None] = {}
         self._base, self._branch = base, branch(repo, base)
         self._here: dict[str, bool] = {}
         self._stash = Stash(repo, objects)
@@ -82,13 +85,30 @@ class Live:
         tip = self.tip(stream_id, ref)
         if tip is None:
             return False, None
-        if tip["oid"] not in self._looks:
-            base = tree_of(self._objects, tip["base"])
-            looks = Lookup(self._objects, base), Lookup(self._objects, tip["tree"])
-            self._looks[tip["oid"]] = looks
-        before, now = self._looks[tip["oid"]]
-        was, entry = before(path), now(path)
-        return was != entry, entry
+        if tip["oid"] not in self._tips:
+            self._tips[tip["oid"]] = Lookup(self._objects, tip["tree"])
+        base, entry = self._of(tip["base"]), self._tips[tip["oid"]](path)
+        return entry != (base(path) if base else None), entry
+
+    def before(self, stream: Stream) -> Callable[[str], Version]:
+        """To ask what was at a path in the commit on which a stream records it; of no mode where
+        that commit is gone."""
+        tip = self.tip(stream["id"], stream["ref"])
+
+        def was(path: str) -> Version:
+            is_live = self.entry(stream["id"], stream["ref"], path)[0]
+            base = self._of(tip["base"] if tip and is_live else stream["base_commit"])
+            return base(path) if base else ("", "")
+
+        return was
+
+    def _of(self, commit: str) -> Lookup | None:
+        """The files of a base, none of an unborn one; None where it is gone."""
+        if commit not in self._bases:
+            tree = tree_of(self._objects, commit)
+            known = tree or not commit.strip("0")
+            self._bases[commit] = Lookup(self._objects, tree) if known else None
+        return self._bases[commit]
 
     def stashed(self, path: str, entry: Entry) -> bool:
         """Whether an entry of `git stash` holds just this at path."""

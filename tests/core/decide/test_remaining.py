@@ -103,6 +103,32 @@ def test_a_file_committed_under_another_name_is_settled(did: tuple[str, None] | 
     assert remaining([recorded("old")], committed, {}, {}) == {"f": "away"}
 
 
+CONTENTS = {"base": b"old\n", "record": b"old\nmine\n", "pulled": b"new\nold\n"}
+CONTENTS |= {"both": b"new\nold\nmine\n", "theirs": b"newer\nold\n"}
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "want"),
+    [
+        (there("base"), "both", "settled"),
+        (there("base"), "theirs", "away"),
+        (None, "both", "settled"),  # a new file, and all of it is there
+        (("", ""), "both", "away"),  # nobody knows what it was
+    ],
+)
+def test_the_record_is_compared_with_what_it_stands_on(base: Version, head: str, want: str) -> None:
+    now = {"f": there(head)}
+    told = remaining(
+        [recorded("record", live=False)],
+        {"f": change("pulled", head)},
+        now,
+        now,
+        CONTENTS.get,
+        lambda _: base,
+    )
+    assert told == {"f": want}
+
+
 @pytest.mark.parametrize("oid", EMPTY)
 def test_an_empty_file_is_not_taken_for_another(oid: str) -> None:
     assert remaining([recorded(oid)], {"g": change(None, oid)}, {}, {}) == {"f": "away"}
