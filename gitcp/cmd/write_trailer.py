@@ -25,14 +25,14 @@ def _trailers(records: Iterable[Record]) -> Iterator[Record]:
 def _write(match: Record) -> None:
     from gitcp.core.message import message_file
     from gitcp.repo import Repo
-    from gitcp.store.link import commit_verdict
+    from gitcp.store.link import commit_arguments, commit_verdict
 
     repo = Repo.here()
     path, source = match["args"][0], (match["args"] + [""])[1]
     with open(path, "rb") as f:
         before = f.read()
-    comment = b""
-    if os.environ.get("GIT_EDITOR") != ":" or source in ("", "template"):
+    comment, shown = b"", os.environ.get("GIT_EDITOR") != ":" or source in ("", "template")
+    if shown or commit_arguments.cleanup(repo) == "strip":
         comment = message_file.comment_char(before, repo.config.get("core.commentchar", "#"))
     _keep_template(repo, before if source == "template" else None)
     text, ids = _as_it_is_to_stay(match, before, comment)

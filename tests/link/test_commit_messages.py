@@ -36,6 +36,7 @@ EDITED = {
     "whitespace": ("commit.cleanup whitespace", "-a -m subject", "", "subject\n"),
     "verbatim": ("commit.cleanup verbatim", "-a -m subject", "", "subject\n"),
     "strip": ("commit.cleanup strip", "-a -m subject", "", "subject\n"),
+    "strip, -m": ("commit.cleanup strip", "-a -m '# no' -m 'fix: it'", "", "fix: it\n"),
     "commentChar": ("core.commentChar ;", "-a", "#12 subject\n", "#12 subject\n"),
     "commentChar auto": ("core.commentChar auto", "-a", "subject\n", "subject\n"),
     "commentChar auto, #": ("core.commentChar auto", "-a -e -m '#12 x'", "", "#12 x\n"),
@@ -86,6 +87,7 @@ ABORTED = {
     "commit-msg refuses": ("commit-msg", "git commit -q -a -m x", ":"),
     "prepare-commit-msg refuses": ("prepare-commit-msg", "git commit -q -a -m x", ":"),
     "scissors": ("", "git -c commit.cleanup=scissors commit -q -a", ":"),
+    "strip, -m": ("", "git commit -q -a --cleanup=strip -m '#12'", ":"),
     "commentChar": ("", "git -c 'core.commentChar=;' commit -q -a", ":"),
     "dry run": ("", "! git commit -q -a -m x --dry-run -z | false", ":"),
 }
