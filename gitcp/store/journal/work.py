@@ -38,11 +38,13 @@ class Work:
                 paths.add(path)
         return paths
 
-    def undone(self, path: str) -> bool:
-        """Whether the session itself took its work on a path back, for good."""
-        last = self._paths[path][-1]
-        by = last.get("by") or [""]
-        return self._own(last) or (by[0] == self._session and not last.get("away"))
+    def undone(self, path: str, since: int = 0) -> bool:
+        """Whether the session itself took its work on a path back since, for good."""
+        lines = self._paths.get(path)
+        if not lines or lines[-1]["at"] < since:
+            return False
+        by = lines[-1].get("by") or [""]
+        return self._own(lines[-1]) or (by[0] == self._session and not lines[-1].get("away"))
 
     def away(self, dirty: Mapping[str, Any]) -> dict[str, Version]:
         """path -> the session's content of paths that are as HEAD has them again, by a stash or

@@ -63,7 +63,8 @@ class Turn:
         changed |= late & set(self.entries)
         self.changed = changed - (self.work.foreign(since) - wrote)
         self.mine = wrote & changed
-        self.undone = {p for p in self.mine - set(self.entries) if self.work.undone(p)}
+        gone = (changed & recorded) - set(self.entries)
+        self.undone = {p for p in gone if self.work.undone(p, since)}
         away = self.work.away(self.entries)
         self.away = {path: entry for path, entry in away.items() if path in wrote}
 

@@ -139,8 +139,8 @@ def _record(state: State, spot: Place, content: Content) -> None:
 
 
 def _supersede(streams: list[Stream], content: Content) -> None:
-    """What the turn found in the worktree and worked on is recorded by its result."""
-    for path in content["mine"].keys() & content["start"].keys():
+    """What the turn found in the worktree and worked on is recorded by its result, or no more."""
+    for path in (content["mine"].keys() | content["undone"]) & content["start"].keys():
         entry = content["start"][path]
         mode, oid = entry or ("000000", "")
         for stream in streams:
