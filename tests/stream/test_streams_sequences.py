@@ -140,6 +140,20 @@ def test_what_came_back_in_place_of_newer_work_links_its_own_session_alone(
     assert b.state["files_touched"] == ["README.md"]
 
 
+def test_what_came_back_and_was_gone_on_from_links_both_sessions(
+    world: World, a: Agent, b: Agent
+) -> None:
+    a.turn("work", {"README.md": README + "a line of session a\n"})
+    world.git("stash")
+    a.turn("other work", {"README.md": "another line of session a\n" + README})
+    world.commit("README.md")
+    world.git("stash", "pop")
+    b.turn("go on", {"README.md": world.read("README.md") + "a line of session b\n"})
+    [one] = world.commit("README.md")
+    assert list(world.committed(one)) == ["session-a", "session-b"]
+    assert a.state["streams"] == b.state["streams"] == [] and world.open() == []
+
+
 def test_stash_keep_index_leaves_the_stashed_half_away(world: World, a: Agent) -> None:
     a.turn("two files", {"README.md": MORE, "src/app.py": "print('by the agent')\n"})
     world.git("add", "README.md")

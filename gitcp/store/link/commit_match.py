@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from gitcp.core.decide.overlap import Recorded
-    from gitcp.core.record_types import Marker
+    from gitcp.core.record_types import JournalLine, Marker
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_changes import Changes
@@ -76,7 +76,7 @@ def sessions(
             linked[session_id] = {"how": how or "content", **verdict}
         elif how:
             linked[session_id] = {"how": how, "paths": [], "reasons": {}}
-    _give_way(linked, records, changes)
+    _give_way(objects, lines, linked, records, changes)
     return linked
 
 
@@ -104,15 +104,31 @@ def _known_to_be_gone(
     return [{**entry, "stashed": entry["path"] in held} for entry in work]
 
 
-def _give_way(linked: dict[str, Linked], work: dict[str, list[Recorded]], changes: Changes) -> None:
+def _give_way(
+    objects: Objects,
+    lines: list[JournalLine],
+    linked: dict[str, Linked],
+    work: dict[str, list[Recorded]],
+    changes: Changes,
+) -> None:
+    """Leave out whose work another stream's content has replaced, not whose it goes on from."""
     for path in {p for part in linked.values() for p in part["paths"]}:
-        for session_id in overlap.given_way(work, path, changes[path]) & linked.keys():
+        giving = overlap.given_way(work, path, changes[path]) & linked.keys()
+        for session_id in giving - _authors(objects, lines, path, changes) if giving else ():
             part = linked[session_id]
             if path in part["paths"]:
                 part["paths"].remove(path)
                 part["reasons"][path] = "the very content of another stream"
             if not part["paths"] and part["how"] == "content":
                 del linked[session_id]
+
+
+def _authors(objects: Objects, lines: list[JournalLine], path: str, changes: Changes) -> set[str]:
+    from gitcp.core.credit import attribution  # two streams at one path are rare
+    from gitcp.store.journal import commit_credit
+
+    credit = commit_credit.credits(objects, lines, {path: changes[path]}).get(path)
+    return attribution.sessions(credit) if credit else set()
 
 
 def recorded(live: Live, marker: Marker, among: Container[str]) -> list[Recorded]:
