@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.git import traced
+from tests.support.clients import calls
 from tests.support.harness import Agent, World
 from tests.support.linking import ids, linked, sessions, settled, shell, sound
 
@@ -144,6 +145,27 @@ def test_what_the_person_does_to_a_new_file_does_not_unlink_it(
     shell(world, f"{script}; git commit -q -m it")
     assert len(ids(world)) == 1
     settled(world, a)
+    sound(world)
+
+
+@pytest.mark.parametrize("by", ["the person", "another session"])
+def test_a_new_file_that_is_moved_and_committed_before_the_turns_end_is_linked(
+    world: World, by: str
+) -> None:
+    a, b = (world.agent(f"session-{name}", tools=True) for name in "ab")
+    a.prompt("do it")
+    b.prompt("move it")
+    a.write("n.py", CODE)
+    if by == "the person":
+        shell(world, "mv n.py m.py")
+    else:
+        calls.run(b, "mv n.py m.py")
+    [one] = world.commit("m.py")
+    assert sessions(world, one)["session-a"]["files_touched"] == ["m.py"]
+    a.stop()
+    b.stop()
+    assert "files_touched" not in a.state, "it is committed, under its new name"
+    assert world.streams == [] and world.open() == []
     sound(world)
 
 

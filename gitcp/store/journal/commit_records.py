@@ -51,15 +51,14 @@ def records(
     changes: Collection[str],
     recorded: Iterable[Recorded],
 ) -> list[Recorded]:
-    """What a session wrote of the paths that changes has and no commit took, before what its
-    streams have recorded: live where it is part of what stands there, away where it went."""
+    """What a session wrote and no commit took, of changes or moved to one of them, before what
+    its streams have recorded: live where it is part of what stands there, away where it went."""
     work = Work(lines, session_id)
     entries: list[Recorded] = []
     gone: set[str] = set()
     for path in work.paths():
-        if path in changes:
-            present = work.present(path)
-            gone.update([] if present else [path])
-            mode, oid = (work.left(path) if present else work.content(path)) or ("000000", "")
-            entries.append({"path": path, "mode": mode, "oid": oid or None, "live": present})
+        present = work.present(path)
+        gone.update([] if present else [path])
+        mode, oid = (work.left(path) if present else work.content(path)) or ("000000", "")
+        entries.append({"path": path, "mode": mode, "oid": oid or None, "live": present})
     return entries + [{**e, "live": e["live"] and e["path"] not in gone} for e in recorded]

@@ -178,6 +178,8 @@ def settle(repo: Repo, objects: Objects, commit: Commit) -> None:
         known, look = Known(repo, objects, held.lines), Lookup(objects, commit["tree"])
         changes = of_commit(objects, commit)[1]
         settled = [path for path in changes if known.entry(path) == look(path)]
+        moved = {x["follows"] for x in held.lines if "follows" in x and x["path"] in settled}
+        settled += [path for path in sorted(moved) if not (known.entry(path) or look(path))]
         line: JournalLine = {"commit": commit["oid"], "settled": settled}
         held.append([line])
         held.cut()
