@@ -35,8 +35,8 @@ def _check(repo: Repo, path: str) -> None:
         text = f.read()
     comment = message_file.comment_char(text, repo.config.get("core.commentchar", "#"))
     template = _read(repo.own("template"))
-    told = commit_arguments.cleanup(repo)
-    if told in _KEPT or (told != "strip" and os.environ.get("GIT_EDITOR") == ":"):
+    way = commit_arguments.cleanup(repo)
+    if way in _KEPT or (way != "strip" and os.environ.get("GIT_EDITOR") == ":"):
         # What looks like a comment stays, it is text; what is below the cut is not.
         text, template = _above(text, comment), _above(template, comment)
         comment = b""

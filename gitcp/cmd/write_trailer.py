@@ -31,8 +31,8 @@ def _write(match: Record) -> None:
     path, source = match["args"][0], (match["args"] + [""])[1]
     with open(path, "rb") as f:
         before = f.read()
-    comment, shown = b"", os.environ.get("GIT_EDITOR") != ":" or source in ("", "template")
-    if shown or commit_arguments.cleanup(repo) == "strip":
+    comment, edited = b"", os.environ.get("GIT_EDITOR") != ":" or source in ("", "template")
+    if edited or commit_arguments.cleanup(repo) == "strip":
         comment = message_file.comment_char(before, repo.config.get("core.commentchar", "#"))
     _keep_template(repo, before if source == "template" else None)
     text, ids = _as_it_is_to_stay(match, before, comment)

@@ -63,7 +63,7 @@ class Turn:
         changed |= late & set(self.entries)
         self.changed = changed - (self.work.foreign(since) - wrote)
         self.mine = wrote & changed
-        gone = (changed & recorded) - set(self.entries)
+        gone = (changed & recorded) - self.entries.keys()
         self.undone = {p for p in gone if self.work.undone(p, since)}
         away = self.work.away(self.entries)
         self.away = {path: entry for path, entry in away.items() if path in wrote}
