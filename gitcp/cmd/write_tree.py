@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 
+_OURS = ("tree", "change", "blob", "end")
+
+
 def parser() -> cli.Parser:
     p = cli.Parser("write-tree")
     what = "the commit or tree to change (default: what the changes are against)"
@@ -25,8 +28,8 @@ def parser() -> cli.Parser:
 def built(repo: Repo, records: Iterable[Record], base: str | None) -> Iterator[Record]:
     """One record of type tree: the base with every change and blob applied.
 
-    Other records pass through.  No record at all, or no end where one is announced, is an
-    error: the stage before has failed, and what came would make a stale or partial tree.
+    Other records pass through.  No record of these at all, or no end where one is announced, is
+    an error: the stage before has failed, and what came would make a stale or partial tree.
     """
     from gitcp.core.git import tree_entries
     from gitcp.errors import InputError
@@ -37,13 +40,14 @@ def built(repo: Repo, records: Iterable[Record], base: str | None) -> Iterator[R
     edits: dict[str, Entry | None] = {}
     omitted, some, ended = [], False, False
     for record in records:
-        some = True
-        if record.get("type") == "tree":
-            against = record
-        elif record.get("type") == "end":
-            ended = True
-        elif record.get("type") not in ("change", "blob"):
+        if record.get("type") not in _OURS:
             yield record
+            continue
+        some = True
+        if record["type"] == "tree":
+            against = record
+        elif record["type"] == "end":
+            ended = True
         elif record.get("status") == "!":
             omitted.append({"path": record.get("path"), "reason": record.get("omitted")})
         else:

@@ -35,15 +35,16 @@ def incomplete() -> bool:
 
 
 def printable(message: str) -> str:
-    """A message with what no terminal can show, or should obey, escaped."""
+    """A message with what no terminal can show, or should obey, escaped; bytes of a name that are
+    no UTF-8 as the bytes they are."""
     if message.isprintable():
         return message
-    safe = message.encode("utf-8", "backslashreplace").decode()
-    return "".join(c if c.isprintable() or c in _PLAIN else _escaped(c) for c in safe)
+    return "".join(c if c.isprintable() or c in _PLAIN else _escaped(c) for c in message)
 
 
 def _escaped(c: str) -> str:
-    return f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}"
+    code = ord(c) - 0xDC00 if "\udc80" <= c <= "\udcff" else ord(c)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def progress(text: str) -> None:

@@ -30,6 +30,14 @@ def tree(*records: Record, argv: tuple[str, ...] = ()) -> Record:
     return found
 
 
+@pytest.mark.parametrize("records", [[], [{"type": "ref", "ref": "refs/heads/main"}]])
+def test_no_tree_is_made_of_nothing_or_of_what_says_nothing_of_files(
+    repo: Path, records: list[Record]
+) -> None:
+    with pytest.raises(InputError, match="no records to build a tree from"):
+        list(write_tree.bind([])(records))
+
+
 def test_a_change_says_what_was_and_what_is(repo: Path) -> None:
     sh("echo 2 >>README.md; rm src/app.py; ln -sf README.md src/lib.py; echo 1 >new; mkfifo p")
     was: dict[str, Record] = {
@@ -137,7 +145,7 @@ def test_a_malformed_entry_is_refused(record: Record, named: str, repo: Path) ->
 
 def test_a_base_that_is_none_is_an_error(repo: Path) -> None:
     with pytest.raises(Error, match="not a tree or commit: 'nowhere'"):
-        tree({"type": "alien"}, argv=("--base=nowhere",))
+        tree({"type": "end"}, argv=("--base=nowhere",))
 
 
 def test_parents_are_those_named(repo: Path) -> None:

@@ -30,6 +30,7 @@ def test_an_age_is_told_in_its_largest_unit(seconds: float, text: str) -> None:
 def test_a_stored_text_cannot_drive_the_terminal() -> None:
     assert term.clean("red \x1b[31m\x07\nnext\u202e") == "red \ufffd[31m\ufffd next\ufffd"
     assert notice.printable("\x1b[31m \u202eab") == "\\x1b[31m \\u202eab"
+    assert notice.printable("\udcff.bin \ud800") == "\\xff.bin \\ud800"
 
 
 def test_emoji_with_joiners_and_other_scripts_are_shown_as_they_are() -> None:

@@ -31,6 +31,8 @@ def component(value: object, field: str) -> str:
 
     InputError names the field and what is wrong with it.
     """
+    if value is None:
+        raise InputError(f"'{field}' is missing")
     if not isinstance(value, str) or not value:
         raise _refuse(field, value, "must be a text that is not empty")
     try:

@@ -28,6 +28,11 @@ def test_an_id_that_could_be_a_path_an_option_or_no_ref_is_refused(value: object
         ids.tool_use_id(value)
 
 
+def test_what_is_not_there_is_said_to_be_missing() -> None:
+    with pytest.raises(InputError, match=r"^'session_id' is missing$"):
+        ids.session_id(None)
+
+
 @pytest.mark.parametrize("value", BAD, ids=repr)
 def test_the_refusal_is_one_short_line(value: object) -> None:
     with pytest.raises(InputError) as e:
