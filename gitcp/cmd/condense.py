@@ -29,9 +29,11 @@ def _one(match: Record) -> None:
         _settle(match)
     with context.here() as ctx:  # what it copies from another commit is kept up alike
         if match["carried"]:
-            from gitcp.store.link import carried_lines
+            from gitcp.store.link import carried_lines, commit_sessions
 
-            carried_lines.follow(ctx.repo, ctx.objects, [match["commit"]])
+            olds = commit_sessions.taken_back(ctx.repo, match["old"])
+            replaced = {match["commit"]: olds if len(olds) < commit_sessions.MOST else ()}
+            carried_lines.follow(ctx.repo, ctx.objects, [match["commit"]], replaced)
         if (match["id"] or match["carried"]) and reflog.stashes(ctx.repo):
             from gitcp.store.relink import taken_back
 

@@ -85,8 +85,9 @@ def _follow_lines(ctx: Context, command: str, lines: Sequence[str], noted: Seque
     if command == "rebase" or not commit_hooks.rewriting(ctx.repo):
         became = rewritten.became(lines)
         commits = dict.fromkeys([*became, *(link["commit"] for link in noted)])
-        amended = became if command == "amend" else None
-        carried_lines.follow(ctx.repo, ctx.objects, commits, amended)
+        amended = command == "amend"
+        replaced = {new: olds for new, olds in became.items() if amended or len(olds) > 1}
+        carried_lines.follow(ctx.repo, ctx.objects, commits, replaced, amended)
 
 
 def _wanted(options: Namespace) -> Iterator[Record]:

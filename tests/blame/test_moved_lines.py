@@ -87,6 +87,24 @@ def test_what_a_stash_gives_back_beside_the_persons_lines_is_the_sessions(
     assert told(world, "g.txt") == want
 
 
+def test_what_a_rebase_stashes_itself_is_the_sessions_beside_the_persons_lines(
+    world: World, b: Agent
+) -> None:
+    world.git("checkout", "-q", "-b", "side")
+    world.write("g.txt", text("the person", 10) + HERS)
+    world.commit()
+    world.git("checkout", "-q", "main")
+    world.write("f.txt", MINE + text("the person", 11))
+    world.commit()
+    b.turn("more", {"g.txt": HERS + text("a session", 8, 9)})
+    world.write("g.txt", world.read("g.txt") + text("the person", 7))
+    world.git("rebase", "-q", "--autostash", "side")
+    want = ["person"] + ["session-b"] * 5 + ["person"]
+    assert told(world, "g.txt") == want
+    world.commit()
+    assert told(world, "g.txt") == want
+
+
 def test_lines_that_a_session_moves_or_indents_keep_their_authors(world: World, b: Agent) -> None:
     theirs = text("the person", 7, 8)
     world.write("g.txt", HERS + theirs)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gitcp.core.credit import cutting, entries
+from tests.blame.told_lines import told
 from tests.journal.lines import ranges, shares, text
 from tests.support.clients.calls import edit, run
 from tests.support.harness import V1, Agent, World
@@ -64,8 +65,7 @@ def test_a_commit_that_is_replayed_on_other_lines_keeps_its_authors(
         world.gitcp("relink")
         assert noted(world) == [one]
     assert versions(world, one, "f.txt") == {before: [[4, 5]], blob(world): [[9, 10]]}
-    told = [line.split(")")[0] for line in world.gitcp("blame", "f.txt").splitlines()]
-    assert ["Claude Code" in line for line in told] == [False] * 8 + [True] * 2
+    assert told(world, "f.txt") == ["person"] * 8 + [a.sid] * 2
     sound(world)
 
 
@@ -141,8 +141,7 @@ def test_an_amend_does_not_give_the_person_what_was_picked_into_a_renamed_file(
         world.agent(worker, tools=True).turn("more", {"h.txt": text(8)})
     world.git("add", "-A")
     world.git("commit", "-q", "--amend", "--no-edit")
-    told = [json.loads(row) for row in world.gitcp("blame", "--json", "g.txt").splitlines()]
-    assert [row["who"] for row in told] == ["person"] * 3 + ["unknown"] * 2
+    assert told(world, "g.txt") == ["person"] * 3 + ["unknown"] * 2
     sound(world)
 
 
@@ -159,8 +158,7 @@ def test_a_reset_and_a_commit_do_not_give_the_person_what_was_picked_into_a_rena
     for _ in range(commits):
         world.git("reset", "-q", "--soft", "HEAD~1")
     world.git("commit", "-q", "-m", "again")
-    told = [json.loads(row) for row in world.gitcp("blame", "--json", "g.txt").splitlines()]
-    assert [row["who"] for row in told] == ["person"] * 3 + ["unknown"] * 2
+    assert told(world, "g.txt") == ["person"] * 3 + ["unknown"] * 2
     sound(world)
 
 
@@ -206,8 +204,8 @@ def test_lines_that_the_journal_has_forgotten_keep_their_authors(
     edit(b, "b.txt", text(5))
     b.stop()
     world.commit()
-    told = world.committed(ids(world)[-1])[b.sid]["initial_attribution"]["lines_added"]
-    assert (told["agent"], told["others"]) == (1, 2), told
+    counts = world.committed(ids(world)[-1])[b.sid]["initial_attribution"]["lines_added"]
+    assert (counts["agent"], counts["others"]) == (1, 2), counts
     sound(world, lost=way == "an undone reset")
 
 
@@ -240,3 +238,38 @@ def test_what_a_merge_squashed_keeps_its_authors_though_no_session_worked(
     world.git("commit", "-q", *words)
     assert ids(world) == [one]
     assert versions(world, one, "f.txt")[blob(world)] == [[9, 10]]
+
+
+@pytest.mark.parametrize("way", ["fixup", "merge --squash", "reset --soft"])
+def test_the_persons_lines_stay_theirs_in_a_commit_with_a_sessions(
+    world: World, a: Agent, way: str
+) -> None:
+    world.write("f.txt", BASE)
+    world.commit("f.txt")
+    base = world.head
+    world.git("checkout", "-q", "-b", "side")
+    a.prompt("write")
+    edit(a, "f.txt", BASE + text(1, 2))
+    a.stop()
+    [one] = world.commit("f.txt")
+    a.end()
+    world.write("g.txt", text(5))
+    assert world.commit("g.txt") == []
+    world.write("f.txt", text(6) + world.read("f.txt"))
+    assert world.commit("f.txt") == []
+    if way == "fixup":
+        world.env["GIT_SEQUENCE_EDITOR"] = editor(world, "sed -i '2,$s/^pick/fixup/' \"$1\"")
+        world.git("rebase", "-q", "-i", base)
+    elif way == "reset --soft":
+        world.git("reset", "-q", "--soft", base)
+    else:
+        world.git("checkout", "-q", "main")
+        world.git("merge", "-q", "--squash", "side")
+    if way != "fixup":
+        world.write("f.txt", world.read("f.txt") + text(7))
+        world.git("commit", "-qam", "all of it")
+    assert {*ids(world), *noted(world)} == {one}
+    last = [] if way == "fixup" else ["person"]
+    assert told(world, "f.txt") == ["person"] * 4 + [a.sid] * 2 + last
+    assert told(world, "g.txt") == ["person"]
+    sound(world)

@@ -127,13 +127,14 @@ class Evidence:
         return self._records[commit]
 
     def silent(self, commit: str, path: str, oid: str) -> set[int]:
-        """The lines (1-based) of a blob that a linked commit has at path, and tells nobody of."""
+        """The lines (1-based) of a blob that a linked commit put in at path, telling nobody."""
         if not self.linked(commit):
             return set()
-        was, now = self.blob(self._oid(commit, path) or ""), self.blob(oid)
-        paired = line_diff.pairs(line_diff.lines(was), line_diff.lines(now))
-        known = self.lines(commit, path)
-        return {j + 1 for i, j in paired if i + 1 not in known}
+        oids = self._oid(f"{commit}^", path), self._oid(commit, path), oid
+        before, after, now = (line_diff.lines(self.blob(one or "")) for one in oids)
+        silent = set(line_diff.changed(before, after)[1])
+        silent -= {line - 1 for line in self.lines(commit, path)}
+        return {j + 1 for i, j in line_diff.pairs(after, now) if i in silent}
 
     def guess(self, commit: str, path: str) -> Author | None:
         """Whom a line of a linked commit may be of where nothing is known: the one session that
@@ -192,10 +193,8 @@ class Evidence:
             ids = uncommitted.brought(*about, now.oid)
             self.recorded.prefetch(ids)
             records = [record for one in ids for record in self.recorded.of(one)]
-            known = authors.sooner_sessions(
-                known, authors.of_blob(records, path, now.oid, self.blob)
-            )
-            self._worktree[path] = known, now.lines
+            more = authors.of_blob(records, path, now.oid, self.blob)
+            self._worktree[path] = authors.sooner_sessions(known, more), now.lines
         return self._worktree[path]
 
     def _ids(self, commit: str) -> list[str]:

@@ -20,6 +20,7 @@ _TAIL = 1 << 14  # where a hook asks each time
 _STASHES = 20  # entries looked at, newest first
 # Of an entry: what it was made on; its worktree, its index, its untracked files.
 _PARTS = ("^1", "", "^2", "^3")
+_AUTOSTASHES = "rebase-merge/autostash", "rebase-apply/autostash", "MERGE_AUTOSTASH"
 
 
 def head(repo: Repo) -> list[Move]:
@@ -58,6 +59,12 @@ def stashes(repo: Repo) -> list[str]:
     return [new for _, new, _ in entries[: -_STASHES - 1 : -1]]
 
 
+def autostashes(repo: Repo) -> list[str]:
+    """The oids of what a rebase or merge under way here has put away itself."""
+    paths = (os.path.join(repo.git_dir, name) for name in _AUTOSTASHES)
+    return [files.peek(path).decode("ascii", "replace").strip() for path in paths]
+
+
 class Stashed:
     """An entry of `git stash`, to look paths up in all that it has."""
 
@@ -86,19 +93,26 @@ class Stash:
     def __init__(self, repo: Repo, objects: Objects) -> None:
         self._repo, self._objects = repo, objects
         self._entries: list[Stashed] | None = None
+        self._every: list[Stashed] | None = None
 
     def entries(self) -> list[Stashed]:
         if self._entries is None:
             self._entries = [Stashed(self._objects, oid) for oid in stashes(self._repo)]
         return self._entries
 
+    def _with_autostash(self) -> list[Stashed]:
+        if self._every is None:
+            oids = filter(None, autostashes(self._repo))
+            self._every = [*self.entries(), *(Stashed(self._objects, oid) for oid in oids)]
+        return self._every
+
     def holds(self, path: str, entry: Entry) -> bool:
-        """Whether one has just this at a path."""
-        return any(one.has(path, entry) for one in self.entries())
+        """Whether one, or what git itself has stashed, has just this at a path."""
+        return any(one.has(path, entry) for one in self._with_autostash())
 
     def changes(self, path: str) -> bool:
-        """Whether one keeps work on a path."""
-        return any(one.changes(path) for one in self.entries())
+        """Whether one, or what git itself has stashed, keeps work on a path."""
+        return any(one.changes(path) for one in self._with_autostash())
 
 
 def _of_head(repo: Repo) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from gitcp.core.blame import authors
 from gitcp.core.credit import attribution
+from gitcp.core.credit.entries import PERSON
 from gitcp.store.blame import history
 from gitcp.store.blame.evidence import Evidence
-from gitcp.store.git.commit import read_commit
+from gitcp.store.git.commit import need_commit, read_commit
 from gitcp.store.git.prefetch import Prefetched
+from gitcp.store.git.tree import Lookup, tree_of
 from gitcp.store.link import commit_changes, find_commits, line_credit
 from gitcp.store.v1 import committed_write
 
@@ -16,13 +18,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from gitcp.core.blame.authors import Author as LineAuthor
     from gitcp.core.blame.authors import Record
     from gitcp.core.credit.attribution import PathCredit
-    from gitcp.core.record_types import Author
+    from gitcp.core.record_types import Author, Commit
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_changes import Changes
     from gitcp.store.v1.committed_write import SessionData
+
+    Lines = dict[str, set[int]]  # of a path, from 1
 
 _FILES = ("100644", "100755", "120000")
 
@@ -31,42 +36,96 @@ def follow(
     repo: Repo,
     database: Objects,
     commits: Iterable[str],
-    amended: Mapping[str, Sequence[str]] | None = None,
+    replaced: Mapping[str, Sequence[str]] | None = None,
+    amended: bool = False,
 ) -> None:
     """Let the checkpoints that commits carry know the lines of these commits, in one commit on
     v1; nothing where they know them already.
 
-    amended: commit -> those that it took the place of here, so that the journal tells what was
-    put in, and the sums of lines are worked out again.
+    replaced: commit -> those that it took the place of; where it is made of several, or here,
+    lines that are none of a session's stay the person's.  amended: it did so here, and the sums
+    of lines are worked out again.
     """
     items: list[tuple[str, SessionData]] = []
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects, worktree=False)
         for oid in commits:
-            commit = read_commit(objects, oid)
+            commit, olds = read_commit(objects, oid), (replaced or {}).get(oid, ())
             ids = find_commits.linked(objects, oid) if commit else []
-            changes = commit_changes.of_commit(objects, commit)[1] if commit and ids else {}
-            for one in ids:
-                records = evidence.recorded.of(one)
-                if commit and records and amended:
-                    about = objects, commit, changes, (), amended.get(oid, ())
-                    credit = line_credit.Credit(repo, *about)
-                    items += [(one, data) for data in _counted(credit, records, evidence)]
-                elif records:
-                    items += [(one, data) for data in _standing(changes, records, evidence)]
+            if commit is None or not ids:
+                continue
+            changes = commit_changes.of_commit(objects, commit)[1]
+            typed, credit = dict[str, set[int]](), None
+            if amended:
+                credit = line_credit.Credit(repo, objects, commit, changes, (), olds)
+            elif _all_told(objects, commit, changes, ids, olds):
+                typed = _typed(repo, objects, commit, changes, olds)
+            items += _items(ids, changes, evidence, typed, credit)
     _write(repo, database, items)
 
 
-def squashed(repo: Repo, database: Objects, ids: Iterable[str], changes: Changes) -> None:
-    """follow() for a commit that is to be made of what a merge has squashed: git tells of it
-    before, and no more when it is made."""
-    items: list[tuple[str, SessionData]] = []
+def squashed(
+    repo: Repo,
+    database: Objects,
+    ids: Iterable[str],
+    changes: Changes,
+    head: str,
+    merged: Sequence[str],
+) -> None:
+    """follow() for a commit that is to be made on head of what a merge has squashed: git tells of
+    it before, and no more when it is made.  merged: the commits."""
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects, worktree=False)
-        for one in ids:
-            if records := evidence.recorded.of(one):
-                items += [(one, data) for data in _standing(changes, records, evidence)]
+        commit: Commit = {**need_commit(objects, head), "oid": "", "parents": [head]}
+        typed: Lines = {}
+        if _all_told(objects, commit, changes, ids, merged):
+            typed = _typed(repo, objects, commit, changes, merged)
+        items = _items(ids, changes, evidence, typed)
     _write(repo, database, items)
+
+
+def _items(
+    ids: Iterable[str],
+    changes: Changes,
+    evidence: Evidence,
+    typed: Lines,
+    credit: line_credit.Credit | None = None,
+) -> list[tuple[str, SessionData]]:
+    items: list[tuple[str, SessionData]] = []
+    for one in ids:
+        records = evidence.recorded.of(one)
+        if records and credit:
+            items += [(one, data) for data in _counted(credit, records, evidence)]
+        elif records:
+            items += [(one, data) for data in _standing(changes, records, evidence, typed)]
+    return items
+
+
+def _all_told(
+    objects: Objects, commit: Commit, changes: Changes, ids: Iterable[str], olds: Sequence[str]
+) -> bool:
+    """Whether all that sessions may have put into a commit with these changes and ids is told of
+    where it came from: nothing but these others, none of which is a merge, and by no other name."""
+    before = Lookup(objects, tree_of(objects, next(iter(commit["parents"]), None)))
+    carried: set[str] = set()
+    for old in olds:
+        other = read_commit(objects, old)
+        if other is None or len(other["parents"]) > 1:
+            return False
+        carried.update(find_commits.linked(objects, old))
+        for path, (*_, oid) in commit_changes.of_commit(objects, other)[1].items():
+            if oid and not (changes[path][3] if path in changes else before(path)):
+                return False
+    return carried.issuperset(ids) and bool(olds)
+
+
+def _typed(
+    repo: Repo, objects: Prefetched, commit: Commit, changes: Changes, olds: Sequence[str]
+) -> Lines:
+    """The lines that are the person's in a commit with these changes that took the place of
+    others: those of commits without a checkpoint, and what was put in here."""
+    credit = line_credit.Credit(repo, objects, commit, changes, (), olds)
+    return {p: {n for n, who in c["added"] if who == PERSON} for p, c in credit.paths.items()}
 
 
 def _write(repo: Repo, database: Objects, items: Sequence[tuple[str, SessionData]]) -> None:
@@ -75,20 +134,20 @@ def _write(repo: Repo, database: Objects, items: Sequence[tuple[str, SessionData
         committed_write.write(repo, database, items, subject=subject)
 
 
-def _standing(changes: Changes, records: Sequence[Record], evidence: Evidence) -> list[SessionData]:
-    """The recorded lines that stand in contents which the checkpoint does not know yet."""
-    credits = {
-        path: credit
-        for path, oid in _unknown(records, changes).items()
-        if (credit := _credit(records, path, oid, evidence))["added"]
-    }
+def _standing(
+    changes: Changes, records: Sequence[Record], evidence: Evidence, typed: Lines
+) -> list[SessionData]:
+    """The recorded lines, and the person's, that stand in contents of which the checkpoint does
+    not know them yet."""
+    credits: dict[str, PathCredit] = {}
+    for path, (*_, mode, oid) in changes.items():
+        if oid and mode in _FILES:
+            known = authors.of_blob(records, path, oid, evidence.blob)
+            recorded = any(_tells(record, path, oid) for record in records)
+            credit = _credit(oid, known, typed.get(path, set()) - known.keys())
+            if credit["added"] and not (recorded and len(credit["added"]) == len(known)):
+                credits[path] = credit
     return _data(records, credits) if credits else []
-
-
-def _unknown(records: Sequence[Record], changes: Changes) -> dict[str, str]:
-    """path -> blob, of what no record tells."""
-    fresh = {p: oid for p, (*_, mode, oid) in changes.items() if oid and mode in _FILES}
-    return {p: oid for p, oid in fresh.items() if not any(_tells(r, p, oid) for r in records)}
 
 
 def _tells(record: Record, path: str, oid: str) -> bool:
@@ -96,9 +155,11 @@ def _tells(record: Record, path: str, oid: str) -> bool:
     return any(e.get("oid") == oid for e in entries if isinstance(e, dict)) if entries else False
 
 
-def _credit(records: Sequence[Record], path: str, oid: str, evidence: Evidence) -> PathCredit:
-    known = authors.of_blob(records, path, oid, evidence.blob)
-    added: list[tuple[int, Author]] = [(n, history.author(known[n])) for n in sorted(known)]
+def _credit(oid: str, known: Mapping[int, LineAuthor], persons: Iterable[int]) -> PathCredit:
+    everybody = {n: history.author(who) for n, who in known.items()} | dict.fromkeys(
+        persons, PERSON
+    )
+    added: list[tuple[int, Author]] = sorted(everybody.items())
     return {"oid": oid, "added": added, "removed": [], "lost": [], "whole": False}
 
 

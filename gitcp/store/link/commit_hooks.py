@@ -106,11 +106,11 @@ def _brought(
     """The ids of what the commit takes from others: copied, taken back, squashed, picked."""
     ids = inherited_ids.evident(repo, objects, copied, changes)
     ids += taken_back.ids(repo, objects, head, changes)
-    squashed = inherited_ids.squashed(repo)
+    squashed, merged = inherited_ids.squashed(repo)
     if squashed:
         from gitcp.store.link import carried_lines
 
-        carried_lines.squashed(repo, objects, squashed, changes)
+        carried_lines.squashed(repo, objects, squashed, changes, head, merged)
     if source != "squash":
         ids += inherited_ids.picked_before(repo, objects, lambda: changes)
         ids += squashed + inherited_ids.picked(repo, objects, changes)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from gitcp.store.link.commit_match import Linked
 
 
-_LEFT = ("--first-parent", "--ignore-missing", "--max-count=20")  # commits that are looked at
+MOST = 20  # commits that are looked at
+_LEFT = ("--first-parent", "--ignore-missing", f"--max-count={MOST}")
 
 
 def store(
@@ -57,8 +58,13 @@ def _replaced(repo: Repo, objects: Objects, commit: Commit, old: str) -> list[st
     before = read_commit(objects, old) if old != commit["oid"] else None
     if before and before["parents"] == commit["parents"]:
         return [old]
-    left = reflog.reset_from(repo, old)
-    return rev_list(repo, *_LEFT, *left, "--not", old) if left else []
+    return taken_back(repo, old)
+
+
+def taken_back(repo: Repo, head: str) -> list[str]:
+    """The commits, newest first, that a reset to head has left, where that was the last."""
+    left = reflog.reset_from(repo, head)
+    return rev_list(repo, *_LEFT, *left, "--not", head) if left else []
 
 
 def dismiss(

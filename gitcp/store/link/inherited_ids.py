@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 
 from gitcp.core.message import trailers
+from gitcp.record import raw, text
 from gitcp.store.git import files as texts
 from gitcp.store.link import commit_changes
 from gitcp.store.session import markers
@@ -61,9 +62,11 @@ def _moved(objects: Objects, files: Iterable[str], had: Changes, changes: Change
     return bool(moves.moves(gone, come, lambda oid: (content(oid) or b"").split(b"\n")))
 
 
-def squashed(repo: Repo) -> list[str]:
-    """The ids of what `merge --squash` brought, for a message that does not show them."""
-    return _ids_in(repo, "SQUASH_MSG")
+def squashed(repo: Repo) -> tuple[list[str], list[str]]:
+    """(the ids of what `merge --squash` brought, for a message that does not show them; its
+    commits, as git has written them there)."""
+    words = (line.split(" ") for line in _text(repo, "SQUASH_MSG").splitlines())
+    return _ids_in(repo, "SQUASH_MSG"), [line[1] for line in words if line[0] == "commit"]
 
 
 def picked(
@@ -111,4 +114,8 @@ def evident(repo: Repo, objects: Objects, ids: Iterable[str], changes: Changes) 
 
 
 def _ids_in(repo: Repo, name: str) -> list[str]:
-    return trailers.anywhere(texts.peek(os.path.join(repo.git_dir, name)))
+    return trailers.anywhere(raw(_text(repo, name)))
+
+
+def _text(repo: Repo, name: str) -> str:
+    return text(texts.peek(os.path.join(repo.git_dir, name)))
