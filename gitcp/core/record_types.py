@@ -95,9 +95,9 @@ class Scan(TypedDict):
     items: its lines (Gemini: messages).  bytes: how many of them are settled; a later scan
     may be given only what follows, with this one as previous (Gemini: 0, always the whole).
     prompts: the person's, cleaned, and written: paths as the agent named them, each once.  usage,
-    subagents (their ids), skipped (lines that should be JSON and
-    are not): of everything read.  last_identifier: of the newest message that has one.
-    carry: what a continued scan has to know.
+    subagents (their ids), skipped (lines that should be JSON and are not): of everything read.
+    model: of the newest answer, where a client's events do not tell.  last_identifier: of the
+    newest message that has one.  carry: what a continued scan has to know.
     """
 
     items: int
@@ -106,6 +106,7 @@ class Scan(TypedDict):
     prompts: list[str]
     written: list[str]
     usage: Usage | None
+    model: NotRequired[str]
     subagents: list[str]
     last_identifier: str | None
     last_timestamp: str | None

@@ -14,6 +14,7 @@ import pytest
 from tests.blame.recorded_lines import linked
 from tests.support import warm
 from tests.support.checkpoints import git
+from tests.support.harness import Json, World
 from tests.support.paths import BIN
 
 A = "a1b2c3d4e5f6"
@@ -30,6 +31,37 @@ def counted(repo: Path) -> Path:
     git("commit", "-qam", "count")
     linked(A, "session-1", "src/app.py", [[1, 2, "t1", None], [3, 3, "person", None]])
     return repo
+
+
+def test_the_model_is_that_of_the_answers_where_no_event_tells_it(world: World) -> None:
+    """Claude Code's hooks do not; its transcript does, for each turn, and not for a subagent."""
+    agent = world.agent("11111111-aaaa-4a87-9186-848bdd83d62e", tools=True)
+    for model, path in (("opus-5", "a.txt"), ("haiku-5", "b.txt")):
+        agent.prompt(f"write {path}")
+        agent.write(path, "1\n")
+        usage = {"input_tokens": 5, "output_tokens": 7}
+        answer = {"id": f"msg_{model}", "role": "assistant", "usage": usage, "model": model}
+        agent.say({"type": "assistant", "message": {**answer, "content": []}})
+        agent.stop()
+    file = {"file_path": str(world.path / "c.txt"), "content": "1\n"}
+    tool: Json = {
+        "tool_name": "Write",
+        "tool_input": file,
+        "tool_use_id": "t9",
+        "agent_id": "a0fe12",
+    }
+    agent.prompt("let another write c.txt")
+    agent.event("PreToolUse", **tool)
+    world.write("c.txt", "1\n")
+    agent.event("PostToolUse", **tool, tool_response={})
+    agent.stop()
+    world.commit("a.txt", "b.txt", "c.txt")
+    models = json.loads(stats("--json", "HEAD~1..", cwd=world.path).stdout)["models"]
+    assert [(row["agent"], row["model"]) for row in models] == [
+        ("Claude Code", ""),
+        ("Claude Code", "haiku-5"),
+        ("Claude Code", "opus-5"),
+    ]
 
 
 def test_the_sums_are_those_of_git_log_numstat(counted: Path) -> None:

@@ -135,19 +135,21 @@ def _spread(record: Record, ranges: Ranges | None) -> dict[int, Author]:
 
 
 def turn(record: Record, turn_id: str, tool_use_id: str | None) -> Author:
-    """The author that a turn (and a tool use) of a recorded session is."""
+    """The author that a turn (and a tool use) of a recorded session is.  A subagent, whose id the
+    tool use has as its agent, may run another model than its turn."""
     metadata = record["metadata"]
     about = _mapping(_mapping(metadata.get("turns")).get(turn_id))
     tool = _mapping(_mapping(metadata.get("tools")).get(tool_use_id or ""))
+    known = (tool,) if tool.get("agent") else (tool, about, metadata)
     number = about.get("number")
     return {
         "who": "session",
         "session_id": record["session_id"],
-        "agent": str(tool.get("agent") or metadata.get("agent") or ""),
+        "agent": str(metadata.get("agent") or ""),
         "turn_id": turn_id,
         "number": number if isinstance(number, int) else None,
         "prompt": str(about.get("prompt") or ""),
-        "model": str(tool.get("model") or about.get("model") or metadata.get("model") or ""),
+        "model": next((str(one["model"]) for one in known if one.get("model")), ""),
         "tool_use_id": tool_use_id,
         "checkpoint_id": record["checkpoint_id"],
     }

@@ -101,6 +101,8 @@ class _Reader:
                 self.call(block)
         if isinstance(message.get("usage"), dict) and message.get("model") != "<synthetic>":
             self.usage(str(message.get("id") or entry.get("uuid")), message["usage"])
+            if isinstance(message.get("model"), str) and not entry.get("isSidechain"):
+                self.scan["model"] = message["model"]
 
     def call(self, block: dict[str, Any]) -> None:
         name, key, given = block.get("name"), block.get("id"), block.get("input")

@@ -173,7 +173,8 @@ def _committed(objects: Objects, old: str, new: str) -> set[str]:
 def stored_transcript(
     repo: Repo, objects: Objects, state: State, whole: bool = False, check: bool = False
 ) -> Stored | None:
-    """The session's transcript as far as it is on disk, redacted and stored; None without.
+    """The session's transcript as far as it is on disk, redacted and stored; None without.  The
+    turn's model, where it alone tells that, is noted in state.
 
     whole, check: as transcript.stored() has them.
     """
@@ -185,7 +186,11 @@ def stored_transcript(
         scan = None  # a session of an agent we do not know: kept, not understood
     path, redactor = state.get("transcript_path"), redaction.Lazy(repo)
     about = (state["session_id"], path, redactor, scan)
-    return transcript.stored(repo, objects, *about, whole=whole, check=check)
+    stored = transcript.stored(repo, objects, *about, whole=whole, check=check)
+    turn = state.get("turns", {}).get(state.get("turn_id", ""))
+    if stored and stored.scan and turn and stored.scan.get("model"):
+        turn["model"] = stored.scan["model"]
+    return stored
 
 
 def spoken(state: State, stored: Stored | None) -> list[str]:

@@ -92,6 +92,12 @@ def test_the_model_of_a_line_is_its_tools_before_its_turns_before_the_sessions()
     assert [(m["model"], m["added"]) for m in models] == [("big", 1), ("middle", 1), ("small", 1)]
 
 
+def test_a_subagents_line_is_its_clients_and_of_no_model_that_nobody_told() -> None:
+    about: dict[str, Any] = {"tools": {"u1": {"agent": "a0fe12"}}, "turns": {"t1": {"model": "x"}}}
+    (row,) = summed(commit(part(ranges=[[1, 1, "t1", "u1"]], **about)))["models"]
+    assert (row["agent"], row["model"]) == ("Codex", "")
+
+
 def test_removed_lines_are_told_apart_by_the_attribution_of_the_commit() -> None:
     by = {"lines_removed": {"agent": 2, "others": 0, "person": 1, "unknown": 1}}
     record = summed(commit(part(ranges=[], initial_attribution=by)))
