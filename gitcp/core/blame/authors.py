@@ -12,7 +12,7 @@ from gitcp.core.credit import line_diff
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, TypedDict
 
     class Record(TypedDict):
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
         checkpoint_id: str
 
     Ranges = Sequence[Sequence[Any]]
+    Blob = Callable[[str], bytes | None]
+    Other = Callable[[str, str], Record | None]  # of a checkpoint and a session
+    Spread = Callable[[Record, Mapping[str, Any]], dict[int, Author]]  # of an entry
 
 _MOST = 1 << 20  # lines of a range: a damaged one must not fill the memory
 
@@ -61,19 +64,21 @@ _UNKNOWN = nobody("unknown")
 
 
 def of_blob(
-    records: Iterable[Record], path: str, oid: str, blob: Callable[[str], bytes | None]
+    records: Sequence[Record], path: str, oid: str, blob: Blob, other: Other
 ) -> dict[int, Author]:
     """The authors of the lines of path as a commit has it (blob oid), by 1-based line.
 
-    records: of all checkpoints of the commit.  blob reads a blob, None where it is gone.  A
+    records: of all checkpoints of the commit.  blob reads a blob, other the record of a session
+    that wrote what came from elsewhere; None where it is gone.  A
     line is missing where nothing is recorded.  Where the recorded blob is another one (a rebase,
     a resolved conflict) only lines that the two have in common keep their author.  A line that
     two checkpoints give to different sessions is the later one's; at the same time, unknown.
     """
-    read = [(record["time"], _lines(record, path, oid, blob)) for record in records]
+    read = [(record["time"], _lines(record, path, oid, blob, _spread)) for record in records]
     parts = [part for part in read if part[1]]
+    moved = _moved(records, path, oid, blob, other)
     if len(parts) == 1:
-        return parts[0][1]
+        return {**moved, **parts[0][1]}
     best: dict[int, tuple[str, Author]] = {}
     for time, lines in parts:
         for line, author in lines.items():
@@ -82,7 +87,18 @@ def of_blob(
                 best[line] = time, author
             elif _tie(time, author, old):
                 best[line] = time, nobody("unknown")
-    return {line: author for line, (_, author) in best.items()}
+    return {**moved, **{line: author for line, (_, author) in best.items()}}
+
+
+def _moved(
+    records: Sequence[Record], path: str, oid: str, blob: Blob, other: Other
+) -> dict[int, Author]:
+    """The lines that came from elsewhere, of sessions without a part in the checkpoint."""
+    lines: dict[int, Author] = {}
+    for record in records:
+        if any("others" in entry for entry in _entries(record, path)):
+            lines |= _lines(record, path, oid, blob, lambda _, entry: _foreign(entry, other))
+    return lines
 
 
 def _stronger(time: str, author: Author, old: tuple[str, Author]) -> bool:
@@ -102,36 +118,51 @@ def _entries(record: Record, path: str) -> list[dict[str, Any]]:
     return [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
 
 
-def _lines(
-    record: Record, path: str, oid: str, blob: Callable[[str], bytes | None]
-) -> dict[int, Author]:
+def _lines(record: Record, path: str, oid: str, blob: Blob, spread: Spread) -> dict[int, Author]:
     entries = _entries(record, path)
     for entry in entries:
         if entry.get("oid") == oid:
-            return _spread(record, entry.get("ranges"))
+            return spread(record, entry)
     for entry in reversed(entries):
         old, new = blob(str(entry.get("oid"))), blob(oid)
         if old is not None and new is not None:
-            authors = _spread(record, entry.get("ranges"))
+            authors = spread(record, entry)
             paired = line_diff.pairs(line_diff.lines(old), line_diff.lines(new))
             return {j + 1: authors[i + 1] for i, j in paired if i + 1 in authors}
     return {}
 
 
-def _spread(record: Record, ranges: Ranges | None) -> dict[int, Author]:
+def _spread(record: Record, entry: Mapping[str, Any]) -> dict[int, Author]:
     authors: dict[int, Author] = {}
-    for item in ranges if isinstance(ranges, list) else ():
-        parts = item if isinstance(item, list) else []
-        first, last, who, tool = (*parts, None, None, None, None)[:4]
-        if not isinstance(first, int) or not isinstance(last, int) or not isinstance(who, str):
-            continue
-        author = (
-            nobody(who)
-            if who in ("person", "unknown")
-            else turn(record, who, tool if isinstance(tool, str) else None)
-        )
-        authors |= dict.fromkeys(range(first, min(last, first + _MOST) + 1), author)
+    for lines, parts in _runs(entry.get("ranges")):
+        who, tool = (*parts, None, None)[:2]
+        if isinstance(who, str):
+            person = who in ("person", "unknown")
+            author = nobody(who) if person else turn(record, who, _name(tool))
+            authors |= dict.fromkeys(lines, author)
     return authors
+
+
+def _foreign(entry: Mapping[str, Any], other: Other) -> dict[int, Author]:
+    authors: dict[int, Author] = {}
+    for lines, parts in _runs(entry.get("others")):
+        turn_id, tool, session_id, checkpoint_id = (*parts, "", "", "", "")[:4]
+        theirs = other(str(checkpoint_id), str(session_id))
+        if theirs and isinstance(turn_id, str):
+            authors |= dict.fromkeys(lines, turn(theirs, turn_id, _name(tool)))
+    return authors
+
+
+def _runs(ranges: Ranges | None) -> Iterator[tuple[range, Sequence[Any]]]:
+    """(the lines, what follows them) of what has the shape of a range."""
+    for item in ranges if isinstance(ranges, list) else ():
+        first, last, *rest = item if isinstance(item, list) and len(item) > 1 else (None, None)
+        if isinstance(first, int) and isinstance(last, int):
+            yield range(first, min(last, first + _MOST) + 1), rest
+
+
+def _name(tool: Any) -> str | None:
+    return tool if isinstance(tool, str) else None
 
 
 def turn(record: Record, turn_id: str, tool_use_id: str | None) -> Author:

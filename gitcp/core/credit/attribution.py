@@ -21,7 +21,7 @@ from gitcp.core.credit.entries import PERSON, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, TypedDict
 
     from gitcp.core.credit.replay import Replay, Version
@@ -140,6 +140,36 @@ def ranges(session_id: str, path: PathCredit) -> list[list[Any]]:
         else:
             runs.append([line, line, turn, tool or None])
     return runs
+
+
+def foreign(
+    session_id: str, path: PathCredit, checkpoints: Mapping[Author, str]
+) -> list[list[Any]]:
+    """[first, last, turn id, tool use | null, session id, checkpoint id] of the lines a commit
+    adds to a path that other sessions wrote, as checkpoints of before tell; lines from 1."""
+    runs: list[list[Any]] = []
+    for line, who in path["added"]:
+        if who[0] in ("", session_id) or who not in checkpoints:
+            continue
+        name = [who[1], who[2] or None, who[0], checkpoints[who]]
+        if runs and runs[-1][1] == line - 1 and runs[-1][2:] == name:
+            runs[-1][1] = line
+        else:
+            runs.append([line, line, *name])
+    return runs
+
+
+def entries(
+    session_id: str, paths: Mapping[str, PathCredit], checkpoints: Mapping[Author, str]
+) -> dict[str, list[dict[str, Any]]]:
+    """What lines.json says of a session: path -> [{oid, ranges, others where there are any}]."""
+    lines = {}
+    for path, credit in paths.items():
+        own, more = ranges(session_id, credit), foreign(session_id, credit, checkpoints)
+        if credit["oid"] and (own or more):
+            entry = {"oid": credit["oid"], "ranges": own}
+            lines[path] = [{**entry, "others": more} if more else entry]
+    return lines
 
 
 def turns(session_id: str, path: PathCredit) -> list[str]:

@@ -82,8 +82,8 @@ class Evidence:
             linked = commit.strip("0") and self.linked(commit)
             return authors.nobody("unknown" if linked else "person")
         if content is not None:
-            there = self._line(commit, path, line)
-            if there is None or there.split() != content.split():
+            lines = self._content(commit, path)
+            if not 0 < line <= len(lines) or lines[line - 1].split() != content.split():
                 return authors.nobody("unknown")
         return author
 
@@ -92,9 +92,8 @@ class Evidence:
         known, as a note of another tool attests."""
         key = commit, path
         if key not in self._known:
-            self._known[key] = authors.completed(
-                self.lines(commit, path), self._attested.lines(commit, path)
-            )
+            attested = self._attested.lines(commit, path)
+            self._known[key] = authors.completed(self.lines(commit, path), attested)
         return self._known[key]
 
     def lines(self, commit: str, path: str) -> Known:
@@ -103,12 +102,16 @@ class Evidence:
         if key not in self._lines:
             records = self.records(commit)
             oid = self._oid(commit, path) if records else None
-            known = authors.of_blob(records, path, oid, self.blob) if oid else {}
+            known = self.of_blob(records, path, oid) if oid else {}
             if known and key in self._hunks:
                 hunks = self._hunks[key]
                 known = alignment.aligned(known, hunks, lambda: self._content(commit, path))
             self._lines[key] = known
         return self._lines[key]
+
+    def of_blob(self, records: Sequence[Record], path: str, oid: str) -> Known:
+        """authors.of_blob() of what is here."""
+        return authors.of_blob(records, path, oid, self.blob, self.recorded.session)
 
     def linked(self, commit: str) -> bool:
         """Whether the commit names a checkpoint."""
@@ -151,9 +154,9 @@ class Evidence:
         """Let go of what was read: memory stays flat however many commits are asked for."""
         self.recorded.forget()
         self._attested.forget()
-        for kept in (self._named, self._records, self._oids, self._hunks):
+        for kept in (self._named, self._records, self._oids, self._hunks, self._lines):
             kept.clear()
-        for known in (self._lines, self._known, self._contents):
+        for known in (self._known, self._contents):
             known.clear()
 
     def _fetch_notes(self, commits: Sequence[str]) -> None:
@@ -193,7 +196,7 @@ class Evidence:
             ids = uncommitted.brought(*about, now.oid)
             self.recorded.prefetch(ids)
             records = [record for one in ids for record in self.recorded.of(one)]
-            more = authors.of_blob(records, path, now.oid, self.blob)
+            more = self.of_blob(records, path, now.oid)
             self._worktree[path] = authors.sooner_sessions(known, more), now.lines
         return self._worktree[path]
 
@@ -213,10 +216,6 @@ class Evidence:
         """The bytes of a blob by its full oid; None where it is not here."""
         there = self._objects.read(oid) if oid.isalnum() else None
         return there[2] if there and there[1] == "blob" else None
-
-    def _line(self, commit: str, path: str, line: int) -> bytes | None:
-        lines = self._content(commit, path)
-        return lines[line - 1] if 0 < line <= len(lines) else None
 
     def _content(self, commit: str, path: str) -> Sequence[bytes]:
         """The lines of path in commit; [] where it is not here."""

@@ -14,6 +14,8 @@ from gitcp.store.git import reflog
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gitcp.core.blame.authors import Author as LineAuthor
     from gitcp.core.record_types import Author
     from gitcp.repo import Repo
@@ -34,6 +36,7 @@ class History:
         self._parent, self._but = parent, but
         self._places: list[str] | None = None
         self._known: dict[tuple[str, str], dict[int, Author]] = {}
+        self.checkpoints: dict[Author, str] = {}  # that tell of a session's, of all that was asked
 
     def authors(self, path: str, oid: str) -> dict[int, Author]:
         """The authors of the lines of a blob at a path, by index; {} where no commit here that
@@ -62,10 +65,17 @@ class History:
         except Error:
             return {}
         self._evidence.prefetch(run.places(rows))
-        return {
-            row["final"] - 1: author(self._evidence.author(row["oid"], row["path"], row["orig"]))
+        lines = {
+            row["final"] - 1: self._evidence.author(row["oid"], row["path"], row["orig"])
             for row in rows
         }
+        self.checkpoints |= checkpoints(lines.values())
+        return {index: author(line) for index, line in lines.items()}
+
+
+def checkpoints(lines: Iterable[LineAuthor]) -> dict[Author, str]:
+    """The checkpoint that tells of each session's author among these."""
+    return {author(one): one["checkpoint_id"] for one in lines if one["checkpoint_id"]}
 
 
 def author(line: LineAuthor) -> Author:

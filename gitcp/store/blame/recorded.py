@@ -42,6 +42,11 @@ class Recorded:
             self._known[checkpoint_id] = self._records(checkpoint_id, *place) if place else []
         return self._known[checkpoint_id]
 
+    def session(self, checkpoint_id: str, session_id: str) -> Record | None:
+        """What a session of a checkpoint recorded; None where that is not here."""
+        records = self.of(checkpoint_id) if checkpoint_id else ()
+        return next((one for one in records if one["session_id"] == session_id), None)
+
     def forget(self) -> None:
         """Let go of what was read: memory stays flat however many are asked for."""
         self._known.clear()

@@ -3,7 +3,6 @@ picked or squashed, `lines.json` tells the lines of its contents too (credit.md 
 
 from __future__ import annotations
 
-from gitcp.core.blame import authors
 from gitcp.core.credit import attribution
 from gitcp.core.credit.entries import PERSON
 from gitcp.store.blame import history
@@ -140,14 +139,16 @@ def _standing(
     """The recorded lines, and the person's, that stand in contents of which the checkpoint does
     not know them yet."""
     credits: dict[str, PathCredit] = {}
+    elsewhere: dict[Author, str] = {}
     for path, (*_, mode, oid) in changes.items():
         if oid and mode in _FILES:
-            known = authors.of_blob(records, path, oid, evidence.blob)
+            known = evidence.of_blob(records, path, oid)
             recorded = any(_tells(record, path, oid) for record in records)
             credit = _credit(oid, known, typed.get(path, set()) - known.keys())
             if credit["added"] and not (recorded and len(credit["added"]) == len(known)):
                 credits[path] = credit
-    return _data(records, credits) if credits else []
+                elsewhere |= history.checkpoints(known.values())
+    return _data(records, credits, elsewhere) if credits else []
 
 
 def _tells(record: Record, path: str, oid: str) -> bool:
@@ -166,16 +167,14 @@ def _credit(oid: str, known: Mapping[int, LineAuthor], persons: Iterable[int]) -
 def _data(
     records: Sequence[Record],
     credits: dict[str, PathCredit],
+    checkpoints: Mapping[Author, str],
     credit: line_credit.Credit | None = None,
 ) -> list[SessionData]:
     data: list[SessionData] = []
     for record in records:
-        name = record["session_id"]
-        lines = {
-            path: [{"oid": part["oid"], "ranges": ranges}]
-            for path, part in credits.items()
-            if part["oid"] and (ranges := attribution.ranges(name, part))
-        }
+        name, here = record["session_id"], record["checkpoint_id"]
+        elsewhere = {who: one for who, one in checkpoints.items() if one != here}
+        lines = attribution.entries(name, credits, elsewhere)
         one: SessionData = {"session_id": name, "lines": lines}
         if credit:
             one["metadata"] = {"initial_attribution": credit.attribution(name)}
@@ -188,12 +187,14 @@ def _counted(
 ) -> list[SessionData]:
     """Lines and sums of an amended commit: what is recorded stays, the journal (which credit goes
     by) tells the rest."""
+    elsewhere = dict(credit.checkpoints)
     for path, part in credit.paths.items():
-        known = authors.of_blob(records, path, part["oid"], evidence.blob) if part["oid"] else {}
+        known = evidence.of_blob(records, path, part["oid"]) if part["oid"] else {}
         part["added"] = [
             (n, history.author(known[n]) if n in known else who) for n, who in part["added"]
         ]
-    data = _data(records, credit.paths, credit)
+        elsewhere |= history.checkpoints(known.values())
+    data = _data(records, credit.paths, elsewhere, credit)
     pairs = zip(records, data, strict=True)
     return data if any(_differs(record, one) for record, one in pairs) else []
 

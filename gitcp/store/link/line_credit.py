@@ -27,15 +27,19 @@ if TYPE_CHECKING:
 _MOST = 40  # paths of a commit whose history is asked: it is in a person's way
 
 
-def _committed(repo: Repo, commit: Commit, path: str, oid: str) -> dict[int, Author]:
-    """The authors of a content by what was committed before; rare, and asks git."""
+def _committed(
+    repo: Repo, commit: Commit, path: str, oid: str
+) -> tuple[dict[int, Author], dict[Author, str]]:
+    """(the authors of a content by what was committed before, the checkpoints that tell of them);
+    rare, and asks git."""
     from gitcp.store.blame import evidence, history
     from gitcp.store.git.prefetch import Prefetched
 
     parent = commit["parents"][0] if commit["parents"] else ""
     with Prefetched(repo) as objects:
         known = evidence.Evidence(repo, objects, worktree=False)
-        return history.History(repo, objects, known, parent, commit["oid"]).authors(path, oid)
+        before = history.History(repo, objects, known, parent, commit["oid"])
+        return before.authors(path, oid), before.checkpoints
 
 
 def _leave_silent(repo: Repo, paths: Mapping[str, PathCredit], replaced: Iterable[str]) -> None:
@@ -55,6 +59,25 @@ def _leave_silent(repo: Repo, paths: Mapping[str, PathCredit], replaced: Iterabl
                     ]
 
 
+def _taken(
+    repo: Repo, objects: Objects, lines: Sequence[JournalLine], authors: Iterable[Author]
+) -> dict[Author, str]:
+    """The checkpoint of the commit that took what an author of the journal's has written."""
+    from gitcp.store.link import find_commits
+    from gitcp.store.v1 import committed_read
+
+    places: dict[Author, str] = {}
+    for who in authors:
+        edits = [n for n, line in enumerate(lines) if entries.author(line) == who]
+        after = lines[edits[0] :] if edits else ()
+        commits = [line["commit"] for line in after if "commit" in line]
+        for one in (one for oid in commits for one in find_commits.linked(objects, oid)):
+            if who[0] in committed_read.session_ids(repo, objects, one):
+                places[who] = one
+                break
+    return places
+
+
 class Credit:
     """A commit's lines with their authors, worked out once for all of its sessions."""
 
@@ -69,7 +92,16 @@ class Credit:
     ) -> None:
         """replaced: the commits, by oid, that this one may stand in place of."""
         self.lines = journal.read(repo)
+        self.checkpoints: dict[Author, str] = {}  # of authors that came from elsewhere
         asked = count()
+
+        def committed(path: str, oid: str) -> dict[int, Author]:
+            if next(asked) >= _MOST:
+                return {}
+            known, checkpoints = _committed(repo, commit, path, oid)
+            self.checkpoints |= checkpoints
+            return known
+
         looks = [Lookup(objects, tree_of(objects, oid)) for oid in commit["parents"][1:]]
         other_parents = [{p: e for p in changes if (e := look(p))} for look in looks]
         self.paths = commit_credit.credits(
@@ -78,10 +110,15 @@ class Credit:
             changes,
             other_parents,
             _recorded(sessions, changes),
-            lambda path, oid: _committed(repo, commit, path, oid) if next(asked) < _MOST else {},
+            committed,
         )
         if replaced:
             _leave_silent(repo, self.paths, replaced)
+        own = {"", *(state["session_id"] for state in sessions)}
+        wrote = {who for part in self.paths.values() for _, who in part["added"]}
+        foreign = {who for who in wrote - self.checkpoints.keys() if who[0] not in own}
+        if foreign:
+            self.checkpoints |= _taken(repo, objects, self.lines, foreign)
 
     def attribution(self, session_id: str) -> dict[str, Any]:
         """initial_attribution of a session in the whole commit."""
@@ -97,13 +134,8 @@ class Credit:
         }
 
     def ranges(self, session_id: str) -> dict[str, list[dict[str, Any]]]:
-        """What lines.json says of a session: path -> [{oid, ranges}]."""
-        lines = {}
-        for path, credit in self.paths.items():
-            ranges = attribution.ranges(session_id, credit)
-            if ranges and credit["oid"]:
-                lines[path] = [{"oid": credit["oid"], "ranges": ranges}]
-        return lines
+        """What lines.json says of a session."""
+        return attribution.entries(session_id, self.paths, self.checkpoints)
 
     def turns(self, session_id: str, path: str) -> list[str]:
         """The turns of a session that wrote lines of a path; where none did, those that

@@ -43,7 +43,7 @@ def commit(*records: Record, linked: bool = True, added: int = 10, parents: int 
         "patches": [patch],
         "linked": linked,
         "records": records,
-        "known": {"f": authors.of_blob(records, "f", "0", lambda _: None)},
+        "known": {"f": authors.of_blob(records, "f", "0", lambda _: None, lambda *_: None)},
     }
 
 
