@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,23 @@ def test_a_commit_is_linked_to_a_checkpoint(at: World, digits: int) -> None:
     run("link", "HEAD", one)
     assert noted(at) == [one], "once"
     sound(at)
+
+
+def test_a_beginning_of_several_ids_links_and_unlinks_none(at: World) -> None:
+    """A session is among them, and two checkpoints of one commit."""
+    for number in (0, 1):
+        given = json.dumps(
+            {"type": "session", "checkpoint_id": f"8f7{number}00000000", "session_id": "s"}
+        )
+        run("write-committed", stdin=given.encode())
+    listed = f"8f7000000000 8f7100000000 {SID}"
+    done = run("link", "HEAD", "8f7")
+    assert (done.returncode, done.stderr) == (128, f"fatal: ambiguous name '8f7': {listed}\n")
+    assert "no such checkpoint or session: 'x'" in run("link", "HEAD", "x").stderr
+    for number in (0, 1):
+        run("link", "HEAD", f"8f7{number}00000000")
+    assert "ambiguous checkpoint '8f7'" in run("unlink", "HEAD", "8f7").stderr
+    assert sorted(noted(at)) == ["8f7000000000", "8f7100000000"]
 
 
 def test_a_commit_is_linked_to_a_session_with_its_open_file(at: World) -> None:

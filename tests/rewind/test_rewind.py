@@ -133,7 +133,8 @@ def test_a_point_is_named_by_its_beginning_and_an_unknown_one_is_an_error(three:
     done(world, "rewind", "--to", temporary(world)[-1][:8])
     assert world.read("a.py") == "a = 1\n"
     ended = run(world, "rewind", "--to", "ffffffff")
-    assert (ended.returncode, ended.stderr) == (128, "fatal: no such point: 'ffffffff'\n")
+    what = "no such point: 'ffffffff' ('gitcp rewind --list' shows them)"
+    assert (ended.returncode, ended.stderr) == (128, f"fatal: {what}\n")
 
 
 def test_paths_without_a_point_are_an_error_where_nobody_can_choose_one(three: Agent) -> None:

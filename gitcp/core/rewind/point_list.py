@@ -117,7 +117,7 @@ def choose(points: Iterable[Point], name: str) -> Point:
     begin = [p for p in known if len(name) >= SHORTEST and _begins(p, name)]
     matching = exact or begin
     if not matching:
-        raise Error(f"no such point: '{name}'")
+        raise Error(f"no such point: '{name}' ('gitcp rewind --list' shows them)")
     names = short_names(matching)
     if len(names) > 1:
         raise Error(f"ambiguous point '{name}': {' '.join(names.values())}")

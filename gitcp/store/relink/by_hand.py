@@ -11,8 +11,7 @@ from gitcp.store.blame import ai_notes
 from gitcp.store.git import notes
 from gitcp.store.link import commit_changes, condense, find_commits
 from gitcp.store.relink import dismissed
-from gitcp.store.session import session_read
-from gitcp.store.session import state as states
+from gitcp.store.show import lookup
 from gitcp.store.stream import place
 from gitcp.store.undo import undo_log
 from gitcp.store.v1 import committed_list, committed_refs, redaction
@@ -35,9 +34,11 @@ def link(ctx: Context, commit: Commit, name: str) -> str:
     A session whose open files the commit changes is condensed into a checkpoint of its own;
     another one's newest checkpoint is taken.  Raises Error for a name of neither, or of several.
     """
-    checkpoint_id = committed_list.only(ctx.repo, ctx.objects, name) or _of_session(
-        ctx, commit, name
-    )
+    meant = lookup.recorded(ctx.repo, ctx.objects, name)
+    if meant is None:
+        raise Error(f"no such checkpoint or session: '{name}'")
+    kind, key = meant
+    checkpoint_id = key if kind == "checkpoint" else _of_session(ctx, commit, key)
     _note(ctx.repo, ctx.objects, commit, "link", checkpoint_id, links.added, checkpoint_id)
     dismissed.remove(ctx.repo, checkpoint_id)
     return checkpoint_id
@@ -48,6 +49,8 @@ def unlink(ctx: Context, commit: Commit, name: str, reason: str) -> list[str]:
     ids.  Raises Error where there is none."""
     there = find_commits.of_commit(ctx.repo, ctx.objects, commit["oid"])
     gone = [one for one in there if one.startswith(name)]
+    if name and len(gone) > 1:
+        raise Error(f"ambiguous checkpoint '{name}': {' '.join(gone)}")
     if not gone:
         what = f"checkpoint '{name}'" if name else "any checkpoint"
         raise Error(f"'{commit['oid'][:12]}' is not linked to {what}")
@@ -79,13 +82,12 @@ def _note(
         ai_notes.keep(repo, [commit["oid"]])
 
 
-def _of_session(ctx: Context, commit: Commit, name: str) -> str:
+def _of_session(ctx: Context, commit: Commit, session_id: str) -> str:
     stored = {
         entry["session_id"]: checkpoint["checkpoint_id"]
         for checkpoint in committed_list.listing(ctx.repo, brief=True)
         for entry in checkpoint["sessions"]
     }
-    session_id = session_read.pick(name, [*states.names(ctx.repo), *stored])
     state = ctx.state(session_id)
     _, changes = commit_changes.of_commit(ctx.objects, commit)
     files = {path for stream in (state or {}).get("streams", ()) for path in stream["files"]}

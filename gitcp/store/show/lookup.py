@@ -38,15 +38,27 @@ def resolve(repo: Repo, objects: Objects, name: str) -> Subject:
     commit = _revision(repo, name)
     if commit:
         return _of_commit(objects, commit)
+    meant = recorded(repo, objects, name)
+    if meant is None and name == "HEAD":
+        raise Error("there is no commit yet")
+    if meant is None:
+        raise Error(f"no such commit, checkpoint or session: '{name}'")
+    return meant
+
+
+def recorded(repo: Repo, objects: Objects, name: str) -> Subject | None:
+    """The checkpoint or session that name is the id of, or its beginning; None for neither.
+    Raises Error when several are meant: it lists them."""
     checkpoints = committed_list.beginning(repo, objects, name)
     sessions = [n for n in states.names(repo) if n.startswith(name)]
-    if name not in sessions and len(checkpoints) + len(sessions) > 1:
+    if name not in (*checkpoints, *sessions) and len(checkpoints) + len(sessions) > 1:
         raise Error(f"ambiguous name '{name}': {' '.join([*checkpoints, *sessions][:20])}")
     if sessions:
         return "session", name if name in sessions else sessions[0]
     if checkpoints:
         return "checkpoint", checkpoints[0]
-    return "session", _stored(repo, name)
+    stored = _stored(repo, name)
+    return ("session", session_read.pick(name, stored)) if stored else None
 
 
 def temporary(repo: Repo, objects: Objects, name: str) -> str | None:
@@ -92,13 +104,8 @@ def _of_commit(objects: Objects, oid: str) -> Subject:
     return "commit", oid
 
 
-def _stored(repo: Repo, name: str) -> str:
+def _stored(repo: Repo, name: str) -> list[str]:
     every = (
         s["session_id"] for c in committed_list.listing(repo, brief=True) for s in c["sessions"]
     )
-    names = [n for n in every if n.startswith(name)]
-    if not names and name == "HEAD":
-        raise Error("there is no commit yet")
-    if not names:
-        raise Error(f"no such commit, checkpoint or session: '{name}'")
-    return session_read.pick(name, names)
+    return [n for n in every if n.startswith(name)]

@@ -161,23 +161,14 @@ def resolve(repo: Repo, objects: Objects, prefix: str) -> str:
     """
     if not prefix or len(prefix) > 12 or not _HEX.issuperset(prefix):
         raise InputError(f"not a checkpoint id: '{prefix}'")
-    checkpoint_id = only(repo, objects, prefix)
-    if not checkpoint_id:
-        raise Error(f"no such checkpoint: '{prefix}'")
-    return checkpoint_id
-
-
-def only(repo: Repo, objects: Objects, prefix: str) -> str:
-    """The one checkpoint id that begins with prefix, '' when there is none.
-
-    Raises Error when there are several: it lists them.
-    """
     matching = beginning(repo, objects, prefix)
+    if not matching:
+        raise Error(f"no such checkpoint: '{prefix}'")
     if len(matching) > 1:
         more = " ..." if len(matching) > _EXAMPLES else ""
         listed = " ".join(matching[:_EXAMPLES]) + more
         raise Error(f"ambiguous checkpoint id '{prefix}': {listed}")
-    return "".join(matching)
+    return matching[0]
 
 
 def beginning(repo: Repo, objects: Objects, prefix: str) -> list[str]:
