@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 from tests.support.harness import Agent, World
 
 README = "line one\nline two\nline three\n"
@@ -152,6 +154,26 @@ def test_what_came_back_and_was_gone_on_from_links_both_sessions(
     [one] = world.commit("README.md")
     assert list(world.committed(one)) == ["session-a", "session-b"]
     assert a.state["streams"] == b.state["streams"] == [] and world.open() == []
+
+
+@pytest.mark.parametrize("looked", [True, False], ids=["with a question before", "unseen"])
+@pytest.mark.parametrize("who", ["session-a", "session-b"])
+def test_a_hotfix_of_a_stashed_file_is_not_the_sessions_and_the_stash_links_later(
+    world: World, a: Agent, b: Agent, looked: bool, who: str
+) -> None:
+    a.turn("work", {"README.md": "a line of session a\n" + README})
+    world.git("stash")
+    if looked:
+        a.turn("what is this?")
+    world.write("README.md", README + "a hotfix by hand\n")
+    {"session-a": a, "session-b": b}[who].turn("go on", {"src/new.py": LOGIN})
+    assert world.tree(world.branch())["README.md"] == README + "a hotfix by hand\n"
+    [one] = world.commit()
+    assert {s: m["files_touched"] for s, m in world.committed(one).items()} == {who: ["src/new.py"]}
+    world.git("stash", "pop")
+    [two] = world.commit()
+    assert list(world.committed(two)) == ["session-a"]
+    assert a.state["streams"] == [] and world.open() == []
 
 
 def test_stash_keep_index_leaves_the_stashed_half_away(world: World, a: Agent) -> None:

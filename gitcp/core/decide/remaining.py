@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gitcp.core.decide.overlap import Blob, Recorded, Staged
     from gitcp.core.record_types import Entry, Version
 
-    Base = Callable[[str], Version]
+    Base = Callable[[Recorded], Version]
 
 
 CARRY, AWAY, SETTLED = "carry", "away", "settled"
@@ -26,7 +26,7 @@ EMPTY = (
 )  # the empty blob: SHA-1, SHA-256
 
 
-def _unread(_: str) -> None:
+def _unread(_: object) -> None:
     return None
 
 
@@ -45,7 +45,7 @@ def rest(
     `settled`  is done.
     `committed` is the change of the commit by path, as `match` takes it; `worktree` and `head`
     what is at the path now and in the new HEAD.  `blob` gives the content of an oid, `base` what
-    a path was before the recorded change, of no mode where nobody knows (the commit's parent may
+    its path was before the recorded change, of no mode where nobody knows (the commit's parent may
     have more since, as by a pull); both are asked only where names do not decide.
     """
     change = committed.get(entry["path"])
@@ -58,7 +58,7 @@ def rest(
     if recorded and _moved(recorded[1], change, committed, worktree):
         return SETTLED, "committed under another name"
     if worktree == head:
-        if recorded and change and _whole(recorded, base(entry["path"]), change, blob):
+        if recorded and change and _whole(recorded, base(entry), change, blob):
             return SETTLED, "all its lines are in the commit"
         return AWAY, "the worktree is as HEAD, without the recorded work"
     if recorded and worktree is None:

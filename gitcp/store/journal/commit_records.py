@@ -45,20 +45,13 @@ def writers(lines: Iterable[JournalLine], changes: Collection[str]) -> set[str]:
     }
 
 
-def records(
-    lines: list[JournalLine],
-    session_id: str,
-    changes: Collection[str],
-    recorded: Iterable[Recorded],
-) -> list[Recorded]:
-    """What a session wrote and no commit took, of changes or moved to one of them, before what
-    its streams have recorded: live where it is part of what stands there, away where it went."""
+def records(lines: list[JournalLine], session_id: str) -> tuple[list[Recorded], set[str]]:
+    """(what a session wrote and no commit took: live where it is part of what stands there, away
+    where it went; the paths from which it went)."""
     work = Work(lines, session_id)
     entries: list[Recorded] = []
-    gone: set[str] = set()
     for path in work.paths():
         present = work.present(path)
-        gone.update([] if present else [path])
         mode, oid = (work.left(path) if present else work.content(path)) or ("000000", "")
         entries.append({"path": path, "mode": mode, "oid": oid or None, "live": present})
-    return entries + [{**e, "live": e["live"] and e["path"] not in gone} for e in recorded]
+    return entries, {entry["path"] for entry in entries if not entry["live"]}

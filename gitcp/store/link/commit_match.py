@@ -66,8 +66,8 @@ def sessions(
         session_id, how = marker["session_id"], named.get(marker["session_id"])
         if how is None and not markers.is_home(repo, marker):
             continue
-        work = recorded(live, marker, changes)
-        work = commit_records.records(lines, session_id, changes, work)
+        work, gone = commit_records.records(lines, session_id)
+        work += recorded(live, marker, changes, gone)
         work = records[session_id] = _known_to_be_gone(live, work, changes, replay)
         blob = commit_changes.blobs_of(objects)
         verdict = overlap.match(work, changes, blob, lambda path: _is_gone(repo, path))
@@ -131,18 +131,22 @@ def _authors(objects: Objects, lines: list[JournalLine], path: str, changes: Cha
     return attribution.sessions(credit) if credit else set()
 
 
-def recorded(live: Live, marker: Marker, among: Container[str]) -> list[Recorded]:
+def recorded(
+    live: Live, marker: Marker, among: Container[str], gone: Container[str]
+) -> list[Recorded]:
     """What a session has not settled, as match() takes it; a live path as the tip has it.
 
-    Only the paths among the given ones are looked up in the live streams.
+    Only the paths among the given ones are looked up in the live streams.  gone: those from
+    which the session's work went, by the journal; what the tip has there is another's.
     """
     entries: list[Recorded] = []
     for stream in reversed(marker["streams"]):
         for path, (mode, oid) in stream["files"].items():
-            is_live, entry = False, (mode, oid)
-            if path in among:
+            is_live, entry = False, (own := (mode, oid))
+            if path in among and path not in gone:
                 is_live, tip = live.entry(stream["id"], stream["ref"], path)
-                entry = (tip or GONE) if is_live else entry
+                is_live = is_live and (tip == own or not live.stashed(path, own))
+                entry = (tip or GONE) if is_live else own
             entries.append({**_entry(path, entry, is_live), "stream": stream["id"]})
     return entries
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitcp.store.git import notes, reflog
 from gitcp.store.git.commit import read_commit, rev_list
+from gitcp.store.journal import journal
 from gitcp.store.link import commit_changes, condense
 from gitcp.store.session import phase
 
@@ -75,7 +76,7 @@ def dismiss(
     for state in sessions:
         _catch_up(repo, objects, state, commit, old)
         phase.condenses(state, ())
-        condense.settle(repo, objects, state, commit, changes, parent)
+        condense.settle(repo, objects, state, commit, changes, parent, journal.read(repo))
         state["base_commit"] = commit["oid"]
 
 

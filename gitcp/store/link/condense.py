@@ -11,6 +11,7 @@ from gitcp import trace
 from gitcp.core.decide import remaining
 from gitcp.store.blame import ai_notes
 from gitcp.store.git.tree import Lookup
+from gitcp.store.journal import commit_records
 from gitcp.store.link import commit_changes, commit_match, line_credit, session_metadata
 from gitcp.store.session import markers, turn_work
 from gitcp.store.snapshot import blobs
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.decide.overlap import Staged
-    from gitcp.core.record_types import Commit, State
+    from gitcp.core.record_types import Commit, JournalLine, State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_match import Linked
@@ -67,7 +68,7 @@ def together(
     line_credit.settle(repo, objects, commit)
     for state, stored in storeds:
         with Apart(state["session_id"], failed):
-            settle(repo, objects, state, commit, changes, parent)
+            settle(repo, objects, state, commit, changes, parent, credit.lines)
             _moved_on(state, checkpoint_id, stored, commit["oid"])
     raise_if_none(failed, [state for state, _ in storeds if state["session_id"] not in failed])
     ai_notes.keep(repo, [commit["oid"]])
@@ -141,9 +142,14 @@ def settle(
     commit: Commit,
     changes: dict[str, Staged],
     parent: str,
+    lines: list[JournalLine],
 ) -> None:
-    """Take what the commit settles out of a state; the rest is carried forward or away."""
+    """Take what the commit settles out of a state; the rest is carried forward or away.
+
+    lines: the journal's, as they were when the commit was made.
+    """
     live = Live(repo, objects, parent)
+    gone = commit_records.records(lines, state["session_id"])[1]
     paths = {p for stream in state["streams"] for p in stream["files"]}
     worktree = blobs.at(repo, objects, sorted(paths), write=True)
     look = Lookup(objects, commit["tree"])
@@ -152,7 +158,7 @@ def settle(
     for stream in state["streams"]:
         marker = markers.marker({**state, "streams": [stream]})
         verdicts = remaining.remaining(
-            commit_match.recorded(live, marker, stream["files"]),
+            commit_match.recorded(live, marker, stream["files"], gone),
             changes,
             worktree,
             head,

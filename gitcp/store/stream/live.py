@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gitcp.core.decide.overlap import Recorded
     from gitcp.core.record_types import Entry, Stream, Tip, Version
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
@@ -90,15 +91,14 @@ class Live:
         base, entry = self._of(tip["base"]), self._tips[tip["oid"]](path)
         return entry != (base(path) if base else None), entry
 
-    def before(self, stream: Stream) -> Callable[[str], Version]:
-        """To ask what was at a path in the commit on which a stream records it; of no mode where
-        that commit is gone."""
+    def before(self, stream: Stream) -> Callable[[Recorded], Version]:
+        """To ask what was at a recorded path in the commit on which a stream records it; of no
+        mode where that commit is gone."""
         tip = self.tip(stream["id"], stream["ref"])
 
-        def was(path: str) -> Version:
-            is_live = self.entry(stream["id"], stream["ref"], path)[0]
-            base = self._of(tip["base"] if tip and is_live else stream["base_commit"])
-            return base(path) if base else ("", "")
+        def was(entry: Recorded) -> Version:
+            base = self._of(tip["base"] if tip and entry["live"] else stream["base_commit"])
+            return base(entry["path"]) if base else ("", "")
 
         return was
 
