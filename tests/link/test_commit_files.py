@@ -133,6 +133,9 @@ def _text(name: object) -> str:
     [
         pytest.param(put(b"n.py"), "git add n.py; git mv n.py m.py", id="moved before the commit"),
         pytest.param(put(b"n.py"), "mkdir d; mv n.py d/n.py; git add d", id="moved by hand"),
+        pytest.param(
+            put(b"n.py"), "mv n.py m.py; echo '# mine' >>m.py; git add m.py", id="moved and edited"
+        ),
         pytest.param(put(b"n.py"), "chmod +x n.py; git add n.py", id="made executable"),
     ],
 )

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 ABSENT = "000000"
 REGULAR = ("100644", "100755")
-_MOST_NEW = 50  # new files in a commit that a recorded one may have become by most of its lines
+MOST_NEW = 50  # new files in a commit that a recorded one may have become by most of its lines
 
 
 def overlap(entry: Recorded, staged: Staged, blob: Blob) -> tuple[bool, str]:
@@ -204,7 +204,7 @@ def _moves(
         if oid is None or unchanged or entry.get("mode", REGULAR[0]) not in REGULAR:
             continue
         exact = [to for to, here in new.items() if here == oid]
-        left = path in staged or (len(new) <= _MOST_NEW and gone(path))
+        left = path in staged or (len(new) <= MOST_NEW and gone(path))
         like = exact or (list(new) if left else [])
         data = blob(oid) if like else None
         if data:

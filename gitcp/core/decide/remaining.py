@@ -7,7 +7,7 @@ here doubt keeps the work.
 from __future__ import annotations
 
 from gitcp.core.decide import line_evidence
-from gitcp.core.decide.overlap import ABSENT, REGULAR
+from gitcp.core.decide.overlap import ABSENT, MOST_NEW, REGULAR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def rest(
         if recorded and head != recorded and worktree == recorded and recorded[0]:
             return CARRY, "only the recorded mode is left out"
         return SETTLED, "HEAD has what was recorded"
-    if recorded and _moved(recorded[1], change, committed, worktree):
+    if recorded and worktree is None and _moved(recorded[1], change, committed, blob):
         return SETTLED, "committed under another name"
     if worktree == head:
         if recorded and change and _whole(recorded, base(entry), change, blob):
@@ -100,10 +100,18 @@ def _whole(recorded: Entry, base: Version, change: Staged, blob: Blob) -> bool:
     return line_evidence.includes(now, before, mine)
 
 
-def _moved(
-    oid: str, change: Staged | None, committed: Mapping[str, Staged], worktree: Version
-) -> bool:
-    """The path is gone and the commit has its content as a new file."""
-    if worktree is not None or oid in EMPTY or (change and change[2] != ABSENT):
+def _moved(oid: str, change: Staged | None, committed: Mapping[str, Staged], blob: Blob) -> bool:
+    """The path is gone and the commit has its content, or all its lines, as a new file."""
+    if oid in EMPTY or (change and change[2] != ABSENT):
         return False
-    return any(old == ABSENT and new == oid for old, _, _, new in committed.values())
+    new = {to: mode for old, _, mode, to in committed.values() if old == ABSENT and to}
+    if oid in new or len(new) > MOST_NEW:
+        return oid in new
+    return any(mode in REGULAR and _all_lines(oid, to, blob) for to, mode in new.items())
+
+
+def _all_lines(oid: str, new: str, blob: Blob) -> bool:
+    mine, now = blob(oid), blob(new)
+    if mine is None or now is None or not line_evidence.includes(now, b"", mine):
+        return False
+    return line_evidence.renamed(line_evidence.added(None, now), line_evidence.added(None, mine))

@@ -129,6 +129,27 @@ def test_the_record_is_compared_with_what_it_stands_on(base: Version, head: str,
     assert told == {"f": want}
 
 
+@pytest.mark.parametrize(
+    ("new", "want"),
+    [
+        (b"the first line\nthe second line\nand a third\n", "settled"),
+        (b"the first line\nanother second line\n", "away"),
+        (
+            b"the first line\nthe second line\n"
+            + b"".join(b"more of it %d\n" % n for n in range(9)),
+            "away",
+        ),
+    ],
+    ids=["with more", "with less", "part of another"],
+)
+def test_a_file_committed_under_another_name_with_all_its_lines_is_settled(
+    new: bytes, want: str
+) -> None:
+    blobs = {"new": new, "old": b"the first line\nthe second line\n"}
+    committed = {"g": change(None, "new")}
+    assert remaining([recorded("old")], committed, {}, {}, blobs.get) == {"f": want}
+
+
 @pytest.mark.parametrize("oid", EMPTY)
 def test_an_empty_file_is_not_taken_for_another(oid: str) -> None:
     assert remaining([recorded(oid)], {"g": change(None, oid)}, {}, {}) == {"f": "away"}
