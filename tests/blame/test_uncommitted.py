@@ -88,3 +88,18 @@ def test_what_a_call_has_just_written_is_its_sessions_before_its_end(
     assert told(world, "g.txt")[-1] == "session-b"
     assert (world.path / ".git" / "gitcp" / "journal").read_bytes() == journal
     end(agent, call)
+
+
+def test_lines_of_a_large_file_are_named_after_who_alone_has_written_them(
+    world: World, agent: Agent
+) -> None:
+    long = f"{'x' * (1 << 20)}\n"
+    world.write("large.txt", 2 * long)
+    world.commit()
+    world.write("large.txt", 2 * long + text("the person", 1))
+    assert told(world, "large.txt")[-1] == "person"
+    world.git("checkout", "-q", "large.txt")
+    agent.turn("more", {"large.txt": 2 * long + text("a session", 1)})
+    assert told(world, "large.txt")[-1] == "session-b"
+    world.write("large.txt", 2 * long + text("the person", 1) + text("a session", 1))
+    assert told(world, "large.txt")[-2:] == ["unknown", "unknown"]

@@ -123,5 +123,7 @@ def test_a_mirror_with_a_push_url_is_pushed_where_it_pushes(bare: Path, tmp_path
 
 def test_without_checkpoints_nothing_is_pushed(bare: Path) -> None:
     r = clone(bare, "a")
-    push(r, "no such remote")
+    push(r, "no such remote", again=False)
+    with pytest.raises(Error):
+        push(r, "no such remote")
     assert git("for-each-ref", V1, cwd=bare) == ""

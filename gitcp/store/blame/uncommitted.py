@@ -16,8 +16,11 @@ from gitcp.store.snapshot import blobs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gitcp.core.blame.authors import Author
     from gitcp.core.credit.replay import Version
+    from gitcp.core.record_types import Author as Writer
     from gitcp.core.record_types import JournalLine
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
 def content(repo: Repo, objects: Prefetched, path: str) -> Version | None:
     """A file of the worktree as git would store it, which is how git blames it, and objects has
-    at hand then; None where there are no lines."""
+    at hand then; None where nothing stands that can be read."""
     try:
         entry = blobs.at(repo, objects, [path], write=False)[path]
         with open(os.path.join(raw(repo.top or ""), raw(path)), "rb") as file:
@@ -35,7 +38,7 @@ def content(repo: Repo, objects: Prefetched, path: str) -> Version | None:
         data = _converted(repo, objects, path, entry[1], data) if entry else b""
     except (Error, OSError, KeyError):
         return None
-    if not entry or replay.whole(data):
+    if not entry:
         return None
     objects.hold(entry[1], "blob", data)
     return replay.Version(entry[1], replay.split(entry[1], data))
@@ -60,7 +63,8 @@ def lines(
     repo: Repo, objects: Prefetched, path: str, now: Version, committed: Committed
 ) -> dict[int, Author]:
     """The authors of the lines of path, which reads so (content()), by 1-based line: as a commit
-    that is made now would have them.  committed: as commit_credit.credits() has it."""
+    that is made now would have them; where lines are not told apart (replay.whole), all are whose
+    the edits are, be it one alone.  committed: as commit_credit.credits() has it."""
     base = objects.read(f"HEAD:{path}")
     contents = commit_credit.Contents(objects)
     parent = contents.version("100644", base[0] if base else None)
@@ -68,6 +72,10 @@ def lines(
         return {}
     known = _looked(repo, objects, path)
     chain = entries.chain(entries.edits(known), path)
+    data = objects.need(now.oid, "blob")
+    if replay.whole(data):
+        author = _author(repo, _alone(chain, parent.oid))
+        return dict.fromkeys(range(1, data.count(b"\n") + 2), author)
     if chain:
         taken = entries.settled(known)
         replayed = commit_credit.replayed(contents, parent, chain, taken, committed)
@@ -77,6 +85,17 @@ def lines(
         replayed.step(now, replay.PERSON, commit_credit.regains(evidence.BETWEEN))
     numbers = enumerate(replayed.at(now, replay.PERSON), 1)
     return {n: _author(repo, replayed.author(number)) for n, number in numbers}
+
+
+def _alone(chain: Sequence[JournalLine], committed: str) -> Writer:
+    """Who alone has written since a path had the blob that is committed; UNKNOWN for several."""
+    writers: set[Writer] = set()
+    for line in chain:
+        writers.add(entries.author(line))
+        if (entries.entry(line["after"]) or ("", ""))[1] == committed:
+            writers.clear()
+    writers = writers or {replay.PERSON}
+    return writers.pop() if len(writers) == 1 else replay.UNKNOWN
 
 
 def brought(repo: Repo, objects: Prefetched, path: str, oid: str) -> list[str]:
@@ -103,7 +122,7 @@ def _looked(repo: Repo, objects: Prefetched, path: str) -> list[JournalLine]:
     return aside.lines
 
 
-def _author(repo: Repo, who: tuple[str, str, str]) -> Author:
+def _author(repo: Repo, who: Writer) -> Author:
     session_id, turn_id, tool = who
     if not session_id:
         return authors.nobody(turn_id)
