@@ -82,7 +82,10 @@ def run(argv: list[str]) -> int:
     args = parser().parse_args(argv)
     if not args.dry_run:
         repo = _usable(Repo.find(init=""))
-        _say(repo, *_install(repo, args))
+        done, notes = _install(repo, args)
+        _say(repo, done, notes)
+        if done and not args.worktree:
+            print("'gitcp status' shows what is recorded from now on")
         return OK
     with tempfile.TemporaryDirectory() as aside:  # a look makes nothing here
         repo = _usable(Repo.find(init=aside))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import REMAINDER
 
 from gitcp.console import cli
 from gitcp.errors import FATAL, OK, Error, UsageError
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitcp.core.record_types import Record
+    from gitcp.repo import Repo
 
 
 def parser() -> cli.Parser:
@@ -21,7 +23,8 @@ def parser() -> cli.Parser:
     p.add_argument("--session", metavar="<id>", help="the session this run is a turn of")
     p.add_argument("--agent", metavar="<name>", help="what to call the program")
     p.add_argument("--prompt", metavar="<text>", help="what it is asked to do")
-    p.add_argument("words", nargs="*", metavar="<command>", help="the program and its arguments")
+    what = "the program and its arguments: from its name on nothing is an option of ours"
+    p.add_argument("words", nargs=REMAINDER, metavar="<command>", help=what)
     return p
 
 
@@ -40,14 +43,14 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.console import foreground
     from gitcp.repo import Repo
 
-    split = argv.index("--") if "--" in argv else len(argv)
-    args = parser().parse_args(list(argv[:split]))
-    words = [*args.words, *argv[split + 1 :]]
+    args = parser().parse_args(argv)
+    words = args.words[args.words[:1] == ["--"] :]
     if not words or not words[0]:
         raise UsageError(f"no command given\n{parser().format_usage().rstrip()}")
-    Repo.find()  # outside a repository nothing is run
+    repo = Repo.find()  # outside a repository nothing is run
     if not which(words[0]):
         raise Error(f"no such program: '{words[0]}'")
+    _warn(repo)
     common = _common(args, words[0])
     call = {"id": f"run-{os.getpid()}", "kind": "shell", "command": " ".join(words)}
     asked = args.prompt or " ".join(words)
@@ -69,6 +72,16 @@ def run(argv: Sequence[str]) -> int:
         ]
         _tell([{**common, **event} for event in end])
     return status
+
+
+def _warn(repo: Repo) -> None:
+    """Say so where nothing will be recorded."""
+    from gitcp.core.render import status_lines
+    from gitcp.store.setup import health
+
+    if health.state(repo) == health.DISABLED:
+        wake = status_lines.begin(health.DISABLED)
+        print(f"warning: gitcp is disabled here: {wake}", file=sys.stderr)
 
 
 def _common(args: Namespace, program: str) -> dict[str, str]:

@@ -94,9 +94,11 @@ def test_the_status_is_the_programs(
     assert all(state["phase"] == "ended" and not message for state in states(world))
 
 
-def test_the_programs_own_options_are_its_own(world: World) -> None:
-    done = run(world, "--agent=x", "--", "echo", "--session=y", "--", "-h")
+@pytest.mark.parametrize("end", [["--"], []])
+def test_the_programs_own_options_are_its_own(world: World, end: list[str]) -> None:
+    done = run(world, "--agent=x", *end, "echo", "--session=y", "--", "-h")
     assert done.stdout == "--session=y -- -h\n"
+    assert "did you mean '--agent'" in run(world, "--agnet=x", *end, "echo", status=129).stderr
 
 
 def test_the_program_has_the_terminal_and_an_interrupt_is_its_to_answer(world: World) -> None:
@@ -147,6 +149,13 @@ def test_a_run_that_was_killed_is_settled_by_the_next_one(world: World) -> None:
     assert "b.txt" in state["files_touched"]
     (checkpoint,) = world.commit()
     assert committed(world, checkpoint)["session_id"] == "gen"
+
+
+def test_where_nothing_is_recorded_the_program_runs_and_that_is_said(world: World) -> None:
+    world.gitcp("disable")
+    done = run(world, "touch", "made")
+    assert done.stderr == "warning: gitcp is disabled here: 'gitcp enable' wakes it\n"
+    assert (world.path / "made").exists() and not states(world)
 
 
 def test_outside_a_repository_nothing_is_run(tmp_path: Path) -> None:

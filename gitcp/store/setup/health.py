@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 WEEK = 7 * 86400
-ENABLED = "enabled"
+ENABLED, DISABLED = "enabled", "disabled"
 FORGOTTEN = "was kept aside, and what called it has given way to another tool's hook"
 
 
@@ -104,9 +104,9 @@ def enabled(repo: Repo) -> list[str]:
 
 
 def state(repo: Repo) -> str:
-    """Whether gitcp records here: ENABLED, or what it is instead."""
+    """Whether gitcp records here: ENABLED, DISABLED or not set up."""
     if os.path.exists(repo.shared("off")):
-        return "disabled"
+        return DISABLED
     return ENABLED if manifest.of(repo).entries else "not set up"
 
 
