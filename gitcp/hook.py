@@ -86,9 +86,7 @@ def _agent(argv: Sequence[str]) -> int:
     given = payload(sys.stdin.buffer.read())
     client = recognise(adapter(argv[0]), given)
     event = client.event(argv[1], given)
-    if event["event"] == "unknown":
-        return OK
-    return _take(client, event)
+    return OK if event["event"] == "unknown" else _take(client, event)
 
 
 def _records() -> int:
@@ -125,7 +123,9 @@ def _take(client: ModuleType, event: Record) -> int:
     if hasattr(client, "NAME"):
         heard.event(repo, client.NAME, event["event"])
     if hasattr(client, "export"):
-        client.export(event, repo.shared("exports", client.NAME))
+        from gitcp.store.setup import conversation_copy
+
+        conversation_copy.copy(repo, client, event)
     if late:
         begun = {**event, "event": "turn-start", "prompt": ""}
         begun.pop("tool", None)

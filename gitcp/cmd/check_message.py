@@ -29,20 +29,20 @@ def _messages(records: Iterable[Record]) -> Iterator[Record]:
 
 def _check(repo: Repo, path: str) -> None:
     from gitcp.core.message import message_file, trailers
+    from gitcp.store.git import files
     from gitcp.store.link import commit_arguments
 
     with open(path, "rb") as f:
         text = f.read()
     comment = message_file.comment_char(text, repo.config.get("core.commentchar", "#"))
-    template = _read(repo.own("template"))
+    template = files.peek(repo.own("template"))
     way = commit_arguments.cleanup(repo)
     if way in _KEPT or (way != "strip" and os.environ.get("GIT_EDITOR") == ":"):
         # What looks like a comment stays, it is text; what is below the cut is not.
         text, template = _above(text, comment), _above(template, comment)
         comment = b""
     if trailers.only_trailers(text, comment=comment, template=template):
-        with open(path, "wb") as f:
-            f.write(trailers.remove(text, comment=comment))
+        files.replace(path, trailers.remove(text, comment=comment), durable=False)
 
 
 def _above(text: bytes, comment: bytes) -> bytes:
@@ -50,14 +50,6 @@ def _above(text: bytes, comment: bytes) -> bytes:
 
     lines = message_file.split(text)
     return b"".join(lines[: message_file.cut(lines, comment)])
-
-
-def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as f:
-            return f.read()
-    except OSError:
-        return b""
 
 
 parser, bind, main = stage.plain("check-message", _messages)

@@ -27,7 +27,7 @@ def parser() -> cli.Parser:
 
 
 def past_keeping(records: Iterable[Record], keep: int, before: int) -> Iterator[Record]:
-    """core.refs.expired over the records of type ref; the others are not ours to judge."""
+    """ref_expiry.expired over the records of type ref; the others are not ours to judge."""
     chosen = [r for r in records if r.get("type") == "ref"]
     yield from ref_expiry.expired(map(_checked, chosen), keep, before)  # type: ignore[misc]
 

@@ -21,7 +21,7 @@ def parser() -> cli.Parser:
 
 
 def listed(older_than: int | None) -> list[Finding]:
-    """A record of type finding for each thing (core.orphans); nothing is changed."""
+    """A record of type finding for each thing (core.decide.orphan_rules); nothing is changed."""
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.upkeep import orphans

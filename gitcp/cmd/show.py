@@ -99,7 +99,8 @@ def _plain(entry: Record, full: bool) -> Record:
 
     plain = {k: v for k, v in entry.items() if k != "transcript"}
     if entry.get("transcript"):
-        start = int(entry.get("checkpoint_transcript_start", entry.get("start")) or 0)
+        start = entry.get("checkpoint_transcript_start", entry.get("start"))
+        start = start if isinstance(start, int) else 0
         plain["turns"] = turn_tokens.listed(entry["transcript"], entry.get("agent"), start)
     if full and "transcript" in entry:
         plain["transcript"] = text(entry["transcript"])

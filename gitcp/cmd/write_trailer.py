@@ -40,8 +40,9 @@ def _write(match: Record) -> None:
         ids = []
     text, commented = _with_ids(repo, match, text, ids, comment)
     if text != before:
-        with open(path, "wb") as f:
-            f.write(text)
+        from gitcp.store.git import files
+
+        files.replace(path, text, durable=False)  # what the person wrote survives a full disk
     commit_verdict.tell(repo, commented)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gitcp.cmd import show
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.v1 import committed_write
@@ -179,3 +180,11 @@ def test_commits_of_the_original_program_are_looked_up(
         ids = git("log", "-1", "--format=%(trailers:key=Entire-Checkpoint,valueonly)", oid, cwd=at)
         text = shown(oid, cwd=at)
         assert f"checkpoint {ids.split()[0]}\n" in text and f"commit {oid[:12]}" in text
+
+
+@pytest.mark.parametrize("start", ["x", [], {}, None, 2.5])
+def test_a_start_that_is_no_number_is_the_beginning(start: object) -> None:
+    line = b'{"type": "user", "message": {"content": "hi"}}\n'
+    entry = {"transcript": line, "checkpoint_transcript_start": start, "agent": ""}
+    plain = show._plain({**entry, "checkpoint_transcript_start": 0}, False)
+    assert show._plain(entry, False)["turns"] == plain["turns"] != []

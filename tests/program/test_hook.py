@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from gitcp import chain, pipelines
 from gitcp.errors import Error
 from gitcp.repo import Repo
+from gitcp.store.setup import conversation_copy
 from tests.support.paths import TOP
 
 ENTRY = TOP / "gitcp" / "entry.py"
@@ -280,3 +284,27 @@ def test_no_hook_named_is_misuse(repo: Path) -> None:
     done = hook()
     assert done.returncode == 129
     assert b"usage: gitcp-hook" in done.stderr
+
+
+def test_hooks_of_one_session_have_its_conversation_written_one_after_the_other(
+    repo: Path, tmp_path: Path
+) -> None:
+    """Subagents of opencode run side by side: each of their hooks copies what is new."""
+    seen = tmp_path / "seen"
+
+    def copied(event: object, folder: str) -> None:
+        for mark in "<>":
+            with seen.open("a") as f:
+                f.write(mark)
+            time.sleep(0.3)
+
+    client = ModuleType("client")
+    client.NAME, client.export = "client", copied  # type: ignore[attr-defined]
+    fork = multiprocessing.get_context("fork")
+    given = (Repo.find(), client, {"session_id": "s1"})
+    both = [fork.Process(target=conversation_copy.copy, args=given) for _ in range(2)]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join()
+    assert seen.read_text() == "<><>"

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.cmd import write_trailer
 from gitcp.errors import Error, GitError
 from gitcp.process.running import Running
 from gitcp.start import beside
@@ -170,3 +171,16 @@ def test_a_program_that_is_not_there_leaves_no_descriptor_open() -> None:
         with pytest.raises(GitError, match="No such file"):
             Running(("no-such-program",), {}, feed)
     assert os.listdir("/dev/fd") == before
+
+
+def test_a_message_stays_whole_where_nothing_can_be_written(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_EDITOR", ":")
+    message = repo / ".git/COMMIT_EDITMSG"
+    message.write_text("what I wrote\n")
+    match = {"args": [str(message), "message"], "ids": ["0123456789ab"], "gather": False}
+    with _no_room(), pytest.raises(Error, match="File too large"):
+        write_trailer._write({**match, "sessions": {}})
+    assert message.read_text() == "what I wrote\n"
+    assert [name for name in os.listdir(repo / ".git") if "EDITMSG" in name] == [message.name]

@@ -33,6 +33,7 @@ VERSION = "authorship/3.0.0"
 # The attribute of a session that names those of its edits that are in a note by us.
 EDITS = "gitcp.edits"
 _DIVIDER = "---"
+_LONGEST = 40  # characters of a range of lines
 _TOOLS = {
     "Claude Code": "claude",
     "Codex": "codex",
@@ -159,10 +160,10 @@ def numbers(text: str) -> set[int] | None:
     lines: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
+        if not first.isdecimal() or (dash and not last.isdecimal()) or len(part) > _LONGEST:
             return None
         start, end = int(first), int(last or first)
-        if not 0 < start <= end or end - start > 1 << 20:
+        if not 0 < start <= end or end - start + len(lines) > 1 << 20:
             return None
         lines.update(range(start, end + 1))
     return lines

@@ -1,7 +1,7 @@
 """The last trailer block of a commit message, found and read as git's own code does it.
 
 A message is a list of lines with their endings, a position a line number, and `comment` what
-comment lines begin with, all as in `core/message.py`.
+comment lines begin with, all as in `message_file.py`.
 """
 
 from __future__ import annotations

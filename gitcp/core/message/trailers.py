@@ -1,11 +1,11 @@
 """The line that links a commit to its checkpoint, in the last trailer block of the message.
 
-What is written is what this would write, without the process (`core/trailer_block.py` has its
-rules; trailer.* unset, final newline ensured):
+What is written is what this would write, without the process (`trailer_block.py` has its rules;
+trailer.* unset, final newline ensured):
 
     git interpret-trailers --no-divider --where end --if-exists addIfDifferent
 
-Everywhere `comment` is what a comment line begins with (`message.comment_char`); give b"" when
+Everywhere `comment` is what a comment line begins with (`message_file.comment_char`); give b"" when
 no editor opens and git will not strip comments, so that '#12: fix' is text.
 """
 

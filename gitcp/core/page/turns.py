@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from gitcp.core.transcript import tokens, transcript_scan
+from gitcp.core.transcript import facts, tokens, transcript_scan
 from gitcp.core.transcript.items import items, parts
 
 TYPE_CHECKING = False
@@ -111,7 +111,7 @@ def _call(name: str, given: Any) -> Part:
     part: Part = {"kind": "call", "name": name, "result": ""}
     arguments = given if isinstance(given, dict) else {}
     part["path"] = next((str(arguments[key]) for key in _PATHS if arguments.get(key)), "")
-    edits = [edit for edit in arguments.get("edits") or [arguments] if isinstance(edit, dict)]
+    edits = facts.objects(arguments.get("edits")) or [arguments]
     diff = [line for edit in edits for line in _diff(edit)]
     if diff:
         part["diff"] = diff

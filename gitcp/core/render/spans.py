@@ -118,11 +118,8 @@ def spent(usage: Any, agent: str = "") -> str:
 
     What came from a cache is told apart: stored usages of Gemini CLI count it as input too.
     """
-    given = mapping(usage)
-    whole: Any = given
-    if part := given.get("subagent_tokens"):
-        whole = tokens.flat(whole | {"subagent_tokens": mapping(part)})
-    fresh, creation, read, output, calls = tokens.counts(whole)
+    given: Any = mapping(usage)
+    fresh, creation, read, output, calls = tokens.counts(tokens.flat(given))
     fresh = max(0, fresh - read) if agent == "Gemini CLI" else fresh
     if not any((fresh, creation, read, output, calls)):
         return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.render.spans import many, mapping
+from gitcp.core.transcript.facts import objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _edit(name: str, given: Any, full: bool) -> Iterator[Line]:
     """What a call did: the lines an edit took and put, or its input as it is."""
     yield [(f"  {name}:", "bold")]
     arguments = mapping(given)
-    edits = [e for e in arguments.get("edits") or [arguments] if isinstance(e, dict)]
+    edits = objects(arguments.get("edits")) or [arguments]
     pairs = [(e.get("old_string"), e.get("new_string")) for e in edits]
     if any(new is not None for _, new in pairs):
         lines = []

@@ -83,7 +83,8 @@ def number(name: str) -> int | None:
     if name in (NAME, LEGACY):
         return 0
     digits = name.removeprefix(NAME + ".")
-    return int(digits) if digits != name and digits.isascii() and digits.isdigit() else None
+    numbered = digits != name and digits.isascii() and digits.isdigit() and len(digits) < 10
+    return int(digits) if numbered else None
 
 
 def is_document(first_line: bytes, path: str) -> bool:
@@ -110,7 +111,7 @@ def union(old: bytes, new: bytes) -> bytes:
 def _messages(data: bytes) -> dict[str, Any] | None:
     try:
         document = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(document, dict) or not isinstance(document.get("messages"), list):
         return None

@@ -47,7 +47,7 @@ def add(*given: Usage | None) -> Usage:
     """The sum; subagents' parts are summed apart.  None counts as nothing."""
     columns = zip(counts(None), *map(counts, given), strict=True)
     total = usage(*map(sum, columns))
-    parts = [u["subagent_tokens"] for u in given if u and u.get("subagent_tokens")]
+    parts = [part for u in given if (part := _part(u))]
     if parts:
         total["subagent_tokens"] = add(*parts)
     return total
@@ -57,9 +57,8 @@ def subtract(now: Usage | None, before: Usage | None) -> Usage:
     """What was used since before, never below 0 (a transcript may have been cut)."""
     pairs = zip(counts(now), counts(before), strict=True)
     delta = usage(*(max(0, new - old) for new, old in pairs))
-    part, old_part = (u.get("subagent_tokens") if u else None for u in (now, before))
-    if part:
-        delta["subagent_tokens"] = subtract(part, old_part)
+    if part := _part(now):
+        delta["subagent_tokens"] = subtract(part, _part(before))
     return delta
 
 
@@ -76,6 +75,11 @@ def with_subagents(own: Usage | None, subagents: Iterable[Usage | None]) -> Usag
 
 def flat(given: Usage) -> Usage:
     """One level: the subagents' part added to the rest (E§2.5, the root's token_usage)."""
-    part = given.get("subagent_tokens")
-    total = usage(*counts(given))
+    part, total = _part(given), usage(*counts(given))
     return add(total, flat(part)) if part else total
+
+
+def _part(given: Usage | None) -> Usage | None:
+    """What the subagents used; stored data may have anything in its place."""
+    part = given.get("subagent_tokens") if given else None
+    return part if isinstance(part, dict) else None

@@ -51,10 +51,10 @@ def _is_result(line: dict[str, Any], tool_id: str) -> bool:
 def nanoseconds(text: str) -> int | None:
     """The time of `2026-11-21T14:02:03.456Z`, or of ms since 1970, in ns since then; None for
     another form."""
-    if text.isdecimal() and text.isascii():
-        return int(text) * 1_000_000
     day, _, clock = text.partition("T")
     try:
+        if text.isdecimal() and text.isascii():
+            return int(text) * 1_000_000
         year, month, date = map(int, day.split("-"))
         hour, minute, rest = clock.removesuffix("Z").split(":")
         whole, _, fraction = rest.partition(".")

@@ -67,7 +67,7 @@ def _object(text: str) -> object:
         first, last = text.find(start), text.rfind(end) + len(end)
         try:
             given = json.loads(text[first:last])
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         return given[-1] if isinstance(given, list) and given else given
     return None

@@ -37,12 +37,18 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def replace(path: str, data: bytes, mode: int | None = None, tmp: str | None = None) -> None:
+def replace(
+    path: str,
+    data: bytes,
+    mode: int | None = None,
+    tmp: str | None = None,
+    durable: bool = True,
+) -> None:
     """Make a file hold data: whoever reads it sees the old bytes or the new ones.
 
     mode None: that of the file there, else what the umask leaves of 0666.  tmp is the name
     the bytes are first written under; that it exists is an Error.  Where they cannot be written
-    it goes: as a lock of git's it would be in everybody's way.
+    it goes: as a lock of git's it would be in everybody's way.  durable: as fill() has it.
     """
     tmp = tmp or f"{path}.gitcp-{os.getpid()}"
     try:
@@ -52,7 +58,7 @@ def replace(path: str, data: bytes, mode: int | None = None, tmp: str | None = N
         try:
             if mode is not None:
                 os.fchmod(fd, mode)
-            fill(fd, data, durable=True)
+            fill(fd, data, durable)
             os.rename(tmp, path)
         except OSError:
             os.unlink(tmp)

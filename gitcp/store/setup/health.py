@@ -12,7 +12,7 @@ from gitcp.store.setup import exclude, git_hooks, heard, manifest, strays
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from types import ModuleType
 
     from gitcp.core.record_types import Finding
@@ -118,13 +118,17 @@ def check(repo: Repo, now: float, called: Iterable[str] = ()) -> list[Finding]:
     return list({(f["kind"], f["subject"], f["reason"]): f for f in findings}.values())
 
 
-def agents(repo: Repo, enabled: Iterable[str], called: Iterable[str]) -> Iterator[Finding]:
-    """The entries of each enabled agent, where its client will look in this worktree.
+def agents(repo: Repo, enabled: Sequence[str], called: Iterable[str]) -> Iterator[Finding]:
+    """The entries of each enabled agent, where its client will look in this worktree.  There is
+    none where `enable` was ended in the middle.
 
     called: those that are known to have sent an event, besides what heard knows.
     """
     from gitcp.agents import adapter
 
+    if not enabled:
+        why = "no agent is recorded: none has hooks of ours"
+        yield finding("agent-hook", repo.common, why, "gitcp enable")
     for name in enabled:
         client = adapter(name)
         if client.FORM in ("plugin", "scripts"):

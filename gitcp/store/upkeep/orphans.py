@@ -33,7 +33,7 @@ def ages(repo: Repo, given: int | None = None) -> orphan_rules.Ages:
 
 
 def find(survey: Survey, ages: orphan_rules.Ages) -> Iterator[Finding]:
-    """Findings of each kind of core.orphans, in its order.  `settled` tells what may go now: a
+    """Findings of each kind of orphan_rules, in its order.  `settled` tells what may go now: a
     stream that lost its state is told at once, and kept as long as an archive."""
     yield from orphan_streams.find(survey, ages)
     yield from orphan_streams.gone(survey, ages)

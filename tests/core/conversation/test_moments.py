@@ -142,3 +142,4 @@ def test_without_times_the_text_alone_tells() -> None:
     untimed = [(text, "", leaf) for text, _, leaf in GO_ON]
     assert asked.begun(untimed, "and now", 0) == untimed[2]
     assert asked.begun(untimed, "never asked", 0) is None
+    assert asked.begun([("a", "1" * 5000, "x")], "a", 0) == ("a", "1" * 5000, "x")

@@ -103,6 +103,8 @@ def test_a_path_the_format_cannot_carry_is_left_out(path: str) -> None:
         'x\n  k 0\n---\n{"schema_version": "authorship/3.0.0"}',
         'x\n  k 5-3\n---\n{"schema_version": "authorship/3.0.0"}',
         'x\n  k 1-99999999999\n---\n{"schema_version": "authorship/3.0.0"}',
+        f'x\n  k {"1" * 5000}\n---\n{{"schema_version": "authorship/3.0.0"}}',
+        'x\n  k 1-1000000,2000001-3000000\n---\n{"schema_version": "authorship/3.0.0"}',
         "x\n---\n" + "[" * 100_000,
     ],
 )

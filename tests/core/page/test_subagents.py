@@ -33,5 +33,10 @@ def test_a_subagent_that_starts_another_has_it_below() -> None:
     assert nested(turn["parts"]) == ["main", ["out", ["in", [], []]]]
 
 
+def test_an_input_of_any_form_is_shown() -> None:
+    [turn] = turns.turns(transcript({**call("x"), "input": {"edits": 3}}, beside=False))
+    assert turn["parts"][0]["given"] == '{\n "edits": 3\n}'
+
+
 def test_lines_beside_the_main_conversation_are_no_part_of_it() -> None:
     assert turns.turns(transcript({"text": "beside"})) == []

@@ -197,6 +197,7 @@ def test_what_is_new_since_the_commit_before_is_shown_unless_all_is_asked_for() 
         {},
         {"initial_attribution": 3, "summary": [], "token_usage": "x"},
         {"initial_attribution": {"agent_percentage": None}, "summary": {"intent": None}},
+        {"token_usage": {"subagent_tokens": {"subagent_tokens": "x"}}},
     ],
 )
 def test_strange_metadata_is_no_crash(told: Json) -> None:

@@ -78,6 +78,7 @@ def test_names_of_all_chunks_sort_as_text() -> None:
         ("full.jsonl.", None),
         ("full.jsonl.bak", None),
         ("full.jsonl.²", None),
+        ("full.jsonl." + "1" * 5000, None),
         ("prompt.txt", None),
         ("001", None),
     ],
@@ -132,6 +133,10 @@ def test_messages_that_a_shorter_document_dropped_are_kept(
     made = json.loads(chunks.union(document(old), document(new, unknown="kept")))
     assert [int(m["id"]) for m in made["messages"]] == ids
     assert made["unknown"] == "kept"
+
+
+def test_a_document_that_is_nested_too_deep_gives_nothing() -> None:
+    assert chunks.union(b"[" * 100_000, b"{}") == b"{}"
 
 
 def test_a_document_that_has_all_messages_stays_as_it_is() -> None:

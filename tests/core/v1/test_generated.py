@@ -48,7 +48,9 @@ def test_what_is_of_another_type_is_left_out() -> None:
     }
 
 
-@pytest.mark.parametrize("printed", ["", "{}", "[]", "[1]", '"x"', '{"intent": 1}', "{ {"])
+@pytest.mark.parametrize(
+    "printed", ["", "{}", "[]", "[1]", '"x"', '{"intent": 1}', "{ {", "[" * 10**5]
+)
 def test_no_summary_is_an_error(printed: str) -> None:
     with pytest.raises(InputError, match="no summary"):
         generated.answer(printed)

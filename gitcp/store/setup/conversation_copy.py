@@ -1,0 +1,25 @@
+"""Conversations that a client keeps in a database of its own, copied to where we read them."""
+
+from __future__ import annotations
+
+from gitcp.errors import Busy
+from gitcp.lock import exclusive
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from gitcp.core.record_types import Record
+    from gitcp.repo import Repo
+
+_PATIENCE = 2.0  # seconds
+
+
+def copy(repo: Repo, client: ModuleType, event: Record) -> None:
+    """Let a client's adapter export the session of an event, one hook at a time: two at once, as
+    subagents side by side have them, would each add the same messages."""
+    try:
+        with exclusive(repo, f"transcript-{event['session_id']}", _PATIENCE):
+            client.export(event, repo.shared("exports", client.NAME))
+    except Busy:
+        pass  # a later event does it
