@@ -64,9 +64,19 @@ def test_an_agent_that_never_called_is_named(world: World) -> None:
     assert "claude-code has never called" not in world.gitcp("status")
 
 
+def interrupt_enable(world: World) -> None:
+    """What Ctrl-C leaves that came between git's hooks and the agents'."""
+    manifest = world.path / ".git/gitcp/installed/manifest.json"
+    installed = json.loads(manifest.read_text())
+    installed["files"] = [entry for entry in installed["files"] if not entry["agent"]]
+    manifest.write_text(json.dumps(installed))
+    (world.path / ".claude/settings.local.json").unlink()
+
+
 @pytest.mark.parametrize(
     ("break_it", "kind", "words"),
     [
+        (interrupt_enable, "agent-hook", "no agent is recorded"),
         (lambda w: (w.path / ".git/hooks/post-commit").unlink(), "git-hook", "post-commit in"),
         (lambda w: (w.path / ".git/hooks/pre-push").chmod(0o644), "git-hook", "pre-push in"),
         (lambda w: hook_tools.entire(w.path), "entire", "original program's hooks are back"),
