@@ -35,6 +35,11 @@ AGAIN = {
         "git reset -q --soft HEAD~; echo '# more' >>new.py; git add .; git commit -qm again",
         [[ALL]],
     ),
+    "with the file renamed and changed a little": (
+        "git reset -q --soft HEAD~; git mv new.py power.py; echo '# more' >>power.py;"
+        " git checkout -q HEAD README.md src; git add .; git commit -qm again",
+        [[ALL]],
+    ),
     "after a stash": (
         "git reset -q HEAD~; git stash -q -u; echo m >m; git add m; git commit -qm own;"
         " git stash pop -q; git add .; git commit -qm again",
@@ -64,6 +69,15 @@ def test_what_was_taken_back_is_linked_again(world: World, name: str) -> None:
     shell(world, script)
     assert linked(world, base) == want
     sound(world, lost=not any(want))
+
+
+def test_what_is_changed_a_little_while_an_agent_looks_on_is_linked_again(world: World) -> None:
+    base = world.head
+    shell(world, f"{SETTLED}; git reset -q HEAD~; echo '# more' | tee -a {ALL} >/dev/null")
+    world.agent("session-b").turn("what is this?")
+    shell(world, "git add .; git commit -qm again")
+    assert linked(world, base) == [[ALL]]
+    sound(world)
 
 
 def test_the_agents_file_gets_the_id_again_and_the_persons_does_not(world: World) -> None:

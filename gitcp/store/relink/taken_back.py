@@ -16,12 +16,12 @@ from gitcp import trace
 from gitcp.core.decide import overlap
 from gitcp.store.git import files, private, reflog
 from gitcp.store.git.commit import read_commit, rev_list
-from gitcp.store.git.tree import Lookup
+from gitcp.store.git.tree import Lookup, tree_of
 from gitcp.store.link import commit_changes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from gitcp.core.decide.overlap import Recorded
     from gitcp.core.record_types import Commit
@@ -46,11 +46,13 @@ def ids(repo: Repo, objects: Objects, head: str, changes: Changes) -> list[str]:
 
     given: list[str] = []
     left: list[Commit] = []
+    there = Lookup(objects, tree_of(objects, head))
     for commit in commits:
         pending = False
         for one in find_commits.linked(objects, commit["oid"]):
             record = entries(repo, objects, one, commit)
-            given += [one] if holds(objects, record, changes) else []
+            again = holds(objects, record, changes, lambda path: there(path) is None)
+            given += [one] if again else []
             pending = pending or _still_to_come(repo, objects, record, head)
         left += [commit] if pending else []
     _keep(repo, [commit["oid"] for commit in left])
@@ -87,10 +89,16 @@ def _entry(path: str, mode: str, oid: str | None) -> Recorded:
     return {"path": path, "mode": mode, "oid": oid or None, "live": False}
 
 
-def holds(objects: Objects, record: list[Recorded], changes: Changes) -> bool:
-    """Whether a commit with these changes has some of what is recorded, by evidence."""
+def holds(
+    objects: Objects,
+    record: list[Recorded],
+    changes: Changes,
+    gone: Callable[[str], bool] = lambda _: False,
+) -> bool:
+    """Whether a commit with these changes has some of what is recorded, by evidence; gone: as
+    match() asks it."""
     blob = commit_changes.blobs_of(objects)
-    return bool(overlap.match(record, changes, blob)["paths"])
+    return bool(overlap.match(record, changes, blob, gone)["paths"])
 
 
 def add(repo: Repo, commits: Iterable[str]) -> None:
@@ -154,12 +162,12 @@ def _linked(objects: Objects, oids: Iterable[str]) -> list[Commit]:
 
 
 def _still_to_come(repo: Repo, objects: Objects, record: list[Recorded], head: str) -> bool:
-    """Whether something recorded may be committed yet: HEAD has not got it, and the worktree has,
-    or a stash may; or an entry of the stash that was applied is still there, for other branches."""
+    """Whether something recorded may be committed yet: HEAD has not got it, and the worktree has
+    some of it, or a stash may; or an entry of the stash that was applied is still there, for other
+    branches."""
     from gitcp.store.snapshot import blobs
 
-    top = read_commit(objects, head)
-    look_up = Lookup(objects, top["tree"] if top else None)
+    look_up = Lookup(objects, tree_of(objects, head))
     open_ = {e["path"]: e for e in record if (look_up(e["path"]) or ("", None))[1] != e["oid"]}
     stash = reflog.Stash(repo, objects).entries()
     if stash and open_:
@@ -167,8 +175,14 @@ def _still_to_come(repo: Repo, objects: Objects, record: list[Recorded], head: s
     held = [(e["path"], (e["mode"], e["oid"])) for e in record if e["oid"]]
     if any(one.brings(path, entry) for one in stash for path, entry in held):
         return True
-    now = blobs.at(repo, objects, sorted(open_), write=False)
-    return any((now.get(path) or ("", None))[1] == entry["oid"] for path, entry in open_.items())
+    now = blobs.at(repo, objects, sorted(open_), write=True)
+    none = (overlap.ABSENT, None)
+    changes = {
+        path: (*(look_up(path) or none), *(entry or none))
+        for path, entry in now.items()
+        if entry != look_up(path)
+    }
+    return holds(objects, list(open_.values()), changes)
 
 
 def _keep(repo: Repo, oids: list[str]) -> None:
