@@ -43,11 +43,12 @@ def guard(body: Callable[[], int]) -> int:
     try:
         return _status_of(body)
     except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
-        return 128 + signal.SIGINT  # where the signal is blocked
+        pass  # with it goes what its frames hold: a child that is in the middle of its answer
     finally:
         signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)
+    return 128 + signal.SIGINT  # where the signal is blocked
 
 
 def _status_of(body: Callable[[], int]) -> int:

@@ -46,11 +46,15 @@ INTERRUPTED = {
     "found": "PathFinder.find_spec = press; exec(open(sys.argv[0]).read(), {'__file__': '.'})",
     "imported": "main.import_module = press; main.main()",
     "at work": """
-def body():
+def held():
     try:
-        press()
+        yield
     finally:
         print("cleaned up", flush=True)
+def body():
+    holding = held()
+    next(holding)
+    press()
     return 0
 main.import_module = lambda _: SimpleNamespace(main=lambda: ending.guard(body))
 main.main()""",
