@@ -49,7 +49,7 @@ def run(argv: Sequence[str]) -> int:
     """Write the findings; NO when one of them is more than a note and not repaired."""
     from gitcp import record
 
-    json, failures = "--json" in argv, 0
+    json, failures = parser().parse_args(argv).json, 0
     for one in listed(argv):
         failures += findings.counts([one])
         progress.hide()

@@ -27,7 +27,8 @@ def delete(repo: Repo, records: Iterable[Record]) -> Iterator[Record]:
     from gitcp.store.git import refs
 
     doomed = [r for r in records if r.get("type") == "ref"]
-    refs.update(repo, [(*_named(r)[:1], None, _named(r)[1]) for r in doomed], "gitcp: delete")
+    named = [(ref, None, oid) for ref, oid in map(_named, doomed)]
+    refs.update(repo, named, "gitcp: delete")
     yield from doomed
 
 

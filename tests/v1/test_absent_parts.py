@@ -270,3 +270,16 @@ def test_a_log_reads_metadata_alone_where_one_prompt_made_the_whole_commit(repo:
     for name in ("metadata.json", "0/prompt.txt"):
         gone(f"{V1}:{AT}/{name}")(here)
     assert run("log", "--json", "-1") == before
+
+
+@pytest.mark.parametrize("value", [3, {"a": 3}])
+def test_facts_of_any_form_are_no_crash(stored: Repo, value: object) -> None:
+    """Whoever may push can put there what no program writes."""
+    keys = ("strategy", "branch", "created_at", "files")
+    for path in (f"{AT}/metadata.json", f"{AT}/0/metadata.json"):
+        metadata = {**json.loads(git("show", f"{V1}:{path}")), **dict.fromkeys(keys, value)}
+        with Objects(stored) as objects:
+            put(stored, path, "100644", objects.write("blob", json.dumps(metadata).encode()))
+    for args in (["show", SECOND], ["check-store"]):
+        done = warm.command(args[0], args[1:], Path.cwd(), dict(os.environ))
+        assert b"Traceback" not in done.stderr and SECOND.encode() in done.stdout

@@ -93,7 +93,8 @@ def at_end(
         unsafe = _unsafe(original, session_id, live, True)
         if unsafe:
             return unsafe
-    if (started["name"], _place(started)) == (now["name"], _place(now)):
+    # jj: the name itself; git: the commit under it
+    if (started["name"], started["id"]) == (now["name"], now["id"]):
         return _verdict("allow", "the base is where it was", now)
     return {**_verdict("moved", "the base is not where it was", now), "was": started}
 
@@ -110,10 +111,6 @@ def only_moves(command: str) -> bool:
     """
     words = command.split()
     return bool(words) and words[0] in _VCS and not _SHELL & set(command.strip())
-
-
-def _place(seen: Look) -> str:
-    return seen["id"]  # jj: the name itself; git: the commit under it
 
 
 def _unsafe(seen: Look, session_id: str, live: Collection[str], stored: bool) -> Verdict | None:

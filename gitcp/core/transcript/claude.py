@@ -69,7 +69,7 @@ class _Reader:
             return
         blocks = _blocks(entry)
         for block in blocks:
-            if block.get("type") == "tool_result" and block.get("tool_use_id") in self.pending:
+            if block.get("type") == "tool_result" and str(block.get("tool_use_id")) in self.pending:
                 self.result(entry, block)
         if not any(entry.get(key) for key in _NOT_TYPED):
             texts = (str(b.get("text", "")) for b in blocks if b.get("type") == "text")
@@ -125,7 +125,7 @@ class _Reader:
         self.spent = tokens.usage(*(total + new - less for total, new, less in pairs))
 
     def result(self, entry: dict[str, Any], block: dict[str, Any]) -> None:
-        path = self.pending.pop(block["tool_use_id"])
+        path = self.pending.pop(str(block["tool_use_id"]))
         if not path:
             self.subagent(entry, block)
         elif not block.get("is_error") and path not in self.written:

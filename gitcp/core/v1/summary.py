@@ -182,6 +182,12 @@ def total(usages: Iterable[Any]) -> dict[str, int] | None:
     }
 
 
+def text(given: Metadata, key: str) -> str:
+    """The text under a key of metadata as it was read; '' for all else."""
+    value = given.get(key)
+    return value if isinstance(value, str) else ""
+
+
 def strings(value: Any) -> list[str]:
     """The strings of a list; [] for null and all else."""
     return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []

@@ -78,7 +78,10 @@ def recorded(checkpoint: Checkpoint, changed: Changes) -> list[Recorded]:
     for session in checkpoint["sessions"]:
         files = session["metadata"].get("files")
         for path, file in (files if isinstance(files, dict) else {}).items():
-            by_path[path] = _entry(path, file.get("mode") or overlap.ABSENT, file.get("oid"))
+            given = [file.get(key) for key in ("mode", "oid")] if isinstance(file, dict) else []
+            if given:  # by anybody who can push: not of any form
+                mode, oid = (one if isinstance(one, str) else "" for one in given)
+                by_path[path] = _entry(path, mode or overlap.ABSENT, oid)
         touched = session["metadata"].get("files_touched") or ()
         for path in changed.keys() & set(touched if isinstance(touched, list) else ()):
             by_path[path] = _entry(path, *changed[path][2:])

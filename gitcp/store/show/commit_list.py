@@ -169,9 +169,11 @@ class _Store:
         details = {}
         for name, checkpoint in stored.items():
             contents = parts[name]
-            strategies = [given.get("strategy") for given in (checkpoint["summary"], *contents)]
+            given = (checkpoint["summary"], *contents)
             details[name] = {
-                "strategy": next(filter(None, strategies), ""),
+                "strategy": next(
+                    filter(None, (summary.text(one, "strategy") for one in given)), ""
+                ),
                 "sessions": [part["session_id"] for part in contents],
                 "contents": contents,
             }

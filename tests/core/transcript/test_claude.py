@@ -91,7 +91,7 @@ def write(key: str, path: str, name: str = "Write") -> dict[str, Any]:
     return {"type": "tool_use", "id": key, "name": name, "input": {"file_path": path}}
 
 
-def result(key: str, error: bool = False, content: object = "ok") -> dict[str, Any]:
+def result(key: object, error: bool = False, content: object = "ok") -> dict[str, Any]:
     found = {"type": "tool_result", "tool_use_id": key, "content": content}
     return {**found, "is_error": True} if error else found
 
@@ -157,6 +157,7 @@ def test_a_message_on_several_lines_counts_once_with_its_largest_output() -> Non
         ([said("m", 1, write("t1", "a")), user([result("t1")])], ["a"]),
         ([said("m", 1, write("t1", "a")), user([result("t1", True)])], []),
         ([said("m", 1, write("t1", "a"))], ["a"]),
+        ([said("m", 1, write("t1", "a")), user([result("t1"), result(["t1"])])], ["a"]),
         (
             [
                 said("m", 1, write("t1", "a"), write("t2", "a")),
