@@ -175,9 +175,17 @@ def is_open(home: str, session_id: str) -> bool:
             continue
         if isinstance(listed, dict) and listed.get("sessionId") == session_id:
             pid = listed.get("pid")
-            if isinstance(pid, int) and os.path.exists(f"/proc/{pid}"):
+            if isinstance(pid, int) and pid > 0 and _runs(pid):
                 return True
     return False
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (OSError, OverflowError) as e:
+        return isinstance(e, PermissionError)
+    return True
 
 
 def subagent_transcript(transcript_path: str, agent_id: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -377,3 +379,16 @@ def test_settings_are_looked_for_where_each_client_reads_them() -> None:
         },
         {"shared": "/r/.qwen/settings.json", "user": "/h/.qwen/settings.json"},
     ]
+
+
+def test_a_conversation_is_open_while_its_client_runs_where_there_is_no_proc_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os.path, "exists", lambda path: not str(path).startswith("/proc"))
+    listed = tmp_path / ".claude" / "sessions" / "1.json"
+    listed.parent.mkdir(parents=True)
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    for pid, is_open in ((os.getpid(), True), (ended.pid, False), (-1, False), (2**70, False)):
+        listed.write_text(json.dumps({"sessionId": "s1", "pid": pid}))
+        assert claude_code.is_open(str(tmp_path), "s1") is is_open
