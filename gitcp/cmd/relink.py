@@ -9,7 +9,7 @@ from gitcp.errors import UsageError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gitcp.console.cli import Parser
     from gitcp.context import Context
@@ -73,17 +73,18 @@ def _rewritten(event: Record) -> Iterator[Record]:
                 finalize.finalize(ctx.repo, ctx.objects, state)
                 ctx.keep(state)
         ctx.leave()
-        _follow_lines(ctx, *about, noted)
-        ai_notes.keep(ctx.repo, [*rewritten.became(event["stdin"]), *fresh])
+        became = fresh or rewritten.became(event["stdin"])
+        _follow_lines(ctx, event["args"][0], became, noted)
+        ai_notes.keep(ctx.repo, [*became])
     yield from ({"type": "match", **link} for link in noted)
 
 
-def _follow_lines(ctx: Context, command: str, lines: Sequence[str], noted: Sequence[Pair]) -> None:
+def _follow_lines(
+    ctx: Context, command: str, became: Mapping[str, Sequence[str]], noted: Sequence[Pair]
+) -> None:
     from gitcp.store.link import carried_lines, commit_hooks
-    from gitcp.store.relink import rewritten
 
     if command == "rebase" or not commit_hooks.rewriting(ctx.repo):
-        became = rewritten.became(lines)
         commits = dict.fromkeys([*became, *(link["commit"] for link in noted)])
         amended = command == "amend"
         replaced = {new: olds for new, olds in became.items() if amended or len(olds) > 1}

@@ -175,6 +175,28 @@ def test_a_squash_has_the_lines_of_all_its_commits(world: World, a: Agent) -> No
     assert kept == [[[4, 5]], [[6, 6]]]
 
 
+@pytest.mark.parametrize("verb", ["squash", "fixup"])
+def test_a_link_of_a_note_follows_into_a_squash_behind_an_exec(
+    world: World, a: Agent, verb: str
+) -> None:
+    world.write("mine.txt", text(8))
+    world.commit("mine.txt")
+    a.turn("write", {"f.txt": text(1, 2)})
+    [one] = world.commit("f.txt")
+    world.env["GIT_EDITOR"] = "true"
+    world.env["GIT_SEQUENCE_EDITOR"] = editor(world, 'sed -i "2s/^pick/fixup/" "$1"')
+    world.git("rebase", "-q", "-i", "HEAD~2")
+    assert (ids(world), noted(world)) == ([], [one])
+    world.write("mine.txt", text(8, 9))
+    world.commit("mine.txt")
+    squash = f'sed -i -e "2s/^pick/{verb}/" -e "1a exec true" "$1"'
+    world.env["GIT_SEQUENCE_EDITOR"] = editor(world, squash)
+    world.git("rebase", "-q", "-i", "HEAD~2")
+    assert world.git("log", "--format=%s").count("mine") == 1
+    assert noted(world) == [one]
+    assert told(world, "f.txt") == [a.sid] * 2
+
+
 @pytest.mark.parametrize("way", ["a move", "a checkout", "an undone reset"])
 def test_lines_that_the_journal_has_forgotten_keep_their_authors(
     world: World, a: Agent, way: str

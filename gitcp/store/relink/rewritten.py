@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.store.git import notes, private
+from gitcp.store.git import notes, private, reflog
 from gitcp.store.git.commit import need_commit, read_commit, rev_list
 from gitcp.store.git.tree import Lookup
 from gitcp.store.link import (
@@ -38,8 +38,8 @@ def follow(
     """post-rewrite: the ids of what was rewritten follow to what it became.
 
     lines: `<old> <new> …` as git gives them; several olds of one new were squashed.  Returns
-    the links that were noted, and the commits in which work() is to look for the sessions'
-    work: new -> olds, oldest first.
+    the links that were noted, and of a rebase the commits in which work() is to look for the
+    sessions' work: new -> olds, oldest first.
     """
     if command == "amend" and commit_hooks.rewriting(repo):
         return [], {}  # a step of a rebase, whose own post-rewrite comes at its end
@@ -57,15 +57,44 @@ def follow(
 def _rebased(
     repo: Repo, objects: Objects, olds: Mapping[str, Sequence[str]]
 ) -> tuple[list[Pair], dict[str, Sequence[str]]]:
-    finals, fresh = _replayed(repo, olds)
+    finals, were = _replayed(repo, olds)
+    fresh = [oid for oid in finals if oid not in were] if were is not None else []
+    olds = _with_amended(repo, objects, olds, fresh, were or ())
     carried = {one for new in {*olds, *finals} for one in find_commits.linked(objects, new)}
     done: list[Pair] = []
     there = set(finals)
     for new in [oid for oid in olds if oid in there]:
         done += _hand_on(repo, objects, new, olds[new], "rebase", carried)
-    done += _split(repo, objects, olds, [oid for oid in finals if oid in fresh])
+    done += _split(repo, objects, olds, fresh)
     replayed = [oid for oid in finals if oid in olds or oid in fresh]
     return done, {oid: olds.get(oid, []) for oid in replayed}
+
+
+def _with_amended(
+    repo: Repo,
+    objects: Objects,
+    olds: Mapping[str, Sequence[str]],
+    fresh: Sequence[str],
+    were: Collection[str],
+) -> Mapping[str, Sequence[str]]:
+    """The olds with what a rebase amended itself: of a commit that it goes on to amend, behind an
+    exec, git tells as it was before, and of one it left in its place and then amended nothing."""
+    moves = reflog.head(repo) if fresh else []
+    came = {new: old for old, new, _ in moves if old != new}
+    whole = dict(olds)
+    for new in fresh:
+        sources, step = list(olds.get(new, ())), new
+        while _amends(objects, old := came.pop(step, ""), step):
+            sources = [*whole.pop(old, [old] if old in were else []), *sources]
+            step = old
+        if sources:
+            whole[new] = list(dict.fromkeys(sources))
+    return whole
+
+
+def _amends(objects: Objects, old: str, new: str) -> bool:
+    before, after = read_commit(objects, old) if old else None, read_commit(objects, new)
+    return bool(before and after and before["parents"] == after["parents"])
 
 
 def _hand_on(
@@ -157,14 +186,15 @@ def carried_over(repo: Repo, objects: Objects, old: str, new: str) -> list[str]:
     return [one for one in ids if one not in gone]
 
 
-def _replayed(repo: Repo, olds: Iterable[str]) -> tuple[list[str], Collection[str]]:
-    """What a rebase that ends made of its branch, oldest first; those that are new there.  With
+def _replayed(repo: Repo, olds: Iterable[str]) -> tuple[list[str], Collection[str] | None]:
+    """What a rebase that ends made of its branch, oldest first; what the branch was before.  With
     --apply git notes nothing of itself until it stops: all is as it says, which olds has."""
     onto, before = (_noted(repo, name) for name in ("onto", "orig-head"))
     if not onto:
-        return list(olds), ()
-    args = ("--reverse", f"--max-count={MOST}", "HEAD", f"^{onto}")
-    return rev_list(repo, *args), set(rev_list(repo, *args, f"^{before}") if before else ())
+        return list(olds), None
+    args = ("--reverse", f"--max-count={MOST}", f"^{onto}")
+    were = set(rev_list(repo, *args, before)) if before else None
+    return rev_list(repo, *args, "HEAD"), were
 
 
 def _noted(repo: Repo, name: str) -> str:
