@@ -197,6 +197,19 @@ def test_a_link_of_a_note_follows_into_a_squash_behind_an_exec(
     assert told(world, "f.txt") == [a.sid] * 2
 
 
+def test_a_content_that_is_picked_again_and_amended_keeps_all_its_lines(
+    world: World, a: Agent
+) -> None:
+    one = worked(world, a)
+    made = world.head
+    world.write("f.txt", BASE + text(7, 2))
+    world.commit("f.txt")
+    world.git("cherry-pick", "-X", "theirs", made)
+    world.git("commit", "-q", "--amend", "--no-edit")
+    assert (ids(world), blob(world)) == ([one], blob(world, made))
+    assert told(world, "f.txt") == ["person"] * 3 + [a.sid] * 2
+
+
 @pytest.mark.parametrize("way", ["a move", "a checkout", "an undone reset"])
 def test_lines_that_the_journal_has_forgotten_keep_their_authors(
     world: World, a: Agent, way: str

@@ -126,17 +126,6 @@ def _delta(old: Metadata, new: Metadata) -> Metadata | None:
     return dict(tokens.add(*parts))
 
 
-def joined(old: Metadata | None, new: Mapping[str, Any]) -> Metadata:
-    """lines.json written again: a path's contents side by side, the same one anew."""
-    lines = dict(old or {})
-    for path, given in new.items():
-        known = lines.get(path)
-        fresh = {item["oid"] for item in given}
-        rest = [i for i in known if i.get("oid") not in fresh] if isinstance(known, list) else []
-        lines[path] = [*rest, *given]
-    return lines
-
-
 def summarize(checkpoint_id: str, old: Metadata | None, sessions: Sequence[Session]) -> Metadata:
     """The summary over sessions, directory number = index; keys only old has are kept."""
     known = [modern(m) if m else {} for m, _ in sessions]

@@ -1,0 +1,60 @@
+"""lines.json written again: what was known of a content stays, what is told anew counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitcp.core.credit import lines_file
+
+OLD = [[1, 4, "t1", "u1"], [7, 9, "t2", None]]
+
+
+@pytest.mark.parametrize(
+    ("new", "want"),
+    [
+        ([], OLD),
+        ([[1, 9, "t3", None]], [[1, 9, "t3", None]]),
+        (
+            [[2, 3, "t3", None]],
+            [[1, 1, "t1", "u1"], [2, 3, "t3", None], [4, 4, "t1", "u1"], OLD[1]],
+        ),
+        ([[1, 1, "t1", "u1"]], [[1, 1, "t1", "u1"], [2, 4, "t1", "u1"], OLD[1]]),
+        ([[4, 7, "t3", None]], [[1, 3, "t1", "u1"], [4, 7, "t3", None], [8, 9, "t2", None]]),
+        ([[5, 6, "t3", None]], [OLD[0], [5, 6, "t3", None], OLD[1]]),
+        ([[9, 12, "person", None]], [OLD[0], [7, 8, "t2", None], [9, 12, "person", None]]),
+    ],
+)
+def test_lines_that_a_content_was_known_to_have_stay_known(new: list[Any], want: list[Any]) -> None:
+    joined = lines_file.joined(
+        {"f": [{"oid": "a", "ranges": OLD}]}, {"f": [{"oid": "a", "ranges": new}]}
+    )
+    assert joined == {"f": [{"oid": "a", "ranges": want}]}
+
+
+def test_a_line_that_is_told_now_is_no_more_anothers() -> None:
+    other = [[2, 3, "t9", None, "s9", "c9"]]
+    old = {"f": [{"oid": "a", "ranges": [], "others": other, "more": 1}]}
+    [entry] = lines_file.joined(old, {"f": [{"oid": "a", "ranges": [[2, 2, "t1", None]]}]})["f"]
+    assert entry == {
+        "oid": "a",
+        "ranges": [[2, 2, "t1", None]],
+        "others": [[3, 3, "t9", None, "s9", "c9"]],
+        "more": 1,
+    }
+    whole = {"f": [{"oid": "a", "ranges": [[1, 3, "t1", None]]}]}
+    assert "others" not in lines_file.joined(old, whole)["f"][0]
+
+
+def test_other_contents_and_paths_stay_as_they_are() -> None:
+    old = {"f": [{"oid": "a", "ranges": OLD}], "g": [{"oid": "x", "ranges": OLD}]}
+    new = {"f": [{"oid": "b", "ranges": [[1, 1, "t1", None]]}]}
+    assert lines_file.joined(old, new) == {"f": [*old["f"], *new["f"]], "g": old["g"]}
+    assert lines_file.joined(None, new) == new
+
+
+@pytest.mark.parametrize("odd", [None, 3, "x", [3, None], [{"oid": "a", "ranges": [[1], "x", 4]}]])
+def test_what_cannot_be_read_of_the_old_is_let_go(odd: Any) -> None:
+    new = {"f": [{"oid": "a", "ranges": [[1, 1, "t1", None]]}]}
+    assert lines_file.joined({"f": odd}, new) == new
