@@ -33,10 +33,10 @@ def joined(old: Mapping[str, Any] | None, new: Mapping[str, Sequence[Entry]]) ->
 
 
 def _completed(entry: Entry, before: Entry) -> dict[str, Any]:
-    told = sorted((run[0], run[1]) for key in _KEYS for run in entry.get(key, ()))
+    newer = sorted((run[0], run[1]) for key in _KEYS for run in entry.get(key, ()))
     whole = {**before, **entry}
     for key in _KEYS:
-        kept = [run for old in _runs(before.get(key)) for run in _besides(old, told)]
+        kept = [run for old in _runs(before.get(key)) for run in _besides(old, newer)]
         whole[key] = sorted([*entry.get(key, ()), *kept], key=lambda run: int(run[0]))
     return {key: value for key, value in whole.items() if key != "others" or value}
 
@@ -48,10 +48,10 @@ def _runs(stored: Any) -> Iterator[Sequence[Any]]:
             yield run
 
 
-def _besides(run: Sequence[Any], told: Sequence[tuple[int, int]]) -> Iterator[list[Any]]:
+def _besides(run: Sequence[Any], newer: Sequence[tuple[int, int]]) -> Iterator[list[Any]]:
     """The parts of a range that none of these lines (in order) are in."""
     first, last, *whose = run
-    for start, end in told[bisect_left(told, first, key=lambda lines: lines[1]) :]:
+    for start, end in newer[bisect_left(newer, first, key=lambda lines: lines[1]) :]:
         if start > last:
             break
         if first < start:
