@@ -23,7 +23,8 @@ OLD = [[1, 4, "t1", "u1"], [7, 9, "t2", None]]
         ([[1, 1, "t1", "u1"]], [[1, 1, "t1", "u1"], [2, 4, "t1", "u1"], OLD[1]]),
         ([[4, 7, "t3", None]], [[1, 3, "t1", "u1"], [4, 7, "t3", None], [8, 9, "t2", None]]),
         ([[5, 6, "t3", None]], [OLD[0], [5, 6, "t3", None], OLD[1]]),
-        ([[9, 12, "person", None]], [OLD[0], [7, 8, "t2", None], [9, 12, "person", None]]),
+        ([[9, 12, "person", None]], [*OLD, [10, 12, "person", None]]),
+        ([[1, 9, "unknown", None]], [OLD[0], [5, 6, "unknown", None], OLD[1]]),
     ],
 )
 def test_lines_that_a_content_was_known_to_have_stay_known(new: list[Any], want: list[Any]) -> None:
@@ -31,6 +32,13 @@ def test_lines_that_a_content_was_known_to_have_stay_known(new: list[Any], want:
         {"f": [{"oid": "a", "ranges": OLD}]}, {"f": [{"oid": "a", "ranges": new}]}
     )
     assert joined == {"f": [{"oid": "a", "ranges": want}]}
+
+
+def test_what_was_nobodys_is_whose_the_newer_says() -> None:
+    old = {"f": [{"oid": "a", "ranges": [[1, 2, "person", None], [3, 3, "unknown", None]]}]}
+    new = {"f": [{"oid": "a", "ranges": [[2, 2, "t1", None], [3, 3, "person", None]]}]}
+    [entry] = lines_file.joined(old, new)["f"]
+    assert entry["ranges"] == [[1, 1, "person", None], *new["f"][0]["ranges"]]
 
 
 def test_a_line_that_is_told_now_is_no_more_anothers() -> None:
