@@ -145,6 +145,17 @@ def test_an_amend_does_not_give_the_person_what_was_picked_into_a_renamed_file(
     sound(world)
 
 
+def test_what_was_picked_into_a_renamed_file_and_is_committed_again_is_linked_again(
+    world: World, a: Agent
+) -> None:
+    picked_into_a_renamed_file(world, a)
+    [one] = ids(world)
+    world.git("reset", "-q", "--soft", "HEAD~1")
+    world.git("commit", "-q", "-m", "again")
+    assert ids(world) == [one]
+    assert "person" not in told(world, "g.txt")[3:]
+
+
 @pytest.mark.parametrize("commits", [1, 2])
 def test_a_reset_and_a_commit_do_not_give_the_person_what_was_picked_into_a_renamed_file(
     world: World, a: Agent, commits: int

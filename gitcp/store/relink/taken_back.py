@@ -85,7 +85,9 @@ def recorded(checkpoint: Checkpoint, changed: Changes) -> list[Recorded]:
         touched = session["metadata"].get("files_touched") or ()
         for path in changed.keys() & set(touched if isinstance(touched, list) else ()):
             by_path[path] = _entry(path, *changed[path][2:])
-    return list(by_path.values()) or [_entry(p, *change[2:]) for p, change in changed.items()]
+    if by_path.keys().isdisjoint(changed):  # nor of a commit that has it under another name
+        by_path |= {path: _entry(path, *change[2:]) for path, change in changed.items()}
+    return list(by_path.values())
 
 
 def _entry(path: str, mode: str, oid: str | None) -> Recorded:
