@@ -62,14 +62,18 @@ def ids(repo: Repo, objects: Objects, head: str, changes: Changes) -> list[str]:
 def entries(
     repo: Repo, objects: Objects, checkpoint_id: str, commit: Commit | None = None
 ) -> list[Recorded]:
-    """What a checkpoint holds of a commit, as match() takes it: its sessions' files as they
-    were committed.  Where the checkpoint does not tell, all that commit changed; [] without."""
+    """What a checkpoint holds of a commit that carries its id, as match() takes it: its sessions'
+    files as they were committed.  Where the checkpoint does not tell, or has none of the files by
+    their names there, all that the commit changed; [] without one."""
     from gitcp.store.v1 import committed_read, committed_refs
 
     if committed_refs.find(repo, objects, checkpoint_id) is None:
         return []
     changed = commit_changes.of_commit(objects, commit)[1] if commit else {}
-    return recorded(committed_read.read(repo, objects, checkpoint_id), changed)
+    record = recorded(committed_read.read(repo, objects, checkpoint_id), changed)
+    if changed.keys().isdisjoint(entry["path"] for entry in record):
+        record += [_entry(path, *change[2:]) for path, change in changed.items()]
+    return record
 
 
 def recorded(checkpoint: Checkpoint, changed: Changes) -> list[Recorded]:
@@ -85,9 +89,7 @@ def recorded(checkpoint: Checkpoint, changed: Changes) -> list[Recorded]:
         touched = session["metadata"].get("files_touched") or ()
         for path in changed.keys() & set(touched if isinstance(touched, list) else ()):
             by_path[path] = _entry(path, *changed[path][2:])
-    if by_path.keys().isdisjoint(changed):  # nor of a commit that has it under another name
-        by_path |= {path: _entry(path, *change[2:]) for path, change in changed.items()}
-    return list(by_path.values())
+    return list(by_path.values()) or [_entry(p, *change[2:]) for p, change in changed.items()]
 
 
 def _entry(path: str, mode: str, oid: str | None) -> Recorded:
