@@ -124,7 +124,10 @@ def test_what_a_rebase_stashes_itself_is_the_sessions_beside_the_persons_lines(
     world.commit()
     b.turn("more", {"g.txt": HERS + text("a session", 8, 9)})
     world.write("g.txt", world.read("g.txt") + text("the person", 7))
-    world.git("rebase", "-q", "--autostash", "side")
+    world.env["GIT_SEQUENCE_EDITOR"] = "sed -i 1ibreak"
+    world.git("rebase", "-q", "-i", "--autostash", "side")
+    b.prompt("what does it wait for")
+    world.git("rebase", "--continue")
     want = ["person"] + ["session-b"] * 5 + ["person"]
     assert told(world, "g.txt") == want
     world.commit()
