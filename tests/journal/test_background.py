@@ -67,13 +67,19 @@ def gemini(world: World) -> Gemini:
     return session
 
 
-def test_what_a_background_shell_of_gemini_writes_after_the_turn_is_the_sessions(
-    world: World, child: list[subprocess.Popen[bytes]]
-) -> None:
+def building(world: World, child: list[subprocess.Popen[bytes]]) -> Gemini:
+    """A session whose turn is over, and whose shell goes on and has written a file."""
     session = gemini(world)
     session.shell("./build >built.txt", child)
     session.event("AfterAgent", prompt_response="It runs.")
     world.write("built.txt", text(1, 2))
+    return session
+
+
+def test_what_a_background_shell_of_gemini_writes_after_the_turn_is_the_sessions(
+    world: World, child: list[subprocess.Popen[bytes]]
+) -> None:
+    session = building(world, child)
     world.write("README.md", world.read("README.md") + "by hand, meanwhile\n")
     assert world.commit("README.md") == [], "an old path that the call does not name"
     world.commit("built.txt")
@@ -97,10 +103,7 @@ def test_a_background_shell_that_has_ended_claims_nothing_after_its_turn(world: 
 def test_a_new_file_of_which_nobody_saw_whether_a_background_shell_had_ended_is_nobodys(
     world: World, child: list[subprocess.Popen[bytes]]
 ) -> None:
-    session = gemini(world)
-    session.shell("./build >built.txt", child)
-    session.event("AfterAgent", prompt_response="It runs.")
-    world.write("built.txt", text(1, 2))
+    session = building(world, child)
     child[0].kill()
     child[0].wait()
     world.write("new.txt", text(3))
