@@ -40,7 +40,10 @@ def _chosen() -> int:
         except OSError as e:
             raise Error(f"cannot change to '{sys.argv[2]}': {e.strerror}") from None
         del sys.argv[1:3]
-    name = sys.argv.pop(1) if len(sys.argv) > 1 else "help"
+    if len(sys.argv) == 1:
+        print(overview())
+        return OK
+    name = sys.argv.pop(1)
     if name in ("-V", "--version", "version"):
         from gitcp.version import VERSION
 
@@ -60,18 +63,16 @@ def _run(name: str) -> int:
 
 def _unknown(name: str) -> NoReturn:
     """Raise UsageError that says what may have been meant."""
-    from difflib import get_close_matches
+    from gitcp.console import cli
 
-    known = [*commands.TOOLS, *commands.STAGES]
-    near = get_close_matches(name, known, 3, 0.6) or [k for k in known if k.startswith(name)][:3]
-    meant = f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
-    raise UsageError(f"'{name}' is not a gitcp command{meant or '; see gitcp help'}")
+    meant = cli.suggestion(name, [*commands.TOOLS, *commands.STAGES]) or "; see 'gitcp help -a'"
+    raise UsageError(f"'{name}' is not a gitcp command{meant}")
 
 
 def _help(names: list[str]) -> int:
-    """The list of commands, or the page of one."""
-    if not names:
-        print(listing())
+    """The everyday commands; all commands for -a; the page of a command for its name."""
+    if not names or names[0] in ("-a", "--all"):
+        print(listing() if names else overview())
         return OK
     name = names[0].removeprefix("gitcp-")
     if name not in {**commands.STAGES, **commands.TOOLS}:
@@ -81,9 +82,22 @@ def _help(names: list[str]) -> int:
     return manual.show(f"gitcp-{name}")
 
 
+_USAGE = "usage: gitcp [-C <dir>] <command> [<args>]"
+
+
+def overview() -> str:
+    """The usage line and the everyday commands, on one screen."""
+    parts = [_USAGE]
+    for purpose, names in commands.EVERYDAY.items():
+        parts.append(f"\n{purpose}")
+        parts += [f"   {name:9} {commands.summary(name)}" for name in names]
+    parts.append("\n'gitcp help -a' lists all commands, 'gitcp help <command>' opens a page.")
+    return "\n".join(parts)
+
+
 def listing() -> str:
     """The usage line and every command with its summary, people's commands first."""
-    parts = ["usage: gitcp [-C <dir>] <command> [<args>]"]
+    parts = [_USAGE]
     for title, table in (("for people", commands.TOOLS), ("for pipes", commands.STAGES)):
         parts.append(f"\n{title}:")
         parts += [f"    {name:18} {summary}" for name, summary in table.items()]

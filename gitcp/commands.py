@@ -77,6 +77,13 @@ TOOLS = {
     "completion": "write what a shell needs to complete commands",
     "hook": "run the pipeline of a hook",
 }
+# What `gitcp` alone shows, by what a person wants to do.
+EVERYDAY = {
+    "start, and see that it works": ("enable", "status", "doctor"),
+    "ask what happened": ("log", "show", "why", "blame", "stats"),
+    "go back": ("rewind", "undo", "resume"),
+    "share": ("push",),
+}
 # Short names people type for a stage.
 ALIASES = {"push": "push-checkpoints", "fetch": "fetch-checkpoints", "fsck": "check-store"}
 

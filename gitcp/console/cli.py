@@ -42,14 +42,25 @@ class Parser(argparse.ArgumentParser):
         return parsed
 
     def _meant(self, option: str) -> str:
-        from difflib import get_close_matches
-
         known = [o for o in self._option_string_actions if o.startswith("--")]
-        near = get_close_matches(option.partition("=")[0], known, 1)
-        return f"; did you mean '{near[0]}'?" if near else ""
+        return suggestion(option.partition("=")[0], known)
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.choices is not None and value not in action.choices:
+            names = [str(choice) for choice in action.choices]
+            meant = suggestion(str(value), names) or f"; it is one of {', '.join(names)}"
+            raise argparse.ArgumentError(action, f"unknown value '{value}'{meant}")
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}\n{self.format_usage().rstrip()}")
+
+
+def suggestion(word: str, known: Sequence[str]) -> str:
+    """'; did you mean …?' with up to three known words that word resembles or begins, else ''."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, known, 3, 0.6) or [k for k in known if k.startswith(word)][:3]
+    return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
 
 
 def of_revisions(name: str) -> Parser:

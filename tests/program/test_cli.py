@@ -37,8 +37,28 @@ def test_every_command_tells_its_usage_where_there_is_no_repository(tmp_path: Pa
         assert max(map(len, done.stdout.splitlines())) <= 80, name
 
 
-def test_the_list_of_commands_fits_a_terminal() -> None:
+def test_the_lists_of_commands_fit_a_terminal() -> None:
     assert max(map(len, main.listing().splitlines())) <= 80
+    everyday = main.overview().splitlines()
+    assert max(map(len, everyday)) <= 80
+    assert len(everyday) <= 24
+
+
+def test_gitcp_alone_and_its_help_show_twelve_everyday_commands() -> None:
+    alone = shell("gitcp").stdout
+    assert alone == shell("gitcp help").stdout
+    shown = [line.split()[0] for line in alone.splitlines() if line.startswith("   ")]
+    assert len(shown) == 12
+    assert set(shown) < set(commands.TOOLS)
+    every = shell("gitcp help -a").stdout
+    assert all(f"\n    {name} " in every for name in {**commands.TOOLS, **commands.STAGES})
+
+
+def test_a_value_that_is_none_of_the_choices_is_answered_with_the_nearest() -> None:
+    done = shell("gitcp enable --agent claude")
+    assert done.returncode == 129
+    assert "unknown value 'claude'; did you mean 'claude-code'?" in done.stderr
+    assert "it is one of off, warn, deny" in shell("gitcp enable --guard zzz").stderr
 
 
 # What is pressed while a command is found, imported, and at work.
