@@ -35,10 +35,10 @@ def test_a_commit_shows_its_checkpoint_session_prompts_files_and_transcript(stor
     assert text.startswith(f"checkpoint {story.checkpoint}\n  commit {story.linked[:12]}  ")
     for wanted in (
         f"\nsession {ALPHA}  Claude Code\n",
-        ", branch main, turn ",
-        "\n  tokens, this commit: ",
-        "\n  tokens, whole session: ",
-        "\n  attribution: agent 100 % (2 of 2 lines), person +0 ~0 -0\n",
+        ", branch main\n",
+        "\n  this commit: ",
+        "\n  whole session: ",
+        "\n  attribution: 2 of 2 lines by the agent (100 %)\n",
         "\n     2  Please add hello\n",
         "\n    hello.txt  ",
         "\n    [User] Please add hello\n",

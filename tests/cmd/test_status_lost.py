@@ -20,7 +20,7 @@ def test_a_stream_that_moved_is_shown_where_it_is(world: World, a: Agent) -> Non
     world.write("mine.txt", "mine\n")
     assert world.commit("mine.txt") == []
     assert before != world.branch()
-    assert f"1 file on {world.branch()}" in world.gitcp("status")
+    assert f"1 uncommitted file on {world.branch()}" in world.gitcp("status")
     [session] = records(world, "session")
     assert session["stream"] == f"refs/heads/{world.branch()}"
 
@@ -28,7 +28,7 @@ def test_a_stream_that_moved_is_shown_where_it_is(world: World, a: Agent) -> Non
 def test_a_stream_that_is_gone_is_said_to_be(world: World, a: Agent) -> None:
     a.turn("write", {"a.txt": "a\n"})
     world.git("update-ref", "-d", f"refs/heads/{world.branch()}")
-    assert "1 file, whose stream is gone" in world.gitcp("status")
+    assert "1 uncommitted file, whose stream is gone" in world.gitcp("status")
     assert [session["stream"] for session in records(world, "session")] == [""]
 
 

@@ -159,8 +159,8 @@ def test_each_turn_tells_its_tokens(told: Path) -> None:
     text = page("-o", "-", "HEAD").stdout
     facts = re.findall(r'<summary>.*?<span class="soft">(.*?)</span></summary>', text, re.S)
     assert [fact.partition(" s, ")[2] for fact in facts[:2]] == [
-        "7 in, 2 out, 1 call",
-        "7 in, 40 out, 1 call",
+        "7 tokens in, 2 out, 1 request",
+        "7 tokens in, 40 out, 1 request",
     ]
 
 

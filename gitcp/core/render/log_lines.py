@@ -37,7 +37,8 @@ def _checkpoint(checkpoint: Record) -> Iterator[Line]:
         usage = session.get("token_usage_delta") or session.get("token_usage")
         used = spent(usage, session["agent"])
         wrote = shares(session.get("initial_attribution"), ("agent",))
-        facts = ", ".join(filter(None, [many(len(session["files"]), "file"), wrote, used]))
+        lines = f"{wrote} lines" if wrote else ""
+        facts = ", ".join(filter(None, [many(len(session["files"]), "file"), lines, used]))
         yield [name, (f"  {session['agent'] or 'Agent'}", "green"), (f"  {facts}", "")]
         prompts = session["asked"]
         if prompts:

@@ -47,9 +47,9 @@ def point(at: Point, name: str, changes: dict[str, int] | None, ago: Ago) -> Lin
 
 
 def effect(changes: dict[str, int]) -> str:
-    """Counts of a plan's verbs: `+1 ~2 -1`, `no change`."""
-    signs = {plans.CREATE: "+", plans.MODIFY: "~", plans.DELETE: "-"}
-    return " ".join(f"{s}{changes[v]}" for v, s in signs.items() if changes[v]) or "no change"
+    """Counts of a plan's verbs: `creates 1, changes 2, deletes 1`, `no change`."""
+    verbs = {plans.CREATE: "creates", plans.MODIFY: "changes", plans.DELETE: "deletes"}
+    return ", ".join(f"{w} {changes[v]}" for v, w in verbs.items() if changes[v]) or "no change"
 
 
 def plan(planned: Plan) -> Iterator[Line]:

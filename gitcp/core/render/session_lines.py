@@ -48,7 +48,7 @@ def session(record: Record, when: When) -> Iterator[Line]:
         facts.append(f"in {record['worktree_path']} at {str(record.get('base_commit'))[:12]}")
     yield from ([(f"  {fact}", "")] for fact in [*facts, short(record["description"], 100)])
     if used := spent(record.get("token_usage")):
-        yield [(f"  tokens: {used}", "")]
+        yield [(f"  {used}", "")]
     touched = record.get("files_touched") or ()
     if touched:
         yield [("  Not committed yet:", "bold")]

@@ -48,13 +48,12 @@ def committed(checkpoint: Record, when: When, full: bool, transcript: bool) -> I
 def _session(record: Record) -> Iterator[Line]:
     agent = record["agent"] or "Agent"
     yield [("session ", ""), (record["session_id"], "yellow"), (f"  {agent}", "green")]
-    turn = f"turn {record['turn_id']}" if record.get("turn_id") else ""
     branch = f"branch {record['branch']}" if record.get("branch") else ""
-    facts = [_moment(record.get("created_at", "")), branch, turn]
+    facts = [_moment(record.get("created_at", "")), branch]
     yield [("  " + ", ".join(filter(None, facts)), "")]
     for key, name in (("token_usage_delta", "this commit"), ("token_usage", "whole session")):
         if used := spent(record.get(key), agent):
-            yield [(f"  tokens, {name}: {used}", "")]
+            yield [(f"  {name}: {used}", "")]
     yield from _attribution(mapping(record.get("initial_attribution")))
     if record.get("commit"):
         yield [(f"  linked by a note to commit {record['commit']}", "")]
@@ -77,13 +76,13 @@ def _moment(stored: str) -> str:
 
 def _attribution(credit: Record) -> Iterator[Line]:
     if credit:
-        counts = {k: credit.get(k) or 0 for k in ("agent_lines", "total_committed")}
-        of = f"{counts['agent_lines']} of {counts['total_committed']} lines"
-        people = [credit.get(f"human_{k}") or 0 for k in ("added", "modified", "removed")]
+        agent, total = (credit.get(k) or 0 for k in ("agent_lines", "total_committed"))
         share = credit.get("agent_percentage")
-        percent = f"{share:.0f} %" if isinstance(share, (int, float)) else "?"
-        person = "+{} ~{} -{}".format(*people)
-        yield [(f"  attribution: agent {percent} ({of}), person {person}", "")]
+        percent = f" ({share:.0f} %)" if isinstance(share, (int, float)) else ""
+        words = [f"{agent} of {many(total, 'line')} by the agent{percent}"]
+        people = {k: credit.get(f"human_{k}") or 0 for k in ("added", "modified", "removed")}
+        words += [f"{count} {verb} by the person" for verb, count in people.items() if count]
+        yield [(f"  attribution: {', '.join(words)}", "")]
     if hands := shares(credit, ("agent", "others", "person", "unknown")):
         yield [(f"  lines: {hands}", "")]
 
@@ -100,9 +99,8 @@ def _files(files: dict[str, Record]) -> Iterator[Line]:
     if files:
         yield [("  Files:", "bold")]
     for path, by in files.items():
-        turn = f"  {by['turn_id']}" if by["turn_id"] else ""
         prompt = f"  {short(by['prompt'], _PROMPT)}" if by["prompt"] else ""
-        yield [(f"    {path}", ""), (turn + prompt, "dim")]
+        yield [(f"    {path}", ""), (prompt, "dim")]
 
 
 def excerpt(transcript: bytes, start: int, full: bool) -> Iterator[Line]:

@@ -124,8 +124,8 @@ def spent(usage: Any, agent: str = "") -> str:
     if not any((fresh, creation, read, output, calls)):
         return ""
     cached = f", {number(creation + read)} cached" if creation + read else ""
-    called = f", {many(calls, 'call')}" if calls else ""
-    return f"{number(fresh)} in, {number(output)} out{cached}{called}"
+    called = f", {many(calls, 'request')}" if calls else ""
+    return f"{number(fresh)} tokens in, {number(output)} out{cached}{called}"
 
 
 def shortened(names: Collection[str]) -> dict[str, str]:

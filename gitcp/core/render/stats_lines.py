@@ -29,7 +29,7 @@ def table(stats: Record, width: int) -> Iterator[Line]:
         start = f"  {_NAMES[who]:8} +{number(count):5} -{number(removed):5} {_share(count, total)} "
         yield [(start, ""), (_bar(count, total, bar), _COLOURS[who])]
     if used := spent(stats["tokens"]):
-        yield [(f"  tokens: {used}", "")]
+        yield [(f"  {used}", "")]
     if lived := stats.get("survival"):
         yield []
         yield from _lived(lived, width)
@@ -123,7 +123,7 @@ def markdown(stats: Record) -> Iterator[str]:
         yield f"| {_NAMES[who]} | {count} | {stats['removed'][who]} | {share} |"
     if used := spent(stats["tokens"]):
         yield ""
-        yield f"Tokens: {used}"
+        yield used
     if lived := stats.get("survival"):
         yield ""
         yield "| Agents' lines | added | alive | rewritten by agents | by people | unknown |"

@@ -110,15 +110,15 @@ def _claims(claims: Sequence[Record], names: dict[str, str], ago: Ago) -> Iterat
 
 
 def _work(session: Record) -> str:
-    """The files that no commit has settled: those on the session's stream, and others."""
+    """How many files no commit has: on the session's stream, and elsewhere."""
     files = len(session.get("files_touched") or ())
     if not files:
-        return "nothing unsettled"
+        return "all committed"
     if not session["stream"]:
-        return f"{many(files, 'file')}, whose stream is gone"
+        return f"{many(files, 'uncommitted file')}, whose stream is gone"
     here = len(session["streams"][-1]["files"])
-    away = f", {files - here} away" if files > here else ""
-    return f"{many(here, 'file')} on {_ref(session['stream'])}{away}"
+    elsewhere = f", {files - here} more stashed or left behind" if files > here else ""
+    return f"{many(here, 'uncommitted file')} on {_ref(session['stream'])}{elsewhere}"
 
 
 def _elsewhere(sessions: Sequence[Record]) -> Iterator[Line]:
