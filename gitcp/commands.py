@@ -58,6 +58,7 @@ TOOLS = {
     "diff": "compare checkpoints, commits and the worktree",
     "blame": "show which session or person wrote each line of a file",
     "why": "show the prompt, the words and the edit behind a line",
+    "search": "find turns by what was said, done and committed",
     "stats": "show how much of a range agents and people wrote",
     "page": "write a page to look at: commits, sessions, turns, lines",
     "rewind": "go back to an earlier point",
@@ -80,7 +81,7 @@ TOOLS = {
 # What `gitcp` alone shows, by what a person wants to do.
 EVERYDAY = {
     "start, and see that it works": ("enable", "status", "doctor"),
-    "ask what happened": ("log", "show", "why", "blame", "stats"),
+    "ask what happened": ("log", "show", "why", "search", "stats"),
     "go back": ("rewind", "undo", "resume"),
     "share": ("push",),
 }

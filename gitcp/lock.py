@@ -35,6 +35,7 @@ ORDER = (
     "v1",
     "notes",
     "packs",
+    "search",
 )
 _held: list[tuple[int, str]] = []
 _given_up: set[str] = set()

@@ -19,15 +19,28 @@ _showing: list[str] = []
 
 def each(title: str, items: Sequence[Item]) -> Iterator[Item]:
     """The items, one by one, and meanwhile `title: 34 % (12/35)` once it takes a second."""
-    due = time.monotonic() + _PATIENCE if sys.stderr.isatty() else float("inf")
+    counter = Counter(title)
     for number, item in enumerate(items):
-        if time.monotonic() > due:
-            due = time.monotonic() + _PAUSE
-            share = f"{number * 100 // len(items)} % ({number}/{len(items)})"
-            _showing[:] = [f"{title}: {share}"]
-            print(_CLEAR, _showing[0], sep="", end="", file=sys.stderr, flush=True)
+        counter.show(number, len(items))
         yield item
     hide()
+
+
+class Counter:
+    """`title: 34 % (12/35)`, shown from a second after it is made, where there is a terminal."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._due = time.monotonic() + _PATIENCE if sys.stderr.isatty() else float("inf")
+
+    def show(self, done: int, every: int) -> None:
+        """Show how much is done, unless it was shown just before; nothing once all is."""
+        if done >= every:
+            hide()
+        elif time.monotonic() > self._due:
+            self._due = time.monotonic() + _PAUSE
+            _showing[:] = [f"{self._title}: {done * 100 // every} % ({done}/{every})"]
+            print(_CLEAR, _showing[0], sep="", end="", file=sys.stderr, flush=True)
 
 
 def hide() -> None:

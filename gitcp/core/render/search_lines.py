@@ -1,0 +1,79 @@
+"""The lines of `gitcp search`: a turn a paragraph, what matches in colour."""
+
+from __future__ import annotations
+
+from gitcp.core import json
+from gitcp.core.render.spans import SHORTEST, many, short
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from gitcp.core.render.spans import Ago, Line
+
+    Hit = Mapping[str, Any]
+
+_PROMPT = 72
+_COMPACT = 200  # bytes of a line of --compact
+
+
+def hits(listed: Sequence[Hit], left: int, ago: Ago) -> Iterator[Line]:
+    """The hits, and what to type next; left: how many more there are."""
+    for hit in listed:
+        yield from _hit(hit, ago)
+        yield []
+    if left:
+        yield [(f"{many(left, 'more turn')}: -n shows more", "dim")]
+    yield [("'gitcp show <checkpoint>' shows a conversation, ", "dim"),
+           ("'gitcp resume <commit>' opens it again", "dim")]  # fmt: skip
+
+
+def _hit(hit: Hit, ago: Ago) -> Iterator[Line]:
+    commit, name = next(iter(hit["commits"]), None), turn_name(hit)
+    yield [
+        (commit["oid"][:7] if commit else "not committed", "yellow" if commit else "dim"),
+        (f"  {ago(hit['time'])}  " if hit["time"] else "  ", "dim"),
+        (hit["agent"] or "Agent", "green"),
+        (f" {name}", "cyan"),
+        (f"  checkpoint {hit['checkpoint_ids'][-1]}" if hit["checkpoint_ids"] else "", "dim"),
+    ]
+    if commit:
+        note = "" if commit["live"] else "  (on no branch)"
+        yield [("    ", ""), (short(commit["message"], _PROMPT), "bold"), (note, "dim")]
+    if hit["prompt"]:
+        yield [("    > ", "dim"), (short(hit["prompt"], _PROMPT), "")]
+    if hit["snippet"]:
+        yield [("      ", ""), *_marked(hit["snippet"])]
+
+
+def _marked(snippet: str) -> Iterator[tuple[str, str]]:
+    """The parts of a snippet, what stands between \\1 and \\2 in colour."""
+    for part in snippet.split("\1"):
+        match, mark, rest = part.partition("\2")
+        yield (match, "red") if mark else (part, "")
+        yield rest, ""
+
+
+def turn_name(hit: Hit) -> str:
+    """What a turn is called: the beginning of its session's id, and its prompt's number."""
+    return f"{hit['session_id'][:SHORTEST]} #{hit['number']}"
+
+
+def compact(hit: Hit) -> str:
+    """A hit as one line of JSON of at most 200 bytes: ids, files, snippet."""
+    commit, checkpoint = next(iter(hit["commits"]), None), hit["checkpoint_ids"][-1:]
+    row: dict[str, Any] = {"turn": turn_name(hit)}
+    row |= {"commit": commit["oid"][:7]} if commit else {}
+    row |= {"checkpoint": checkpoint[0]} if checkpoint else {}
+    text = (hit["snippet"] or hit["prompt"]).replace("\1", "").replace("\2", "")
+    files = list(hit["files"])
+    while True:
+        line = json.dumps({**row, "files": files, "text": text})
+        over = len(line.encode()) - _COMPACT
+        if over <= 0 or not (text or files):
+            return line
+        if files and len(json.dumps(files)) > _COMPACT // 2:
+            files.pop()
+        else:
+            text = text[: -max(1, over // 6)] if text else files.pop() and ""

@@ -1,0 +1,75 @@
+"""The words of a search: what must be there, what must not, and filters among them."""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import TypedDict
+
+    class Query(TypedDict):
+        """words: texts that a turn must have, a phrase each; without: texts that it must not
+        have; filters: key of FILTERS -> its values, one of which must fit."""
+
+        words: list[str]
+        without: list[str]
+        filters: dict[str, list[str]]
+
+
+FILTERS = ("agent", "author", "branch", "path", "session")
+_PART = re.compile(r'(-?)"([^"]*)"?|(\S+)')
+_TOKEN = re.compile(r"\w+")
+
+
+def parse_query(text: str) -> Query:
+    """The query that a text writes.
+
+    A word, or a phrase in double quotes, must be there; with `-` before it, it must not.
+    `agent:`, `author:`, `branch:`, `path:` and `session:` before a word make it a filter.
+    """
+    query: Query = {"words": [], "without": [], "filters": {}}
+    for minus, phrase, word in _PART.findall(text):
+        key, colon, value = word.partition(":")
+        if colon and value and key in FILTERS:
+            query["filters"].setdefault(key, []).append(value.strip('"'))
+        elif word.startswith("-") and len(word) > 1:
+            query["without"].append(word[1:])
+        elif given := (phrase or word).strip():
+            query["without" if minus else "words"].append(given)
+    query["words"] = [word for word in query["words"] if tokens(word)]
+    query["without"] = [word for word in query["without"] if tokens(word)]
+    return query
+
+
+def add_filters(query: Query, more: Mapping[str, Sequence[str]]) -> None:
+    """Add the filters of options to those of a query."""
+    for key, values in more.items():
+        if values:
+            query["filters"].setdefault(key, []).extend(values)
+
+
+def tokens(text: str) -> list[str]:
+    """The runs of letters, digits and underscores of a text, in lower case."""
+    return _TOKEN.findall(text.lower())
+
+
+def phrase(text: str) -> str:
+    """A text as a phrase of SQLite's FTS5: its own quotes doubled."""
+    doubled = text.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def expression(words: Sequence[str], without: Sequence[str]) -> str:
+    """The FTS5 expression for turns that have all words and none of the others.
+
+    words may be '' where filters alone choose: then it is ''.
+    """
+    wanted = " AND ".join(map(phrase, words))
+    return f"({wanted}) NOT ({' OR '.join(map(phrase, without))})" if wanted and without else wanted
+
+
+def near(words: Sequence[str]) -> str:
+    """The FTS5 expression for turns that have all words within ten of each other; '' for one."""
+    return f"NEAR({' '.join(map(phrase, words))}, 10)" if len(words) > 1 else ""

@@ -1,0 +1,108 @@
+"""A transcript cut into turns, each as the texts that a search looks at."""
+
+from __future__ import annotations
+
+from gitcp.core import json
+from gitcp.core.search import query
+from gitcp.core.transcript import apply_patch, tool_ends
+from gitcp.core.transcript.items import items
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TypedDict
+
+    from gitcp.core.transcript.items import Item
+
+    class Turn(TypedDict):
+        """number: of its prompt in the session, from 1.  time: seconds since 1970, 0 where none
+        is known.  calls: a line a call; files: the paths that calls name; outputs: the distinct
+        words of what calls gave back."""
+
+        number: int
+        time: int
+        prompt: str
+        answer: str
+        calls: str
+        files: list[str]
+        outputs: str
+
+
+_OUTPUT = 1 << 14  # characters of one output that are indexed
+_CALL = 2000  # characters of one call
+_PATHS = ("file_path", "filePath", "notebook_path", "path", "absolute_path", "filename")
+_COMMANDS = ("command", "commands", "cmd", "pattern", "query", "url", "description", "subject")
+
+
+def cut_turns(transcript: bytes, start: int = 0) -> Iterator[Turn]:
+    """The turns of a transcript from line, or message, start on; the first may have begun before
+    it."""
+    number, draft = 0, _Draft(0, "")
+    for item in items(transcript):
+        if item["kind"] == "prompt":
+            if draft.begun:
+                yield draft.turn()
+            number += 1
+            draft = _Draft(number, item["text"])
+        if item["line"] >= start:
+            draft.take(item)
+    if draft.begun:
+        yield draft.turn()
+
+
+class _Draft:
+    """A turn while its items come."""
+
+    def __init__(self, number: int, prompt: str) -> None:
+        self.begun = False
+        self._number, self._prompt, self._time = number, prompt, 0
+        self._answers: list[str] = []
+        self._calls: list[str] = []
+        self._files: dict[str, None] = {}
+        self._words: set[str] = set()
+
+    def take(self, item: Item) -> None:
+        """Add what one item says."""
+        self.begun = True
+        if not self._time and item["time"]:
+            self._time = (tool_ends.nanoseconds(item["time"]) or 0) // 1_000_000_000
+        if item["kind"] == "answer":
+            self._answers.append(item["text"])
+        elif item["kind"] == "call":
+            line, paths = describe_call(item["name"], item["given"])
+            self._calls.append(line)
+            self._files.update(dict.fromkeys(paths))
+        elif item["kind"] == "result":
+            self._words.update(query.tokens(item["text"][:_OUTPUT]))
+
+    def turn(self) -> Turn:
+        """The turn, as far as it has come."""
+        return {
+            "number": self._number,
+            "time": self._time,
+            "prompt": self._prompt,
+            "answer": "\n".join(self._answers),
+            "calls": "\n".join(self._calls),
+            "files": list(self._files),
+            "outputs": " ".join(sorted(self._words)),
+        }
+
+
+def describe_call(name: str, given: object) -> tuple[str, list[str]]:
+    """One line that tells a call of a tool, and the paths that its input names."""
+    if isinstance(given, str):
+        patched = apply_patch.paths(given)
+        return f"{name} {' '.join(patched) if patched else given}"[:_CALL], patched
+    if not isinstance(given, dict):
+        return name, []
+    paths = [value for key in _PATHS if isinstance(value := given.get(key), str)]
+    texts = [_text(given[key]) for key in _COMMANDS if given.get(key)]
+    for text in texts:
+        paths += apply_patch.paths(text)
+    return " ".join([name, *paths, *texts])[:_CALL], paths
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return " ".join(map(str, value)) if isinstance(value, list) else json.dumps(value)

@@ -1,0 +1,271 @@
+"""A query answered from the index: turns, the best first."""
+
+from __future__ import annotations
+
+import time
+
+from gitcp.core.search import query as queries
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from sqlite3 import Connection
+    from typing import Any
+
+    from gitcp.core.search.query import Query
+
+    Hit = dict[str, Any]
+
+_CANDIDATES = 500  # turns that are ranked
+_EVER = float("inf")
+_DAY = 86_400.0
+_HALF = 180.0  # days after which a turn counts half
+_LOST = 0.5  # what a turn counts whose commits are on no branch
+_NEAR = 1.5  # what a turn counts whose words stand close together
+_WEIGHTS = "4.0, 1.0, 1.5, 2.0"  # of prompt, answer, calls, files
+_MESSAGE = 3.0  # of a commit message
+_OUTPUT = 0.1  # what a turn counts that has the words in outputs alone
+_MOST_WORDS = 50  # of the vocabulary that a part of a word may stand for
+_MARK = ("\1", "\2")  # around what matches, in a snippet
+
+
+def find_turns(
+    database: Connection,
+    query: Query,
+    *,
+    exact: bool = False,
+    outputs: bool = False,
+    since: float = 0.0,
+    until: float = _EVER,
+) -> list[Hit]:
+    """The turns that a query finds, the best first: session_id, number, time, agent, branch,
+    prompt, files, checkpoint_ids, commits, snippet and score.
+
+    exact: the words are parts of words, as they stand; outputs: what calls gave back is searched,
+    too; since, until: seconds since 1970 between which a turn, or a commit of it, must be.
+    """
+    narrow = query["filters"] or since or until != _EVER
+    scores = _scores(database, query, exact, outputs, -1 if narrow else _CANDIDATES)
+    hits: list[Hit] = []
+    for turn, score in sorted(scores.items(), key=lambda each: -each[1]):
+        if len(hits) == _CANDIDATES:
+            break
+        hit = _hit(database, turn)
+        if hit and _fits(hit, query, since, until):
+            hit["score"] = round(score * _weight(hit), 4)
+            hits.append(hit)
+    hits.sort(key=lambda hit: (-hit["score"], -hit["time"], hit["number"]))
+    return hits
+
+
+def add_snippet(database: Connection, hit: Hit, query: Query, exact: bool) -> None:
+    """Give a hit the piece of its text in which the words stand, each match between \\1 and \\2."""
+    hit["snippet"] = ""
+    if not query["words"]:
+        return
+    texts = database.execute(
+        "select prompt, answer, calls, files from texts where rowid=?", (hit["turn"],)
+    ).fetchone()
+    if exact:
+        hit["snippet"] = _around(texts, query["words"])
+        return
+    wanted = " OR ".join(map(queries.phrase, query["words"]))
+    row = database.execute(
+        "select snippet(texts, -1, ?, ?, '…', 16) from texts where texts match ? and rowid=?",
+        (*_MARK, wanted, hit["turn"]),
+    ).fetchone()
+    hit["snippet"] = " ".join(row[0].split()) if row else ""
+
+
+def _scores(
+    database: Connection, query: Query, exact: bool, outputs: bool, most: int
+) -> dict[int, float]:
+    """turn -> how well it fits, for the best candidates; most: how many by text, -1 for all."""
+    if not query["words"]:
+        rows = database.execute("select id from turn order by time desc limit ?", (most,))
+        return dict.fromkeys((turn for (turn,) in rows), 1.0)
+    if exact:
+        return dict.fromkeys(_containing(database, query, most), 1.0)
+    wanted = queries.expression(query["words"], query["without"])
+    scores = dict(_by_text(database, wanted, most))
+    if near := queries.near(query["words"]):
+        for (turn,) in database.execute("select rowid from texts where texts match ?", (near,)):
+            if turn in scores:
+                scores[turn] *= _NEAR
+    for turn, score in _by_message(database, wanted, most):
+        scores[turn] = scores.get(turn, 0.0) + score
+    for turn in _by_output(database, query) if outputs else ():
+        scores.setdefault(turn, _OUTPUT)
+    return scores
+
+
+def _by_text(database: Connection, wanted: str, most: int) -> Iterator[tuple[int, float]]:
+    rows = database.execute(
+        f"select rowid, bm25(texts, {_WEIGHTS}) as rank from texts where texts match ?"
+        " order by rank limit ?",
+        (wanted, most),
+    )
+    yield from ((turn, -rank) for turn, rank in rows)
+
+
+def _by_message(database: Connection, wanted: str, most: int) -> Iterator[tuple[int, float]]:
+    """The last turn of each session behind the commits whose messages fit."""
+    commits = database.execute(
+        "select checkpoint, bm25(messages) as rank from messages"
+        " join linked on linked.id = messages.rowid where messages match ?"
+        " order by rank limit ?",
+        (wanted, most),
+    ).fetchall()
+    for checkpoint, rank in commits:
+        for turn in _turns_of(database, checkpoint):
+            yield turn, _MESSAGE * -rank
+
+
+def _turns_of(database: Connection, checkpoint: str) -> list[int]:
+    """The last turn of each session in a checkpoint."""
+    rows = database.execute(
+        "select max(turn.id) from source join source_turn on source_turn.source = source.id"
+        " join turn on turn.id = source_turn.turn"
+        " where source.kind = 'checkpoint' and source.name = ? group by turn.session",
+        (checkpoint,),
+    )
+    return [turn for (turn,) in rows]
+
+
+def _by_output(database: Connection, query: Query) -> list[int]:
+    """The turns that have each word in what calls gave back, or in the rest."""
+    everywhere: set[int] | None = None
+    for word in query["words"]:
+        pieces = " AND ".join(map(queries.phrase, queries.tokens(word)))
+        sql = "select rowid from outputs where outputs match ? union all"
+        sql += " select rowid from texts where texts match ?"
+        turns = {turn for (turn,) in database.execute(sql, (pieces, queries.phrase(word)))}
+        everywhere = turns if everywhere is None else everywhere & turns
+    return sorted(everywhere or ())
+
+
+def _containing(database: Connection, query: Query, most: int) -> list[int]:
+    """The turns whose texts have all words as they stand, in any case of letters: by the
+    vocabulary first, then by a look at each candidate."""
+    parts = [
+        _any_word(database, token) for word in query["words"] for token in queries.tokens(word)
+    ]
+    if not all(parts):
+        return []
+    wanted = " AND ".join(f"({part})" for part in parts)
+    rows = database.execute(
+        "select rowid, prompt || char(10) || answer || char(10) || calls || char(10) || files"
+        " from texts where texts match ? order by rowid desc",
+        (wanted,),
+    )
+    words = [word.lower() for word in query["words"]]
+    without = [word.lower() for word in query["without"]]
+    having: list[int] = []
+    for turn, joined in rows:
+        text = joined.lower()
+        if all(word in text for word in words) and not any(word in text for word in without):
+            having.append(turn)
+        if len(having) == most:
+            break
+    return having
+
+
+def _any_word(database: Connection, part: str) -> str:
+    """An expression for the words of the vocabulary that have this part; '' for none."""
+    if len(part) > 2:
+        sql, given = "select text from word_parts where text match ? limit ?", queries.phrase(part)
+    else:
+        sql, given = "select text from word where text like ? limit ?", f"%{part}%"
+    words = [word for (word,) in database.execute(sql, (given, _MOST_WORDS))]
+    return " OR ".join(map(queries.phrase, words))
+
+
+def _hit(database: Connection, turn: int) -> Hit | None:
+    row = database.execute(
+        "select session, number, time, agent, branch from turn where id=?", (turn,)
+    ).fetchone()
+    text = database.execute("select prompt from texts where rowid=?", (turn,)).fetchone()
+    if row is None or text is None:
+        return None  # what calls of a turn gave back is found still when the turn is gone
+    files = database.execute("select path from turn_file where turn=?", (turn,))
+    sources = database.execute(
+        "select name from source join source_turn on source = id"
+        " where kind = 'checkpoint' and turn=? order by id",
+        (turn,),
+    )
+    checkpoints = [name for (name,) in sources]
+    commits = [commit for name in checkpoints for commit in _commits(database, name)]
+    session_id, number, moment, agent, branch = row
+    return {
+        "turn": turn,
+        "session_id": session_id,
+        "number": number,
+        "time": moment or max((commit["time"] for commit in commits), default=0),
+        "agent": agent,
+        "branch": branch,
+        "prompt": text[0],
+        "files": [path for (path,) in files],
+        "checkpoint_ids": checkpoints,
+        "commits": commits,
+    }
+
+
+def _commits(database: Connection, checkpoint: str) -> list[dict[str, Any]]:
+    rows = database.execute(
+        "select oid, author, time, subject, live from linked where checkpoint=?"
+        " order by live desc, time desc",
+        (checkpoint,),
+    )
+    keys = ("oid", "author", "time", "message", "live")
+    return [{**dict(zip(keys, row, strict=True)), "live": bool(row[-1])} for row in rows]
+
+
+def _fits(hit: Hit, query: Query, since: float, until: float) -> bool:
+    """Whether a hit passes the filters: of each kind one of the values."""
+    times = [hit["time"], *(commit["time"] for commit in hit["commits"])]
+    if not any(since <= moment <= until for moment in times):
+        return False
+    having: dict[str, Sequence[str]] = {
+        "agent": [hit["agent"]],
+        "author": [commit["author"] for commit in hit["commits"]],
+        "branch": [hit["branch"]],
+        "path": hit["files"],
+        "session": [hit["session_id"]],
+    }
+    return all(
+        any(_matches(key, value, having[key]) for value in values)
+        for key, values in query["filters"].items()
+    )
+
+
+def _matches(key: str, wanted: str, having: Sequence[str]) -> bool:
+    """Whether one of the values fits: a session by its beginning, a branch by its name, a path by
+    a folder or file in it, the rest by a part, in any case of letters."""
+    if key == "session":
+        return any(value.startswith(wanted) for value in having)
+    if key == "branch":
+        return wanted in having
+    if key == "path":
+        inside = f"/{wanted.strip('/')}/"
+        return any(inside in f"/{value.strip('/')}/" for value in having)
+    plain = wanted.lower().replace("-", " ")
+    return any(plain in value.lower().replace("-", " ") for value in having)
+
+
+def _weight(hit: Hit) -> float:
+    """What a hit counts for its age, and for whether its commits are on a branch or tag still."""
+    age = max(0.0, time.time() - hit["time"]) / _DAY
+    lost = hit["commits"] and not any(commit["live"] for commit in hit["commits"])
+    return float(_HALF / (_HALF + age) * (_LOST if lost else 1.0))
+
+
+def _around(texts: Sequence[str], words: Sequence[str]) -> str:
+    """The surroundings of the first word found in the texts, the word between the marks."""
+    for word in words:
+        for text in texts:
+            at = text.lower().find(word.lower())
+            if at >= 0:
+                end = at + len(word)
+                before, after = text[max(0, at - 60) : at], text[end : end + 60]
+                return " ".join(f"{before}{_MARK[0]}{text[at:end]}{_MARK[1]}{after}".split())
+    return ""

@@ -1,0 +1,312 @@
+"""The index brought up to what is stored now: what is new is read, what is gone is taken out.
+
+A source is a checkpoint (its version is its tree), a stream's tip, or the conversation of an open
+session (its file's size and time).  Each commit of the transaction leaves whole sources: killed,
+the next search goes on from there.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.message import links
+from gitcp.core.search import query
+from gitcp.core.search.turns import cut_turns
+from gitcp.core.v1 import summary
+from gitcp.record import parse, text
+from gitcp.store.git import notes
+from gitcp.store.git.commit import read_commit, rev_list, stamp
+from gitcp.store.git.objects import Objects
+from gitcp.store.git.prefetch import Prefetched, finish, windows
+from gitcp.store.git.spread import spread
+from gitcp.store.git.tree import Lookup, read_tree, tree_of
+from gitcp.store.link import find_commits
+from gitcp.store.rewind import conversation
+from gitcp.store.search import database as storage
+from gitcp.store.session import state as states
+from gitcp.store.stream import shadow_refs
+from gitcp.store.v1 import committed_list, committed_read, committed_refs, redaction
+from gitcp.store.v1.parts import Parts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from sqlite3 import Connection
+
+    from gitcp.core.record_types import State
+    from gitcp.core.search.turns import Turn
+    from gitcp.repo import Repo
+
+    Source = tuple[str, str, str]  # kind, name, version
+    Spoken = list[tuple[str, str, str, list[Turn]]]  # session, agent, branch, turns
+    Commit = tuple[str, str, int, str, str, str]  # oid, author, time, subject, checkpoint, message
+
+_BATCH = 4  # checkpoints that are read together
+
+
+def refresh(repo: Repo, database: Connection, progress: Callable[[int, int], None]) -> None:
+    """Bring the index up to date; progress(done, all) is called as sources are read.
+
+    The caller holds the lock of the index.
+    """
+    tips = _tips(repo)
+    if _state(database, "tips") != tips:
+        _take_sources(repo, database, progress)
+        _take_commits(repo, database)
+        database.execute("insert or replace into state values('tips', ?)", (tips,))
+    _take_conversations(repo, database)
+
+
+def _tips(repo: Repo) -> str:
+    """One text that changes with every ref a search depends on."""
+    return "\n".join(
+        line.decode("utf-8", "replace")
+        for line in repo.git.lines("for-each-ref", "--format=%(objectname) %(refname)", sep=b"\n")
+        if b" refs/gitcp/edits/" not in line and b" refs/gitcp/undo" not in line
+    )
+
+
+def _state(database: Connection, key: str) -> str:
+    row = database.execute("select value from state where key=?", (key,)).fetchone()
+    return row[0] if row else ""
+
+
+def _take_sources(repo: Repo, database: Connection, progress: Callable[[int, int], None]) -> None:
+    with Prefetched(repo) as objects:
+        there = [*_checkpoints(repo, objects), *_streams(repo, objects)]
+        known = _known(database, "session")
+        fresh = [source for source in there if known.get(source[:2]) != source[2]]
+        gone = known.keys() - {source[:2] for source in there}
+        if any(kind == "checkpoint" for kind, _ in gone):
+            storage.clear(database)  # what is forgotten leaves no word behind
+            fresh, gone = there, set()
+        _drop(database, gone)
+
+        def begin(own: Prefetched) -> Callable[[list[Source]], list[tuple[Source, Spoken]]]:
+            return lambda batch: [(source, _read(own, source)) for source in batch]
+
+        done = 0
+        for batch in spread(objects, windows(fresh, _BATCH), begin, alone=2):
+            database.execute("begin immediate")
+            for source, sessions in batch:
+                _store(database, source, sessions)
+            database.execute("commit")
+            done += len(batch)
+            progress(done, len(fresh))
+
+
+def _known(database: Connection, but: str = "") -> dict[tuple[str, str], str]:
+    rows = database.execute("select kind, name, version from source where kind <> ?", (but,))
+    return {(kind, name): version for kind, name, version in rows}
+
+
+def _checkpoints(repo: Repo, objects: Prefetched) -> Iterator[Source]:
+    seen: set[str] = set()
+    for ref in committed_refs.sources(repo):
+        for name, tree in committed_list.trees(objects, ref, ""):
+            if name not in seen:
+                seen.add(name)
+                yield "checkpoint", name, tree
+
+
+def _streams(repo: Repo, objects: Prefetched) -> Iterator[Source]:
+    for tip in shadow_refs.listing(repo, objects):
+        yield "stream", tip["ref"], tip["oid"]
+
+
+def _read(objects: Prefetched, source: Source) -> Spoken:
+    """What a source has: (session, agent, branch, turns) of each session in it."""
+    kind, name, version = source
+    if kind == "checkpoint":
+        return _read_checkpoint(objects, name, version)
+    return _read_stream(objects, name, version)
+
+
+def _read_checkpoint(objects: Prefetched, name: str, tree: str) -> Spoken:
+    known = finish(objects, committed_list.preparing(objects, [tree], brief=True))
+    checkpoint = committed_read.load(objects, name, "", tree, known, True, parse)
+    sessions = []
+    for entry in checkpoint["sessions"]:
+        metadata = entry["metadata"]
+        transcript = b"\n".join(committed_read.pieces(objects, entry["files"]))
+        turns = list(cut_turns(transcript, _start(metadata)))
+        agent, branch = summary.text(metadata, "agent"), summary.text(metadata, "branch")
+        sessions.append((str(entry["session_id"]), agent, branch, turns))
+    objects.forget()
+    return sessions
+
+
+def _read_stream(objects: Prefetched, name: str, tip: str) -> Spoken:
+    sessions = []
+    folder = shadow_refs.METADATA.rstrip("/")
+    entry = Lookup(objects, tree_of(objects, tip))(folder)
+    for session_id, (_, oid) in (read_tree(objects, entry[1]) if entry else {}).items():
+        files = read_tree(objects, oid)
+        parts = Parts(objects, name)
+        state = summary.load(parts.blob(files, "state.json") or b"{}") or {}
+        transcript = b"\n".join(committed_read.pieces(objects, files))
+        turns = cut_turns(transcript, _start(state))
+        sessions.append((session_id, str(state.get("agent_type") or ""), "", list(turns)))
+    return sessions
+
+
+def _start(state: object) -> int:
+    start = state.get("checkpoint_transcript_start") if isinstance(state, dict) else 0
+    return start if isinstance(start, int) else 0
+
+
+def _take_conversations(repo: Repo, database: Connection) -> None:
+    """Read what the open sessions of this repository have said since their last checkpoint."""
+    there: dict[tuple[str, str], tuple[str, State]] = {}
+    for name in states.names(repo):
+        state = states.peek(repo, name)
+        if state and state.get("phase") != "ended" and (version := _stamp(state)):
+            there["session", name] = version, state
+    known = {key: v for key, v in _known(database).items() if key[0] == "session"}
+    _drop(database, known.keys() - there.keys())
+    for (kind, name), (version, state) in there.items():
+        if known.get((kind, name)) != version:
+            turns = _live_turns(repo, state)
+            database.execute("begin immediate")
+            read = [(name, str(state.get("agent_type") or ""), "", turns)]
+            _store(database, (kind, name, version), read)
+            database.execute("commit")
+
+
+def _stamp(state: State) -> str:
+    try:
+        status = os.stat(state.get("transcript_path") or "")
+    except OSError:
+        return ""
+    return f"{status.st_size}:{status.st_mtime_ns}"
+
+
+def _live_turns(repo: Repo, state: State) -> list[Turn]:
+    data = redaction.redactor(repo).jsonl(conversation.live(state))
+    return list(cut_turns(data, _start(state)))
+
+
+def _store(database: Connection, source: Source, sessions: Spoken) -> None:
+    """Put what a source has in the place of what it had."""
+    _forget(database, source[0], source[1])
+    database.execute("insert into source(kind, name, version) values(?, ?, ?)", source)
+    (key,) = database.execute("select last_insert_rowid()").fetchone()
+    for session, agent, branch, turns in sessions:
+        for turn in turns:
+            row = _turn(database, session, agent, branch, turn)
+            database.execute("insert or ignore into source_turn values(?, ?)", (key, row))
+
+
+def _turn(database: Connection, session: str, agent: str, branch: str, turn: Turn) -> int:
+    """The row of a turn: one that is there with as much text stays, else it is written."""
+    from zlib import crc32
+
+    mark = crc32(turn["prompt"].encode("utf-8", "surrogatepass"))
+    files = "\n".join(turn["files"])
+    texts = (turn["prompt"], turn["answer"], turn["calls"], files)
+    there = database.execute(
+        "select id from turn where session=? and number=? and mark=?",
+        (session, turn["number"], mark),
+    ).fetchone()
+    if there:
+        old = database.execute(
+            "select length(answer) + length(calls) from texts where rowid=?", there
+        ).fetchone()
+        if old and old[0] >= len(turn["answer"]) + len(turn["calls"]):
+            return int(there[0])
+        _delete_turn(database, there[0])
+    row = (session, turn["number"], mark, turn["time"], agent, branch)
+    cursor = database.execute(
+        "insert into turn(session, number, mark, time, agent, branch) values(?, ?, ?, ?, ?, ?)", row
+    )
+    key = int(cursor.lastrowid or 0)
+    if there:
+        database.execute("update source_turn set turn=? where turn=?", (key, there[0]))
+    database.execute(
+        "insert into texts(rowid, prompt, answer, calls, files) values(?,?,?,?,?)", (key, *texts)
+    )
+    database.execute("insert into outputs(rowid, words) values(?, ?)", (key, turn["outputs"]))
+    database.executemany(
+        "insert into turn_file values(?, ?)", [(key, path) for path in turn["files"]]
+    )
+    _words(database, "\n".join(texts))
+    return key
+
+
+def _words(database: Connection, text: str) -> None:
+    """Take the words of a text into the vocabulary in which parts of words are looked up."""
+    for word in set(query.tokens(text)):
+        if 3 <= len(word) <= 100:
+            cursor = database.execute("insert or ignore into word(text) values(?)", (word,))
+            if cursor.rowcount == 1:
+                row = (cursor.lastrowid, word)
+                database.execute("insert into word_parts(rowid, text) values(?, ?)", row)
+
+
+def _forget(database: Connection, kind: str, name: str) -> None:
+    """Take a source out, and the turns that no other has."""
+    source = database.execute(
+        "select id from source where kind=? and name=?", (kind, name)
+    ).fetchone()
+    if not source:
+        return
+    turns = database.execute("select turn from source_turn where source=?", source).fetchall()
+    database.execute("delete from source_turn where source=?", source)
+    database.execute("delete from source where id=?", source)
+    for (turn,) in turns:
+        if not database.execute("select 1 from source_turn where turn=?", (turn,)).fetchone():
+            _delete_turn(database, turn)
+
+
+def _delete_turn(database: Connection, turn: int) -> None:
+    for table, key in (("turn", "id"), ("texts", "rowid"), ("turn_file", "turn")):
+        database.execute(f"delete from {table} where {key}=?", (turn,))
+
+
+def _drop(database: Connection, gone: Iterable[tuple[str, str]]) -> None:
+    database.execute("begin immediate")
+    for kind, name in gone:
+        _forget(database, kind, name)
+    database.execute("commit")
+
+
+def _take_commits(repo: Repo, database: Connection) -> None:
+    """Read the commits that carry an id and are new, and which of all are on a branch or tag."""
+    database.execute("begin immediate")
+    for *row, message in (*_trailed(repo), *_noted(repo)):
+        cursor = database.execute(
+            "insert or ignore into linked(oid, author, time, subject, checkpoint, live)"
+            " values(?, ?, ?, ?, ?, 0)",
+            row,
+        )
+        if cursor.rowcount == 1:
+            database.execute(
+                "insert into messages(rowid, message) values(?, ?)", (cursor.lastrowid, message)
+            )
+    live = set(rev_list(repo, *find_commits.ALL))
+    rows = database.execute("select id, oid from linked").fetchall()
+    database.executemany(
+        "update linked set live=? where id=?", [(oid in live, row) for row, oid in rows]
+    )
+    database.execute("commit")
+
+
+def _trailed(repo: Repo) -> Iterator[Commit]:
+    """Each commit of branches and tags whose message has an id, with that."""
+    args = ("log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%an%n%ct%n%s%n%B")
+    for item in repo.git.stream(*args, *find_commits.CARRYING):
+        oid, author, seconds, subject, message = text(item).split("\n", 4)
+        for checkpoint in links.linked(message.encode("utf-8", "surrogatepass"), b""):
+            yield oid, author, int(seconds or 0), subject, checkpoint, message
+
+
+def _noted(repo: Repo) -> Iterator[Commit]:
+    """Each commit that a note links, with the id."""
+    with Objects(repo) as objects:
+        for oid, names in notes.every(objects):
+            commit = read_commit(objects, oid)
+            if commit:
+                person, seconds = stamp(commit["author"])
+                author, message = person.partition(" <")[0], commit["message"]
+                subject = message.partition("\n")[0]
+                yield from ((oid, author, seconds, subject, name, message) for name in names)

@@ -1,0 +1,209 @@
+"""search: turns by what was said, done and committed, from an index that follows the store."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitcp.core.search import query, turns
+from tests.support.harness import World
+from tests.support.warm import run
+
+
+def search(world: World, *argv: str) -> list[dict[str, Any]]:
+    done = run("search", "--json", *argv, cwd=world.path)
+    assert done.returncode == (0 if done.stdout else 1), done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def prompts(world: World, *argv: str) -> list[str]:
+    return [hit["prompt"] for hit in search(world, *argv)]
+
+
+@pytest.fixture
+def told(world: World) -> World:
+    """Two sessions: one committed twice, one with a checkpoint only."""
+    a, b = world.agent("session-a"), world.agent("session-b")
+    a.turn("Parse the header of a request", {"src/parse.py": "def parse_header(): ...\n"})
+    world.commit("src/parse.py")
+    a.turn("Write a lexer", {"lexer.py": "tokens\n"})
+    world.git("add", "lexer.py")
+    world.git("commit", "-q", "-m", "Introduce the zebra stage")
+    b.turn("Name the tokens as the grammar does", {"names.txt": "x\n"})
+    return world
+
+
+def test_a_turn_is_found_by_its_prompt_with_commit_checkpoint_session_and_number(
+    told: World,
+) -> None:
+    (hit,) = search(told, "header")
+    first = told.git("rev-parse", "HEAD~1")
+    assert (hit["type"], hit["session_id"], hit["number"]) == ("hit", "session-a", 1)
+    assert [(c["oid"], c["live"]) for c in hit["commits"]] == [(first, True)]
+    assert hit["checkpoint_ids"] == told.ids(first)
+    assert "header" in hit["snippet"]
+    assert any(path.endswith("src/parse.py") for path in hit["files"])
+
+
+def test_words_are_found_in_any_form_and_all_of_them_must_be_there(told: World) -> None:
+    assert prompts(told, "parsing", "requests") == ["Parse the header of a request"]
+    assert prompts(told, "parsing", "lexer") == []
+    assert prompts(told, "tokens", "-grammar") == []
+    assert prompts(told, '"the grammar"') == ["Name the tokens as the grammar does"]
+    assert prompts(told, '"grammar the"') == []
+
+
+def test_a_turn_is_found_by_the_message_of_its_commit_and_by_a_file(told: World) -> None:
+    assert prompts(told, "zebra") == ["Write a lexer"]
+    assert prompts(told, "lexer.py") == ["Write a lexer"]
+
+
+def test_streams_are_searched_before_anything_is_committed(told: World) -> None:
+    (hit,) = search(told, "grammar")
+    assert (hit["commits"], hit["checkpoint_ids"]) == ([], [])
+
+
+def test_an_open_turn_is_found_by_what_its_client_has_written(told: World) -> None:
+    b = told.agent("session-b")
+    b.prompt("Look into the quokka")
+    assert prompts(told, "quokka") == ["Look into the quokka"]
+
+
+def test_a_part_of_an_identifier_is_found_exactly(told: World) -> None:
+    assert prompts(told, "--exact", "se_hea") == []  # it stands in the file, not in what was said
+    assert prompts(told, "--exact", "eade") == ["Parse the header of a request"]
+    assert prompts(told, "--exact", "src/par") == ["Parse the header of a request"]
+    assert prompts(told, "--exact", "he") != []
+
+
+def test_filters_choose_by_agent_session_branch_path_and_date(told: World) -> None:
+    assert len(search(told, "agent:claude-code")) == len(search(told, "--agent", "claude")) == 3
+    assert search(told, "agent:codex") == []
+    assert prompts(told, "session:session-b") == ["Name the tokens as the grammar does"]
+    assert prompts(told, "path:src/") == prompts(told, "--", "src") != []
+    assert prompts(told, "--branch", "main", "lexer") == ["Write a lexer"]
+    assert search(told, "grammar", "--since", "yesterday") != []
+    assert search(told, "grammar", "--until", "yesterday") == []
+
+
+def test_nothing_found_is_status_1_and_nothing_asked_is_misuse(told: World) -> None:
+    done = run("search", "xylophone", cwd=told.path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no turn has all of these" in done.stderr
+    assert run("search", cwd=told.path).returncode == 129
+
+
+def test_a_person_reads_commit_prompt_and_match_and_what_to_type_next(told: World) -> None:
+    text = run("search", "zebra", cwd=told.path).stdout
+    head = told.head
+    assert text.startswith(head[:7])
+    assert "session- #2" in text or "session-a #2" in text
+    assert "Introduce the zebra stage" in text and "> Write a lexer" in text
+    assert "gitcp show" in text
+
+
+def test_a_compact_line_is_json_of_at_most_200_bytes(told: World) -> None:
+    a = told.agent("session-a")
+    a.turn("ü" * 500 + " quagga", {f"{'long' * 20}/{n}.txt": "x\n" for n in range(5)})
+    done = run("search", "--compact", "quagga", cwd=told.path)
+    (line,) = done.stdout.splitlines()
+    assert len(line.encode()) <= 200
+    assert set(json.loads(line)) == {"turn", "files", "text"}
+
+
+def test_what_is_new_is_added_and_what_is_gone_is_gone(told: World) -> None:
+    assert search(told, "header")
+    a = told.agent("session-a")
+    a.turn("Add the okapi", {"okapi.txt": "x\n"})
+    told.commit("okapi.txt")
+    assert prompts(told, "okapi") == ["Add the okapi"]
+    told.git("update-ref", "-d", "refs/heads/entire/checkpoints/v1")
+    assert search(told, "header") == []
+
+
+def test_a_commit_on_no_branch_is_said_to_be(told: World) -> None:
+    assert search(told, "zebra")
+    told.git("reset", "-q", "--hard", "HEAD~1")
+    (hit,) = search(told, "lexer")
+    assert [commit["live"] for commit in hit["commits"]] == [False]
+    assert "(on no branch)" in run("search", "lexer", cwd=told.path).stdout
+
+
+@pytest.mark.parametrize("damage", ["noise", "empty", "other", "short"])
+def test_a_damaged_index_is_made_again(told: World, damage: str) -> None:
+    assert search(told, "header")
+    index = told.path / ".git/gitcp/search.sqlite"
+    data = index.read_bytes()
+    if damage == "other":
+        index.unlink()
+        with sqlite3.connect(index) as database:
+            database.execute("pragma user_version=99")
+    else:
+        index.write_bytes({"noise": os.urandom(9000), "empty": b"", "short": data[:5000]}[damage])
+    assert prompts(told, "header") == ["Parse the header of a request"]
+
+
+def test_the_index_is_the_persons_alone(told: World) -> None:
+    search(told, "header")
+    mode = (told.path / ".git/gitcp/search.sqlite").stat().st_mode
+    assert stat.S_IMODE(mode) == 0o600
+
+
+def test_what_a_call_gave_back_is_found_on_request() -> None:
+    call = {"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": "ls"}}
+    given = {"type": "tool_result", "tool_use_id": "c", "content": "aardvark.txt"}
+    lines = [
+        {"type": "user", "message": {"role": "user", "content": "List"}},
+        {"type": "assistant", "message": {"role": "assistant", "content": [call]}},
+        {"type": "user", "message": {"role": "user", "content": [given]}},
+    ]
+    data = "\n".join(map(json.dumps, lines)).encode()
+    (turn,) = turns.cut_turns(data)
+    assert (turn["prompt"], turn["calls"]) == ("List", "Bash ls")
+    assert "aardvark" in turn["outputs"].split()
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "without", "filters"),
+    [
+        ("a b", ["a", "b"], [], {}),
+        ('"a b" c', ["a b", "c"], [], {}),
+        ('-x -"y z" a', ["a"], ["x", "y z"], {}),
+        ("agent:codex path:src/ a", ["a"], [], {"agent": ["codex"], "path": ["src/"]}),
+        ("http://x.y", ["http://x.y"], [], {}),
+        ("agent: -", ["agent:"], [], {}),
+        ('"open', ["open"], [], {}),
+    ],
+)
+def test_a_query_is_read(
+    text: str, words: list[str], without: list[str], filters: dict[str, list[str]]
+) -> None:
+    assert query.parse_query(text) == {"words": words, "without": without, "filters": filters}
+
+
+def test_two_searches_at_once_make_one_index(told: World, tmp_path: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: prompts(told, "header"), range(4)))
+    assert found == [["Parse the header of a request"]] * 4
+
+
+def test_a_checkpoint_that_is_taken_out_of_the_store_leaves_no_word_in_the_index(
+    told: World,
+) -> None:
+    a = told.agent("session-a")
+    a.turn("Feed the wildebeest", {"w.txt": "x\n"})
+    (gone,) = told.commit("w.txt")
+    assert search(told, "wildebeest")
+    before = told.git("rev-parse", "entire/checkpoints/v1~1")
+    told.git("update-ref", "refs/heads/entire/checkpoints/v1", before)
+    a.transcript.write_text("")  # nor does the client have it any more
+    assert search(told, "wildebeest") == [], gone
+    assert b"wildebeest" not in (told.path / ".git/gitcp/search.sqlite").read_bytes()
