@@ -174,6 +174,7 @@ class State(TypedDict, total=False):
     prompt_id: str  # the client's own name of the turn
     turns: dict[str, dict[str, Any]]  # turn id -> number, prompt, model
     tasks: dict[str, dict[str, Any]]  # tool use id -> a subagent that runs
+    ended_tasks: dict[str, dict[str, Any]]  # the same of one that no checkpoint holds yet
     streams: list[Stream]  # the last one is where the session is
     files_touched: list[str]
     checkpoint_count: int

@@ -58,10 +58,16 @@ def line(number: int, words: int = 3) -> bytes:
 
 
 def keep(
-    repo: Repo, objects: Objects, session_id: str, path: Path, **options: bool
+    repo: Repo,
+    objects: Objects,
+    session_id: str,
+    path: Path,
+    whole: bool = False,
+    check: bool = False,
 ) -> transcript.Stored:
     """transcript.stored, where there is something to store."""
-    found = transcript.stored(repo, objects, session_id, str(path), Plain(), None, **options)
+    about = (session_id, str(path), Plain(), None)
+    found = transcript.stored(repo, objects, *about, whole=whole, check=check)
     assert found is not None
     objects.packs.flush()
     return found

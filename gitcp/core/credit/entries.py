@@ -77,6 +77,21 @@ def author(line: JournalLine) -> Author:
     return ("", who, "") if who in _WORDS and isinstance(who, str) else UNKNOWN
 
 
+def written(lines: Iterable[JournalLine], agent_id: str) -> set[str]:
+    """The paths that a subagent's calls have written."""
+    calls = {
+        (line["session"], line["open"])
+        for line in lines
+        if agent_id and line.get("agent") == agent_id and "open" in line
+    }
+    paths = set()
+    for line in edits(lines):
+        session, _, call = author(line)
+        if (session, call) in calls:
+            paths.add(line["path"])
+    return paths
+
+
 def entry(value: Any) -> Version:
     """An entry as a line has it; None for nothing, and for what is none."""
     if isinstance(value, (list, tuple)) and len(value) == 2:

@@ -96,6 +96,8 @@ _USAGE["subagent_tokens?"] = _USAGE
 _FILE = {"oid": object_name, "mode": mode, "turn_id?": str}
 _PROCESS = {"pid": count, "start?": str, "boot_id?": str, "host?": str}
 _VERDICT = {"verdict": str, "ref?": ref, "tip?": object_name, "reason?": str}
+_TASK = dict.fromkeys("agent_id? transcript_path? subagent_type? description? turn?".split(), str)
+_TASKS = {None: _TASK}
 STATE_TURNS = {None: {"number?": count, "prompt": str}}
 STATE = {
     "session_id": str,
@@ -119,7 +121,7 @@ STATE = {
     "verdict?": _VERDICT,
     "last_verdict?": _VERDICT,
     "agent_process?": _PROCESS,
-    "tasks?": dict,
+    **dict.fromkeys(("tasks?", "ended_tasks?"), _TASKS),
     **dict.fromkeys(("token_usage?", "tokens_at_condensation?", "tokens_before?"), _USAGE),
     "multisession_warned?": dict,
 }

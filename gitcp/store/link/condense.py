@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from gitcp import trace
 from gitcp.core.decide import remaining
+from gitcp.core.v1.summary import strings
 from gitcp.store.blame import ai_notes
 from gitcp.store.git.tree import Lookup
 from gitcp.store.journal import commit_records
 from gitcp.store.link import commit_changes, commit_match, line_credit, session_metadata
-from gitcp.store.session import markers, turn_work
+from gitcp.store.session import markers, tasks, turn_work
 from gitcp.store.snapshot import blobs
 from gitcp.store.stream import checkpoint
 from gitcp.store.stream.live import Live
@@ -58,7 +59,7 @@ def together(
         with Apart(state["session_id"], failed):
             stored = turn_work.stored_transcript(repo, objects, state, check=True)
             data = session_metadata.data(repo, state, linked, changes, stored, credit)
-            done = session_metadata.task_files(objects, live, state, changes, credit)
+            done = session_metadata.task_files(repo, objects, live, state, changes, credit)
             _add(data, done, extra or {}, commit["oid"] if noted else "")
             items.append((checkpoint_id, data))
             storeds.append((state, stored))
@@ -66,10 +67,10 @@ def together(
     items += _other_shares(repo, objects, checkpoint_id, credit, items)
     committed_write.write(repo, objects, items)
     line_credit.settle(repo, objects, commit)
-    for state, stored in storeds:
+    for (state, stored), (_, data) in zip(storeds, items, strict=False):
         with Apart(state["session_id"], failed):
             settle(repo, objects, state, commit, changes, parent, credit.lines)
-            _moved_on(state, checkpoint_id, stored, commit["oid"])
+            _moved_on(repo, state, data["metadata"], checkpoint_id, stored, commit["oid"])
     raise_if_none(failed, [state for state, _ in storeds if state["session_id"] not in failed])
     ai_notes.keep(repo, [commit["oid"]])
     return failed
@@ -81,7 +82,7 @@ def _add(
     data["tasks"] = task_files
     data["metadata"] |= extra
     if task_files:
-        data["metadata"]["tasks"] = sorted({path.split("/")[0] for path in task_files})
+        data["metadata"]["tasks"] = tasks.named(task_files)
     if noted:
         data["metadata"]["commit"] = noted
 
@@ -184,13 +185,22 @@ def take_over(repo: Repo, objects: Objects, state: State, checkpoint_id: str, he
     metadata = next(e["metadata"] for e in entries if e["session_id"] == state["session_id"])
     if isinstance(metadata.get("token_usage"), dict):
         state["token_usage"] = state["tokens_at_condensation"] = metadata["token_usage"]
-    _moved_on(state, checkpoint_id, None, head)
+    _moved_on(repo, state, metadata, checkpoint_id, None, head)
     if state.get("phase") != "active":
         late = state.setdefault("pending_finalize", {"ids": [], "size": -1})
         late["ids"] = [*late["ids"], checkpoint_id]
 
 
-def _moved_on(state: State, checkpoint_id: str, stored: Stored | None, head: str) -> None:
+def _moved_on(
+    repo: Repo,
+    state: State,
+    metadata: Mapping[str, Any],
+    checkpoint_id: str,
+    stored: Stored | None,
+    head: str,
+) -> None:
+    """The state goes on from a checkpoint on v1, which has this metadata of it."""
+    tasks.forget(repo, state, strings(metadata.get("tasks")))
     state["base_commit"] = state["attribution_base_commit"] = head
     state["last_checkpoint_id"] = checkpoint_id
     carried = state["checkpoint_count"] > 0  # 002 caveat 5: such a one starts at 0

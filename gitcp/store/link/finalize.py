@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.store.session import turn_work
+from gitcp.store.session import tasks, turn_work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
 
     What a turn's end finalized stays noted with its size: a transcript that was flushed late
     completes it once more, at the next event.  What the turn has cost since its last commit
-    belongs to its last checkpoint.  The caller saves the state.
+    belongs to its last checkpoint, as do tasks that ended since.  The caller saves the state.
     """
     late = state.get("pending_finalize") or {"ids": [], "size": -1}
     mine = [*late["ids"], *state.get("turn_checkpoint_ids", ())]
@@ -25,8 +25,10 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     if not ids:
         return []
     stored = turn_work.stored_transcript(repo, objects, state, whole=True)
+    task_files = tasks.ended_apart(repo, objects, state)
     fresh = bool(state.pop("turn_checkpoint_ids", None))
-    if stored is None or (not fresh and stored.size == late["size"]):
+    size = stored.size if stored else late["size"]
+    if not task_files and (stored is None or (not fresh and size == late["size"])):
         return []
     from gitcp.store.link import session_metadata
     from gitcp.store.v1 import committed_write
@@ -40,9 +42,13 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     subject = f"Finalize transcript for Checkpoint: {ids[0]}"
     items = [(one, data) for one in ids[:-1]]
     spent = session_metadata.spent(state, stored)
-    items.append((ids[-1], {**data, "metadata": {**data["metadata"], **spent}}))
+    if done := tasks.named(task_files):
+        spent["tasks"] = done
+    metadata = {**data["metadata"], **spent}
+    items.append((ids[-1], {**data, "metadata": metadata, "tasks": task_files}))
     committed_write.write(repo, objects, items, subject=subject)
+    tasks.forget(repo, state, done)
     state.pop("pending_finalize", None)
     if fresh:
-        state["pending_finalize"] = {"ids": ids, "size": stored.size}
+        state["pending_finalize"] = {"ids": ids, "size": size}
     return ids

@@ -164,20 +164,6 @@ class Credit:
             if line.get("session") == session_id and line.get("open") in names
         }
 
-    def of_agent(self, agent_id: str) -> set[str]:
-        """The paths that a subagent's calls have written, by the journal."""
-        calls = {
-            (line["session"], line["open"])
-            for line in self.lines
-            if agent_id and line.get("agent") == agent_id and "open" in line
-        }
-        paths = set()
-        for line in entries.edits(self.lines):
-            session, _, tool = entries.author(line)
-            if (session, tool) in calls:
-                paths.add(line["path"])
-        return paths
-
     def _edits(self, session_id: str, path: str) -> list[tuple[Author, str]]:
         own = [line for line in entries.edits(self.lines) if line["path"] == path]
         edits = [(entries.author(line), str(line["how"])) for line in own]

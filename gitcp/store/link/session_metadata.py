@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp.core.credit import entries
 from gitcp.core.transcript import tokens
 from gitcp.core.v1.summary import load
 from gitcp.errors import Error
@@ -80,9 +81,15 @@ def spent(state: State, stored: Stored | None) -> dict[str, Any]:
 
 
 def task_files(
-    objects: Objects, live: Live, state: State, changes: Container[str], credit: Credit
+    repo: Repo,
+    objects: Objects,
+    live: Live,
+    state: State,
+    changes: Container[str],
+    credit: Credit,
 ) -> dict[str, bytes]:
-    """The task files on the session's live streams: path below tasks/ -> bytes.
+    """The task files on the session's live streams, and those that are on none: path below
+    tasks/ -> bytes.
 
     A task whose work the journal knows goes to a commit that has some of it, and to no other.
     """
@@ -90,10 +97,15 @@ def task_files(
     for path, data in blobs.items():
         if path.endswith("/checkpoint.json"):
             agent = (load(data) or {}).get("agent_id")
-            work = credit.of_agent(agent) if isinstance(agent, str) else set()
+            work = entries.written(credit.lines, agent) if isinstance(agent, str) else set()
             if work and not any(one in changes for one in work):
                 elsewhere.add(path.split("/")[0])
-    return {path: data for path, data in blobs.items() if path.split("/")[0] not in elsewhere}
+    there = {path: data for path, data in blobs.items() if path.split("/")[0] not in elsewhere}
+
+    def written(agent_id: str) -> set[str]:
+        return entries.written(credit.lines, agent_id)
+
+    return there | tasks.ended(repo, objects, state, written, changes)
 
 
 def _kept_tasks(objects: Objects, live: Live, state: State) -> dict[str, bytes]:
@@ -119,7 +131,8 @@ def files(
     recorded: dict[str, File] = {}
     for stream in state["streams"]:
         recorded |= stream["files"]
-    session_id, prompts_of, entries = state["session_id"], state.get("turns", {}), {}
+    session_id, prompts_of = state["session_id"], state.get("turns", {})
+    touched: dict[str, dict[str, Any]] = {}
     for path in sorted({*linked["paths"], *credit.touched(session_id)}):
         _, _, mode, oid = changes.get(path, ("", None, "000000", None))
         wrote = [turn for turn in credit.turns(session_id, path) if turn]
@@ -129,11 +142,11 @@ def files(
         turn_id = recorded_in or state.get("turn_id", "")
         wrote = wrote or [turn_id]
         prompt = prompts_of.get(wrote[-1], {}).get("prompt", "")
-        entries[path] = {"oid": oid or "", "mode": mode, "turn_id": wrote[-1], "prompt": prompt}
-        entries[path]["turns"] = wrote
+        touched[path] = {"oid": oid or "", "mode": mode, "turn_id": wrote[-1], "prompt": prompt}
+        touched[path]["turns"] = wrote
         if credit.by_window(session_id, path):
-            entries[path]["by_window"] = True
-    return entries
+            touched[path]["by_window"] = True
+    return touched
 
 
 def turns(state: State, session_files: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -35,11 +35,11 @@ def write_again(repo: Repo, objects: Objects, gone: set[str]) -> set[str]:
 
 def _transcripts(repo: Repo) -> Iterator[bytes]:
     for name in files.listed(repo.shared("transcript")):
-        session_id = name.removesuffix(".json")
-        if session_id == name:
+        stem = name.removesuffix(".json")
+        if stem == name:
             continue
-        with exclusive(repo, f"transcript-{session_id}"):
-            copy = transcript_copy.Copy(repo, session_id)
+        with exclusive(repo, f"transcript-{stem.partition('~')[0]}"):
+            copy = transcript_copy.Copy(repo, stem)
             at, known = 0, copy.known.get("chunks", [])
             for _, size, _ in known:
                 yield from _stages(copy.read(at, at + size))

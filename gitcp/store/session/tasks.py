@@ -1,7 +1,8 @@
 """Tasks: what a subagent, or a list of todos, adds to a session's metadata on its stream.
 
-A task is named by the tool_use_id of the call that started it; it is remembered in the
-session's state while it runs (behaviour.md §8, E§2.4).
+A task is named by the tool_use_id of the call that started it.  The session's state has it in
+`tasks` while it runs, then in `ended_tasks` until a checkpoint holds it: an end that brings no
+new change makes none (behaviour.md §8, E§2.4).
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from gitcp.core.message import prompts
 from gitcp.store.git.tree import Lookup, walk
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs
-from gitcp.store.v1 import redaction, transcript_copy
+from gitcp.store.v1 import redaction, transcript, transcript_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable
     from typing import Any, TypedDict
 
     from gitcp.core.record_types import State, Tip
@@ -53,33 +55,94 @@ def step(
 ) -> Step | None:
     """What a subagent-end or todo event adds; None when it tells of no task that is known.
 
-    The caller holds the session's lock; a task that ends is forgotten here.
+    The caller holds the session's lock; a task that ends has ended in state from then on.
     """
     if event["event"] == "todo":
         return _todo(repo, objects, state, event, tip)
     tool = event.get("tool") or {}
     task_id, agent_id = tool.get("id"), tool.get("agent_id") or event.get("agent_id")
-    running = state.get("tasks", {})
+    running, ended = state.get("tasks", {}), state.setdefault("ended_tasks", {})
     if not task_id:
         named = [t for t, task in running.items() if agent_id and task.get("agent_id") == agent_id]
         if not named:
             return None  # the end of the call itself comes next, with its name
         task_id = named[0]
-    task = running.pop(task_id, {})
+    task = running.pop(task_id, None) or ended.get(task_id, {})
     kind = redaction.text(repo, tool.get("subagent_type") or task.get("subagent_type", ""))
     about = redaction.text(repo, tool.get("description") or task.get("description", ""))
+    details = {"subagent_type": kind, "description": about, "turn": event.get("turn") or ""}
+    ended[task_id] = {**details, "agent_id": agent_id or ""}
+    if event.get("agent_transcript_path"):
+        ended[task_id]["transcript_path"] = event["agent_transcript_path"]
+    subject = prompts.task_subject(True, task_id, kind, about)
+    below = _files(repo, objects, state, task_id)
+    return {"tool_use_id": task_id, "subject": subject, "files": below}
+
+
+def _files(repo: Repo, objects: Objects, state: State, task_id: str) -> dict[str, bytes]:
+    """The files of a task that has ended."""
+    task = state["ended_tasks"][task_id]
+    agent_id = task.get("agent_id") or ""
     details = {
         "session_id": state["session_id"],
         "tool_use_id": task_id,
-        "checkpoint_uuid": event.get("turn") or "",
-        "agent_id": agent_id or "",
+        "checkpoint_uuid": task.get("turn") or "",
+        "agent_id": agent_id,
     }
     files = {f"tasks/{task_id}/checkpoint.json": _json(details)}
-    transcript = _transcript(repo, state, agent_id, event.get("agent_transcript_path"))
-    if transcript is not None:
-        files[f"tasks/{task_id}/agent-{agent_id}.jsonl"] = transcript
-    subject = prompts.task_subject(True, task_id, kind, about)
-    return {"tool_use_id": task_id, "subject": subject, "files": files}
+    conversation = _transcript(repo, objects, state, agent_id, task.get("transcript_path"))
+    if conversation is not None:
+        files[f"tasks/{task_id}/agent-{agent_id}.jsonl"] = conversation
+    return files
+
+
+def ended(
+    repo: Repo,
+    objects: Objects,
+    state: State,
+    written: Callable[[str], set[str]],
+    changes: Container[str] = (),
+) -> dict[str, bytes]:
+    """The files of the session's tasks that have ended and that no checkpoint holds: path below
+    tasks/ -> bytes.
+
+    written: the paths that a subagent wrote, by its id.  One whose work no commit has yet waits
+    for the commit that takes some of it; changes: the paths of the commit that is stored.
+    """
+    files: dict[str, bytes] = {}
+    open_paths = {path for stream in state["streams"] for path in stream["files"]}
+    for task_id, task in state.get("ended_tasks", {}).items():
+        work = written(task.get("agent_id") or "")
+        if work.isdisjoint(open_paths) or any(path in changes for path in work):
+            files |= _files(repo, objects, state, task_id)
+    return {path.removeprefix("tasks/"): data for path, data in files.items()}
+
+
+def ended_apart(repo: Repo, objects: Objects, state: State) -> dict[str, bytes]:
+    """ended() while nothing is committed: what goes with a commit that was made before."""
+    if not state.get("ended_tasks"):
+        return {}
+    from gitcp.core.credit import entries
+    from gitcp.store.journal import journal
+
+    lines = journal.read(repo)
+    return ended(repo, objects, state, lambda agent_id: entries.written(lines, agent_id))
+
+
+def named(files: Iterable[str]) -> list[str]:
+    """The tasks that paths below tasks/ belong to."""
+    return sorted({path.split("/")[0] for path in files})
+
+
+def forget(repo: Repo, state: State, task_ids: Iterable[str]) -> None:
+    """A checkpoint holds these tasks: neither their names nor their transcripts are kept here."""
+    ended = state.get("ended_tasks", {})
+    for task_id in task_ids:
+        task = ended.pop(task_id, {})
+        if task.get("agent_id"):
+            transcript_copy.remove(repo, state["session_id"], task["agent_id"])
+    if not ended:
+        state.pop("ended_tasks", None)
 
 
 def _todo(
@@ -110,26 +173,32 @@ def _todo(
 def of_agent(state: State, agent_id: str | None) -> str | None:
     """The running task an event of a subagent belongs to; the only one when it says nothing."""
     running = state.get("tasks", {})
-    named = [t for t, task in running.items() if agent_id and task.get("agent_id") == agent_id]
+    every = {**running, **state.get("ended_tasks", {})}
+    named = [t for t, task in every.items() if agent_id and task.get("agent_id") == agent_id]
     if named:
         return str(named[0])
     return str(next(iter(running))) if len(running) == 1 else None
 
 
 def commit(repo: Repo, objects: Objects, state: State, step: Step) -> None:
-    """Put a step that left nothing to the stream with the last commit of its turn: it made that
-    one, or came after; without a commit there is nothing it belongs to."""
+    """Put a step that left nothing to the stream with the last commit of its turn, which it made,
+    or came after.  Without such a commit a todo belongs to nothing, and a task waits."""
     ids = state.get("turn_checkpoint_ids")
-    if ids:
-        from gitcp.store.v1 import committed_write
+    if not ids:
+        return
+    from gitcp.store.v1 import committed_write
 
-        files = {path.removeprefix("tasks/"): data for path, data in step["files"].items()}
-        minimal: SessionData = {
-            "session_id": state["session_id"],
-            "tasks": files,
-            "metadata": {"tasks": [step["tool_use_id"]]},
-        }
-        committed_write.write(repo, objects, [(ids[-1], minimal)])
+    files = {path.removeprefix("tasks/"): data for path, data in step["files"].items()}
+    if step["tool_use_id"] in state.get("ended_tasks", {}):
+        files = ended_apart(repo, objects, state)
+    done = named(files)
+    minimal: SessionData = {
+        "session_id": state["session_id"],
+        "tasks": files,
+        "metadata": {"tasks": done},
+    }
+    committed_write.write(repo, objects, [(ids[-1], minimal)])
+    forget(repo, state, done)
 
 
 def stored(objects: Objects, tip: Tip | None, session_id: str) -> dict[str, str]:
@@ -140,7 +209,10 @@ def stored(objects: Objects, tip: Tip | None, session_id: str) -> dict[str, str]
     return {path: oid for path, (_, oid) in walk(objects, entry[1])} if entry else {}
 
 
-def _transcript(repo: Repo, state: State, agent_id: str | None, path: str | None) -> bytes | None:
+def _transcript(
+    repo: Repo, objects: Objects, state: State, agent_id: str, path: str | None
+) -> bytes | None:
+    """What a subagent has said, redacted; None where there is nothing."""
     from gitcp.agents import subagent_transcript
     from gitcp.errors import InputError
 
@@ -149,11 +221,11 @@ def _transcript(repo: Repo, state: State, agent_id: str | None, path: str | None
     try:
         session, agent = state.get("transcript_path") or "", state.get("agent_type", "")
         path = path or subagent_transcript(agent, session, agent_id)
-        if not path:
-            return None
-        return redaction.redactor(repo).jsonl(transcript_copy.live(path))
-    except (OSError, InputError):
+        about = (state["session_id"], path, redaction.Lazy(repo), None)
+        stored = transcript.stored(repo, objects, *about, agent_id=agent_id, whole=True)
+    except InputError:
         return None
+    return stored.read() if stored else None
 
 
 def _json(value: dict[str, Any]) -> bytes:

@@ -117,6 +117,8 @@ def checkpoint_turn(
     if new:
         content = _content(objects, state, now, step)
         oid = checkpoint.write(repo, objects, state, content)
+        if step:
+            tasks.forget(repo, state, [step["tool_use_id"]])
         if middle:
             turn_log.reach_middle(repo, session_id, now.entries)
     if not middle:

@@ -87,9 +87,10 @@ def _files(survey: Survey, needed: set[str], gone: set[str]) -> Iterator[Finding
 
 
 def owners(name: str) -> set[str]:
-    """The sessions whose file this could be: <sid>, <sid>.<kind> or, of a process that was
-    killed, <sid>.<kind>.<pid>.  Ids may hold dots themselves."""
-    ends = (".redacted", ".json", ".log", ".middle")
+    """The sessions whose file this could be: <sid>, <sid>.<kind>, of a subagent
+    <sid>~<agent>.<kind> or, of a process that was killed, <sid>.<kind>.<pid>.  Ids may hold dots
+    themselves."""
+    ends, name = (".redacted", ".json", ".log", ".middle"), name.partition("~")[0]
     return {name, *(name.rpartition(end)[0] for end in ends)} - {""}
 
 

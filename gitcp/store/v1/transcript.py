@@ -8,7 +8,7 @@ import stat
 from gitcp.core.git import ids
 from gitcp.core.transcript import chunks, stretches
 from gitcp.lock import exclusive
-from gitcp.store.v1.transcript_copy import Copy
+from gitcp.store.v1 import transcript_copy
 from gitcp.store.v1.transcript_read import Reader
 
 TYPE_CHECKING = False
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.v1.transcript_copy import Copy
     from gitcp.store.v1.transcript_read import Redactor, Scanner
 
 _PIECE = 4 << 20  # bytes hashed at once
@@ -98,19 +99,22 @@ def stored(
     redactor: Redactor,
     scanner: Scanner | None,
     *,
+    agent_id: str = "",
     whole: bool = False,
     check: bool = False,
 ) -> Stored | None:
     """Store what the live transcript at path has gained; None where there never was anything.
 
-    The scanner reads the stored, redacted bytes.  whole: take a last line that has no newline
+    agent_id: of the subagent whose it is, of that session.  The scanner reads the stored,
+    redacted bytes.  whole: take a last line that has no newline
     yet.  check: compare all the bytes read before, not only the last 4 KiB.  A file that shrank or
     was replaced begins a new part: lines not stored before are added, nothing stored is dropped
     (formats.md "Transcript").
     Takes no lock but this session's transcript lock.
     """
-    with exclusive(repo, f"transcript-{ids.session_id(session_id)}"):
-        copy, live = Copy(repo, session_id), _open(repo, path)
+    name = transcript_copy.name(session_id, agent_id)
+    with exclusive(repo, f"transcript-{session_id}"):
+        copy, live = transcript_copy.Copy(repo, name), _open(repo, path)
         if live < 0 and not copy.size:
             return None
         reader = Reader(repo, objects, copy, redactor, scanner)

@@ -1,7 +1,7 @@
 """A session's redacted transcript kept beside the repository, so that only news is redacted.
 
-<common>/gitcp/transcript/<sid>.redacted only grows, or is replaced by a new file: who has it
-open reads on undisturbed.  <sid>.json says how far it goes and which chunks are stored.
+<common>/gitcp/transcript/<name>.redacted only grows, or is replaced by a new file: who has it
+open reads on undisturbed.  <name>.json says how far it goes and which chunks are stored.
 It is a cache: what cannot be trusted is begun anew from the live transcript.
 """
 
@@ -11,6 +11,7 @@ import os
 import zlib
 
 from gitcp.core import json
+from gitcp.core.git import ids
 from gitcp.core.transcript import stretches
 from gitcp.core.upkeep import shapes
 from gitcp.store.git import files, private
@@ -25,17 +26,24 @@ TAIL = 4096  # bytes compared before reading on (git.md §6)
 _VERSION = 1
 
 
+def name(session_id: str, agent_id: str = "") -> str:
+    """The name of the copy of a session's transcript, or of one of its subagents'.  InputError
+    for ids that are not safe."""
+    session = ids.session_id(session_id)
+    return f"{session}~{ids.component(agent_id, 'agent_id')}" if agent_id else session
+
+
 class Copy:
-    """The copy of one session; the caller holds its lock.
+    """The copy of that name; the caller holds the lock of its session's transcripts.
 
     known: {"size", "crc": of the copy's last bytes, "chunks": [[oid, bytes, packed]…],
     "lines", "parts", "live": {"dev", "ino", "offset", "crc", "tail"}, "scan", "document"}.
     packed: the age of the pack directory in which the chunk was last found.
     """
 
-    def __init__(self, repo: Repo, session_id: str) -> None:
-        self._path = repo.shared("transcript", f"{session_id}.redacted")
-        self._json = repo.shared("transcript", f"{session_id}.json")
+    def __init__(self, repo: Repo, name: str) -> None:
+        self._path = repo.shared("transcript", f"{name}.redacted")
+        self._json = repo.shared("transcript", f"{name}.json")
         self._repo = repo
         self.known: dict[str, Any] = {}
         self.fd = -1
@@ -106,6 +114,12 @@ class Copy:
     def _seal(self, size: int) -> None:
         self.known["size"] = size
         self.known["crc"] = zlib.crc32(read(self.fd, max(0, size - TAIL), size))
+
+
+def remove(repo: Repo, session_id: str, agent_id: str) -> None:
+    """The copy of a subagent's transcript is needed no more."""
+    for end in (".json", ".redacted"):
+        files.remove(repo.shared("transcript", name(session_id, agent_id) + end))
 
 
 def read(fd: int, start: int, end: int) -> bytes:
