@@ -143,10 +143,10 @@ def test_what_git_begins_to_count_on_while_packs_are_joined_stays(
     oids = [oid for n in range(LATER - 1) for oid in write(objects, f"{n}")]
     place = kept.place
 
-    def counted_on(folder: str, name: str, path: str) -> None:
+    def counted_on(repo: Repo, name: str, path: str) -> None:
         if path.endswith("-joined"):
             git("multi-pack-index", "write")
-        place(folder, name, path)
+        place(repo, name, path)
 
     monkeypatch.setattr(kept, "place", counted_on)
     oids += write(objects, "last")

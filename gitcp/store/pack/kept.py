@@ -1,4 +1,10 @@
-"""Packs of ours in an object database: which they are, what is in one, one more put there."""
+"""Packs of ours in an object database: which they are, what is in one, one more put there.
+
+A `.keep` says that git keeps a pack.  A repository that borrows objects has none of ours: as soon
+as one of its own packs is kept, git-repack(1) leaves out what a kept pack of the lender's has, and
+who makes the repository independent by it loses that.  There a pack of ours is listed in
+<common>/gitcp/packs, and git prunes by its age what no ref needs, as it does with its own.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +16,6 @@ from gitcp.store.git import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from gitcp.repo import Repo
@@ -48,13 +53,29 @@ class Index:
         return start < end and packfile.among(os.pread(self._fd, end - start, start), oid)
 
 
-def place(folder: str, name: str, path: str) -> None:
+def place(repo: Repo, name: str, path: str) -> None:
     """Move path.pack and path.idx to where git finds them, to be kept."""
-    os.makedirs(folder, exist_ok=True)
-    to = os.path.join(folder, f"pack-{name}")
-    write(f"{path}.keep", KEEP)
-    for end in (".keep", ".pack", ".idx"):
+    os.makedirs(folder(repo), exist_ok=True)
+    to = os.path.join(folder(repo), f"pack-{name}")
+    if _borrows(repo):
+        _enlist(repo, f"pack-{name}")
+    else:
+        write(f"{path}.keep", KEEP)
+        _move(f"{path}.keep", f"{to}.keep")
+    for end in (".pack", ".idx"):
         _move(path + end, to + end)
+
+
+def _borrows(repo: Repo) -> bool:
+    """Whether the repository has objects of another's."""
+    alternates = os.path.join(os.path.dirname(folder(repo)), "info", "alternates")
+    return bool(files.peek(alternates).strip())
+
+
+def _enlist(repo: Repo, name: str) -> None:
+    listed = repo.shared("packs", name)
+    os.makedirs(os.path.dirname(listed), exist_ok=True)
+    write(listed, b"")
 
 
 def _move(path: str, to: str) -> None:
@@ -81,11 +102,22 @@ def write(path: str, data: bytes, durable: bool = False) -> None:
     files.fill(fd, data, durable)
 
 
-def names(folder: str) -> Iterator[str]:
-    """The names of the packs of ours, without what they end in, that git is to keep."""
-    for name in files.listed(folder):
-        if name.endswith(".keep") and _is_ours(os.path.join(folder, name)):
-            yield name.removesuffix(".keep")
+def names(repo: Repo) -> list[str]:
+    """The names of the packs of ours, without what they end in, that git has not taken over."""
+    there = folder(repo)
+    ends = [name for name in files.listed(there) if name.endswith(".keep")]
+    kept = [name[: -len(".keep")] for name in ends if _is_ours(os.path.join(there, name))]
+    if kept and _borrows(repo):
+        for name in kept:
+            _enlist(repo, name)
+            files.remove(os.path.join(there, f"{name}.keep"))
+    return list(dict.fromkeys([*kept, *files.listed(repo.shared("packs"))]))
+
+
+def leave(repo: Repo, name: str) -> None:
+    """From now on a pack is git's, to prune and to pack as it likes."""
+    files.remove(os.path.join(folder(repo), f"{name}.keep"))
+    files.remove(repo.shared("packs", name))
 
 
 def _is_ours(path: str) -> bool:

@@ -2,8 +2,9 @@
 
 An object is always there before the ref that needs it, and `git gc --prune=now` deletes what no
 ref needs, however young; what is loose makes gc run, and what it cannot delete yet makes it run
-again and again.  A pack with a `.keep` beside it is neither pruned, nor counted, nor taken apart.
-upkeep joins small packs, and lets go of old ones: then git does with them what it does.
+again and again.  A pack with a `.keep` beside it is neither pruned, nor counted, nor taken apart;
+a repository that borrows objects has none (kept.py).  upkeep joins small packs, and lets go of old
+ones: then git does with them what it does.
 
 A pack is made in kept.workshop() and moved into place, its index last, without which it is
 none: killed at any instant nothing is half there.
@@ -108,7 +109,7 @@ class Packs:
         self._entries, self._path, self._fd = {}, "", -1
         self._size = self._written = packfile.START
         os.close(fd)
-        if sum(name.endswith(".keep") for name in os.listdir(self.folder)) > MOST:
+        if len(kept.names(self._repo)) > MOST:
             from gitcp.store.pack import upkeep
 
             upkeep.join(self._repo)
@@ -127,7 +128,8 @@ class Packs:
         for name, index in self._ours().items():
             if index.has(oid):
                 try:
-                    os.utime(os.path.join(self.folder, f"{name}.idx"))
+                    for end in (".pack", ".idx"):  # git goes by the age of the pack
+                        os.utime(os.path.join(self.folder, name + end))
                 except OSError:
                     continue  # joined with others meanwhile, or another user's: its age stays
                 return name
@@ -154,7 +156,7 @@ class Packs:
         """The index of each pack of ours that was there when first asked, or came from here."""
         if self._indexes is None:
             self._indexes = {}
-            for name in kept.names(self.folder):
+            for name in kept.names(self._repo):
                 self._open(name)
         return self._indexes
 
@@ -167,7 +169,7 @@ class Packs:
             self._indexes[name] = index
 
     def _place(self, name: str, path: str) -> None:
-        kept.place(self.folder, name, path)
+        kept.place(self._repo, name, path)
         if self._indexes is not None:
             self._open(f"pack-{name}")
 

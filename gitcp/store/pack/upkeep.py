@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.repo import Repo
 
-_PARTS = (".idx", ".pack", ".keep")  # the index goes first, as it comes last
+_PARTS = (".idx", ".pack")  # the index goes first, as it comes last
 _JOINED = 8 << 20  # bytes: larger packs stay as they are
 _WITHIN = 2  # times as large as all smaller ones together is small enough to be joined
 _KEPT = 14 * 86400.0  # seconds: from then on git's own pruning would take what is as old
@@ -34,7 +34,7 @@ def join(repo: Repo) -> None:
     folder = kept.folder(repo)
     try:
         with exclusive(repo, "packs", timeout=0):
-            parts = _smallest(folder)
+            parts = _smallest(repo, folder)
             if len(parts) > 1 and not _in_use(folder):
                 trace.note("pack", f"{len(parts)} joined")
                 _join(repo, folder, parts)
@@ -42,12 +42,12 @@ def join(repo: Repo) -> None:
         trace.note("pack", f"none joined: {e}")  # another process is at it, or there is no room
 
 
-def _smallest(folder: str) -> list[str]:
+def _smallest(repo: Repo, folder: str) -> list[str]:
     """The packs to join: up to the last that is not much larger than all smaller ones."""
     listed = _counted_on(folder)
     sized = sorted(
         (size, name)
-        for name in kept.names(folder)
+        for name in kept.names(repo)
         if 0 < (size := _size(folder, name)) <= _JOINED and name.encode() not in listed
     )
     count = below = 0
@@ -97,11 +97,11 @@ def _join(repo: Repo, folder: str, names: list[str]) -> None:
     path = repo.shared("tmp", f"pack-{os.getpid()}-joined")
     kept.write(f"{path}.pack", data + trailer, durable=True)
     kept.write(f"{path}.idx", packfile.index(entries, trailer, hasher), durable=True)
-    kept.place(folder, trailer.hex(), path)
+    kept.place(repo, trailer.hex(), path)
     listed = _counted_on(folder)  # maybe since a moment ago
     for name in done:
         if name != f"pack-{trailer.hex()}" and name.encode() not in listed:
-            _remove(folder, name)
+            _remove(repo, folder, name)
 
 
 def _whole(repo: Repo, path: str) -> list[tuple[str, int, bytes]] | None:
@@ -122,26 +122,27 @@ def sweep(repo: Repo) -> None:
     """Let git have its way with packs that are as old as it prunes by default, and take away
     those that were never moved into place whole."""
     folder = kept.folder(repo)
-    for name in kept.names(folder):
+    for name in kept.names(repo):
         path = os.path.join(folder, name)
         if not os.path.exists(f"{path}.idx"):
-            if _age(f"{path}.keep") > _STRAY:
-                _remove(folder, name)
+            if max(_age(f"{path}.keep"), _age(repo.shared("packs", name))) > _STRAY:
+                _remove(repo, folder, name)
         elif _age(f"{path}.idx") > _KEPT:
-            files.remove(f"{path}.keep")
+            kept.leave(repo, name)
 
 
 def release(repo: Repo, younger: float = 0.0) -> None:
     """Let git prune and pack as it likes, but what is younger in seconds: it may be on its way."""
     folder = kept.folder(repo)
-    for name in kept.names(folder):
+    for name in kept.names(repo):
         if _age(os.path.join(folder, f"{name}.idx")) >= younger:
-            files.remove(os.path.join(folder, f"{name}.keep"))
+            kept.leave(repo, name)
 
 
-def _remove(folder: str, name: str) -> None:
+def _remove(repo: Repo, folder: str, name: str) -> None:
     for end in _PARTS:
         files.remove(os.path.join(folder, name + end))
+    kept.leave(repo, name)
 
 
 def _age(path: str) -> float:
