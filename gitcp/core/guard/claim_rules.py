@@ -29,15 +29,6 @@ if TYPE_CHECKING:
         started: dict[str, Any] | None
 
 
-def well_formed(given: object) -> bool:
-    """Whether a record that was read is a claim: a file cut short, or a stranger's, is none."""
-    if not isinstance(given, dict) or not isinstance(given.get("paths"), list):
-        return False
-    texts = ("key", "session_id", "agent_id", "tool_use_id", "tool", "transcript")
-    number = isinstance(given.get("created"), (int, float))
-    return number and all(isinstance(given.get(name), str) for name in texts)
-
-
 def same_agent(one: Claim, other: Claim) -> bool:
     """Whether two calls are of one agent, whose writes run one after the other (A§0.1)."""
     return one["session_id"] == other["session_id"] and one["agent_id"] == other["agent_id"]

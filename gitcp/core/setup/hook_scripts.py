@@ -142,12 +142,19 @@ fi
     "post-commit": """\
 copied() { any "$d/CHERRY_PICK_HEAD" "$d/gitcp/copy" && any "$c/gitcp/linked"; }
 if due "$c"/gitcp/open/* || copied; then quiet post-commit "$@"; fi
-if any "$d/gitcp/watched"; then # settings of agents: 'git clean' may have taken them
-	f=
-	while read -r f; do [ -e "$f" ] || break; done <"$d/gitcp/watched"
-	if [ -n "$f" ]; then
-		echo "gitcp: '$f' is gone, so no turn of an agent is recorded: 'gitcp enable' mends it" >&2
-		rm -f "$d/gitcp/watched"
+w=$d/gitcp/watched
+if any "$w" && [ -f "$w" ] && [ -r "$w" ]; then # settings that 'git clean' may have taken
+	gone=''
+	while read -r f; do
+		case $f in
+		*[!A-Za-z0-9._/-]* | /*) ;; # the file is damaged
+		*/*) [ -e "$f" ] || { gone=$f && break; } ;;
+		esac
+	done <"$w"
+	if [ -n "$gone" ]; then
+		why="so no turn of an agent is recorded: 'gitcp enable' mends it"
+		echo "gitcp: '$gone' is gone, $why" >&2
+		rm -f "$w"
 	fi
 fi
 theirs "$@"

@@ -91,6 +91,16 @@ def counts(value: object) -> bool:
     return isinstance(value, list) and len(value) == 4 and not wrong(value, [int])
 
 
+def _seconds(value: object) -> bool:
+    """A time since 1970."""
+    return type(value) in (int, float) and 0 <= value < _LARGEST  # type: ignore[operator]
+
+
+def _owner(value: object) -> bool:
+    """Whose workspace a commit speaks of; null where it speaks of none."""
+    return value is None or isinstance(value, str)
+
+
 _USAGE: Shape = {}
 _USAGE["subagent_tokens?"] = _USAGE
 _FILE = {"oid": object_name, "mode": mode, "turn_id?": str}
@@ -138,7 +148,32 @@ COMMIT_VERDICT = {
     "id": id,
     "head": object_name,
     "parent": object_name,
-    "sessions": {None: {"paths": [path]}},
+    "sessions": {None: {"how": str, "paths": [path], "reasons": {None: str}}},
+    "ids?": [id],
+    **dict.fromkeys(("told?", "commented?"), bool),
+    "maker?": _PROCESS,
+    "picked?": object_name,
+}
+
+
+def _agent(value: object) -> bool:
+    """A process; null where it could not be told."""
+    return value is None or not wrong(value, _PROCESS)
+
+
+def _look(value: object) -> bool:
+    """What a call began on; null where nobody looked."""
+    return value is None or not wrong(value, _STARTED)
+
+
+GUARD_HEAD = {"id": object_name, "keys": [str], "sessions": [str], "workspace": _owner}
+_STARTED = {"vcs": str, "name": str, "id": str, "sessions": [str], "workspace": _owner}
+CLAIM = {
+    **dict.fromkeys("key session_id agent_id tool_use_id tool transcript".split(), str),
+    "paths": [str],
+    "created": _seconds,
+    "process": _agent,
+    "started": _look,
 }
 LOOK = {"head": object_name, "at": count, "dirty": entries, "cost?": count}
 # A line of the journal: an edit, a call's two ends, or what else is noted.

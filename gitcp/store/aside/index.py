@@ -9,7 +9,6 @@ is no session's.  A session that speaks again has its marker among the others ag
 
 from __future__ import annotations
 
-import marshal
 import os
 import time
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 NAME = "~aside"
 MOST = 32  # markers among which every hook looks
-_VERSION = 1
+_VERSION = 2
 _SETTLED = 2 * 10**9  # ns: a directory this young may change and keep its times
 
 
@@ -81,12 +80,8 @@ def read(repo: Repo, now: int, marker: Read) -> Index:
 
 
 def _load(repo: Repo) -> Index | None:
-    try:
-        with open(repo.shared("aside"), "rb") as f:
-            version, stamp, signs, named = marshal.loads(f.read())
-        return Index(stamp, signs, named) if version == _VERSION else None
-    except (OSError, ValueError, EOFError, TypeError):
-        return None
+    known = private.unsealed(repo.shared("aside"), _VERSION)
+    return Index(*known) if known else None
 
 
 def _renewed(repo: Repo, known: Index | None, now: int, read: Read) -> Index:
@@ -104,7 +99,7 @@ def _renewed(repo: Repo, known: Index | None, now: int, read: Read) -> Index:
         _add(named, name, read(repo, name))
     fresh = Index(now if now < time.time_ns() - _SETTLED else 0, signs, named)
     if known is None or same != signs.keys() or same != before.keys() or fresh.stamp != known.stamp:
-        data = marshal.dumps((_VERSION, fresh.stamp, signs, named))
+        data = private.seal(_VERSION, (fresh.stamp, signs, named))
         private.write(repo, repo.shared("aside"), data)
         trace.note("marker", f"{len(signs)} put aside, {len(signs) - len(same)} of them read")
     return fresh

@@ -49,8 +49,8 @@ def write(repo: Repo, intent: Intent) -> None:
 def read(repo: Repo) -> Intent | None:
     """What was left; None for nothing, or a file that is none of ours."""
     try:
-        intent: Any = json.loads(files.peek(path(repo)))
-    except ValueError:
+        intent: Any = json.loads(private.cached_bytes(path(repo)))
+    except (ValueError, RecursionError):
         return None
     parts = ("dirty", "entries")
     if not isinstance(intent, dict) or any(not isinstance(intent.get(k), dict) for k in parts):

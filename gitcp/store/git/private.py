@@ -1,46 +1,46 @@
-"""Files of ours alone: read, and checked against their shape before anything relies on them;
-written whole or not at all."""
+"""Private files: read by one function, checked against their shape, replaced whole or not at all.
+
+A cache that is damaged says nothing, and the next one replaces it.  Everything else that is
+damaged is set aside in <common>/gitcp/corrupt, and one line says so.
+"""
 
 from __future__ import annotations
 
 import os
-import stat
 import sys
 import time
 
 from gitcp import trace
 from gitcp.errors import Error
+from gitcp.process.regular_file import (
+    LARGEST,
+    Damaged,
+    move_aside,
+    open_file,
+    put_file,
+    read_file,
+)
 from gitcp.store.git import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from gitcp.core.upkeep.shape_check import Shape
     from gitcp.repo import Repo
 
-LARGEST = 64 << 20  # bytes: nothing of ours comes near
-
-
-class Damaged(Error):
-    """A private file that is there and is not what it must be; why says what it is not."""
-
-    def __init__(self, path: str, why: str) -> None:
-        super().__init__(f"'{path}' cannot be read ({why})")
-        self.path, self.why = path, why
+_WRITES = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def load(path: str, shape: Shape) -> Any:
     """The content of a file of JSON; None when there is none.
 
     Raises Damaged for one that is not of that shape, no regular file or far too large; Error
-    when it must not be read.
+    when it cannot be read for another cause.
     """
-    data = _bytes(path)
-    if data is None:
-        return None
-    return checked(path, data, shape)
+    data = read_file(path)
+    return None if data is None else checked(path, data, shape)
 
 
 def checked(path: str, data: bytes, shape: Shape) -> Any:
@@ -48,6 +48,8 @@ def checked(path: str, data: bytes, shape: Shape) -> Any:
     from gitcp.core.json import loads
     from gitcp.core.upkeep.shape_check import wrong
 
+    if len(data) > LARGEST:
+        raise Damaged(path, f"larger than {LARGEST} bytes")
     try:
         value = loads(data)
     except (ValueError, RecursionError) as e:
@@ -57,26 +59,8 @@ def checked(path: str, data: bytes, shape: Shape) -> Any:
     return value
 
 
-def _bytes(path: str) -> bytes | None:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as e:
-        raise Error(f"cannot read '{path}': {e.strerror}") from None
-    try:
-        now = os.fstat(fd)
-        if not stat.S_ISREG(now.st_mode):
-            raise Damaged(path, "no regular file")
-        if now.st_size > LARGEST:
-            raise Damaged(path, f"larger than {LARGEST} bytes")
-        return os.read(fd, now.st_size)  # nobody writes into one: it is replaced
-    finally:
-        os.close(fd)
-
-
 def cached(path: str, shape: Shape) -> Any:
-    """load() of what can be had anew: None also where it is damaged."""
+    """load() of a cache: None also where it is damaged."""
     try:
         return load(path, shape)
     except Error as e:
@@ -84,49 +68,109 @@ def cached(path: str, shape: Shape) -> Any:
         return None
 
 
-def aside(repo: Repo, name: str) -> str:
-    """A new name in <common>/gitcp/corrupt, which is there, for what is not to stay where it is;
-    name: of a file or a ref."""
-    place = repo.shared("corrupt", f"{name.replace('/', '%')}.{time.time_ns()}")
-    os.makedirs(os.path.dirname(place), exist_ok=True)
-    return place
+def cached_bytes(path: str, tail: int = 0) -> bytes:
+    """The bytes of a cache, or its last tail bytes; none where it cannot be read."""
+    try:
+        return read_file(path, tail=tail) or b""
+    except Error as e:
+        trace.note("files", str(e))
+        return b""
+
+
+def seal(version: int, value: Any) -> bytes:
+    """A value as marshal writes it, behind a line that unsealed() knows it by: marshal itself
+    believes every byte it reads, and allocates by it."""
+    import marshal
+    from zlib import crc32
+
+    data = marshal.dumps(value, 4)
+    return b"gitcp %d %x\n" % (version, crc32(data)) + data
+
+
+def unsealed(path: str, version: int) -> Any:
+    """What seal() wrote under this version; None where the file is any other."""
+    import marshal
+    from zlib import crc32
+
+    mark, _, data = cached_bytes(path).partition(b"\n")
+    return marshal.loads(data) if mark == b"gitcp %d %x" % (version, crc32(data)) else None
+
+
+def kept_or_set_aside(repo: Repo, read: Callable[[], Any]) -> Any:
+    """What read() returns; None where it raises Damaged, with that file set aside."""
+    try:
+        return read()
+    except Damaged as e:
+        set_aside(repo, e)
+        return None
 
 
 def set_aside(repo: Repo, error: Damaged) -> None:
-    """Move a damaged file out of the way, to <common>/gitcp/corrupt, and say so."""
+    """Move a damaged file to <common>/gitcp/corrupt, and say so."""
     try:
-        place = aside(repo, os.path.basename(error.path))
-        os.rename(error.path, place)
+        place = move_aside(repo.common, error.path)
     except OSError as e:
         raise Error(f"cannot set aside '{error.path}': {e.strerror}") from None
     print(f"warning: {error}; kept as '{place}'", file=sys.stderr)
 
 
 def write(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:
-    """Replace a file of ours by data: whoever reads sees the old bytes or the new ones.
+    """Replace a private file by data: whoever reads sees the old bytes or the new ones.
 
     durable: it has to outlive a power cut, as a state does; what is told anew need not.
+    What else stands in its place is moved to <common>/gitcp/corrupt.
     """
     tmp = repo.shared("tmp", f"{os.getpid()}-{time.monotonic_ns()}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
-        fd = os.open(tmp, flags, 0o600)
+        fd = os.open(tmp, _WRITES, 0o600)
     except FileNotFoundError:
         os.makedirs(os.path.dirname(tmp), exist_ok=True)
-        fd = os.open(tmp, flags, 0o600)
+        fd = os.open(tmp, _WRITES, 0o600)
     files.fill(fd, data, durable)
+    put_file(repo.common, tmp, path)
+
+
+def opened(repo: Repo, path: str, flags: int) -> int:
+    """A descriptor of a private file that only grows; it is made where there is none.  What else
+    stands in its place is set aside.  Raises OSError."""
+    flags |= os.O_CREAT | os.O_NOFOLLOW
     try:
-        os.rename(tmp, path)
+        return open_file(path, flags)
     except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), 0o750, exist_ok=True)
-        os.rename(tmp, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    except Damaged as e:
+        set_aside(repo, e)
+    return open_file(path, flags)
 
 
-def words(path: str) -> list[str]:
-    """The words of a file, as write_words() left them; none where it cannot be read."""
-    return files.peek(path).decode("utf-8", "replace").split()
+def touch(repo: Repo, path: str) -> None:
+    """Let there be a file whose existence, or time, says something; any kind of file does."""
+    try:
+        os.utime(path)
+    except OSError:
+        if os.path.islink(path):
+            os.unlink(path)
+        os.close(opened(repo, path, os.O_WRONLY))
+        os.utime(path)
+
+
+def remove(repo: Repo, path: str) -> None:
+    """Remove a private file; what else is there is moved to <common>/gitcp/corrupt."""
+    try:
+        files.remove(path)
+    except (IsADirectoryError, PermissionError):
+        if not os.path.isdir(path) or os.path.islink(path):
+            raise
+        move_aside(repo.common, path)
+
+
+def words(path: str, fits: Callable[[object], bool]) -> list[str]:
+    """The words of a cache, as write_words() left them; none where it cannot be read, or has a
+    word that does not fit."""
+    each = cached_bytes(path).decode("utf-8", "replace").split()
+    return each if all(map(fits, each)) else []
 
 
 def write_words(repo: Repo, path: str, each: Iterable[str]) -> None:
-    """Replace a file of ours by these words, one a line."""
+    """Replace a private file by these words, one a line."""
     write(repo, path, "".join(f"{word}\n" for word in each).encode())

@@ -10,7 +10,8 @@ import os
 
 from gitcp.core import json
 from gitcp.core.guard import verdict
-from gitcp.store.git import files, refs
+from gitcp.core.upkeep import shapes
+from gitcp.store.git import private, refs
 from gitcp.store.git.objects import Objects
 
 TYPE_CHECKING = False
@@ -103,17 +104,10 @@ def _read(repo: Repo, oid: str, wanted: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _remembered(repo: Repo) -> dict[str, Any]:
-    try:
-        known = json.loads(files.peek(repo.own("guard-head")))
-        complete = isinstance(known["sessions"], list) and "workspace" in known
-    except (ValueError, KeyError, TypeError):
-        return {}
-    return dict(known) if complete else {}
+    return private.cached(repo.own("guard-head"), shapes.GUARD_HEAD) or {}
 
 
 def _remember(repo: Repo, known: dict[str, Any]) -> None:
-    from gitcp.store.git import private
-
     try:
         private.write(repo, repo.own("guard-head"), json.dumps(known).encode())
     except OSError:

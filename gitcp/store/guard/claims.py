@@ -13,8 +13,9 @@ import time
 from gitcp import trace
 from gitcp.core import json
 from gitcp.core.guard import claim_rules
+from gitcp.core.upkeep import shapes
 from gitcp.lock import exclusive
-from gitcp.store.git import files
+from gitcp.store.git import files, private
 from gitcp.store.session import process
 
 TYPE_CHECKING = False
@@ -167,23 +168,18 @@ def _read(repo: Repo) -> list[Claim]:
     """Every claim that can be read; a file that is none holds nothing and nobody."""
     claims: list[Claim] = []
     for name in files.listed(repo.own("claims")):
-        try:
-            claim = json.loads(files.peek(repo.own("claims", name)))
-        except (ValueError, RecursionError):
-            continue
-        if claim_rules.well_formed(claim) and claim["key"] == name:
+        claim: Claim | None = private.cached(repo.own("claims", name), shapes.CLAIM)
+        if claim and claim["key"] == name:
             claims.append(claim)
     return claims
 
 
 def _write(repo: Repo, claim: Claim) -> None:
-    from gitcp.store.git import private
-
     private.write(repo, repo.own("claims", claim["key"]), json.dumps(claim).encode())
 
 
 def _remove(repo: Repo, key: str) -> None:
-    files.remove(repo.own("claims", key))
+    private.remove(repo, repo.own("claims", key))
 
 
 def leave(repo: Repo, event: Record) -> None:

@@ -11,7 +11,8 @@ import os
 from gitcp import git
 from gitcp.core.credit import entries
 from gitcp.lock import exclusive
-from gitcp.store.git import files
+from gitcp.process.regular_file import Damaged, open_file
+from gitcp.store.git import files, private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,14 +41,19 @@ def _raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine], int
     """
     path = os.path.join(git_dir or repo.git_dir, "gitcp", NAME)
     try:
-        with open(path, "rb", buffering=0) as f:
+        with os.fdopen(open_file(path), "rb", buffering=0) as f:
             st = os.fstat(f.fileno())
             file, size, lines = _READ.get(path, (0, 0, []))
             if file != st.st_ino or size > st.st_size:
                 size, lines = 0, []
             f.seek(size)
             data = f.read()
+            if not data.isascii():
+                raise Damaged(path, "it is no text")
     except FileNotFoundError:
+        return [], -1
+    except Damaged as e:
+        private.set_aside(repo, e)
         return [], -1
     end = data.rfind(b"\n") + 1  # a line that is still being written is read anew
     _READ[path] = st.st_ino, size + end, [*lines, *entries.load(data[:end])]
@@ -105,7 +111,7 @@ def mark(repo: Repo) -> tuple[int, int]:
     """Where this worktree's journal ends now: its file and its size; Journal.since() takes it."""
     try:
         st = os.stat(repo.own(NAME))
-    except FileNotFoundError:
+    except OSError:
         return 0, 0
     return st.st_ino, st.st_size
 
@@ -113,12 +119,7 @@ def mark(repo: Repo) -> tuple[int, int]:
 def clock(repo: Repo) -> int:
     """Now in ns, by the clock that stamps the files of the worktree."""
     path = repo.own("clock")
-    try:
-        os.utime(path)
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        os.utime(path)
+    private.touch(repo, path)
     return os.stat(path).st_mtime_ns
 
 
@@ -165,13 +166,7 @@ class Journal:
         if not lines:
             return
         git.settle()
-        path = self.repo.own(NAME)
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        try:
-            fd = os.open(path, flags, 0o600)
-        except FileNotFoundError:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            fd = os.open(path, flags, 0o600)
+        fd = private.opened(self.repo, self.repo.own(NAME), os.O_RDWR | os.O_APPEND)
         try:
             size = os.fstat(fd).st_size
             torn = size and os.pread(fd, 1, size - 1) != b"\n"
@@ -188,7 +183,7 @@ class Journal:
             return []
         if file != begun[0]:
             return [line for line in entries.edits(self.lines) if line["at"] >= at]
-        with open(self.repo.own(NAME), "rb") as f:
+        with os.fdopen(open_file(self.repo.own(NAME)), "rb") as f:
             f.seek(begun[1])
             return entries.edits(expanded(self.repo, entries.load(f.read())))
 
@@ -199,8 +194,6 @@ class Journal:
         if mark(self.repo)[1] <= cutting.LARGEST:
             return
         lines, _ = _raw(self.repo)
-        from gitcp.store.git import private
-
         left = cutting.kept(lines, self.lines)
         data = b"".join(map(entries.dump, left))
         private.write(self.repo, self.repo.own(NAME), data)

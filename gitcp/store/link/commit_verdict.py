@@ -9,7 +9,7 @@ from gitcp.core import json
 from gitcp.core.message import trailers
 from gitcp.core.upkeep import shapes
 from gitcp.record import raw
-from gitcp.store.git import files, private
+from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def pending(repo: Repo, ids: Container[str], parent: str) -> bool:
 
 def forget(repo: Repo) -> None:
     """Remove the stored verdict: nothing is decided about the commit that comes."""
-    files.remove(repo.own("verdict"))
+    private.remove(repo, repo.own("verdict"))
 
 
 def expect_copy(repo: Repo) -> None:
@@ -95,4 +95,4 @@ def expect_copy(repo: Repo) -> None:
 
 def copy_made(repo: Repo) -> None:
     """Nothing is expected any more."""
-    files.remove(repo.own(_COPY))
+    private.remove(repo, repo.own(_COPY))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from gitcp.core.upkeep import shapes
 from gitcp.store.git import private
 
 TYPE_CHECKING = False
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def read(repo: Repo) -> set[str]:
     """The ids that were dismissed in this repository."""
-    return set(private.words(repo.shared("dismissed")))
+    return set(private.words(repo.shared("dismissed"), shapes.id))
 
 
 def add(repo: Repo, ids: Iterable[str]) -> None:

@@ -7,6 +7,7 @@ from it is done.  A commit that is not there was made without our hooks, or they
 
 from __future__ import annotations
 
+from gitcp.core.upkeep.shapes import object_name
 from gitcp.store.git import private
 
 TYPE_CHECKING = False
@@ -18,7 +19,7 @@ _MOST = 200  # commits remembered
 
 def read(repo: Repo) -> list[str]:
     """The oids of the commits judged in this worktree, oldest first."""
-    return private.words(repo.own("judged"))
+    return private.words(repo.own("judged"), object_name)
 
 
 def add(repo: Repo, commit: str, parent: str) -> None:
@@ -31,7 +32,7 @@ def add(repo: Repo, commit: str, parent: str) -> None:
 
 def looked(repo: Repo) -> str:
     """Where HEAD was when no commit here was left to be judged, '' when that is not known."""
-    return "".join(private.words(repo.own("looked")))
+    return "".join(private.words(repo.own("looked"), object_name))
 
 
 def look(repo: Repo, head: str) -> None:

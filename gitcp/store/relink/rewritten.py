@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp.core.upkeep.shapes import object_name
 from gitcp.store.git import notes, private, reflog
 from gitcp.store.git.commit import need_commit, read_commit, rev_list
 from gitcp.store.git.tree import Lookup
@@ -200,7 +201,7 @@ def _replayed(repo: Repo, olds: Iterable[str]) -> tuple[list[str], Collection[st
 def _noted(repo: Repo, name: str) -> str:
     """What git has noted of a rebase that is under way, '' where it has not."""
     folders = (os.path.join(repo.git_dir, way) for way in ("rebase-merge", "rebase-apply"))
-    words = (private.words(os.path.join(folder, name)) for folder in folders)
+    words = (private.words(os.path.join(folder, name), object_name) for folder in folders)
     return next((one[0] for one in words if one), "")
 
 

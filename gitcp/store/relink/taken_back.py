@@ -14,7 +14,8 @@ import os
 
 from gitcp import trace
 from gitcp.core.decide import overlap
-from gitcp.store.git import files, private, reflog
+from gitcp.core.upkeep.shapes import object_name
+from gitcp.store.git import private, reflog
 from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.git.tree import Lookup, tree_of
 from gitcp.store.link import commit_changes
@@ -110,7 +111,8 @@ def holds(
 
 def add(repo: Repo, commits: Iterable[str]) -> None:
     """Content of these commits may be committed again: ids() looks whether it can."""
-    _keep(repo, list(dict.fromkeys([*private.words(repo.own("taken-back")), *commits])))
+    before = private.words(repo.own("taken-back"), object_name)
+    _keep(repo, list(dict.fromkeys([*before, *commits])))
 
 
 def _at(repo: Repo) -> str:
@@ -129,7 +131,7 @@ def _look(repo: Repo, *, seen: bool) -> None:
     """ORIG_HEAD as it is now has been looked at, or is to be looked at again.  Where the file
     system has no hard links, it always is."""
     mark = repo.own("orig-head")
-    files.remove(mark)
+    private.remove(repo, mark)
     if seen:
         try:
             os.makedirs(os.path.dirname(mark), exist_ok=True)
@@ -140,7 +142,7 @@ def _look(repo: Repo, *, seen: bool) -> None:
 
 def _reset(repo: Repo, objects: Objects, head: str) -> list[Commit]:
     """The commits with an id that only ORIG_HEAD has, oldest first; looked at once."""
-    orig = "".join(private.words(_at(repo)))
+    orig = "".join(private.words(_at(repo), object_name))
     # At HEAD nothing is taken back yet, but it may be, and git leave the file that says so.
     if not orig or (orig != head and _looked(repo)):
         return []
@@ -156,7 +158,7 @@ def _reset(repo: Repo, objects: Objects, head: str) -> list[Commit]:
 
 
 def _listed(repo: Repo, objects: Objects) -> list[Commit]:
-    return _linked(objects, private.words(repo.own("taken-back")))
+    return _linked(objects, private.words(repo.own("taken-back"), object_name))
 
 
 def _linked(objects: Objects, oids: Iterable[str]) -> list[Commit]:
@@ -198,4 +200,4 @@ def _keep(repo: Repo, oids: list[str]) -> None:
         trace.note("commit", f"taken back, and still to come: {oids}")
         private.write_words(repo, path, oids[-_MOST:])
     else:
-        files.remove(path)
+        private.remove(repo, path)

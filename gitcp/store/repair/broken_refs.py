@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from gitcp.lock import exclusive
+from gitcp.process.regular_file import place_aside
 from gitcp.record import raw
-from gitcp.store.git import private, refs
+from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit
 from gitcp.store.repair.broken_streams import lock_of, log_of
 
@@ -25,7 +26,7 @@ def mend(repo: Repo, objects: Objects, ref: str) -> str:
         path = os.path.join(os.fsencode(repo.common), raw(ref))
         if refs.read(repo, ref) or not os.path.isfile(path):
             return ""
-        aside = private.aside(repo, ref)
+        aside = place_aside(repo.common, ref)
         os.rename(path, raw(aside))
         packed = refs.read(repo, ref)  # what the file stood before
         known = (oid for oid in log_of(repo, ref) if oid.strip("0") and read_commit(objects, oid))

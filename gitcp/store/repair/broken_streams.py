@@ -12,8 +12,9 @@ import os
 from gitcp.core.git import ids
 from gitcp.errors import GitError
 from gitcp.lock import exclusive
+from gitcp.process.regular_file import place_aside
 from gitcp.record import raw, text
-from gitcp.store.git import files, partial, private, refs
+from gitcp.store.git import files, partial, refs
 from gitcp.store.git.commit import parse_commit, read_commit, write_commit
 from gitcp.store.repair.rebuilt_tree import Rebuilder
 from gitcp.store.repair.written_again import write_again
@@ -137,7 +138,7 @@ def _named(repo: Repo, objects: Objects, ref: str, commits: list[Commit]) -> Nam
 
 def note(repo: Repo, ref: str, old: str, log: list[str]) -> str:
     """Write down what a ref was; the path of the note."""
-    path = private.aside(repo, ref)
+    path = place_aside(repo.common, ref)
     with open(path, "x") as f:
         f.writelines(f"{line}\n" for line in [f"{ref} {old}", *log])
     return path

@@ -7,7 +7,8 @@ import json
 from gitcp.errors import Error
 from gitcp.record import raw
 from gitcp.store.git.tree import TREE, Lookup, edit_tree, read_tree, tree_of, write_tree
-from gitcp.store.stream import shadow_refs, state_copy
+from gitcp.store.session import state as states
+from gitcp.store.stream import shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Rebuilder:
                     edits |= self._recorded(path, file)
             copy = f"{shadow_refs.METADATA}{state['session_id']}/state.json"
             if look(copy) is None:
-                edits[copy] = (BLOB, self._objects.write("blob", state_copy.data(state)))
+                edits[copy] = (BLOB, self._objects.write("blob", states.text(state)))
         return edit_tree(self._objects, tree, edits)
 
     def _was_lost(self, path: str) -> bool:

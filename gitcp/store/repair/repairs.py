@@ -7,8 +7,9 @@ import shutil
 
 from gitcp.core.upkeep.findings import CODES
 from gitcp.errors import Busy, Error, Moved
+from gitcp.process.regular_file import move_aside
 from gitcp.store.aside import index
-from gitcp.store.git import files, private
+from gitcp.store.git import files
 from gitcp.store.repair import (
     broken_edits,
     broken_refs,
@@ -92,9 +93,7 @@ def _forgotten(repo: Repo, session_id: str) -> str:
     """Nothing is known of a session: what could not be read is set aside by now."""
     marker = index.path(repo, session_id)
     if os.path.lexists(marker):
-        place = private.aside(repo, f"{session_id}.marker")
-        os.rename(marker, place)
-        return f"moved the marker to '{place}'"
+        return f"moved the marker to '{move_aside(repo.common, marker)}'"
     return f"moved what could not be read to '{repo.shared('corrupt')}'"
 
 

@@ -14,7 +14,7 @@ from gitcp.store.git.tree import Lookup, edit_tree
 from gitcp.store.rewind.history import Recorded
 from gitcp.store.session import markers, recall
 from gitcp.store.session import state as states
-from gitcp.store.stream import shadow_refs, state_copy
+from gitcp.store.stream import shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _commit(
 ) -> str:
     tree = edit_tree(objects, tip["tree"], edits)
     for state in changed:
-        blob = objects.write("blob", state_copy.data(state))
+        blob = objects.write("blob", states.text(state))
         path = f"{shadow_refs.METADATA}{state['session_id']}/state.json"
         tree = edit_tree(objects, tree, {path: ("100644", blob)})
     about = (tip["session_id"], tip["base"], tip["stream"])

@@ -14,8 +14,9 @@ from gitcp import trace
 from gitcp.core import json
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error
+from gitcp.process.regular_file import Damaged
 from gitcp.store.aside import index
-from gitcp.store.git import files, private
+from gitcp.store.git import private
 from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
@@ -97,19 +98,15 @@ def write(repo: Repo, state: State) -> None:
 
 def forget(repo: Repo, session_id: str) -> None:
     """Take a marker away, if there is one."""
-    files.remove(repo.shared("open", session_id))
+    private.remove(repo, repo.shared("open", session_id))
     index.take_away(repo, session_id)
 
 
 def _announce(repo: Repo, session_id: str, data: bytes) -> None:
     path = repo.shared("open", session_id)
-    try:
-        with open(path, "rb") as f:
-            if f.read() == data:
-                return
-        new = False
-    except FileNotFoundError:
-        new = True
+    if private.cached_bytes(path) == data:
+        return
+    new = not os.path.lexists(path)
     private.write(repo, path, data)
     if new:
         index.take_away(repo, session_id)
@@ -150,7 +147,7 @@ def of(repo: Repo, session_id: str) -> Marker | None:
     """
     try:
         return stored(repo, session_id)
-    except private.Damaged as e:
+    except Damaged as e:
         trace.note("marker", str(e))
     try:
         state = states.read(repo, session_id)
@@ -175,7 +172,7 @@ def stored(repo: Repo, session_id: str) -> Marker | None:
         return _PARSED[path][1]
     answer: Marker | None = private.load(path, shapes.MARKER)
     if answer and answer["session_id"] != session_id:
-        raise private.Damaged(path, f"it is the marker of '{answer['session_id'][:60]}'")
+        raise Damaged(path, f"it is the marker of '{answer['session_id'][:60]}'")
     if sign and answer:
         _PARSED[path] = sign, answer
     return answer

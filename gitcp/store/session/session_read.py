@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from gitcp.errors import Error
-from gitcp.store.git import private
+from gitcp.process.regular_file import Damaged
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
 
@@ -35,7 +35,7 @@ def read(repo: Repo, name: str) -> State:
     bare: State = {"session_id": name, "phase": "", "streams": [], "checkpoint_count": 0}
     try:
         return states.read(repo, name) or {**bare, "unreadable": "it is gone"}
-    except private.Damaged as e:
+    except Damaged as e:
         return {**bare, "unreadable": e.why}
     except Error as e:
         return {**bare, "unreadable": str(e)}

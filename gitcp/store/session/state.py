@@ -10,6 +10,7 @@ from gitcp.core import json
 from gitcp.core.git import ids
 from gitcp.core.upkeep import shapes
 from gitcp.lock import exclusive
+from gitcp.process.regular_file import Damaged
 from gitcp.store.git import files, private
 
 TYPE_CHECKING = False
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import State
     from gitcp.repo import Repo
+
+_MANY = 1000  # files; indenting them costs more than all else of a hook
 
 
 def folder(repo: Repo) -> str:
@@ -41,7 +44,7 @@ def load(repo: Repo, session_id: str) -> State | None:
     trace.note("state", f"load '{session_id}'")
     try:
         return read(repo, session_id)
-    except private.Damaged as e:
+    except Damaged as e:
         private.set_aside(repo, e)
         return None
 
@@ -51,7 +54,7 @@ def read(repo: Repo, session_id: str) -> State | None:
     file = path(repo, session_id)
     state: State | None = private.load(file, shapes.STATE)
     if state is not None and state["session_id"] != session_id:
-        raise private.Damaged(file, f"it is the state of '{state['session_id'][:60]}'")
+        raise Damaged(file, f"it is the state of '{state['session_id'][:60]}'")
     return modern(state) if state is not None else None
 
 
@@ -62,7 +65,7 @@ def peek(repo: Repo, session_id: str) -> State | None:
     """
     try:
         return read(repo, session_id)
-    except private.Damaged:
+    except Damaged:
         return modern({"session_id": session_id})
 
 
@@ -114,7 +117,13 @@ def encode(state: State) -> bytes:
     state["files_touched"] = sorted(touched)
     if not touched:
         del state["files_touched"]
-    return json.dumps(state, indent=2).encode() + b"\n"
+    return text(state)
+
+
+def text(state: State) -> bytes:
+    """The JSON of a state, indented for eyes unless it has very many files."""
+    many = sum(len(stream["files"]) for stream in state["streams"]) > _MANY
+    return json.dumps(state, None if many else 2).encode() + b"\n"
 
 
 def put(repo: Repo, session_id: str, data: bytes) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 
+from gitcp.process.regular_file import read_file
+from gitcp.store.git import private
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.repo import Repo
@@ -12,21 +15,17 @@ if TYPE_CHECKING:
 def leave(repo: Repo, session_id: str, text: str) -> None:
     """Keep a text for the session's next prompt in this worktree, behind what waits already."""
     path = _path(repo, session_id)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "a", encoding="utf-8", errors="backslashreplace") as f:
+    fd = private.opened(repo, path, os.O_WRONLY | os.O_APPEND)
+    with os.fdopen(fd, "a", encoding="utf-8", errors="backslashreplace") as f:
         f.write(text + "\n")
 
 
 def take(repo: Repo, session_id: str) -> str:
     """The texts that wait, which are gone then; '' for none."""
     path = _path(repo, session_id)
-    try:
-        with open(path, encoding="utf-8") as f:
-            text = f.read()
-        os.unlink(path)
-    except FileNotFoundError:
-        return ""
-    return text.strip()
+    data = private.kept_or_set_aside(repo, lambda: read_file(path))
+    private.remove(repo, path)
+    return (data or b"").decode("utf-8", "replace").strip()
 
 
 def _path(repo: Repo, session_id: str) -> str:

@@ -12,7 +12,7 @@ from itertools import islice
 
 from gitcp.core import json
 from gitcp.core.upkeep import shapes
-from gitcp.store.git import files, private
+from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def begin(
     repo: Repo, state: State, head: str, dirty: Mapping[str, Entry | None], time_ns: int, at: int
 ) -> None:
     """Write the baseline of a turn, or of the rest of one after its Stop."""
-    files.remove(repo.own("turn", f"{state['session_id']}.middle"))
+    private.remove(repo, repo.own("turn", f"{state['session_id']}.middle"))
     try:
         offset = os.stat(state.get("transcript_path") or "").st_size
     except (OSError, ValueError):

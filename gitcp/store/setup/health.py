@@ -6,6 +6,7 @@ import os
 import sys
 
 from gitcp.core.setup import hook_scripts, hook_text
+from gitcp.process.regular_file import Damaged
 from gitcp.record import text
 from gitcp.store.git import files
 from gitcp.store.setup import exclude, git_hooks, heard, manifest, strays
@@ -99,22 +100,43 @@ def _begins(py: str) -> bool:
 
 def enabled(repo: Repo) -> list[str]:
     """The agents whose entries enable wrote, here or for all of the person's repositories."""
-    entries = [*manifest.of(repo).entries, *manifest.of_person().entries]
+    entries = [entry for one in manifests(repo)[0] for entry in one.entries]
     return sorted({entry["agent"] for entry in entries if entry.get("agent")})
+
+
+def manifests(repo: Repo) -> tuple[list[manifest.Manifest], list[Damaged]]:
+    """(the records of what enable wrote, here and for the person; those that are damaged)."""
+    read: list[manifest.Manifest] = []
+    damaged: list[Damaged] = []
+    for here in (True, False):
+        try:
+            read.append(manifest.of(repo) if here else manifest.of_person())
+        except Damaged as e:
+            damaged.append(e)
+    return read, damaged
 
 
 def state(repo: Repo) -> str:
     """Whether gitcp records here: ENABLED, DISABLED or not set up."""
     if os.path.exists(repo.shared("off")):
         return DISABLED
-    return ENABLED if manifest.of(repo).entries else "not set up"
+    try:
+        return ENABLED if manifest.of(repo).entries else "not set up"
+    except Damaged:
+        return ENABLED  # as far as anybody can tell: it is told by check()
 
 
 def check(repo: Repo, now: float, called: Iterable[str] = ()) -> list[Finding]:
     """All of it, where gitcp is installed and not silenced."""
     if state(repo) != ENABLED:
         return []
-    findings = [*git(repo), *agents(repo, enabled(repo), called), *failures(repo, now)]
+    damaged = manifests(repo)[1]
+    what = "move it away, and run 'gitcp enable'"
+    findings = [finding("manifest", e.path, str(e), what) for e in damaged]
+    findings += git(repo)
+    if not damaged:
+        findings += agents(repo, enabled(repo), called)
+    findings += failures(repo, now)
     return list({(f["kind"], f["subject"], f["reason"]): f for f in findings}.values())
 
 

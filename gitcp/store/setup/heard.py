@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp.store.git import files
+from gitcp.errors import Error
+from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,10 +30,8 @@ def event(repo: Repo, agent: str, name: str) -> None:
     if name not in ("session-start", "turn-start") and os.path.exists(path):
         return
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        os.utime(path)
-    except OSError:
+        private.touch(repo, path)
+    except (Error, OSError):
         pass  # nothing that a turn depends on
 
 
@@ -47,7 +46,6 @@ def last(repo: Repo, agent: str) -> float:
 def failed(message: str) -> None:
     """Keep what went wrong in a hook where there is a repository."""
     from gitcp import trace
-    from gitcp.errors import Error
     from gitcp.repo import Repo
 
     try:
@@ -61,20 +59,23 @@ def warn(repo: Repo, message: str) -> None:
     path = repo.shared("warnings")
     line = f"{int(time.time())} {' '.join(message.split())}\n".encode("utf-8", "backslashreplace")
     try:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        if not os.path.isdir(repo.shared()):
+            return
+        fd = private.opened(repo, path, os.O_WRONLY | os.O_APPEND)
         os.write(fd, line)
         size = os.fstat(fd).st_size
         os.close(fd)
         if size > _ROOM:
-            _shorten(path)
-    except OSError:
+            lines = private.cached_bytes(path, _ROOM).splitlines()[-KEPT:]
+            private.write(repo, path, b"".join(line + b"\n" for line in lines))
+    except (Error, OSError):
         pass
 
 
 def warnings(repo: Repo) -> list[tuple[int, str]]:
     """(seconds since 1970, text) of the last KEPT warnings, the oldest first."""
     kept = []
-    for line in files.peek(repo.shared("warnings")).splitlines()[-KEPT:]:
+    for line in private.cached_bytes(repo.shared("warnings"), _ROOM).splitlines()[-KEPT:]:
         seconds, _, message = line.decode("utf-8", "replace").partition(" ")
         if seconds.isdigit():
             kept.append((int(seconds), message))
@@ -83,11 +84,4 @@ def warnings(repo: Repo) -> list[tuple[int, str]]:
 
 def forget_warnings(repo: Repo) -> None:
     """Drop the warnings that were kept."""
-    files.remove(repo.shared("warnings"))
-
-
-def _shorten(path: str) -> None:
-    tmp = f"{path}.{os.getpid()}"
-    with open(tmp, "wb") as f:
-        f.write(b"".join(line + b"\n" for line in files.peek(path).splitlines()[-KEPT:]))
-    os.rename(tmp, path)
+    private.remove(repo, repo.shared("warnings"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from gitcp.record import one_a_line
-from gitcp.store.git import files
+from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,12 +24,11 @@ def write(repo: Repo, known: Manifest) -> None:
     here = [path.removeprefix(top) for path in paths if path.startswith(top)]
     there = [path for path in here if os.path.exists(top + path) and "\n" not in path]
     if there:
-        os.makedirs(repo.own(), exist_ok=True)
-        files.replace(repo.own("watched"), one_a_line(there))
+        private.write(repo, repo.own("watched"), one_a_line(there))
     else:
         clear(repo)
 
 
 def clear(repo: Repo) -> None:
     """Look for nothing any more."""
-    files.remove(repo.own("watched"))
+    private.remove(repo, repo.own("watched"))

@@ -13,8 +13,9 @@ from gitcp import trace
 from gitcp.errors import Error
 from gitcp.git import persons
 from gitcp.process import deadline
+from gitcp.process.regular_file import put_file
 from gitcp.process.running import Running
-from gitcp.store.git import files
+from gitcp.store.git import files, private
 from gitcp.store.snapshot.honest import HONEST, environment, unfiltered
 
 TYPE_CHECKING = False
@@ -38,8 +39,8 @@ def status(repo: Repo, filters: bool = True) -> Running:
     filters: False where git dies of one that is required and fails; what it would have
     converted is a change then until it is hashed.
     """
-    if not os.path.exists(place(repo)):
-        seed(repo)
+    if not os.path.isfile(place(repo)):  # git would wait for the other end of a pipe
+        seed(repo, force=True)
     deadline.extend(_size(place(repo)) / _A_SECOND)
     return _started(repo, persons(repo.git.env), [] if filters else unfiltered(repo))
 
@@ -73,14 +74,14 @@ def fits(repo: Repo) -> bool:
 
     git would obey the skip-worktree bits in it, and miss what happens to those files.
     """
-    return _read(_sparse(repo)) == _patterns(repo)
+    return private.cached_bytes(_sparse(repo)) == _patterns(repo)
 
 
 def note_stale(repo: Repo, count: int) -> None:
     """Ask the next seed() to work when count paths are not HEAD's in our index."""
     if count > _STALE:
         trace.note("index", f"{count} stale entries")
-        _mark(repo.own("index-stale"), b"1")
+        _mark(repo, repo.own("index-stale"), b"1")
 
 
 def seed(repo: Repo, force: bool = False) -> bool:
@@ -105,9 +106,9 @@ def seed(repo: Repo, force: bool = False) -> bool:
         os.makedirs(os.path.dirname(ours), exist_ok=True)
         patterns = _patterns(repo)
         young = fill(repo, theirs, scratch)
-        os.rename(scratch, ours)
-        _mark(_sparse(repo), patterns)  # after it: an old mark only makes work
-        _mark(repo.own("index-stale"), b"")
+        put_file(repo.common, scratch, ours)
+        _mark(repo, _sparse(repo), patterns)  # after it: an old mark only makes work
+        _mark(repo, repo.own("index-stale"), b"")
         note_stale(repo, young)
     except OSError as e:
         raise Error(f"cannot write '{ours}': {e.strerror}") from None
@@ -121,7 +122,7 @@ def seed_again(repo: Repo) -> None:
     """seed() where it was found, seconds ago, that every scan reads files in vain: those that
     were too young to be believed then are old enough now.  For a prompt, before its scan."""
     try:
-        age = time.time() - os.stat(repo.own("index-stale")).st_mtime
+        age = time.time() - os.lstat(repo.own("index-stale")).st_mtime
     except FileNotFoundError:
         return
     if age >= _GROWN:
@@ -140,20 +141,16 @@ def _patterns(repo: Repo) -> bytes:
     if not repo.config.flag("core.sparsecheckout"):
         return b""
     cone = repo.config.get("core.sparsecheckoutcone").encode()
-    return b"%s\n%s" % (cone, _read(os.path.join(repo.git_dir, "info", "sparse-checkout")))
+    patterns = files.read(os.path.join(repo.git_dir, "info", "sparse-checkout")) or b""
+    return b"%s\n%s" % (cone, patterns)
 
 
-def _read(path: str) -> bytes:
-    return files.read(path) or b""
-
-
-def _mark(path: str, content: bytes) -> None:
+def _mark(repo: Repo, path: str, content: bytes) -> None:
     """Let path have this content; without any there is no file."""
-    if not content:
-        files.remove(path)
-        return
-    with open(path, "wb") as f:
-        f.write(content)
+    if content:
+        private.write(repo, path, content)
+    else:
+        private.remove(repo, path)
 
 
 def _sparse(repo: Repo) -> str:

@@ -5,9 +5,10 @@ Only a cache: lost or broken, files are hashed again.  An oid in it may have bee
 
 from __future__ import annotations
 
-import marshal
 import os
 import time
+
+from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,22 +17,16 @@ if TYPE_CHECKING:
     Known = tuple[int, int, int, int, int, str, str]  # stat data, way, oid
 
 _SETTLED = 2 * 10**9  # ns: a file this young may change and keep its times
-_VERSION = 1
+_VERSION = 2
 
 
 class StatCache:
     """path -> oid for files that look untouched; save() keeps what was asked or told."""
 
     def __init__(self, repo: Repo) -> None:
-        self._file = repo.own("stat-cache")
-        self._old: dict[str, Known] = {}
+        self._repo, self._file = repo, repo.own("stat-cache")
         self._new: dict[str, Known] = {}
-        try:
-            with open(self._file, "rb") as f:
-                version, old = marshal.loads(f.read())
-            self._old = old if version == _VERSION else {}
-        except (OSError, ValueError, EOFError, TypeError):
-            pass
+        self._old: dict[str, Known] = private.unsealed(self._file, _VERSION) or {}
         self._settled = time.time_ns() - _SETTLED
 
     def get(self, path: str, st: os.stat_result, way: str) -> str | None:
@@ -52,12 +47,8 @@ class StatCache:
         kept = self._new if whole else {**self._old, **self._new}
         if kept == self._old:
             return
-        scratch = f"{self._file}.{os.getpid()}"
         try:
-            os.makedirs(os.path.dirname(scratch), exist_ok=True)
-            with open(scratch, "wb") as f:
-                marshal.dump((_VERSION, kept), f)
-            os.rename(scratch, self._file)
+            private.write(self._repo, self._file, private.seal(_VERSION, kept))
         except OSError:
             pass
 

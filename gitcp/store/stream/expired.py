@@ -9,7 +9,6 @@ import json
 
 from gitcp.core.transcript import transcript_scan
 from gitcp.store.git import private
-from gitcp.store.git.files import read as content
 from gitcp.store.stream import stream_history, stream_list
 
 TYPE_CHECKING = False
@@ -50,7 +49,7 @@ def note(repo: Repo, gone: Iterable[Record]) -> None:
 
 def listed(repo: Repo) -> list[Record]:
     """All that is remembered, in the order in which it expired."""
-    data = content(_path(repo)) or b""
+    data = private.cached_bytes(_path(repo))
     loaded = (transcript_scan.load(line) for line in data.split(b"\n") if line)
     return [one for one in loaded if one and _whole(one)]
 

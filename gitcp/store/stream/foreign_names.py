@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from gitcp.core.upkeep import shapes
 from gitcp.store.git import private
 
 TYPE_CHECKING = False
@@ -17,7 +18,7 @@ _KNOWN: dict[str, frozenset[str]] = {}
 def read(repo: Repo) -> frozenset[str]:
     """The names to leave alone in this repository."""
     if repo.common not in _KNOWN:
-        _KNOWN[repo.common] = frozenset(private.words(repo.shared("foreign")))
+        _KNOWN[repo.common] = frozenset(private.words(repo.shared("foreign"), shapes.ref))
     return _KNOWN[repo.common]
 
 

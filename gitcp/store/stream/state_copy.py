@@ -9,8 +9,10 @@ from __future__ import annotations
 from gitcp.core import json
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error
+from gitcp.process.regular_file import Damaged
 from gitcp.store.git import private
 from gitcp.store.git.tree import Lookup, walk
+from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs
 
 TYPE_CHECKING = False
@@ -25,17 +27,12 @@ NAME, TURNS = "state.json", "turns"
 _FOLDER = 50  # turns in a directory of their own
 
 
-def data(state: State) -> bytes:
-    """All of a state, as a copy."""
-    return json.dumps(state, indent=2).encode() + b"\n"
-
-
 def files(objects: Objects, state: State, before: Lookup | None, own: str) -> dict[str, Entry]:
     """The files that copy a state, below own, its directory: what before, a tree that has an
     older copy, does not have yet.  path below own -> entry."""
     now, turns = state.get("turn_id", ""), state.get("turns", {})
     brief: Any = {**state, "turns": {turn: turns[turn] for turn in (now,) if turn in turns}}
-    entries = {NAME: ("100644", objects.write("blob", data(brief)))}
+    entries = {NAME: ("100644", objects.write("blob", states.text(brief)))}
     for turn, facts in reversed(turns.items()):
         path = _path(facts)
         if turn == now:
@@ -58,7 +55,7 @@ def read(objects: Objects, tip: Tip, session_id: str) -> State | None:
         return None
     try:
         copy: State = private.checked(tip["ref"], objects.need(entry[1], "blob"), shapes.STATE)
-    except private.Damaged:
+    except Damaged:
         return None
     return copy if copy["session_id"] == session_id else None
 
@@ -94,7 +91,7 @@ def whole(objects: Objects, tip: Tip, session_id: str) -> State | None:
     for _, (_, oid) in walk(objects, folder[1]):
         try:
             turns |= private.checked(tip["ref"], objects.need(oid, "blob"), shapes.STATE_TURNS)
-        except private.Damaged:
+        except Damaged:
             continue
     turns |= copy.get("turns", {})
     copy["turns"] = dict(sorted(turns.items(), key=lambda turn: int(turn[1].get("number", 0))))

@@ -7,8 +7,10 @@ and never in an object database: a live transcript is not redacted.
 from __future__ import annotations
 
 import os
+import sys
 
 from gitcp.errors import Error
+from gitcp.process.regular_file import Damaged, read_file
 from gitcp.store.git import private
 from gitcp.store.git.files import digest
 from gitcp.store.git.files import read as content
@@ -24,7 +26,7 @@ def keep(repo: Repo, data: bytes | None) -> str | None:
         return None
     name = digest(data)
     path = repo.shared("kept", name)
-    if os.path.exists(path):
+    if _read(path) == data:
         os.utime(path)  # it is needed anew: clean leaves it alone
     else:
         private.write(repo, path, data, durable=True)
@@ -35,8 +37,8 @@ def give(repo: Repo, name: str | None) -> bytes | None:
     """The bytes kept under a name; raise Error when they are gone."""
     if name is None:
         return None
-    data = content(repo.shared("kept", name))
-    if data is None:
+    data = _read(repo.shared("kept", name))
+    if data is None or digest(data) != name:
         raise Error(f"what '{name[:12]}' held is not kept any more")
     return data
 
@@ -45,3 +47,11 @@ def now(path: str) -> str | None:
     """The name of what a file holds now; None when there is none."""
     data = content(path)
     return None if data is None else digest(data)
+
+
+def _read(path: str) -> bytes | None:
+    """The bytes of a kept file, however many; None where it cannot be read."""
+    try:
+        return read_file(path, most=sys.maxsize)
+    except Damaged:
+        return None

@@ -6,13 +6,11 @@ written, whatever the branch holds.
 
 from __future__ import annotations
 
-import os
-
 from gitcp.core.git import ids
 from gitcp.core.transcript import chunks
 from gitcp.core.v1 import summary
 from gitcp.record import raw
-from gitcp.store.git import refs
+from gitcp.store.git import private, refs
 from gitcp.store.git.commit import read_commit, write_commit
 from gitcp.store.git.tree import TREE, edit_tree, lookup
 from gitcp.store.v1.committed_tree import BLOB, Checkpoint
@@ -100,13 +98,7 @@ def remote_refs(repo: Repo) -> list[str]:
 def announce(repo: Repo) -> None:
     """Set the markers that there is data, and data not pushed, before the ref moves."""
     for name in ("linked", "unpushed"):
-        path = repo.shared(name)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
-        try:
-            os.close(os.open(path, flags, 0o600))
-        except FileNotFoundError:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            os.close(os.open(path, flags, 0o600))
+        private.touch(repo, repo.shared(name))
 
 
 def message(items: Sequence[tuple[str, SessionData]], subject: str | None) -> str:

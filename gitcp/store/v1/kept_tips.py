@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gitcp.record import raw
+from gitcp.core.upkeep.shapes import object_name, ref
+from gitcp.record import raw, text
+from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,18 +40,14 @@ def _of_remote(repo: Repo, name: str) -> str:
 
 
 def _read(path: str, head: str) -> Tips:
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as f:
-            if head and f.readline() != f"{head}\n":
-                return {}
-            pairs = [line.split() for line in f]
-    except OSError:
+    lines = text(private.cached_bytes(path)).splitlines()
+    if head and lines[:1] != [head]:
         return {}
-    return {pair[1]: pair[0] for pair in pairs if len(pair) == 2}
+    pairs = [line.split() for line in lines[bool(head) :]]
+    fits = all(len(pair) == 2 and object_name(pair[0]) and ref(pair[1]) for pair in pairs)
+    return {pair[1]: pair[0] for pair in pairs} if fits else {}
 
 
 def _write(repo: Repo, path: str, head: str, tips: Mapping[str, str]) -> None:
-    from gitcp.store.git import private
-
     lines = [*([head] if head else []), *(f"{oid} {ref}" for ref, oid in tips.items())]
     private.write(repo, path, raw("".join(f"{line}\n" for line in lines)))

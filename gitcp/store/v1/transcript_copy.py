@@ -14,6 +14,7 @@ from gitcp.core import json
 from gitcp.core.git import ids
 from gitcp.core.transcript import stretches
 from gitcp.core.upkeep import shapes
+from gitcp.process.regular_file import Damaged, move_aside, open_file, put_file
 from gitcp.store.git import files, private
 
 TYPE_CHECKING = False
@@ -75,23 +76,20 @@ class Copy:
         self.close()
         self._open(os.O_RDWR | os.O_CREAT | os.O_TRUNC)
         files.put(self.fd, data, 0)
-        os.rename(self._path, path)
+        put_file(self._repo.common, self._path, path)
         self._path = path
         self._seal(len(data))
 
     def save(self) -> None:
         """Remember known; the copy was written before, so the pair is never ahead of itself."""
         data = json.dumps({**self.known, "version": _VERSION}).encode()
-        name = f"{self._json}.{os.getpid()}"
-        fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        files.fill(fd, data)
-        os.rename(name, self._json)
+        private.write(self._repo, self._json, data)
 
     def _load(self) -> None:
         known = private.cached(self._json, shapes.TRANSCRIPT) or {"version": 0}
         try:
             self._open(os.O_RDWR)
-        except OSError:
+        except FileNotFoundError:
             return
         size = known.get("size", 0)
         last = read(self.fd, max(0, size - TAIL), size)
@@ -99,17 +97,17 @@ class Copy:
             self.known = known
             return
         self.close()  # others may read the old file: a new one is begun
-        os.rename(self._path, private.aside(self._repo, os.path.basename(self._path)))
+        move_aside(self._repo.common, self._path)
 
     def _open(self, flags: int) -> None:
-        flags |= os.O_NOFOLLOW | os.O_CLOEXEC
+        if flags & os.O_CREAT:
+            self.fd = private.opened(self._repo, self._path, flags)
+            return
         try:
-            self.fd = os.open(self._path, flags, 0o600)
-        except FileNotFoundError:
-            if not flags & os.O_CREAT:
-                raise
-            os.makedirs(os.path.dirname(self._path), 0o700, exist_ok=True)
-            self.fd = os.open(self._path, flags, 0o600)
+            self.fd = open_file(self._path, flags | os.O_NOFOLLOW)
+        except Damaged:
+            move_aside(self._repo.common, self._path)
+            raise FileNotFoundError(self._path) from None
 
     def _seal(self, size: int) -> None:
         self.known["size"] = size

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gitcp.core.guard import claim_rules
+from gitcp.core.upkeep import shapes
+from gitcp.core.upkeep.shape_check import wrong
 
 if TYPE_CHECKING:
     from gitcp.core.guard.claim_rules import Claim
@@ -65,15 +67,17 @@ def test_a_shell_call_is_in_nobodys_way_and_nobody_in_its() -> None:
         ({"created": "now"}, False),
         ({"session_id": 7}, False),
         ({"key": None}, False),
+        ({"process": [1]}, False),
+        ({"started": "HEAD"}, False),
     ],
 )
 def test_what_is_no_claim_counts_as_absent(change: dict[str, Any], want: bool) -> None:
-    assert claim_rules.well_formed({**MINE, **change}) is want
+    assert (not wrong({**MINE, **change}, shapes.CLAIM)) is want
 
 
 @pytest.mark.parametrize("given", [None, [], "claim", {}, 7])
 def test_other_json_is_no_claim(given: object) -> None:
-    assert not claim_rules.well_formed(given)
+    assert wrong(given, shapes.CLAIM)
 
 
 def user(block: dict[str, Any], at: str = "2026-11-21T12:00:05.000Z") -> dict[str, Any]:
