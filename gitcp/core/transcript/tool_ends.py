@@ -9,18 +9,20 @@ if TYPE_CHECKING:
     from typing import Any
 
 _INTERRUPTED = (b"[Request interrupted by user", b'"turn_aborted"')
+_RUNS_ON = "Process running with session ID"  # what Codex answers before a command has ended
 _DAYS = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
 
 
-def ended(tail: bytes, tool_id: str, since: int) -> int | None:
+def ended(tail: bytes, tool_id: str, since: int, goes_on: bool = False) -> int | None:
     """The time in ns of a call's result, or of the interruption after `since`; None without.
 
-    tail: the last lines of a transcript of Claude Code or Codex.
+    tail: the last lines of a transcript of Claude Code or Codex.  goes_on: the call has answered
+    and its command runs on, past interruptions, until the transcript says that it has ended.
     """
     mark = tool_id.encode()
     for line in tail.split(b"\n"):
-        result = bool(mark) and mark in line and _is_result(load(line) or {}, tool_id)
-        if result or any(sign in line for sign in _INTERRUPTED):
+        told = bool(mark) and mark in line and _tells_end(load(line) or {}, tool_id, goes_on)
+        if told or (not goes_on and any(sign in line for sign in _INTERRUPTED)):
             at = nanoseconds(str((load(line) or {}).get("timestamp") or ""))
             if at is not None and at >= since // 1_000_000 * 1_000_000:
                 return at
@@ -37,10 +39,20 @@ def last(tail: bytes) -> int | None:
     return None
 
 
-def _is_result(line: dict[str, Any], tool_id: str) -> bool:
+def _tells_end(line: dict[str, Any], tool_id: str, goes_on: bool) -> bool:
+    """Whether a line is the end of a command; while nothing goes on, also its call's result."""
     payload = line.get("payload")
-    if isinstance(payload, dict) and payload.get("call_id") == tool_id:
-        return str(payload.get("type", "")).endswith("_output")
+    if isinstance(payload, dict):
+        item = payload.get("item")
+        if isinstance(item, dict) and item.get("type") == "CommandExecution":
+            return item.get("id") == tool_id and payload.get("type") == "item_completed"
+        output = str(payload.get("type", "")).endswith("_output")
+        if output and payload.get("call_id") == tool_id:
+            return not goes_on and _RUNS_ON not in str(payload.get("output"))
+    return not goes_on and _is_result(line, tool_id)
+
+
+def _is_result(line: dict[str, Any], tool_id: str) -> bool:
     message = line.get("message")
     parts = message.get("content") if isinstance(message, dict) else None
     return isinstance(parts, list) and any(

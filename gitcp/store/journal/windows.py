@@ -58,7 +58,8 @@ def _calls(
         marker = sessions.get(call["session"])
         ended, cut = _end(repo, call, marker)
         windows.append(_window(call, ended))
-        if call["late"] and call["session"] != telling and _is_over(repo, call, marker):
+        late = call["late"] and ended is None and call["session"] != telling
+        if late and _is_over(repo, call, marker):
             windows[-1]["kind"] = evidence.CUT
         if cut:
             windows.append({**windows[-1], "kind": evidence.CUT})
@@ -86,12 +87,15 @@ def _window(call: JournalLine, ended: int | None) -> Window:
 def _end(repo: Repo, call: JournalLine, marker: Marker | None) -> tuple[int | None, bool]:
     """When a call ended, as far as anything tells now, None where it still runs; and whether it
     was cut short with its agent: then it may have gone on for longer."""
-    if call["end"] is not None or call["goes_on"]:
-        return None if call["end"] is None else int(call["end"]), False
+    if call["end"] is not None:
+        return int(call["end"]), False
     tail = _tail(call.get("transcript"))
-    ended = tool_ends.ended(tail, str(call["open"]), int(call["at"]))
+    about = str(call["open"]), int(call["at"]), bool(call["goes_on"])
+    ended = tool_ends.ended(tail, *about)
     if ended is not None:
         return ended + 1_000_000, False  # a transcript tells milliseconds
+    if call["goes_on"]:
+        return None, False
     agent = marker.get("agent_process") if marker else None
     if not agent or process.alive(agent) or process.working(repo.worktree, call["session"]):
         return None, False
