@@ -91,15 +91,22 @@ def _agent(argv: Sequence[str]) -> int:
 
 def _records() -> int:
     """Take event records from standard input till one is refused; bad ones are only told of."""
+    from select import select
+    from time import time_ns
+
     from gitcp.agents.exchange import other
 
     start = os.getcwd()
+    waiting = bool(select([sys.stdin], [], [], 0)[0])  # the process was begun for this event
     for line in filter(bytes.strip, sys.stdin.buffer):
+        came, waiting = 0 if waiting else time_ns(), False
         try:
             event = other.event(payload(line), start)
         except InputError as e:
             _warn(f"event: {sentence(e)}")
             continue
+        if came:
+            event["came"] = came
         if status := _take(other, event):
             return status
         os.chdir(start)

@@ -61,6 +61,7 @@ class Event(TypedDict):
     agent: str
     session_id: NotRequired[str]
     cwd: NotRequired[str]
+    came: NotRequired[int]  # ns since 1970, to a process that takes more than one event
     notification: NotRequired[bool]  # the prompt is the client's, of a background task
     ended_tasks: NotRequired[list[dict[str, str]]]  # id, tool_use_id, status: what it tells of
     background_tasks: NotRequired[list[dict[str, str]]]  # id, status, command: left running

@@ -5,6 +5,8 @@ Everything here runs under the session's lock and takes the journal's.
 
 from __future__ import annotations
 
+import time
+
 from gitcp.core.credit import entries
 from gitcp.store.journal.journal import Journal, clock
 from gitcp.store.session import process, turn_log
@@ -105,9 +107,7 @@ def _reopen(journal: Journal, state: State, call: JournalLine) -> None:
 
 def _called(event: dict[str, Any]) -> int:
     """How long ago a client began to tell us of a call's end, in ns: by then it was over."""
-    from gitcp.agents import names
-
-    return process.age() if event.get("agent") in names() else 0  # others keep one process
+    return time.time_ns() - event["came"] if "came" in event else process.age()
 
 
 def _left(call: JournalLine, state: State, journal: Journal) -> bool:
