@@ -72,11 +72,11 @@ _MOST = 400  # words of one call that are kept
 def whose(change: Change, windows: Sequence[Window]) -> Verdict:
     """Decide about one change: a file tool at work on the path comes before a call that names
     it, that before one that does not, and that before a whole turn; nobody's is a content that
-    only came back."""
+    only came back, but for what a tool has written into its own path."""
     windows = [w for w in windows if w["kind"] != TOOL or _named(w, change["path"])]
     able = [w for w in windows if explains(w, change)]
     best = _best(able, change["path"])
-    if change["restored"]:
+    if change["restored"] and not (best and best["kind"] in (TOOL, TRANSCRIPT)):
         return {"who": UNKNOWN, "how": RESTORED, "shared": False, "by": best}
     if best is None:
         who = UNKNOWN if any(_may_explain(w, change) for w in windows) else PERSON

@@ -6,7 +6,6 @@ Nothing is scanned; what is not needed is not imported, for each end of a call i
 from __future__ import annotations
 
 from gitcp.core.credit import entries
-from gitcp.core.credit.entries import UNKNOWN
 from gitcp.store.journal.glance import Glance
 from gitcp.store.journal.known import Known
 
@@ -58,10 +57,7 @@ def end(
         was = known.entry(path)
         if was == now:
             continue
-        back = entries.had(journal.lines, path, now)
-        how = "restored" if back else "tool"
-        line = entries.edit(path, was, now, UNKNOWN if back else who, how, at)
-        line |= {"by": list(who)} if back else {}
+        line = entries.edit(path, was, now, who, "tool", at)
         line |= {"kept": False} if path in ignored else {}
         lines.append(line)
     closing = {"close": who[2], "session": who[0], "at": at}
