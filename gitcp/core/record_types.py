@@ -47,6 +47,9 @@ class Tool(TypedDict):
     interrupted: NotRequired[bool]
     command: NotRequired[str]
     output: NotRequired[str]  # of a shell, as far as its client tells, at most 64 Ki characters
+    edits: NotRequired[list[tuple[str, str, bool]]]  # of one path: old, new, whether everywhere
+    content: NotRequired[str]  # all that it writes into one path
+    original: NotRequired[str]  # what it has found there
     todos: NotRequired[list[dict[str, Any]]]
     subagent_type: NotRequired[str]
     description: NotRequired[str]

@@ -30,6 +30,11 @@ _TEXTS = {
     "prompt_id": "turn",
     "turn_id": "turn",
 }
+# keys under which a call that writes tells of contents
+_OLD = "old_string", "old_str", "oldString"
+_NEW = "new_string", "new_str", "newString"
+_EVERYWHERE = "replace_all", "replaceAll"
+_CONTENT = "content", "file_text"
 _OUTPUT = 65536  # characters of a shell's output that an event carries
 
 
@@ -99,6 +104,7 @@ def tool(
         call["background"] = True
     if kind == "write":
         call["input_paths"] = paths(given, keys, cwd)
+        call.update(_describe_write(given, payload.get("tool_response")))  # type: ignore[typeddict-item]
     elif kind == "shell":
         call["command"] = words(given, "command")
     elif kind == "task":
@@ -107,6 +113,28 @@ def tool(
     elif kind == "todo":
         call["todos"] = objects(given, "todos")
     return call
+
+
+def _describe_write(given: Mapping[str, Any], response: object) -> dict[str, Any]:
+    """What a call that writes says of the content it finds and leaves, as far as it does."""
+    edits = given.get("edits") if isinstance(given.get("edits"), list) else [given]
+    changed = [
+        [_first(edit, _OLD), _first(edit, _NEW), bool(_first(edit, _EVERYWHERE))]
+        for edit in edits or ()
+        if isinstance(edit, dict)
+    ]
+    more: dict[str, Any] = {}
+    if changed and all(isinstance(text, str) for edit in changed for text in edit[:2]):
+        more["edits"] = changed
+    if isinstance(content := _first(given, _CONTENT), str):
+        more["content"] = content
+    if isinstance(response, dict) and isinstance(response.get("originalFile"), str):
+        more["original"] = response["originalFile"]
+    return more
+
+
+def _first(given: Mapping[str, Any], keys: tuple[str, ...]) -> object:
+    return next((given[key] for key in keys if key in given), None)
 
 
 def refined(ours: str, tool: Tool) -> str:

@@ -175,7 +175,28 @@ def calls(lines: Iterable[JournalLine]) -> list[JournalLine]:
 
 
 def _key(line: JournalLine, what: str) -> tuple[str, str]:
-    return str(line.get("session")), str(line[what])
+    return str(line.get("session")), str(line.get(what))
+
+
+def since_opening(lines: list[JournalLine], session_id: str, call_id: str) -> list[JournalLine]:
+    """The edits since a call was opened; all there are, where its opening is not known."""
+    opened = (n for n, line in enumerate(lines) if _key(line, "open") == (session_id, call_id))
+    return edits(lines[max(opened, default=-1) + 1 :])
+
+
+def is_contested(lines: list[JournalLine], path: str, who: Author) -> bool:
+    """Whether another call that names the path is open, or has been since this one was opened."""
+    for line in reversed(lines):
+        if "open" in line and _key(line, "open") == (who[0], who[2]):
+            break
+        if path in line.get("looked", ()) or (line.get("path") == path and author(line) != who):
+            return True
+    return any(
+        call["end"] is None
+        and path in call.get("looked", ())
+        and _key(call, "open") != (who[0], who[2])
+        for call in calls(lines)
+    )
 
 
 def since_look(lines: list[JournalLine]) -> list[JournalLine]:

@@ -21,8 +21,8 @@ def ended(tail: bytes, tool_id: str, since: int, goes_on: bool = False) -> int |
     """
     mark = tool_id.encode()
     for line in tail.split(b"\n"):
-        told = bool(mark) and mark in line and _tells_end(load(line) or {}, tool_id, goes_on)
-        if told or (not goes_on and any(sign in line for sign in _INTERRUPTED)):
+        is_end = bool(mark) and mark in line and _tells_end(load(line) or {}, tool_id, goes_on)
+        if is_end or (not goes_on and any(sign in line for sign in _INTERRUPTED)):
             at = nanoseconds(str((load(line) or {}).get("timestamp") or ""))
             if at is not None and at >= since // 1_000_000 * 1_000_000:
                 return at

@@ -54,10 +54,10 @@ def _open(
     at: int,
 ) -> None:
     from gitcp.core.credit import evidence
-    from gitcp.store.journal import whole_look
+    from gitcp.store.journal import look
 
     call = event["tool"]
-    whole_look.affordable(objects, journal, at)
+    look.whole_if_cheap(objects, journal, at)
     words = [*named, *evidence.words(call.get("command") or "")]
     line = {**entries.opening(state, call, "shell", at), "names": words}
     if state.get("transcript_path"):
@@ -74,7 +74,7 @@ def _close(
     at: int,
 ) -> None:
     from gitcp.core.credit import evidence
-    from gitcp.store.journal import whole_look
+    from gitcp.store.journal import look
 
     call = event["tool"]
     _reopen(journal, state, call)
@@ -88,7 +88,7 @@ def _close(
         closing["goes_on"] = "turn"
         closing["task"] = call.get("background_id", "")
     journal.append([closing])
-    whole_look.affordable(objects, journal, at)
+    look.whole_if_cheap(objects, journal, at)
 
 
 def _reopen(journal: Journal, state: State, call: JournalLine) -> None:

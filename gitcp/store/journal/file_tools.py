@@ -5,17 +5,26 @@ Nothing is scanned; what is not needed is not imported, for each end of a call i
 
 from __future__ import annotations
 
+import stat
+
 from gitcp.core.credit import entries
-from gitcp.store.journal.glance import Glance
+from gitcp.core.git.porcelain import EXECUTABLE, FILE
 from gitcp.store.journal.known import Known
+from gitcp.store.snapshot.filters import Filters
+from gitcp.store.snapshot.worktree import Worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from typing import Any
 
-    from gitcp.core.record_types import Author, JournalLine, State
+    from gitcp.core.record_types import Author, JournalLine, State, Version
+    from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.journal.journal import Journal
+
+_PLAIN = 1 << 20  # bytes up to which a file is read here
+_REFUSED = (0, 1, 128)  # a tool may name what git does not look at
 
 
 def begin(
@@ -57,9 +66,14 @@ def end(
         was = known.entry(path)
         if was == now:
             continue
-        line = entries.edit(path, was, now, who, "tool", at)
-        line |= {"kept": False} if path in ignored else {}
-        lines.append(line)
+        edits = [entries.edit(path, was, now, who, "tool", at)]
+        if path in ignored:
+            edits[0]["kept"] = False
+        elif len(named) == 1 and entries.is_contested(journal.lines, path, who):
+            from gitcp.store.journal import contested
+
+            edits = contested.edits(objects, journal, known, call, who, path, now, at)
+        lines += edits
     closing = {"close": who[2], "session": who[0], "at": at}
     journal.append([*lines, closing] if begun else lines)
 
@@ -68,3 +82,53 @@ def _opening_of(journal: Journal, state: State, call: JournalLine) -> JournalLin
     same = {"open": call.get("id", ""), "session": state["session_id"]}
     openings = (c for c in reversed(journal.lines) if all(c.get(k) == v for k, v in same.items()))
     return next((call for call in openings if "ignored" in call), None)
+
+
+class Glance:
+    """What stands at single paths of one worktree, as git would store it, at the least cost there
+    is: a plain file is hashed here, without a question to git; all else is the snapshot's.
+    """
+
+    def __init__(self, repo: Repo, objects: Objects) -> None:
+        self._repo, self._objects = repo, objects
+        self.work = Worktree(repo)
+        self._filters = Filters(self.work, objects, lambda path: None)
+        self._sparse = repo.config.flag("core.sparsecheckout")
+
+    def stat(self, path: str) -> os.stat_result | None:
+        """lstat of a path; None where nothing stands, or behind a symbolic link."""
+        try:
+            return self.work.look(path)
+        except OSError:
+            return None
+
+    def entry(self, path: str, write: bool) -> Version:
+        """The entry of a path; None for nothing.  write: its blob is stored."""
+        st = self.stat(path)
+        if st is None:
+            return None
+        mode = self.work.mode(st, None)
+        plain = stat.S_ISREG(st.st_mode) and mode in (FILE, EXECUTABLE) and st.st_size <= _PLAIN
+        if not plain or self._sparse or self._filters.way(path) or self.work.repositories(path):
+            return self._asked(path, write)
+        try:
+            with open(self.work.full(path), "rb") as f:
+                data = f.read()
+        except OSError:
+            return None
+        store = self._objects.write if write else self._objects.hash
+        return str(mode), store("blob", data)
+
+    def _asked(self, path: str, write: bool) -> Version:
+        from gitcp.store.snapshot import blobs
+
+        return blobs.at(self._repo, self._objects, [path], write=write).get(path)
+
+    def ignored(self, paths: list[str]) -> set[str]:
+        """Those of the paths that git ignores: what is tracked is not.
+
+        git reads the index, which is as long as the repository is large, for those alone that a
+        pattern names.
+        """
+        named = self.work.ignored(paths, "--no-index", ok=_REFUSED)
+        return self.work.ignored(sorted(named), ok=_REFUSED)

@@ -1,7 +1,8 @@
 """A look at the worktree: what differs from what was last known becomes edits of the journal.
 
-whole() takes a scan that was made; paths() reads the named paths only.  Whose each edit is, is
-decided here and now, by the evidence there is: what that takes is imported where there is any.
+whole() takes a scan that was made, whole_if_cheap() makes one; paths() reads the named paths
+only.  Whose each edit is, is decided here and now, by the evidence there is: what that takes is
+imported where there is any.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from gitcp.store.journal.journal import Journal
 
     Changed = dict[str, tuple[Version, Version]]
+
+BUDGET = 20  # ms of processor time, unless gitcp.look-budget says otherwise
 
 
 def whole(
@@ -127,7 +130,7 @@ def _record(
     lines = []
     for path, (was, now) in sorted(changed.items()):
         back = entries.had(journal.lines, path, now) or elsewhere.has(path, now)
-        verdict = evidence.whose(_change(repo, before, path, was, now, back), able)
+        verdict = evidence.whose(describe_change(repo, before, path, was, now, back), able)
         who, how = verdict["who"], verdict["how"]
         if who == replay.PERSON and path in owners and owners[path][1] == now:
             who = owners[path][0]  # a session's work from before there was a journal
@@ -156,7 +159,10 @@ def _besides(verdict: Verdict, follows: str | None) -> JournalLine:
     return more
 
 
-def _change(repo: Repo, before: Known, path: str, was: Version, now: Version, back: bool) -> Change:
+def describe_change(
+    repo: Repo, before: Known, path: str, was: Version, now: Version, back: bool
+) -> Change:
+    """A change of a path as evidence.whose() takes it.  back: the content only came back."""
     seen, commit = before.seen(path), "160000" in {(was or now or "")[0], (now or was or "")[0]}
     return {
         "path": path,
@@ -210,3 +216,36 @@ def content(objects: Objects, oid: str) -> list[bytes]:
 
     named = objects.read(oid) if oid else None
     return replay.split(oid, named[2] if named and named[1] == "blob" else None)
+
+
+def whole_if_cheap(objects: Objects, journal: Journal, at: int) -> bool:
+    """Look at everything if the last time was cheap enough; whether it was done."""
+    repo = journal.repo
+    last = knowns.look(repo)
+    if not last or int(last.get("cost", 0)) > budget(repo) * 1000:
+        return False
+    from gitcp.store.snapshot import blobs, snapshot
+    from gitcp.store.stream import shadow_refs
+
+    before = children()
+    scan = snapshot.scan(repo)
+    cost = children() - before
+    dirty = blobs.resolve(objects, scan, write=False)
+    whole(objects, journal, scan.head or shadow_refs.zeros(repo), dirty, at, cost)
+    return True
+
+
+def budget(repo: Repo) -> int:
+    """gitcp.look-budget in ms; BUDGET where it is none."""
+    value = repo.config.get("gitcp.look-budget")
+    return int(value) if value.isdecimal() else BUDGET
+
+
+def children() -> int:
+    """The processor time of the processes we have waited for, in us."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return int((used.ru_utime + used.ru_stime) * 1_000_000)

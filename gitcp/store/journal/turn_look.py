@@ -5,7 +5,6 @@ from __future__ import annotations
 from gitcp.core.credit import entries
 from gitcp.store.journal import calls, look
 from gitcp.store.journal.journal import Journal, clock, mark
-from gitcp.store.journal.whole_look import children
 from gitcp.store.session import markers
 
 TYPE_CHECKING = False
@@ -22,11 +21,11 @@ class Look:
 
     def __init__(self, repo: Repo) -> None:
         self._repo, self._begun, self.at = repo, mark(repo), clock(repo)
-        self._cost = -children()
+        self._cost = -look.children()
 
     def scanned(self) -> None:
         """The worktree has been read: what follows is not the look's cost."""
-        self._cost += children()
+        self._cost += look.children()
 
     def take(
         self,
