@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def added(known: Mapping[int, Author], hunks: Iterable[Hunk]) -> dict[int, Author]:
     """The authors of those lines (1-based) by known that hunks put in."""
-    return {line: known[line] for line in _lines(hunks) if line in known}
+    return {line: known[line] for line in new_lines(hunks) if line in known}
 
 
 def aligned(
@@ -29,7 +29,7 @@ def aligned(
     put in and known has not takes the author of a known one that they do not, and that reads the
     same, in their order; none where those are of several sessions.
     """
-    new = _lines(hunks)
+    new = new_lines(hunks)
     lacking = [line for line in new if line not in known]
     spare = sorted(known.keys() - set(new)) if lacking else []
     if not spare:
@@ -49,5 +49,6 @@ def aligned(
     return {**known, **mine}
 
 
-def _lines(hunks: Iterable[Hunk]) -> list[int]:
+def new_lines(hunks: Iterable[Hunk]) -> list[int]:
+    """The lines that hunks put in."""
     return [line for _, _, first, count in hunks for line in range(first, first + count)]

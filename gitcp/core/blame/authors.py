@@ -96,7 +96,7 @@ def _moved(
     """The lines that came from elsewhere, of sessions without a part in the checkpoint."""
     lines: dict[int, Author] = {}
     for record in records:
-        if any("others" in entry for entry in _entries(record, path)):
+        if any("others" in entry for entry in entries(record, path)):
             lines |= _lines(record, path, oid, blob, lambda _, entry: _foreign(entry, other))
     return lines
 
@@ -113,17 +113,18 @@ def _tie(time: str, author: Author, old: tuple[str, Author]) -> bool:
     return time == old[0] and one["who"] == other["who"] == "session" and not same
 
 
-def _entries(record: Record, path: str) -> list[dict[str, Any]]:
-    entries = (record["lines"] or {}).get(path)
-    return [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
+def entries(record: Record, path: str) -> list[dict[str, Any]]:
+    """What a record has of a path: its contents with their ranges, oldest first."""
+    stored = (record["lines"] or {}).get(path)
+    return [e for e in stored if isinstance(e, dict)] if isinstance(stored, list) else []
 
 
 def _lines(record: Record, path: str, oid: str, blob: Blob, spread: Spread) -> dict[int, Author]:
-    entries = _entries(record, path)
-    for entry in entries:
+    stored = entries(record, path)
+    for entry in stored:
         if entry.get("oid") == oid:
             return spread(record, entry)
-    for entry in reversed(entries):
+    for entry in reversed(stored):
         old, new = blob(str(entry.get("oid"))), blob(oid)
         if old is not None and new is not None:
             authors = spread(record, entry)

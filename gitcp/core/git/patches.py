@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     # First line and count in the old content, then in the new one, as in `@@ -a,b +c,d @@`.
     Hunk = tuple[int, int, int, int]
+    Sides = tuple[set[bytes], set[bytes]]  # the lines of a patch that went, and that came
 
     class Resolved(TypedDict):
         """A hunk of a combined diff: where it begins in each parent (0-based index), and its
@@ -26,13 +27,15 @@ if TYPE_CHECKING:
     class Patch(TypedDict):
         """A file of a commit.  path: "" where it is deleted; old: its name before, "" where it
         is new; oid: its blob, "" where that stayed; resolved: the hunks of a merge, which has
-        no others."""
+        no others; alike: a line that came reads like one that went, white space aside, which
+        is not looked at in a commit that carries an id."""
 
         path: str
         old: str
         oid: str
         hunks: list[Hunk]
         resolved: list[Resolved]
+        alike: bool
 
     class Change(TypedDict):
         """A commit with its files.  day: as --date=short has it."""
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
         patches: list[Patch]
 
 
+_TRAILER = b"Entire-Checkpoint: "
+_SAYS = 10  # bytes from which a line says something by itself, white space aside
 _MARK, _FIELDS = b"\x02", 4  # no line between patches begins so; a message has no NUL
 FORMAT = ("--date=short", "--format=%x02%H%x00%P%x00%ad%x00%B%x00")
 _SIDES = b"--- ", b"+++ "  # the names once more
@@ -55,15 +60,18 @@ def commits(lines: Iterable[bytes]) -> Iterator[Change]:
     """The commits of `git log -p -U0 --full-index` in FORMAT, as they come."""
     stream = iter(lines)
     change: Change | None = None
+    sides: Sides | None = None
     for line in stream:
         if line.startswith(_MARK):
             if change:
                 yield change
             change = _commit(line, stream)
+            linked = _TRAILER in change["message"]
         elif change and line.startswith(b"diff --"):
             change["patches"].append(_begun(line))
+            sides = None if linked else (set(), set())
         elif change and change["patches"] and not line.startswith(_SIDES):
-            _header(change["patches"][-1], line, stream)
+            _header(change["patches"][-1], line, stream, sides)
     if change:
         yield change
 
@@ -90,19 +98,22 @@ def _begun(line: bytes) -> Patch:
         path = _named(first)[2:] if first[3:] == second[3:] else ""
     else:
         path = _named(name)
-    return {"path": path, "old": path, "oid": "", "hunks": [], "resolved": []}
+    return {"path": path, "old": path, "oid": "", "hunks": [], "resolved": [], "alike": False}
 
 
 def _named(name: bytes) -> str:
     return quoting.unquote(name).decode("utf-8", "surrogateescape")
 
 
-def _header(patch: Patch, line: bytes, stream: Iterator[bytes]) -> None:
+def _header(patch: Patch, line: bytes, stream: Iterator[bytes], sides: Sides | None) -> None:
     key, _, value = line.partition(b" ")
     if key == b"@@" and (header := _HUNK.match(line)):
         start, removed, first, added = map(int, header.groups(b"1"))
         patch["hunks"].append((start, removed, first, added))
-        _skip(stream, removed, added)
+        if sides and not patch["alike"]:
+            patch["alike"] = _compare(stream, removed, added, sides)
+        else:
+            _skip(stream, removed, added)
     elif key == b"index":
         patch["oid"] = value.partition(b"..")[2].partition(b" ")[0].decode()
     elif key == b"@@@" or line.startswith(b"@@@@"):
@@ -126,6 +137,22 @@ def _skip(stream: Iterator[bytes], removed: int, added: int) -> None:
     if removed and added:
         added -= not next(stream, b"").startswith(b"\\")
     deque(islice(stream, added), maxlen=0)
+
+
+def _compare(stream: Iterator[bytes], removed: int, added: int, sides: Sides) -> bool:
+    """_skip(), and whether a line of the hunk reads like one that the patch has otherwise."""
+    gone, come = sides
+    went = _keys(islice(stream, removed))
+    first = next(stream, b"") if removed and added else b"\\"
+    came = _keys(islice(stream, added - (not first.startswith(b"\\")))) | _keys([first])
+    gone |= went
+    come |= came
+    return not (gone.isdisjoint(came) and come.isdisjoint(went))
+
+
+def _keys(lines: Iterable[bytes]) -> set[bytes]:
+    keys = (b"".join(line[1:].split()) for line in lines)
+    return {key for key in keys if len(key) >= _SAYS}
 
 
 def _resolved(line: bytes, stream: Iterator[bytes]) -> Resolved:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from gitcp.core.blame import alignment, authors
 from gitcp.core.credit import line_diff
-from gitcp.record import raw
-from gitcp.store.blame import changes, unrecorded
+from gitcp.record import raw, text
+from gitcp.store.blame import changes, run, unrecorded
 from gitcp.store.blame.attested import Attested
+from gitcp.store.blame.earlier import Earlier
 from gitcp.store.blame.recorded import Recorded
 from gitcp.store.git import notes
 from gitcp.store.link import find_commits
@@ -16,36 +17,62 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from gitcp.core.blame.authors import Author, Record
+    from gitcp.core.blame.porcelain import Entry
     from gitcp.core.git.patches import Change, Hunk
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
 
     Known = dict[int, Author]  # by 1-based line
     Place = tuple[str, str]  # commit, path
+    Spot = tuple[str, str, int]  # and a line of it, from 1
+
+_MOST = 50  # paths whose histories are read; of more, all of it
 
 
 class Evidence:
     """The authors of lines by commit and path; each checkpoint and blob is read once."""
 
-    def __init__(self, repo: Repo, objects: Prefetched, worktree: bool = True) -> None:
-        """worktree: what is not committed is the worktree's, of which the journal tells."""
+    def __init__(
+        self,
+        repo: Repo,
+        objects: Prefetched,
+        worktree: bool = True,
+        revisions: Sequence[str] = ("HEAD",),
+    ) -> None:
+        """worktree: what is not committed is the worktree's, of which the journal tells.
+        revisions: a range, of which prefetch_changes() is given the commits."""
         self._repo, self._objects = repo, objects
-        self._journalled = worktree
+        self._journalled, self._revisions = worktree, revisions
         self.recorded = Recorded(repo, objects)
         self._notes = notes.Reader(objects)
         self._attested = Attested(objects)
+        self._earlier = Earlier(repo, objects)
         self._named: dict[str, list[str]] = {}
         self._records: dict[str, Sequence[Record]] = {}
         self._oids: dict[str, str | None] = {}  # of blobs, by `<commit>:<path>`
         self._hunks: dict[Place, Sequence[Hunk]] = {}
         self._lines: dict[Place, Known] = {}
+        self._stated: dict[Place, Known] = {}
         self._known: dict[Place, Known] = {}
+        self._before: dict[Place, dict[int, Spot | None]] = {}  # where lines were; None: nowhere
         self._contents: dict[str, list[bytes]] = {}
         self._worktree: dict[str, tuple[Known, Sequence[bytes]]] = {}
 
-    def prefetch(self, places: Mapping[Place, Iterable[int]], contents: bool = False) -> None:
-        """Have at hand what author() will need of these lines (1-based) of (commit, path): a few
-        questions to git, however many they are.  contents: it will be given how they read."""
+    def prefetch(self, entries: Sequence[Entry], contents: bool = False) -> None:
+        """Have at hand what author() will need of these lines: a few questions to git, however
+        many they are.  contents: it will be given how they read."""
+        places = run.places(entries)
+        self._prefetch(places, contents)
+        befores = run.befores(entries)
+        self._trace(
+            {
+                place: (lines, befores.get(place, ""), True)
+                for place, lines in places.items()
+                if place[0].strip("0")
+            }
+        )
+
+    def _prefetch(self, places: Mapping[Place, Iterable[int]], contents: bool = False) -> None:
         wanted = [place for place in places if place[0].strip("0")]
         commits = list(dict.fromkeys(commit for commit, _ in wanted))
         self._objects.fetch(commits)
@@ -68,6 +95,64 @@ class Evidence:
                     self._oids[f"{oid}:{patch['path']}"] = patch["oid"]
                     self._hunks[oid, patch["path"]] = patch["hunks"]
         self.recorded.prefetch(one for change in window for one in self._named[change["oid"]])
+        self._trace(
+            {
+                (change["oid"], patch["path"]): (
+                    alignment.new_lines(patch["hunks"]),
+                    patch["old"],
+                    patch["alike"] or self.linked(change["oid"]),
+                )
+                for change in window
+                for patch in change["patches"]
+                if patch["hunks"] and patch["path"] and len(change["parents"]) < 2
+            }
+        )
+
+    def _trace(self, places: Mapping[Place, tuple[Sequence[int], str, bool]]) -> None:
+        """Know where those of the lines were before of which their commit does not tell.
+
+        places: lines that git says are new there, the path in the parent, whether a line that
+        went may read the same.
+        """
+        pending = self._unsaid({place: lines for place, (lines, _, _) in places.items()})
+        while pending:
+            self._walk(pending)
+            origins: dict[Place, list[int]] = {}
+            for place, lines in pending.items():
+                _, before, alike = places.get(place, ((), "", False))
+                spots = self._earlier.spots(place, lines, before, alike)
+                self._before.setdefault(place, {}).update({n: spots.get(n) for n in lines})
+                self._known.pop(place, None)
+                for commit, path, line in spots.values():
+                    origins.setdefault((commit, path), []).append(line)
+            self._prefetch(origins)
+            pending = self._unsaid(origins)
+
+    def _unsaid(self, places: Mapping[Place, Iterable[int]]) -> dict[Place, list[int]]:
+        """Those of the lines whose commit names nobody for them, and that were not asked for."""
+        unsaid: dict[Place, list[int]] = {}
+        for place, lines in places.items():
+            stated, asked = self._said(*place), self._before.get(place, ())
+            left = [n for n in lines if n not in asked and _names_nobody(stated.get(n))]
+            if left:
+                unsaid[place] = sorted(set(left))
+        return unsaid
+
+    def _said(self, commit: str, path: str) -> Known:
+        """The authors of lines as they are recorded, or as a note of another tool attests."""
+        key = commit, path
+        if key not in self._stated:
+            attested = self._attested.lines(commit, path)
+            self._stated[key] = authors.completed(self.lines(commit, path), attested)
+        return self._stated[key]
+
+    def _walk(self, places: Iterable[Place]) -> None:
+        paths = {path for _, path in places}
+        if len(paths) > _MOST:
+            names = self._repo.git.lines("rev-parse", "--revs-only", *self._revisions, sep=b"\n")
+            self._earlier.walk([text(name) for name in names if not name.startswith(b"^")])
+        else:
+            self._earlier.walk([*dict.fromkeys(commit for commit, _ in places)], paths)
 
     def author(self, commit: str, path: str, line: int, content: bytes | None = None) -> Author:
         """Who wrote a line (1-based) of path in commit.
@@ -79,22 +164,41 @@ class Evidence:
         """
         author = self._authors(commit, path).get(line)
         if author is None:
-            linked = commit.strip("0") and self.linked(commit)
-            return authors.nobody("unknown" if linked else "person")
+            return self.nobody(commit)
         if content is not None:
             lines = self._content(commit, path)
             if not 0 < line <= len(lines) or lines[line - 1].split() != content.split():
                 return authors.nobody("unknown")
         return author
 
+    def nobody(self, commit: str) -> Author:
+        """Whose the lines of a commit are of which nothing is known."""
+        linked = commit.strip("0") and self.linked(commit)
+        return authors.nobody("unknown" if linked else "person")
+
     def known(self, commit: str, path: str) -> Known:
-        """The authors of the lines of path in commit: as they are recorded, and where nothing is
-        known, as a note of another tool attests."""
+        """The authors of the lines of path in commit: as they are recorded; where nothing is
+        known, as a note of another tool attests; else as they were before."""
         key = commit, path
         if key not in self._known:
-            attested = self._attested.lines(commit, path)
-            self._known[key] = authors.completed(self.lines(commit, path), attested)
+            before = self._before.get(key, {})
+            origins = {n: self._origin(spot) for n, spot in before.items() if spot}
+            earlier = {
+                n: self._said(c, p).get(line) or self.nobody(c)
+                for n, (c, p, line) in origins.items()
+            }
+            self._known[key] = {**self._said(commit, path), **earlier}
         return self._known[key]
+
+    def _origin(self, spot: Spot) -> Spot:
+        """Where a line was put in first, as far as it is known."""
+        seen = {spot}
+        while before := self._before.get(spot[:2], {}).get(spot[2]):
+            if before in seen:
+                break
+            seen.add(before)
+            spot = before
+        return spot
 
     def lines(self, commit: str, path: str) -> Known:
         """The authors of the lines of path that are recorded for commit."""
@@ -156,6 +260,9 @@ class Evidence:
         self._attested.forget()
         for kept in (self._named, self._records, self._oids, self._hunks, self._lines):
             kept.clear()
+        self._stated.clear()
+        self._before.clear()
+        self._earlier.forget()
         for known in (self._known, self._contents):
             known.clear()
 
@@ -178,6 +285,7 @@ class Evidence:
                 self._hunks[change["oid"], patch["path"]] = patch["hunks"]
         for place in places:
             self._lines.pop(place, None)
+            self._stated.pop(place, None)
 
     def _authors(self, commit: str, path: str) -> Known:
         return self.known(commit, path) if commit.strip("0") else self._uncommitted(path)[0]
@@ -226,3 +334,7 @@ class Evidence:
             data = self.blob(oid)
             self._contents[oid] = data.split(b"\n") if data is not None else []
         return self._contents[oid]
+
+
+def _names_nobody(author: Author | None) -> bool:
+    return author is None or author["who"] == "unknown"

@@ -64,7 +64,7 @@ class History:
             rows, _ = run.blame(self._repo.git, options.parse([commit, "--", path]))
         except Error:
             return {}
-        self._evidence.prefetch(run.places(rows))
+        self._evidence.prefetch(rows)
         lines = {
             row["final"] - 1: self._evidence.author(row["oid"], row["path"], row["orig"])
             for row in rows

@@ -47,7 +47,7 @@ def origins(
     given = arguments.parse(words)
     entries, _ = run.whole(git, given)
     file = text(run.asked(repo, given, entries))
-    evidence.prefetch(run.places(entries), contents=True)
+    evidence.prefetch(entries, contents=True)
     known = [(entry, _author(evidence, entry)) for entry in entries]
     start = 0
     for n in range(1, len(known) + 1):

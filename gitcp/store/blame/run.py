@@ -6,6 +6,7 @@ import os
 
 from gitcp.core.blame import layout, porcelain
 from gitcp.core.blame import options as arguments
+from gitcp.core.git import quoting
 from gitcp.errors import USAGE, GitError, UsageError
 from gitcp.record import raw, text
 
@@ -52,6 +53,16 @@ def places(entries: Iterable[Entry]) -> dict[tuple[str, str], list[int]]:
         first = entry["orig"]
         lines.setdefault((entry["oid"], entry["path"]), []).extend(range(first, first + count))
     return lines
+
+
+def befores(entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
+    """(commit, path there) of entries -> the path in the commit's parent, where it has one."""
+    paths: dict[tuple[str, str], str] = {}
+    for entry in entries:
+        for key, value in entry["headers"]:
+            if key == b"previous":
+                paths[entry["oid"], entry["path"]] = text(quoting.unquote(value.split(b" ", 1)[1]))
+    return paths
 
 
 def moved(repo: Repo, options: Options) -> bool:

@@ -78,9 +78,9 @@ def lines(
         return dict.fromkeys(range(1, data.count(b"\n") + 2), author)
     if chain:
         taken = entries.settled(known)
-        replayed = commit_credit.replayed(contents, parent, chain, taken, committed)
+        replayed = commit_credit.replayed(contents, parent, chain, taken, committed, reading=True)
     else:
-        replayed = replay.Replay(parent)
+        replayed = replay.Replay(parent, lambda: committed(path, parent.oid))
     if not replayed.knows(now):
         replayed.step(now, replay.PERSON, commit_credit.regains(evidence.BETWEEN))
     numbers = enumerate(replayed.at(now, replay.PERSON), 1)

@@ -99,7 +99,7 @@ def _asks_git(flags: set[str], config: Config) -> bool:
 def _ready(repo: Repo, options: Options, evidence: Evidence, entries: list[Entry]) -> bool:
     """Have the evidence at hand; whether lines may read otherwise where they came from."""
     moved = run.moved(repo, options)
-    evidence.prefetch(run.places(entries), contents=moved)
+    evidence.prefetch(entries, contents=moved)
     return moved
 
 

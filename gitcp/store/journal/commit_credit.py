@@ -81,17 +81,18 @@ def replayed(
     chain: Sequence[JournalLine],
     taken: Collection[tuple[str, str]],
     committed: Committed | None = None,
+    reading: bool = False,
 ) -> Replay:
     """A path's edits in their order, from the first one's before; from the parent's content where
     that is gone.  A step whose content is gone leaves what follows to nobody.
 
-    taken: (path, oid) of what is committed (entries.settled).
+    taken: (path, oid) of what is committed (entries.settled).  reading: nobody waits to commit.
     """
     first = contents.of(chain[0]["before"])
     start = first if first is not None else parent
     path = chain[0]["path"]
-    # History costs as much as a blame: of a file that was edited in its place it is not asked.
-    back = any("follows" in line or line["how"] == "restored" for line in chain)
+    # History costs as much as a blame: no commit asks it of a file that was edited in its place.
+    back = reading or any("follows" in line or line["how"] == "restored" for line in chain)
     lines = replay.Replay(
         start, (lambda: committed(path, start.oid)) if committed and back else None
     )

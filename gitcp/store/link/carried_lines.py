@@ -3,7 +3,8 @@ picked or squashed, `lines.json` tells the lines of its contents too (credit.md 
 
 from __future__ import annotations
 
-from gitcp.core.credit import attribution
+from gitcp.core.blame import authors
+from gitcp.core.credit import attribution, line_diff, moves
 from gitcp.core.credit.entries import PERSON
 from gitcp.store.blame import history
 from gitcp.store.blame.evidence import Evidence
@@ -54,12 +55,13 @@ def follow(
             if commit is None or not ids:
                 continue
             changes = commit_changes.of_commit(objects, commit)[1]
+            before = Lookup(objects, tree_of(objects, next(iter(commit["parents"]), None)))
             typed, credit = dict[str, set[int]](), None
             if amended:
                 credit = line_credit.Credit(repo, objects, commit, changes, (), olds)
-            elif _all_told(objects, commit, changes, ids, olds):
+            elif _all_told(objects, before, changes, ids, olds):
                 typed = _typed(repo, objects, commit, changes, olds)
-            items += _items(ids, changes, evidence, typed, credit)
+            items += _items(ids, changes, before, evidence, typed, credit)
     _write(repo, database, items)
 
 
@@ -76,16 +78,18 @@ def squashed(
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects, worktree=False)
         commit: Commit = {**need_commit(objects, head), "oid": "", "parents": [head]}
+        before = Lookup(objects, tree_of(objects, head))
         typed: Lines = {}
-        if _all_told(objects, commit, changes, ids, merged):
+        if _all_told(objects, before, changes, ids, merged):
             typed = _typed(repo, objects, commit, changes, merged)
-        items = _items(ids, changes, evidence, typed)
+        items = _items(ids, changes, before, evidence, typed)
     _write(repo, database, items)
 
 
 def _items(
     ids: Iterable[str],
     changes: Changes,
+    before: Lookup,
     evidence: Evidence,
     typed: Lines,
     credit: line_credit.Credit | None = None,
@@ -96,16 +100,41 @@ def _items(
         if records and credit:
             items += [(one, data) for data in _counted(credit, records, evidence)]
         elif records:
-            items += [(one, data) for data in _standing(changes, records, evidence, typed)]
+            known = _known(evidence, records, changes, before)
+            items += [(one, data) for data in _standing(changes, records, known, typed)]
     return items
 
 
+def _known(
+    evidence: Evidence, records: Sequence[Record], changes: Changes, before: Lookup
+) -> dict[str, dict[int, LineAuthor]]:
+    """The recorded authors of the lines of each content of a commit; those of a path that is
+    gone stand for the path that has its content now as well."""
+    contents = {path: oid for path, (*_, mode, oid) in changes.items() if oid and mode in _FILES}
+    come = {path: oid for path, oid in contents.items() if not changes[path][1]}
+    gone = {
+        path: str(stored[-1].get("oid"))
+        for record in records
+        for path in record["lines"] or ()
+        if come and not (changes[path][3] if path in changes else before(path))
+        if (stored := authors.entries(record, path))
+    }
+    origins = moves.moves(gone, come, lambda oid: line_diff.lines(evidence.blob(oid)))
+    return {
+        path: evidence.of_blob(records, path, oid)
+        or evidence.of_blob(records, origins.get(path, path), oid)
+        for path, oid in contents.items()
+    }
+
+
 def _all_told(
-    objects: Objects, commit: Commit, changes: Changes, ids: Iterable[str], olds: Sequence[str]
+    objects: Objects, before: Lookup, changes: Changes, ids: Iterable[str], olds: Sequence[str]
 ) -> bool:
     """Whether all that sessions may have put into a commit with these changes and ids is told of
-    where it came from: nothing but these others, none of which is a merge, and by no other name."""
-    before = Lookup(objects, tree_of(objects, next(iter(commit["parents"]), None)))
+    where it came from: nothing but these others, none of which is a merge, and by no other name.
+
+    before: what its parent has.
+    """
     carried: set[str] = set()
     for old in olds:
         other = read_commit(objects, old)
@@ -134,26 +163,27 @@ def _write(repo: Repo, database: Objects, items: Sequence[tuple[str, SessionData
 
 
 def _standing(
-    changes: Changes, records: Sequence[Record], evidence: Evidence, typed: Lines
+    changes: Changes,
+    records: Sequence[Record],
+    known: Mapping[str, Mapping[int, LineAuthor]],
+    typed: Lines,
 ) -> list[SessionData]:
     """The recorded lines, and the person's, that stand in contents of which the checkpoint does
     not know them yet."""
     credits: dict[str, PathCredit] = {}
     elsewhere: dict[Author, str] = {}
-    for path, (*_, mode, oid) in changes.items():
-        if oid and mode in _FILES:
-            known = evidence.of_blob(records, path, oid)
-            recorded = any(_tells(record, path, oid) for record in records)
-            credit = _credit(oid, known, typed.get(path, set()) - known.keys())
-            if credit["added"] and not (recorded and len(credit["added"]) == len(known)):
-                credits[path] = credit
-                elsewhere |= history.checkpoints(known.values())
+    for path, lines in known.items():
+        oid = changes[path][3] or ""
+        recorded = any(_tells(record, path, oid) for record in records)
+        credit = _credit(oid, lines, typed.get(path, set()) - lines.keys())
+        if credit["added"] and not (recorded and len(credit["added"]) == len(lines)):
+            credits[path] = credit
+            elsewhere |= history.checkpoints(lines.values())
     return _data(records, credits, elsewhere) if credits else []
 
 
 def _tells(record: Record, path: str, oid: str) -> bool:
-    entries = (record["lines"] or {}).get(path)
-    return any(e.get("oid") == oid for e in entries if isinstance(e, dict)) if entries else False
+    return any(entry.get("oid") == oid for entry in authors.entries(record, path))
 
 
 def _credit(oid: str, known: Mapping[int, LineAuthor], persons: Iterable[int]) -> PathCredit:

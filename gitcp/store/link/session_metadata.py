@@ -37,7 +37,7 @@ def data(
 ) -> SessionData:
     """One session of a commit with these changes; in state, what it has cost until now."""
     session_id = state["session_id"]
-    session_files = files(state, linked, changes, credit)
+    session_files, lines = files(state, linked, changes, credit), credit.ranges(session_id)
     metadata: dict[str, Any] = {
         "cli_version": state.get("cli_version"),
         "session_id": state["session_id"],
@@ -52,7 +52,7 @@ def data(
         "checkpoint_transcript_start": state.get("checkpoint_transcript_start", 0),
         "transcript_path": _home_relative(state.get("transcript_path")),
         "files": session_files,
-        "turns": turns(state, session_files),
+        "turns": turns(state, session_files, lines),
         "tools": credit.tools(session_id),
         "initial_attribution": credit.attribution(session_id),
     }
@@ -62,7 +62,7 @@ def data(
         "transcript": stored,
         "prompts": turn_work.spoken(state, stored),
         "metadata": metadata,
-        "lines": credit.ranges(session_id),
+        "lines": lines,
         "ephemeral_branch": state.get("shadow_ref", "").removeprefix("refs/heads/"),
     }
 
@@ -149,10 +149,15 @@ def files(
     return touched
 
 
-def turns(state: State, session_files: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Number, prompt and model of each turn that files name."""
+def turns(
+    state: State,
+    session_files: dict[str, dict[str, Any]],
+    lines: dict[str, list[dict[str, Any]]],
+) -> dict[str, dict[str, Any]]:
+    """Number, prompt and model of each turn that files or lines name."""
     known = state.get("turns", {})
     named = {turn for file in session_files.values() for turn in file["turns"]}
+    named |= {run[2] for path in lines.values() for entry in path for run in entry["ranges"]}
     return {
         turn: {key: facts[key] for key in ("number", "prompt", "model") if facts.get(key)}
         for turn, facts in known.items()

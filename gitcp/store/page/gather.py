@@ -144,7 +144,7 @@ def files(
             entries, _ = run.whole(repo.git, options.parse(words))
         except Error:
             continue  # a submodule, or a path git cannot blame
-        evidence.prefetch(run.places(entries))
+        evidence.prefetch(entries)
         rows = []
         for entry in entries:
             about = entry["oid"], entry["path"], entry["orig"], entry["content"]

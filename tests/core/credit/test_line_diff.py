@@ -86,6 +86,12 @@ def test_a_small_rest_is_matched_exactly(a: list[bytes], b: list[bytes]) -> None
     assert paired == sorted(paired)
 
 
+def test_of_much_that_is_unlike_the_longest_part_in_order_is_the_same() -> None:
+    a = [b"%d" % n for n in range(300)]
+    assert changed(a, [a[-1], *a[1:-1], a[0]]) == ([0, 299], [0, 299])
+    assert changed(a, a[150:] + a[:150] + a[:1]) == ([*range(150)], [*range(150, 301)])
+
+
 @pytest.mark.parametrize("name", ["rewritten", "reversed", "repeated", "shuffled", "edited"])
 def test_a_huge_file_takes_a_bounded_number_of_looks(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -89,6 +89,14 @@ def test_a_line_that_only_moves_keeps_its_author_and_goes_by_who_moved_it(who: A
     assert part["added"] == [(4, who), (5, A)] and part["removed"] == [who]
 
 
+def test_a_line_that_is_only_indented_goes_by_who_indented_it() -> None:
+    parent, now = (Version(name, [b"stays", name.encode()]) for name in ("old line", "  old line"))
+    lines = replayed(parent, [(now, B)])
+    part = attribution.of_path(lines, [parent], now)
+    assert part["added"] == [(2, UNKNOWN)] and part["removed"] == [B]
+    assert lines.taker(0, PERSON) == PERSON, "it stands as it was"
+
+
 def test_who_wrote_the_first_content_is_asked_where_it_matters_and_once() -> None:
     asked: list[int] = []
     lines = replay.Replay(version("xyz"), lambda: {asked.append(1) or 0: A})  # type: ignore[func-returns-value]

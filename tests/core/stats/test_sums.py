@@ -34,6 +34,7 @@ def commit(*records: Record, linked: bool = True, added: int = 10, parents: int 
         "oid": "0",
         "hunks": [(1, 4, 1, added)],
         "resolved": [],
+        "alike": False,
     }
     return {
         "oid": "0",

@@ -1,0 +1,143 @@
+"""Lines that a commit puts in and did not write: it formatted, moved or restored them.
+
+git tells where a line was before white space in it changed, or it moved within its file.  A
+commit that reverts another one, or that gives a path a content it had before, wrote nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gitcp.core.blame import options
+from gitcp.core.credit import line_diff
+from gitcp.core.credit.replay import without_space
+from gitcp.core.decide import line_evidence
+from gitcp.errors import Error
+from gitcp.record import raw, text
+from gitcp.store.blame import run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from gitcp.core.blame.porcelain import Entry
+    from gitcp.repo import Repo
+    from gitcp.store.git.prefetch import Prefetched
+
+    Place = tuple[str, str]  # commit, path
+    Spot = tuple[str, str, int]  # commit, path, line from 1: where the commit put it in
+
+_REVERTS = re.compile(rb"^This reverts commit ([0-9a-f]{40,64})\b", re.M)
+# A line moved within its file where it has as many letters and digits as say something.
+_FOLLOW = ("-w", f"-M{line_evidence.SIGNIFICANT}", "--ignore-revs-file=", "--no-textconv")
+_RAW = "log --raw -z --no-abbrev --no-renames --no-show-signature --no-notes --format=%H".split()
+_RANGES = 200  # of lines that one question to git names
+
+
+class Earlier:
+    """Where lines were before; each history is read once until forget()."""
+
+    def __init__(self, repo: Repo, objects: Prefetched) -> None:
+        self._repo, self._objects = repo, objects
+        self._same: dict[Place, str] = {}  # the commit before that gave a path the same content
+        self._walked: set[str] = set()  # paths whose histories are read; "": all
+
+    def walk(self, tips: Sequence[str], paths: Iterable[str] = ()) -> None:
+        """Read which commits of these histories give a path (none: any) a content it had."""
+        wanted = [path for path in paths or [""] if path not in self._walked]
+        if not wanted or "" in self._walked:
+            return
+        self._walked.update(wanted)
+        newer: dict[tuple[str, str], str] = {}
+        for commit, path, oid in self._log(tips, [path for path in wanted if path]):
+            if later := newer.get((path, oid)):
+                self._same[later, path] = commit
+            newer[path, oid] = commit
+
+    def _log(self, tips: Sequence[str], paths: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+        """(commit, path, blob) of all that commits made of paths, newest first."""
+        commit = oid = ""
+        args = [*map(raw, tips), b"--", *map(raw, paths)]
+        for token in self._repo.git.stream(*_RAW, "--end-of-options", *args):
+            if oid:
+                yield commit, text(token), oid
+                oid = ""
+            elif token.lstrip(b"\n").startswith(b":"):
+                oid = text(token.split(b" ")[3])
+            else:
+                commit = text(token)
+
+    def spots(
+        self, place: Place, lines: Sequence[int], before: str, alike: bool
+    ) -> dict[int, Spot]:
+        """line -> where it was put in before, of lines that a commit puts in at a path.
+
+        before: the path in its parent, "" for none.  alike: a line that went may read the same.
+        """
+        now = self._lines(*place)
+        lines = [line for line in lines if line <= len(now)]
+        known: dict[int, Spot] = {}
+        if alike and before and self._has(f"{place[0]}^", before, [now[n - 1] for n in lines]):
+            known = self._blamed(*place, {line: line for line in lines})
+        for source in self._sources(place):
+            if rest := [line for line in lines if line not in known]:
+                known |= self._restored(place, rest, now, source)
+        return {line: spot for line, spot in known.items() if spot[0] != place[0]}
+
+    def forget(self) -> None:
+        """Let go of what paths had."""
+        if "" not in self._walked:
+            self._same.clear()
+            self._walked.clear()
+
+    def _has(self, commit: str, path: str, lines: Iterable[bytes]) -> bool:
+        """Whether one of these lines may stand in a file, white space aside."""
+        wanted = {without_space(line) for line in line_evidence.significant({*lines})}
+        return bool(wanted) and not wanted.isdisjoint(map(without_space, self._lines(commit, path)))
+
+    def _sources(self, place: Place) -> Iterator[str]:
+        """The commits that may have lines that one restores at a path."""
+        commit = self._objects.read(place[0])
+        for oid in _REVERTS.findall(commit[2] if commit else b""):
+            yield f"{text(oid)}^"
+        if same := self._same.get(place):
+            yield same
+
+    def _restored(
+        self, place: Place, lines: Sequence[int], now: Sequence[bytes], source: str
+    ) -> dict[int, Spot]:
+        then = self._lines(source, place[1])
+        keys = [list(map(without_space, side)) for side in (then, now)]
+        wanted = set(lines)
+        there = {j + 1: i + 1 for i, j in line_diff.pairs(*keys) if j + 1 in wanted}
+        return self._blamed(source, place[1], there) if there else {}
+
+    def _blamed(self, commit: str, path: str, lines: Mapping[int, int]) -> dict[int, Spot]:
+        """name -> where a line was put in, white space and moves aside; lines: name -> line."""
+        ranges = [f"-L{first},{last}" for first, last in _runs(sorted(lines.values()))]
+        words = [*_FOLLOW, *(ranges if len(ranges) <= _RANGES else ()), commit, "--", path]
+        try:
+            entries, _ = run.blame(self._repo.git, options.parse(words))
+        except Error:
+            return {}
+        spots = {entry["final"]: _spot(entry) for entry in entries}
+        return {name: spots[line] for name, line in lines.items() if line in spots}
+
+    def _lines(self, commit: str, path: str) -> Sequence[bytes]:
+        blob = self._objects.read(f"{commit}:{path}")
+        return line_diff.lines(blob[2]) if blob and blob[1] == "blob" else ()
+
+
+def _spot(entry: Entry) -> Spot:
+    return entry["oid"], entry["path"], entry["orig"]
+
+
+def _runs(lines: Sequence[int]) -> list[tuple[int, int]]:
+    """(first, last) of lines that follow each other."""
+    runs: list[tuple[int, int]] = []
+    for line in lines:
+        if runs and line == runs[-1][1] + 1:
+            runs[-1] = runs[-1][0], line
+        else:
+            runs.append((line, line))
+    return runs
