@@ -92,6 +92,14 @@ def test_of_much_that_is_unlike_the_longest_part_in_order_is_the_same() -> None:
     assert changed(a, a[150:] + a[:150] + a[:1]) == ([*range(150)], [*range(150, 301)])
 
 
+def test_a_line_that_both_have_once_comes_before_those_that_repeat() -> None:
+    tail = [b"%d" % n for n in range(300)]
+    a = [b"once", b"}", b"}", b"}", *tail, b"end", b"last"]
+    b = [b"}", b"}", b"}", b"once", *tail, b"last", b"end"]
+    removed, added = changed(a, b)
+    assert removed[:3] == [1, 2, 3] and added[:3] == [0, 1, 2]
+
+
 @pytest.mark.parametrize("name", ["rewritten", "reversed", "repeated", "shuffled", "edited"])
 def test_a_huge_file_takes_a_bounded_number_of_looks(
     name: str, monkeypatch: pytest.MonkeyPatch
