@@ -6,7 +6,7 @@ SOURCES = $(shell find gitcp -name '*.py' -o -name '*.json')
 # Whoever has it set would have every worker compile all of the tests at each run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup check test stress fuzz mutate bench bench-long demo man
+.PHONY: setup check test stress fuzz soak mutate bench bench-long demo man
 
 setup: .venv/.stamp
 
@@ -32,6 +32,10 @@ stress: setup
 
 fuzz: setup
 	LONG=1 $(PY) -m pytest -q -n auto tests/model
+
+# Six weeks of a team in a quarter of an hour; SOAK=short takes a minute, SEED=n repeats a run.
+soak: setup
+	SOAK=$(or $(SOAK),long) $(PY) -m pytest -q -s tests/soak
 
 # FILES="gitcp/core/decide/overlap.py:97 …": these only; none: the rules in mutate/rooms.py.
 mutate: setup
