@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from tests.support.harness import Agent, Call, World
 
-SECOND_CALENDAR = 86_400
+DAY = 86_400  # seconds
 STATE_TIMES = ("started_at", "last_interaction_time", "ended_at")
 
 
@@ -80,8 +80,8 @@ class Desk:
         """The person's git with its hooks; what it printed, without the last newline."""
         trace = self.home / f"trace-{self.name}"
         both = {**self.env, "GIT_TRACE2_EVENT": str(trace), **env}
-        done, _, _ = run(["git", *args], cwd or self.path, both)
-        self._read_trace(trace)
+        done, _, cpu = run(["git", *args], cwd or self.path, both)
+        self._read_trace(trace, cpu)
         self._heard(f"git {args[0]}", done)
         assert done.status == 0 or not ok, (self.name, args, done)
         return done.stdout.rstrip("\n")
@@ -131,7 +131,7 @@ class Desk:
         client.process.wait()
         self.sessions.remove(client)
 
-    def age(self, seconds: int = SECOND_CALENDAR) -> None:
+    def age(self, seconds: int = DAY) -> None:
         """Let a night pass: what states and markers say of times lies so much further back."""
         common = self.path / ".git"
         states = sorted((common / "entire-sessions").glob("*.json"))
@@ -155,8 +155,8 @@ class Desk:
         self.said += [f"{self.name}: {kind}: {line}" for line in ours if "gitcp" in line]
         assert "Traceback" not in done.stderr, (self.name, kind, done)
 
-    def _read_trace(self, trace: Path) -> None:
-        """The hooks that git ran, by git's own trace."""
+    def _read_trace(self, trace: Path, cpu: float) -> None:
+        """The hooks that git ran, by its own trace; a hook took no more of a processor than cpu."""
         if not trace.exists():
             return
         begun: dict[tuple[str, int], str] = {}
@@ -170,7 +170,7 @@ class Desk:
                     begun[key] = event["hook_name"]
                 elif event["event"] == "child_exit" and key in begun:
                     wall = event["t_rel"]
-                    self.timings.append(Timing(f"git {begun[key]}", wall, wall, self.pace))
+                    self.timings.append(Timing(f"git {begun[key]}", wall, cpu, self.pace))
         trace.unlink()
 
 

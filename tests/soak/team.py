@@ -9,15 +9,21 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.soak.desk import Desk, run
+from tests.soak.desk import DAY, Desk, run
 from tests.soak.ledger import Ledger
 from tests.soak.steps import SHARED, Person
 from tests.support.paths import TOP
 
 FIRST_MONDAY = 1_767_600_000  # 2026-01-05
-DAY = 86_400
 PEOPLE = ("ann", "bob", "eve")
 COLLEAGUE = "dan"
+
+
+def earlier() -> str:
+    """The revision that is installed first: SOAK_FROM, else fifty commits ago, '' for this one."""
+    name = os.environ.get("SOAK_FROM", "HEAD~50")
+    argv = ["git", "rev-parse", "-q", "--verify", f"{name}^{{commit}}"]
+    return subprocess.run(argv, cwd=TOP, capture_output=True, text=True).stdout.strip()
 
 
 class Team:
@@ -32,7 +38,7 @@ class Team:
         self.origin = at / "origin.git"
         self.homes = 0
         self.people: list[Person] = []
-        self._program(self.before, os.environ.get("SOAK_FROM", ""))
+        self._program(self.before, earlier())
         self._found()
         for name in PEOPLE:
             self.people.append(Person(self.desk(name), self.ledger, self.chance))

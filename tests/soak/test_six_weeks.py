@@ -1,7 +1,8 @@
 """A team at work for six weeks: links, prompts, speed and sizes are as they should be at the end.
 
 SOAK=short takes a minute, any other value a quarter of an hour.  SEED repeats a run; SOAK_FROM
-names the revision that is installed first, before the upgrade in the middle.
+names the revision that is installed first, before the upgrade in the middle: 50 commits ago, or
+nothing for this one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tests.soak.figures import closing
 from tests.soak.team import Team
 
 SHORT = os.environ.get("SOAK") == "short"
-DAYS, ACTIONS = (4, 3) if SHORT else (30, 6)
+DAYS, ACTIONS = (4, 3) if SHORT else (30, 9)
 SEED = int(os.environ.get("SEED", "7"))
 
 
