@@ -114,7 +114,7 @@ class Evidence:
         places: lines that git says are new there, the path in the parent, whether a line that
         went may read the same.
         """
-        pending = self._unsaid({place: lines for place, (lines, _, _) in places.items()})
+        pending = self._unstated({place: lines for place, (lines, _, _) in places.items()})
         while pending:
             self._walk(pending)
             origins: dict[Place, list[int]] = {}
@@ -126,19 +126,19 @@ class Evidence:
                 for commit, path, line in spots.values():
                     origins.setdefault((commit, path), []).append(line)
             self._prefetch(origins)
-            pending = self._unsaid(origins)
+            pending = self._unstated(origins)
 
-    def _unsaid(self, places: Mapping[Place, Iterable[int]]) -> dict[Place, list[int]]:
+    def _unstated(self, places: Mapping[Place, Iterable[int]]) -> dict[Place, list[int]]:
         """Those of the lines whose commit names nobody for them, and that were not asked for."""
-        unsaid: dict[Place, list[int]] = {}
+        unstated: dict[Place, list[int]] = {}
         for place, lines in places.items():
-            stated, asked = self._said(*place), self._before.get(place, ())
+            stated, asked = self._stated_authors(*place), self._before.get(place, ())
             left = [n for n in lines if n not in asked and _names_nobody(stated.get(n))]
             if left:
-                unsaid[place] = sorted(set(left))
-        return unsaid
+                unstated[place] = sorted(set(left))
+        return unstated
 
-    def _said(self, commit: str, path: str) -> Known:
+    def _stated_authors(self, commit: str, path: str) -> Known:
         """The authors of lines as they are recorded, or as a note of another tool attests."""
         key = commit, path
         if key not in self._stated:
@@ -184,10 +184,10 @@ class Evidence:
             before = self._before.get(key, {})
             origins = {n: self._origin(spot) for n, spot in before.items() if spot}
             earlier = {
-                n: self._said(c, p).get(line) or self.nobody(c)
+                n: self._stated_authors(c, p).get(line) or self.nobody(c)
                 for n, (c, p, line) in origins.items()
             }
-            self._known[key] = {**self._said(commit, path), **earlier}
+            self._known[key] = {**self._stated_authors(commit, path), **earlier}
         return self._known[key]
 
     def _origin(self, spot: Spot) -> Spot:
