@@ -16,8 +16,7 @@ _STARTS = ("session-start", "turn-start")
 
 
 def _finalize(records: Iterable[Record]) -> Iterator[Record]:
-    """An event's session gets its turn's committed checkpoints finalized; where a session
-    starts, also those of sessions whose agent died."""
+    """An event's session gets its turn's committed checkpoints finalized."""
     from gitcp import context
 
     for record in records:
@@ -34,16 +33,12 @@ def _whose(ctx: Context, event: Record) -> Iterator[str]:
         return
     from gitcp.store.aside import index
     from gitcp.store.relink import judged
-    from gitcp.store.session import markers
 
     if index.crowded(ctx.repo):
         from gitcp.store.aside import put
 
         ctx.leave()
         put.put(ctx.repo)
-    for session_id in markers.abandoned(ctx.repo, event["session_id"]):
-        ctx.leave()  # the locks of sessions are not taken in just any order
-        yield session_id
     if judged.any_commit(ctx.repo, ctx.head):
         from gitcp.store.relink import passed_by
 

@@ -29,6 +29,10 @@ def _event(event: Record) -> Iterator[Record]:
 
     handler = _HANDLERS.get(event["event"])
     with context.here() as ctx:
+        if event["event"] in _STARTS:
+            from gitcp.store.session import catch_up
+
+            catch_up.end_abandoned(ctx, event["session_id"])
         messages = handler(ctx, event) if handler else None
     yield event
     yield from messages or ()
@@ -145,12 +149,7 @@ def _session_end(ctx: Context, event: Record) -> list[Record]:
 
     state = ctx.state(event["session_id"])
     if state:
-        if state.get("phase") == "active":
-            # Interrupted, then left: who commits now shall find the work.  Killed in here,
-            # the session stays active, and its next event or a commit settles it.
-            catch_up.checkpoint(ctx.repo, ctx.objects, state, event, ctx.head)
-        else:
-            catch_up.moved(ctx.repo, ctx.objects, state, ctx.head)
+        catch_up.last_turn(ctx.repo, ctx.objects, state, event, ctx.head)
         events.end(ctx.repo, state, event)
         ctx.keep(state)
     return []
@@ -174,6 +173,7 @@ def _session_start(ctx: Context, event: Record) -> list[Record]:
     return [{"type": "say", "message": "\n".join([greeted, *notices.at_start(repo)])}]
 
 
+_STARTS = ("session-start", "turn-start")
 _HANDLERS = {
     "session-start": _session_start,
     "turn-start": _turn_start,

@@ -134,8 +134,8 @@ def _turn(
     if agent and not process.alive(agent):
         ended = max(begun, tool_ends.last(_tail(base.get("transcript"))) or 0)
     common: dict[str, Any] = {"who": who, "opened": begun, "begin": begun, "end": ended}
-    written = _written(repo, marker, base) - _named_by_tools(lines, marker["session_id"], begun)
-    written -= naming or set()
+    written = _since_commits(repo, marker, base, lines)
+    written -= _named_by_tools(lines, marker["session_id"], begun) | (naming or set())
     windows = _file_tools(repo, marker, lines, base) if git_dir is None else []
     if written:
         windows.append({**common, "names": written, "late": False, "kind": "transcript"})  # type: ignore[typeddict-item]
@@ -164,14 +164,28 @@ def _named_by_tools(lines: list[JournalLine], session_id: str, begun: int) -> se
     return {path for call in calls if int(call["at"]) >= begun for path in call["looked"]}
 
 
-def _written(repo: Repo, marker: Marker, base: turn_log.Baseline) -> set[str]:
-    """The paths that the transcript says were written since the turn began."""
+def _since_commits(
+    repo: Repo, marker: Marker, base: turn_log.Baseline, lines: list[JournalLine]
+) -> set[str]:
+    """The paths that the transcript says were written since the turn began; of one that a commit
+    took, since that commit."""
+    paths = _written(repo, marker, base, int(base.get("offset", 0)))
+    for line in lines if paths else ():
+        end = line.get("transcripts", {}).get(marker["session_id"])
+        if end and end["turn"] == base.get("turn"):
+            taken = paths.intersection(line.get("settled", ()))
+            paths -= taken - (_written(repo, marker, base, end["size"]) if taken else taken)
+    return paths
+
+
+def _written(repo: Repo, marker: Marker, base: turn_log.Baseline, offset: int) -> set[str]:
+    """The paths that the transcript says were written, from that byte on."""
     from gitcp.agents import adapter
     from gitcp.errors import InputError
     from gitcp.store.v1 import transcript_copy
 
     try:
-        data = transcript_copy.live(base.get("transcript") or "", int(base.get("offset", 0)))
+        data = transcript_copy.live(base.get("transcript") or "", offset)
         scan = adapter(marker["agent_type"]).scan(data) if data else None
     except (OSError, ValueError, InputError):
         return set()

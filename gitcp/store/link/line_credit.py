@@ -199,5 +199,20 @@ def settle(repo: Repo, objects: Objects, commit: Commit) -> None:
         moved = {x["follows"] for x in held.lines if "follows" in x and x["path"] in settled}
         settled += [path for path in sorted(moved) if not (known.entry(path) or look(path))]
         line: JournalLine = {"commit": commit["oid"], "settled": settled}
+        if ends := _transcript_ends(repo):
+            line["transcripts"] = ends
         held.append([line])
         held.cut()
+
+
+def _transcript_ends(repo: Repo) -> JournalLine:
+    """How far the transcripts go of sessions in a turn whose client tells nothing of its tools."""
+    from gitcp.store.session import markers, turn_log
+
+    ends: JournalLine = {}
+    for marker in markers.of_late(repo):
+        if marker["phase"] == "active" and not marker["tool_events"]:
+            base = turn_log.baseline(repo, marker["session_id"])
+            if base and (size := turn_log.size(base.get("transcript"))):
+                ends[marker["session_id"]] = {"turn": str(base.get("turn", "")), "size": size}
+    return ends

@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gitcp.context import Context
     from gitcp.core.record_types import State, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
@@ -42,6 +43,39 @@ def leftovers(repo: Repo, objects: Objects, state: State, event: dict[str, Any],
         from gitcp.store.link import finalize
 
         finalize.finalize(repo, objects, state)
+
+
+def last_turn(repo: Repo, objects: Objects, state: State, event: dict[str, Any], now: str) -> None:
+    """Settle what a session leaves that ends: an interrupted turn gets its checkpoint, so that who
+    commits finds the work.  Killed in here, the session stays active."""
+    if state.get("phase") == phases.ACTIVE:
+        checkpoint(repo, objects, state, event, now)
+    else:
+        moved(repo, objects, state, now)
+
+
+def end_abandoned(ctx: Context, session_id: str) -> None:
+    """End the other sessions of this worktree that are in a turn although their agent is gone."""
+    for name in markers.abandoned(ctx.repo, session_id):
+        try:
+            _end(ctx, name)
+        except (Error, OSError) as e:  # of its data: nothing of who looks
+            trace.note("settle", f"'{name}': {e}")
+        ctx.leave()  # the locks of sessions are not taken in just any order
+
+
+def _end(ctx: Context, session_id: str) -> None:
+    from gitcp.store.link import finalize
+    from gitcp.store.session import phase
+
+    state = ctx.state(session_id)
+    if state and state.get("phase") == phases.ACTIVE:
+        trace.note("settle", f"the agent of '{session_id}' is gone")
+        event = {"event": "session-end", "session_id": session_id}
+        last_turn(ctx.repo, ctx.objects, state, event, ctx.head)
+        finalize.finalize(ctx.repo, ctx.objects, state)
+        phase.step(state, phases.SESSION_END)
+        ctx.keep(state)
 
 
 def checkpoint(

@@ -217,6 +217,5 @@ def abandoned(repo: Repo, session_id: str) -> list[str]:
         for marker in of_late(repo)
         if marker["session_id"] != session_id
         and marker["phase"] == "active"
-        and marker["agent_process"]
-        and not process.alive(marker["agent_process"])
+        and process.gone(marker["agent_process"])
     ]

@@ -53,6 +53,14 @@ def alive(process: Process | None) -> bool:
     return not start or start == process.get("start")
 
 
+def gone(process: Process | None) -> bool:
+    """Whether that very process is known not to run any more: of another machine nothing is known,
+    nor of none."""
+    if not process or process.get("host") != os.uname().nodename:
+        return False
+    return not alive(process)
+
+
 def age() -> int:
     """How long ago a client began to run this hook, in ns, to a hundredth of a second: the shell
     that runs us for it is older than we are; 0 where that cannot be seen."""

@@ -30,11 +30,16 @@ def begin(
 ) -> None:
     """Write the baseline of a turn, or of the rest of one after its Stop."""
     private.remove(repo, repo.own("turn", f"{state['session_id']}.middle"))
-    try:
-        offset = os.stat(state.get("transcript_path") or "").st_size
-    except (OSError, ValueError):
-        offset = 0
+    offset = size(state.get("transcript_path"))
     _write(repo, state, {"head": head, "time_ns": time_ns, "at": at, "dirty": dirty}, offset)
+
+
+def size(transcript: str | None) -> int:
+    """How long a transcript is now, in bytes; 0 where there is none."""
+    try:
+        return os.stat(transcript or "").st_size
+    except (OSError, ValueError):
+        return 0
 
 
 def take_over(repo: Repo, state: State) -> None:
