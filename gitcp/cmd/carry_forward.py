@@ -25,7 +25,8 @@ def _forward(records: Iterable[Record]) -> Iterator[Record]:
 def _moves(match: Record) -> list[Edit]:
     from gitcp import context
     from gitcp.store.git.commit import need_commit
-    from gitcp.store.link import commit_hooks, line_credit
+    from gitcp.store.journal import settlement
+    from gitcp.store.link import commit_changes, commit_hooks
     from gitcp.store.relink import judged
     from gitcp.store.stream import carry_forward
 
@@ -33,7 +34,11 @@ def _moves(match: Record) -> list[Edit]:
         if commit_hooks.rewriting(ctx.repo):
             return []  # a replayed commit is not the last one: the next event moves them
         commit = need_commit(ctx.objects, match["commit"])
-        line_credit.settle(ctx.repo, ctx.objects, commit)
+        changes, waiting = (
+            commit_changes.of_commit(ctx.objects, commit)[1],
+            match.get("left_out", ()),
+        )
+        settlement.settle(ctx.repo, ctx.objects, commit, changes, but=waiting)
         settled = set(match["sessions"]) if match["linked"] else None
         edits = carry_forward.forward(ctx.repo, ctx.objects, match["old"], commit, settled)
         if not match.get("left_out"):

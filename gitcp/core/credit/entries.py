@@ -2,7 +2,9 @@
 
 An edit   {path, before, after, who, how, at}: a path went from one content to another.
 An opening {open, session, turn, at}: a call begins that may write; its closing {close, at}.
-A look    {look}: the whole worktree was read.  A commit {commit, settled: paths}.
+A look    {look}: the whole worktree was read.
+A commit  {commit, settled, left, taken}: of the edits of the settled paths none is open but what
+it left; of other paths it took some (both path -> names of edits).
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 PERSON: Author = ("", "person", "")
 UNKNOWN: Author = ("", "unknown", "")
+STATED = "stated"  # how an edit is known that nobody saw
 _WORDS = ("person", "unknown")
 
 
@@ -200,22 +203,32 @@ def is_contested(lines: list[JournalLine], path: str, who: Author) -> bool:
 
 
 def since_look(lines: list[JournalLine]) -> list[JournalLine]:
-    """The edits after the newest look at the whole worktree."""
+    """The edits seen after the newest look at the whole worktree."""
     start = max((n for n, line in enumerate(lines) if "look" in line), default=-1)
-    return edits(lines[start + 1 :])
+    return [line for line in edits(lines[start + 1 :]) if line["how"] != STATED]
 
 
 def unsettled(lines: Iterable[JournalLine]) -> list[JournalLine]:
-    """The edits of paths that no commit has taken as they are since, in their order."""
+    """The open edits, which no commit has taken, in their order; `left` of those that one left
+    out although the worktree was as it is."""
     open_edits: dict[str, list[tuple[int, JournalLine]]] = {}
     for number, line in enumerate(lines):
         if line.get("path") and "at" in line:
             open_edits.setdefault(line["path"], []).append((number, line))
+        left, taken = line.get("left", {}), line.get("taken", {})
         for path in line.get("settled", ()):
-            open_edits.pop(path, None)
-    return [
-        line
-        for _, line in sorted(
-            (i for items in open_edits.values() for i in items), key=lambda i: i[0]
-        )
-    ]
+            edits, stay = open_edits.pop(path, []), left.get(path, ())
+            rest = [(n, {**edit, "left": True}) for n, edit in edits if name(edit) in stay]
+            open_edits |= {path: rest} if rest else {}
+        for path in taken.keys() & open_edits:
+            edits = open_edits.pop(path)
+            rest = [(n, edit) for n, edit in edits if name(edit) not in taken[path]]
+            open_edits |= {path: rest} if rest else {}
+    items = (item for edits in open_edits.values() for item in edits)
+    return [line for _, line in sorted(items, key=lambda item: item[0])]
+
+
+def name(edit: JournalLine) -> list[Any]:
+    """What names an edit among those of its path: when it was seen, and what stood there then."""
+    version = entry(edit["after"])
+    return [edit["at"], version[1] if version else ""]

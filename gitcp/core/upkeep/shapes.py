@@ -184,6 +184,7 @@ JOURNAL_LINE = {
     **dict.fromkeys(("open?", "close?", "session?", "turn?", "how?", "goes_on?", "task?"), str),
     **{key: [str] for key in ("names?", "ignored?", "settled?", "cut?")},
     "looked?": entries,
+    **{key: {None: list} for key in ("left?", "taken?")},
     "transcripts?": {None: {"turn": str, "size": count}},
     "had?": {None: [object_name]},
     "trees?": [object_name],

@@ -48,10 +48,6 @@ def writers(lines: Iterable[JournalLine], changes: Collection[str]) -> set[str]:
 def records(lines: list[JournalLine], session_id: str) -> tuple[list[Recorded], set[str]]:
     """(what a session wrote and no commit took: live where it is part of what stands there, away
     where it went; the paths from which it went)."""
-    work = Work(lines, session_id)
-    entries: list[Recorded] = []
-    for path in work.paths():
-        present = work.present(path)
-        mode, oid = (work.left(path) if present else work.content(path)) or ("000000", "")
-        entries.append({"path": path, "mode": mode, "oid": oid or None, "live": present})
-    return entries, {entry["path"] for entry in entries if not entry["live"]}
+    records = Work(lines, session_id).records()
+    live = {record["path"] for record in records if record["live"]}
+    return records, {record["path"] for record in records} - live

@@ -1,4 +1,4 @@
-"""What the journal says a session did in its turn: paths it wrote, undid, or put away."""
+"""The open edits of one session in a worktree: what it wrote that no commit has taken."""
 
 from __future__ import annotations
 
@@ -6,20 +6,99 @@ from gitcp.core.credit import entries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
+    from collections.abc import Container, Iterable
 
+    from gitcp.core.decide.overlap import Recorded
     from gitcp.core.record_types import JournalLine, Version
 
 
+class Stretch:
+    """Edits of a session at a path, each made upon the one before.
+
+    before: what stood there then.  own: what the session itself last made of it; content: that
+    with what others did to it since.  live: it is part of what stands there now; else it was put
+    away, or a commit left it out.
+    """
+
+    __slots__ = ("before", "content", "edits", "live", "own")
+
+    def __init__(self, before: Version) -> None:
+        self.before = self.own = self.content = before
+        self.edits: list[JournalLine] = []
+        self.live = True
+
+    def add(self, edit: JournalLine) -> None:
+        """Take in the session's next edit."""
+        self.edits.append(edit)
+        self.own = self.content = entries.entry(edit["after"])
+
+    def had(self, version: Version) -> bool:
+        """Whether it is this content that some edit made."""
+        return version == self.content or self._made(version)
+
+    def come_back(self, version: Version) -> None:
+        """Take in that a content it had stands there again."""
+        self.live, self.content = True, version
+        if self._made(version):
+            self.own = version
+
+    def base(self, _record: object = None) -> Version:
+        """What stood there before."""
+        return self.before
+
+    def record(self, path: str) -> Recorded:
+        """The form in which match() takes it."""
+        mode, oid = (self.own if self.live else self.content) or ("000000", "")
+        return {"path": path, "mode": mode, "oid": oid or None, "live": self.live}
+
+    def _made(self, version: Version) -> bool:
+        return any(version == entries.entry(edit["after"]) for edit in self.edits)
+
+
 class Work:
-    """The part of one session in a worktree's unsettled edits."""
+    """The part of one session in a worktree's open edits."""
 
     def __init__(self, lines: Iterable[JournalLine], session_id: str) -> None:
         self._session = session_id
         self._paths: dict[str, list[JournalLine]] = {}
         for line in entries.unsettled(lines):
             self._paths.setdefault(line["path"], []).append(line)
+
+    def stretches(self, path: str) -> list[Stretch]:
+        """What the session did at a path, the newest last; what it put back is nothing."""
+        every: list[Stretch] = []
+        now: Stretch | None = None
+        for line in self._paths.get(path, ()):
+            after, is_left = entries.entry(line["after"]), "left" in line
+            if self._own(line):
+                if now is None or now.live is is_left:
+                    now = Stretch(entries.entry(line["before"]))
+                    every.append(now)
+                now.add(line)
+                now.live = not is_left
+            elif line["how"] == "restored" and not is_left:
+                if now and self._undoes(line) and not now.had(after):
+                    every.remove(now)
+                for one in every:
+                    one.live = False
+                now = next((one for one in reversed(every) if one.had(after)), None)
+                if now:
+                    now.come_back(after)
+            elif now and now.live:
+                now.content = after
+        return [one for one in every if one.own != one.before]
+
+    def paths(self) -> list[str]:
+        """The paths at which the session has open edits."""
+        return [path for path in self._paths if self.stretches(path)]
+
+    def records(self) -> list[Recorded]:
+        """What the session wrote and no commit took, in the form in which match() takes it."""
+        return [one.record(path) for path in self._paths for one in reversed(self.stretches(path))]
+
+    def present(self, path: str) -> bool:
+        """Whether the session's work at a path is part of what stands there."""
+        return any(one.live for one in self.stretches(path))
 
     def written(self, since: int) -> set[str]:
         """The paths the session has written since, ns."""
@@ -43,52 +122,21 @@ class Work:
         lines = self._paths.get(path)
         if not lines or lines[-1]["at"] < since:
             return False
-        by = lines[-1].get("by") or [""]
-        return self._own(lines[-1]) or (by[0] == self._session and not lines[-1].get("away"))
+        return self._own(lines[-1]) or self._undoes(lines[-1])
 
-    def away(self, dirty: Mapping[str, Any]) -> dict[str, Version]:
+    def away(self, dirty: Container[str]) -> dict[str, Version]:
         """path -> the session's content of paths that are as HEAD has them again, by a stash or
         in another way that is not its own undoing."""
-        entries: dict[str, Version] = {}
-        for path, lines in self._paths.items():
-            if path not in dirty and any(map(self._own, lines)) and not self.undone(path):
-                entries[path] = self.content(path)
-        return entries
-
-    def content(self, path: str) -> Version:
-        """The newest content of a path that the session had a part in."""
-        newest = max(n for n, line in enumerate(self._paths[path]) if self._own(line))
-        rest = self._paths[path][newest:]
-        back = next((n for n, line in enumerate(rest) if line["how"] == "restored"), len(rest))
-        return entries.entry(rest[max(back, 1) - 1]["after"])
+        gone = (path for path in self._paths if path not in dirty and not self.undone(path))
+        return {path: every[-1].content for path in gone if (every := self.stretches(path))}
 
     def turn(self, path: str) -> str:
         """The turn in which the session last wrote a path."""
         turns = [entries.author(line)[1] for line in self._paths[path] if self._own(line)]
         return turns[-1] if turns else ""
 
-    def paths(self) -> list[str]:
-        """The paths of which the session has an unsettled edit."""
-        return [path for path, lines in self._paths.items() if any(map(self._own, lines))]
-
-    def present(self, path: str) -> bool:
-        """Whether the session's work on a path is part of what stands there: it was not put
-        away since, or has come back."""
-        own, contents = False, set()
-        for line in self._paths.get(path, ()):
-            after = entries.entry(line["after"])
-            if self._own(line):
-                own = True
-            elif line["how"] == "restored":
-                own = after in contents
-            if own:
-                contents.add(after)
-        return own
-
-    def left(self, path: str) -> Version:
-        """What the session itself last made of a path."""
-        own = [line for line in self._paths[path] if self._own(line)]
-        return entries.entry(own[-1]["after"])
-
     def _own(self, line: JournalLine) -> bool:
         return entries.author(line)[0] == self._session
+
+    def _undoes(self, line: JournalLine) -> bool:
+        return (line.get("by") or [""])[0] == self._session and not line.get("away")

@@ -66,8 +66,7 @@ def sessions(
         session_id, how = marker["session_id"], named.get(marker["session_id"])
         if how is None and not markers.is_home(repo, marker):
             continue
-        work, gone = commit_records.records(lines, session_id)
-        work += recorded(live, marker, changes, gone)
+        work = commit_records.records(lines, session_id)[0]
         work = records[session_id] = _known_to_be_gone(live, work, changes, replay)
         blob = commit_changes.blobs_of(objects)
         verdict = overlap.match(work, changes, blob, lambda path: _is_gone(repo, path))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.store.git import notes, reflog
 from gitcp.store.git.commit import read_commit, rev_list
-from gitcp.store.journal import journal
+from gitcp.store.journal import settlement
 from gitcp.store.link import commit_changes, condense
 from gitcp.store.session import phase
 
@@ -72,11 +72,17 @@ def dismiss(
     repo: Repo, objects: Objects, commit: Commit, sessions: Iterable[State], old: str
 ) -> None:
     """The person took the line out: nothing is linked, what is fully committed is settled."""
-    parent, changes = commit_changes.of_commit(objects, commit)
-    for state in sessions:
+    dismissed = list(sessions)
+    for state in dismissed:
         _catch_up(repo, objects, state, commit, old)
+    changes, names = (
+        commit_changes.of_commit(objects, commit)[1],
+        [s["session_id"] for s in dismissed],
+    )
+    settlement.settle(repo, objects, commit, changes, names)
+    for state in dismissed:
         phase.condenses(state, ())
-        condense.settle(repo, objects, state, commit, changes, parent, journal.read(repo))
+        condense.settle(repo, state)
         state["base_commit"] = commit["oid"]
 
 

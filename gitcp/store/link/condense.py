@@ -8,14 +8,11 @@ session keeps back no other: its part waits for its own next event.
 from __future__ import annotations
 
 from gitcp import trace
-from gitcp.core.decide import remaining
 from gitcp.core.v1.summary import strings
 from gitcp.store.blame import ai_notes
-from gitcp.store.git.tree import Lookup
-from gitcp.store.journal import commit_records
-from gitcp.store.link import commit_changes, commit_match, line_credit, session_metadata
-from gitcp.store.session import markers, tasks, turn_work
-from gitcp.store.snapshot import blobs
+from gitcp.store.journal import commit_records, journal, settlement
+from gitcp.store.link import commit_changes, line_credit, session_metadata
+from gitcp.store.session import tasks, turn_work
 from gitcp.store.stream import checkpoint
 from gitcp.store.stream.live import Live
 from gitcp.store.v1 import committed_read, committed_write
@@ -25,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from gitcp.core.decide.overlap import Staged
-    from gitcp.core.record_types import Commit, JournalLine, State
+    from gitcp.core.record_types import Commit, State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_match import Linked
@@ -66,10 +62,11 @@ def together(
     raise_if_none(failed, items)
     items += _other_shares(repo, objects, checkpoint_id, credit, items)
     committed_write.write(repo, objects, items)
-    line_credit.settle(repo, objects, commit)
+    own = {state["session_id"] for state, _ in storeds}
+    settlement.settle(repo, objects, commit, changes, own)
     for (state, stored), (_, data) in zip(storeds, items, strict=False):
         with Apart(state["session_id"], failed):
-            settle(repo, objects, state, commit, changes, parent, credit.lines)
+            settle(repo, state)
             _moved_on(repo, state, data["metadata"], checkpoint_id, stored, commit["oid"])
     raise_if_none(failed, [state for state, _ in storeds if state["session_id"] not in failed])
     ai_notes.keep(repo, [commit["oid"]])
@@ -136,42 +133,15 @@ def _other_shares(
     ]
 
 
-def settle(
-    repo: Repo,
-    objects: Objects,
-    state: State,
-    commit: Commit,
-    changes: dict[str, Staged],
-    parent: str,
-    lines: list[JournalLine],
-) -> None:
-    """Take what the commit settles out of a state; the rest is carried forward or away.
-
-    lines: the journal's, as they were when the commit was made.
-    """
-    live = Live(repo, objects, parent)
-    gone = commit_records.records(lines, state["session_id"])[1]
-    paths = {p for stream in state["streams"] for p in stream["files"]}
-    worktree = blobs.at(repo, objects, sorted(paths), write=True)
-    look = Lookup(objects, commit["tree"])
-    head = {path: look(path) for path in paths}
-    carried = False
+def settle(repo: Repo, state: State) -> None:
+    """Take out of a state what its session has no open edit of any more."""
+    lines = journal.read(repo)
+    records, gone = commit_records.records(lines, state["session_id"])
+    there = {record["path"] for record in records}
     for stream in state["streams"]:
-        marker = markers.marker({**state, "streams": [stream]})
-        verdicts = remaining.remaining(
-            commit_match.recorded(live, marker, stream["files"], gone),
-            changes,
-            worktree,
-            head,
-            commit_changes.blobs_of(objects),
-            live.before(stream),
-        )
-        for path, what in verdicts.items():
-            if what == remaining.SETTLED:
-                del stream["files"][path]
-        carried = carried or remaining.CARRY in verdicts.values()
+        stream["files"] = {p: file for p, file in stream["files"].items() if p in there}
     state["streams"] = [s for s in state["streams"] if s["files"]]
-    state["checkpoint_count"] = int(carried)
+    state["checkpoint_count"] = int(any(s["files"].keys() - gone for s in state["streams"]))
     checkpoint.clear_verdict(state)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import count
 
 from gitcp.core.credit import attribution, entries
@@ -180,39 +179,3 @@ def _recorded(sessions: Iterable[State], changes: Changes) -> dict[str, list[tup
                     who = (state["session_id"], file.get("turn_id", ""), "")
                     records.setdefault(path, []).append((file["oid"], who))
     return records
-
-
-def settle(repo: Repo, objects: Objects, commit: Commit) -> None:
-    """The paths that stand in the worktree as a commit has them are settled, whoever wrote."""
-    from gitcp.store.journal.journal import Journal
-    from gitcp.store.journal.known import Known
-    from gitcp.store.link.commit_changes import of_commit
-
-    if not os.path.exists(repo.own(journal.NAME)):
-        return
-    with Journal(repo) as held:
-        if not held.lines or any(line.get("commit") == commit["oid"] for line in held.lines):
-            return
-        known, look = Known(repo, objects, held.lines), Lookup(objects, commit["tree"])
-        changes = of_commit(objects, commit)[1]
-        settled = [path for path in changes if known.entry(path) == look(path)]
-        moved = {x["follows"] for x in held.lines if "follows" in x and x["path"] in settled}
-        settled += [path for path in sorted(moved) if not (known.entry(path) or look(path))]
-        line: JournalLine = {"commit": commit["oid"], "settled": settled}
-        if ends := _transcript_ends(repo):
-            line["transcripts"] = ends
-        held.append([line])
-        held.cut()
-
-
-def _transcript_ends(repo: Repo) -> JournalLine:
-    """How far the transcripts go of sessions in a turn whose client tells nothing of its tools."""
-    from gitcp.store.session import markers, turn_log
-
-    ends: JournalLine = {}
-    for marker in markers.of_late(repo):
-        if marker["phase"] == "active" and not marker["tool_events"]:
-            base = turn_log.baseline(repo, marker["session_id"])
-            if base and (size := turn_log.size(base.get("transcript"))):
-                ends[marker["session_id"]] = {"turn": str(base.get("turn", "")), "size": size}
-    return ends

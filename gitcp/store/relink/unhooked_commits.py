@@ -9,14 +9,13 @@ from __future__ import annotations
 from gitcp import trace
 from gitcp.store.git import notes, reflog
 from gitcp.store.git.commit import read_commit, rev_list
-from gitcp.store.journal import journal
+from gitcp.store.journal import settlement
 from gitcp.store.link import (
     commit_changes,
     commit_match,
     commit_verdict,
     condense,
     find_commits,
-    line_credit,
 )
 from gitcp.store.relink import judged
 from gitcp.store.session import markers, phase
@@ -70,8 +69,8 @@ def link_one(
     more = mine and _beyond(repo, objects, changes, parent, own, mine)
     if mine and not promised and not olds and not more:
         # Condensed, and killed before the state was saved.
-        condense.settle(repo, objects, state, commit, changes, parent, journal.read(repo))
-        line_credit.settle(repo, objects, commit)
+        settlement.settle(repo, objects, commit, changes, {session_id})
+        condense.settle(repo, state)
         condense.take_over(repo, objects, state, mine[-1], commit["oid"])
         return
     if commit_verdict.pending(repo, ids, parent):

@@ -8,7 +8,9 @@ import os
 from gitcp.core.git import ids
 from gitcp.core.setup import entire_settings
 from gitcp.errors import Error
+from gitcp.repo import Repo
 from gitcp.store.git import files, refs
+from gitcp.store.journal import stated
 from gitcp.store.session import markers, turn_log
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import File, State
     from gitcp.core.setup.installation import Write
-    from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.setup.manifest import Entry
 
@@ -130,11 +131,26 @@ def adopt(repo: Repo, objects: Objects) -> list[str]:
                 state["tool_events"] = True  # what nothing tells of is not taken for the turn's
             if state and not state["streams"] and _give_stream(objects, state):
                 _note_condensed(repo, objects, state)
+                _state_edits(repo, objects, state)
                 markers.save(repo, state)
                 taken.append(name)
             elif state and markers.unsettled(state):
                 markers.save(repo, state) if foreign else markers.write(repo, state)
     return taken
+
+
+def _state_edits(repo: Repo, objects: Objects, state: State) -> None:
+    """Take what the session recorded into the journal of its worktree."""
+    try:
+        home = repo if markers.is_home(repo, state) else Repo.find(state["worktree_path"])
+    except (Error, OSError):
+        return  # the worktree is gone
+    for stream in state["streams"]:
+        files = {
+            path: ((file["mode"], file["oid"]) if file["oid"] else None, file["turn_id"])
+            for path, file in stream["files"].items()
+        }
+        stated.record(home, objects, state["session_id"], stream["base_commit"], files)
 
 
 def _note_condensed(repo: Repo, objects: Objects, state: State) -> None:
