@@ -13,7 +13,7 @@ from gitcp.core.decide import line_evidence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping
     from typing import NotRequired, TypedDict
 
     Staged = tuple[str, str | None, str, str | None]  # old mode, old oid, new mode, new oid
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         mode: NotRequired[str]
         live: bool  # the worktree's stream still has it; else it is away
         stashed: NotRequired[bool]  # an entry of `git stash` made since holds what is recorded
-        stream: NotRequired[str]
 
     class Matched(TypedDict):
         paths: list[str]
@@ -88,23 +87,6 @@ def match(
             paths.add(new)
             reasons[new] = f"the recorded content of '{old}'"
     return {"paths": sorted(paths), "reasons": reasons}
-
-
-def given_way(work: Mapping[str, Sequence[Recorded]], path: str, staged: Staged) -> set[str]:
-    """Name the sessions whose work at a path is not what the commit has there: it has the very
-    content of another stream (work that was stashed and came back: 001, harder scenario).
-
-    `work` is what each session recorded; an entry without a stream, or of none, gives no way.
-    """
-    streams: dict[str, set[str]] = {}
-    exact: set[str] = set()
-    for session_id, entries in work.items():
-        for entry in entries:
-            if entry["path"] == path and "stream" in entry:
-                streams.setdefault(session_id, set()).add(entry["stream"])
-                if (entry.get("mode"), entry["oid"]) == staged[2:]:
-                    exact.add(entry["stream"])
-    return {one for one, own in streams.items() if exact and not own & {"", *exact}}
 
 
 def _deletion(entry: Recorded) -> tuple[bool, str]:

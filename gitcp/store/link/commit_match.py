@@ -11,10 +11,10 @@ import os
 from gitcp import trace
 from gitcp.core.decide import overlap
 from gitcp.record import raw
+from gitcp.store.git import reflog
 from gitcp.store.journal import commit_records
 from gitcp.store.link import commit_changes
 from gitcp.store.session import markers, process
-from gitcp.store.stream.live import Live
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from gitcp.core.decide.overlap import Recorded
-    from gitcp.core.record_types import JournalLine, Marker
+    from gitcp.core.record_types import Marker
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_changes import Changes
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
         how: str
         paths: list[str]
         reasons: dict[str, str]
-
-
-GONE = (overlap.ABSENT, "")
 
 
 def sessions(
@@ -53,9 +50,8 @@ def sessions(
     now, so the environment and the processes above may name the session that makes it.
     replay: the commit was rewritten from another one; only evidence counts.
     """
-    live = Live(repo, objects, parent)
+    stash = reflog.Stash(repo, objects)
     linked: dict[str, Linked] = {}
-    records: dict[str, list[Recorded]] = {}
     every = markers.concerned(repo, paths=changes) if open_markers is None else open_markers
     named = _named(every) if agent else {}
     visitors = [m for m in every if m["session_id"] in named and not markers.is_home(repo, m)]
@@ -67,7 +63,7 @@ def sessions(
         if how is None and not markers.is_home(repo, marker):
             continue
         work = commit_records.records(lines, session_id)[0]
-        work = records[session_id] = _known_to_be_gone(live, work, changes, replay)
+        work = _known_to_be_gone(stash, work, changes, replay)
         blob = commit_changes.blobs_of(objects)
         verdict = overlap.match(work, changes, blob, lambda path: _is_gone(repo, path))
         trace.note("match", f"'{session_id}': {verdict['paths']} {verdict['reasons']}")
@@ -75,7 +71,6 @@ def sessions(
             linked[session_id] = {"how": how or "content", **verdict}
         elif how:
             linked[session_id] = {"how": how, "paths": [], "reasons": {}}
-    _give_way(objects, lines, linked, records, changes)
     return linked
 
 
@@ -89,7 +84,7 @@ def _with_writers(
 
 
 def _known_to_be_gone(
-    live: Live, work: list[Recorded], among: Container[str], replay: bool
+    stash: reflog.Stash, work: list[Recorded], among: Container[str], replay: bool
 ) -> list[Recorded]:
     """The records with what the stash holds of them marked; in a replay all are away."""
     if replay:
@@ -98,60 +93,9 @@ def _known_to_be_gone(
         entry["path"]
         for entry in work
         if entry["live"] and entry["path"] in among and entry["oid"]
-        if live.stashed(entry["path"], (entry.get("mode", ""), entry["oid"]))
+        if stash.holds(entry["path"], (entry.get("mode", ""), entry["oid"]))
     }
     return [{**entry, "stashed": entry["path"] in held} for entry in work]
-
-
-def _give_way(
-    objects: Objects,
-    lines: list[JournalLine],
-    linked: dict[str, Linked],
-    work: dict[str, list[Recorded]],
-    changes: Changes,
-) -> None:
-    """Leave out whose work another stream's content has replaced, not whose it goes on from."""
-    for path in {p for part in linked.values() for p in part["paths"]}:
-        giving = overlap.given_way(work, path, changes[path]) & linked.keys()
-        for session_id in giving - _authors(objects, lines, path, changes) if giving else ():
-            part = linked[session_id]
-            if path in part["paths"]:
-                part["paths"].remove(path)
-                part["reasons"][path] = "the very content of another stream"
-            if not part["paths"] and part["how"] == "content":
-                del linked[session_id]
-
-
-def _authors(objects: Objects, lines: list[JournalLine], path: str, changes: Changes) -> set[str]:
-    from gitcp.core.credit import attribution  # two streams at one path are rare
-    from gitcp.store.journal import commit_credit
-
-    credit = commit_credit.credits(objects, lines, {path: changes[path]}).get(path)
-    return attribution.sessions(credit) if credit else set()
-
-
-def recorded(
-    live: Live, marker: Marker, among: Container[str], gone: Container[str]
-) -> list[Recorded]:
-    """What a session has not settled, as match() takes it; a live path as the tip has it.
-
-    Only the paths among the given ones are looked up in the live streams.  gone: those from
-    which the session's work went, by the journal; what the tip has there is another's.
-    """
-    entries: list[Recorded] = []
-    for stream in reversed(marker["streams"]):
-        for path, (mode, oid) in stream["files"].items():
-            is_live, entry = False, (own := (mode, oid))
-            if path in among and path not in gone:
-                is_live, tip = live.entry(stream["id"], stream["ref"], path)
-                is_live = is_live and (tip == own or not live.stashed(path, own))
-                entry = (tip or GONE) if is_live else own
-            entries.append({**_entry(path, entry, is_live), "stream": stream["id"]})
-    return entries
-
-
-def _entry(path: str, entry: tuple[str, str], live: bool) -> Recorded:
-    return {"path": path, "mode": entry[0], "oid": entry[1] or None, "live": live}
 
 
 def _named(open_markers: list[Marker]) -> dict[str, str]:

@@ -108,8 +108,7 @@ class Credit:
             self.lines,
             changes,
             other_parents,
-            _recorded(sessions, changes),
-            committed,
+            committed=committed,
         )
         if replaced:
             _leave_silent(repo, self.paths, replaced)
@@ -167,15 +166,3 @@ class Credit:
         own = [line for line in entries.edits(self.lines) if line["path"] == path]
         edits = [(entries.author(line), str(line["how"])) for line in own]
         return [(who, how) for who, how in edits if who[0] == session_id]
-
-
-def _recorded(sessions: Iterable[State], changes: Changes) -> dict[str, list[tuple[str, Author]]]:
-    """What the sessions' states record of a commit's paths."""
-    records: dict[str, list[tuple[str, Author]]] = {}
-    for state in sessions:
-        for stream in state["streams"]:
-            for path, file in stream["files"].items():
-                if path in changes:
-                    who = (state["session_id"], file.get("turn_id", ""), "")
-                    records.setdefault(path, []).append((file["oid"], who))
-    return records

@@ -7,17 +7,13 @@ from __future__ import annotations
 
 from gitcp.core.git import ids
 from gitcp.errors import Error
-from gitcp.store.git.reflog import Stash
 from gitcp.store.git.tree import Lookup, tree_of
 from gitcp.store.session import markers
 from gitcp.store.stream.shadow_refs import BRANCHES, branch, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from gitcp.core.decide.overlap import Recorded
-    from gitcp.core.record_types import Entry, Stream, Tip, Version
+    from gitcp.core.record_types import Entry, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -57,7 +53,6 @@ class Live:
         self._bases: dict[str, Lookup | None] = {}
         self._base, self._branch = base, branch(repo, base)
         self._here: dict[str, bool] = {}
-        self._stash = Stash(repo, objects)
 
     def tip(self, stream_id: str, ref: str) -> Tip | None:
         """The tip of a stream that is live here: under the base's branch or its own ref."""
@@ -91,17 +86,6 @@ class Live:
         base, entry = self._of(tip["base"]), self._tips[tip["oid"]](path)
         return entry != (base(path) if base else None), entry
 
-    def before(self, stream: Stream) -> Callable[[Recorded], Version]:
-        """To ask what was at a recorded path in the commit on which a stream records it; of no
-        mode where that commit is gone."""
-        tip = self.tip(stream["id"], stream["ref"])
-
-        def was(entry: Recorded) -> Version:
-            base = self._of(tip["base"] if tip and entry["live"] else stream["base_commit"])
-            return base(entry["path"]) if base else ("", "")
-
-        return was
-
     def _of(self, commit: str) -> Lookup | None:
         """The files of a base, none of an unborn one; None where it is gone."""
         if commit not in self._bases:
@@ -109,7 +93,3 @@ class Live:
             known = tree or not commit.strip("0")
             self._bases[commit] = Lookup(self._objects, tree) if known else None
         return self._bases[commit]
-
-    def stashed(self, path: str, entry: Entry) -> bool:
-        """Whether an entry of `git stash` holds just this at path."""
-        return self._stash.holds(path, entry)

@@ -4,7 +4,7 @@ from hashlib import sha1
 
 import pytest
 
-from gitcp.core.decide.overlap import given_way, match, overlap
+from gitcp.core.decide.overlap import match, overlap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -144,27 +144,6 @@ def test_a_commit_overlaps_with_a_record_or_not(
     staged: Staged, recorded: Recorded, want: bool
 ) -> None:
     assert verdict(recorded, staged) is want
-
-
-@pytest.mark.parametrize(
-    ("mine", "theirs", "want"),
-    [
-        (["now"], ["stashed"], {"a"}),  # b's stream has the very content
-        (["now"], [], set()),
-        ([], ["stashed"], set()),
-        (["stashed"], ["stashed"], set()),  # a is on that stream, too
-        ([""], ["stashed"], set()),  # what a has is of no stream
-    ],
-)
-def test_live_work_gives_way_to_the_very_content_of_another_stream(
-    mine: list[str], theirs: list[str], want: set[str]
-) -> None:
-    work: dict[str, list[Recorded]] = {
-        "a": [{**entry(P), "stream": one} for one in mine],
-        "b": [{**away(AGENT), "stream": one} for one in theirs],
-    }
-    assert given_way(work, "f", change(P, AGENT)) == want
-    assert given_way(work, "f", change(P, text("z"))) == set()
 
 
 def test_content_that_cannot_be_read_does_not_link() -> None:
