@@ -14,7 +14,7 @@ from gitcp.core.credit.entries import PERSON, UNKNOWN
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-    from typing import TypedDict
+    from typing import NotRequired, TypedDict
 
     from gitcp.core.record_types import Author
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         is open.  names: words of its command and output.  late: the turn is over, something of
         the call goes on.  kind: shell; cut, of one that ended with its agent, nobody knows
         when; tool, where names are the paths it writes; transcript, where they are all that one
-        says were written; turn."""
+        says were written; turn.  stashes: the entries of `git stash` at its beginning."""
 
         who: Author
         opened: int
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         names: Collection[str]
         late: bool
         kind: str
+        stashes: NotRequired[Sequence[str]]
 
     class Change(TypedDict):
         """A path that differs from what was last known of it.
@@ -64,6 +65,12 @@ BETWEEN, RESTORED, HOOK = "between", "restored", "hook"
 
 # What takes content out of the worktree without undoing it.
 _AWAY = frozenset(("stash", "checkout", "restore", "reset", "switch", "clean"))
+
+# What takes content from elsewhere into the worktree: commands, and those of git.
+_BRINGING = frozenset(
+    """cp mv cat patch rsync install checkout restore show cat-file cherry-pick merge stash apply
+    revert am diff read-tree checkout-index archive reset switch rebase pull""".split()
+)
 
 _BREAKS = str.maketrans(dict.fromkeys("\"'`;|&<>(){}=,:\n\t\r\0", " "))
 _MOST = 400  # words of one call that are kept
@@ -119,6 +126,11 @@ def _overlaps(window: Window, change: Change) -> bool:
 def puts_away(window: Window) -> bool:
     """Whether a call is one of git's that take content away to keep it elsewhere."""
     return "git" in window["names"] and not _AWAY.isdisjoint(window["names"])
+
+
+def brings_in(window: Window) -> bool:
+    """Whether a call is one that may take content from elsewhere."""
+    return window["kind"] in (SHELL, CUT) and not _BRINGING.isdisjoint(window["names"])
 
 
 def _best(windows: Sequence[Window], path: str) -> Window | None:

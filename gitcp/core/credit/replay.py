@@ -108,7 +108,7 @@ class Replay:
     ) -> list[int]:
         if now.oid in self._seen:
             return self._seen[now.oid]
-        paired = line_diff.pairs(_keys(self.lines), _keys(now.lines))
+        paired = pairs(self.lines, now.lines)
         known = {j: self.numbers[i] for i, j in paired}
         if regains:
             self._regain(now.lines, known, who, regains)
@@ -157,6 +157,11 @@ class Replay:
     def taker(self, number: int, otherwise: Author) -> Author:
         """Who took a line away, or moved or indented it; otherwise where no step has."""
         return self.takers.get(number) or self._changers.get(number, otherwise)
+
+
+def pairs(old: Sequence[bytes], new: Sequence[bytes]) -> line_diff.Pairs:
+    """(i, j) for each line that both have, white space aside."""
+    return line_diff.pairs(_keys(old), _keys(new))
 
 
 def _keys(lines: Sequence[bytes]) -> list[bytes]:

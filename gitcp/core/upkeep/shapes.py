@@ -187,7 +187,8 @@ JOURNAL_LINE = {
     **{key: {None: list} for key in ("left?", "taken?")},
     "transcripts?": {None: {"turn": str, "size": count}},
     "had?": {None: [object_name]},
-    "trees?": [object_name],
+    **{key: [object_name] for key in ("trees?", "stashes?")},
+    "from?": [[str]],
 }
 _SCAN = {
     **dict.fromkeys(("items", "bytes", "skipped"), count),

@@ -38,12 +38,12 @@ class History:
         self._known: dict[tuple[str, str], dict[int, Author]] = {}
         self.checkpoints: dict[Author, str] = {}  # that tell of a session's, of all that was asked
 
-    def authors(self, path: str, oid: str) -> dict[int, Author]:
+    def authors(self, path: str, oid: str, commit: str = "") -> dict[int, Author]:
         """The authors of the lines of a blob at a path, by index; {} where no commit here that
-        HEAD was at lately has it there."""
+        HEAD was at lately has it there.  commit: one that has."""
         key = path, oid
         if key not in self._known:
-            commit = self._commit(path, oid)
+            commit = commit or self._commit(path, oid) or ""
             self._known[key] = self._blamed(commit, path) if commit else {}
         return self._known[key]
 

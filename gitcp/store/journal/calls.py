@@ -60,6 +60,10 @@ def _open(
     look.whole_if_cheap(objects, journal, at)
     words = [*named, *evidence.words(call.get("command") or "")]
     line = {**entries.opening(state, call, "shell", at), "names": words}
+    if "stash" in words:
+        from gitcp.store.git import reflog
+
+        line["stashes"] = reflog.stashes(journal.repo)
     if state.get("transcript_path"):
         line["transcript"] = state["transcript_path"]
     journal.append([line])

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from gitcp.store.link.commit_changes import Changes
 
     Recorded = Mapping[str, Sequence[tuple[str, Author]]]  # path -> (oid, whose)
-    Committed = Callable[[str, str], Mapping[int, Author]]  # (path, blob) -> by index
+    # (path, blob, the commit that has it, '' where HEAD was there lately) -> by index
+    Committed = Callable[[str, str, str], Mapping[int, Author]]
 
 _FILES = ("100644", "100755", "120000")
 
@@ -94,7 +95,7 @@ def replayed(
     # History costs as much as a blame: no commit asks it of a file that was edited in its place.
     back = reading or any("follows" in line or line["how"] == "restored" for line in chain)
     lines = replay.Replay(
-        start, (lambda: committed(path, start.oid)) if committed and back else None
+        start, (lambda: committed(path, start.oid, "")) if committed and back else None
     )
     at, broken = lines.first.oid, first is None
     for line in chain:
@@ -106,13 +107,33 @@ def replayed(
             broken = True
             continue
         known: Mapping[int, Author] = {}
-        if committed and line["how"] == "restored" and not lines.knows(after):
-            known = committed(line["path"], after.oid)
+        if lines.knows(after):
+            pass
+        elif "from" in line:
+            known = _brought_in(contents, line["from"], after, committed)
+        elif committed and line["how"] == "restored":
+            known = committed(line["path"], after.oid, "")
         who = UNKNOWN if broken else entries.author(line)
         kept = "stashed" in line or (line["path"], before.oid if before else "") in taken
         lines.step(after, who, regains(line["how"]), known, kept)
         at, broken = after.oid, False
     return lines
+
+
+def _brought_in(
+    contents: Contents, sources: Sequence[Sequence[str]], now: Version, committed: Committed | None
+) -> dict[int, Author]:
+    """The authors, by index, of the lines of a content that came from its sources; of all, nobody,
+    where a source is gone."""
+    authors: dict[int, Author] = {}
+    for commit, path, oid in sources:
+        source = contents.version("100644", oid)
+        if source is None:
+            return dict.fromkeys(range(len(now.lines)), UNKNOWN)
+        known = committed(path, oid, commit) if committed and commit else {}
+        for i, j in replay.pairs(source.lines, now.lines):
+            authors.setdefault(j, known.get(i, UNKNOWN))
+    return authors
 
 
 def regains(how: str) -> Regains:

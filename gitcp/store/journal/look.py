@@ -127,7 +127,7 @@ def _record(
     owners = windows.recorded(repo) if before.first else {}
     elsewhere = restored.Elsewhere(repo, objects, before.head, before.commits)
     moved, judged = _moves(objects, changed), windows.judged(repo)
-    lines = []
+    lines, origin = [], None
     for path, (was, now) in sorted(changed.items()):
         back = entries.had(journal.lines, path, now) or elsewhere.has(path, now)
         verdict = evidence.whose(describe_change(repo, before, path, was, now, back), able)
@@ -138,6 +138,11 @@ def _record(
             who, how = replay.UNKNOWN, evidence.HOOK
         line = entries.edit(path, was, now, who, how, at)
         line |= _besides(verdict, moved.get(path))
+        if verdict["by"] and evidence.brings_in(verdict["by"]):
+            from gitcp.store.journal import sources
+
+            origin = origin or sources.Sources(repo, objects, journal.lines, before.head)
+            line |= origin.beside(verdict["by"], path, was, now)
         line |= {"away": True} if "by" in line and elsewhere.stashed(path, was) else {}
         line |= {"stashed": True} if was and elsewhere.stash_keeps(path) else {}
         line |= {"kept": False} if path in ignored else {}

@@ -81,6 +81,7 @@ def _window(call: JournalLine, ended: int | None) -> Window:
         "names": call["names"],
         "late": call["late"],
         "kind": "shell",
+        "stashes": call.get("stashes", ()),
     }
 
 

@@ -27,7 +27,7 @@ _MOST = 40  # paths of a commit whose history is asked: it is in a person's way
 
 
 def _committed(
-    repo: Repo, commit: Commit, path: str, oid: str
+    repo: Repo, commit: Commit, path: str, oid: str, place: str
 ) -> tuple[dict[int, Author], dict[Author, str]]:
     """(the authors of a content by what was committed before, the checkpoints that tell of them);
     rare, and asks git."""
@@ -38,7 +38,7 @@ def _committed(
     with Prefetched(repo) as objects:
         known = evidence.Evidence(repo, objects, worktree=False)
         before = history.History(repo, objects, known, parent, commit["oid"])
-        return before.authors(path, oid), before.checkpoints
+        return before.authors(path, oid, place), before.checkpoints
 
 
 def _leave_silent(repo: Repo, paths: Mapping[str, PathCredit], replaced: Iterable[str]) -> None:
@@ -94,10 +94,10 @@ class Credit:
         self.checkpoints: dict[Author, str] = {}  # of authors that came from elsewhere
         asked = count()
 
-        def committed(path: str, oid: str) -> dict[int, Author]:
+        def committed(path: str, oid: str, place: str) -> dict[int, Author]:
             if next(asked) >= _MOST:
                 return {}
-            known, checkpoints = _committed(repo, commit, path, oid)
+            known, checkpoints = _committed(repo, commit, path, oid, place)
             self.checkpoints |= checkpoints
             return known
 

@@ -1,0 +1,164 @@
+"""Where the content comes from that a command brings in: the commits and stashes it names, the
+other worktrees, the patches.
+
+A source is [commit, path, blob]; of a patch that no commit tells of, ["", "", blob of its lines].
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.credit import replay
+from gitcp.core.decide import line_evidence
+from gitcp.store.git import files, reflog
+from gitcp.store.git.commit import read_commit
+from gitcp.store.git.tree import Lookup
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitcp.core.credit.evidence import Window
+    from gitcp.core.record_types import JournalLine, Version
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+    Source = list[str]
+
+_WORDS = 60  # of a command that are looked up
+_COMMITS = 40  # that are read for them
+_MOST = 4  # sources of one content
+_PATCH = 1 << 20  # bytes
+_BLOBS = ("100644", "100755", "120000")
+
+
+class Sources:
+    """What the commands of one look have named, each looked up once."""
+
+    def __init__(
+        self, repo: Repo, objects: Objects, lines: Sequence[JournalLine], head: str
+    ) -> None:
+        """head: where HEAD was before the look."""
+        self._repo, self._objects, self._lines, self._head = repo, objects, lines, head
+        self._commits: dict[tuple[str, str, str], dict[str, Lookup]] = {}
+        self._patches: dict[tuple[str, str, str], dict[str, list[bytes]]] = {}
+
+    def beside(self, window: Window, path: str, was: Version, now: Version) -> JournalLine:
+        """What an edit says of its sources."""
+        found = self.find(window, path, was, now)
+        return {"from": found} if found else {}
+
+    def find(self, window: Window, path: str, was: Version, now: Version) -> list[Source]:
+        """The sources of what a command put in at a path, those of most lines first; the one
+        that has this very content alone, where there is one."""
+        if now is None or now[0] not in _BLOBS:
+            return []
+        places = list(self._places(window, path))
+        exact = [source for source in places if source[2] == now[1]]
+        if exact:
+            return exact[:1]
+        fresh = self._lines_of(now[1]) - (self._lines_of(was[1]) if was else set())
+        counted = [(len(fresh & self._lines_of(source[2])), source) for source in places]
+        for lines in self._patched(window).values():
+            if shared := fresh & line_evidence.significant({*lines}):
+                blob = self._objects.write("blob", b"\n".join(lines) + b"\n")
+                counted.append((len(shared), ["", "", blob]))
+        counted.sort(key=lambda one: -one[0])
+        return [source for count, source in counted if count][:_MOST]
+
+    def _lines_of(self, oid: str) -> set[bytes]:
+        blob = self._objects.read(oid)
+        lines = replay.split(oid, blob[2] if blob and blob[1] == "blob" else None)
+        return line_evidence.significant({*lines})
+
+    def _places(self, window: Window, path: str) -> Iterator[Source]:
+        """Where the named commits have the path, or another that is named; HEAD's own path is
+        what the content was made of."""
+        others = [word.removeprefix("./") for word in list(window["names"])[:_WORDS]]
+        others = [self._in_another(word)[1] or word for word in others]
+        seen: set[str] = set()
+        for commit, look in self._named(window).items():
+            for place in dict.fromkeys((path, *others)):
+                entry = look(place) if not (commit == self._head and place == path) else None
+                if entry and entry[0] in _BLOBS and entry[1] not in seen:
+                    seen.add(entry[1])
+                    yield [commit, place, entry[1]]
+
+    def _named(self, window: Window) -> dict[str, Lookup]:
+        """The commits that a command names, with their parents, and HEAD."""
+        if window["who"] not in self._commits:
+            names = [*self._specs(window["names"]), *window.get("stashes", ())]
+            if "stash" in window["names"]:
+                names += reflog.stashes(self._repo)
+            trees: dict[str, str] = {}
+            for name in dict.fromkeys(names):
+                self._add(trees, name)
+            self._add(trees, self._head, parents=False)
+            found = {commit: Lookup(self._objects, tree) for commit, tree in trees.items()}
+            self._commits[window["who"]] = found
+        return self._commits[window["who"]]
+
+    def _add(self, trees: dict[str, str], name: str, parents: bool = True) -> None:
+        commit = read_commit(self._objects, name) if len(trees) < _COMMITS else None
+        if commit:
+            trees[commit["oid"]] = commit["tree"]
+            for parent in commit["parents"] if parents else ():
+                self._add(trees, parent, parents=False)
+
+    def _specs(self, words: Iterable[str]) -> Iterator[str]:
+        """The words as names of commits: HEAD is where it was before."""
+        for word in list(words)[:_WORDS]:
+            for name in filter(None, word.replace("...", "..").split("..")):
+                plain = name.removeprefix("HEAD").removeprefix("@")
+                relative = plain != name and plain[:1] in ("", "~", "^")
+                yield self._head + plain if relative else name
+            if worktree := self._in_another(word)[0]:
+                yield worktree
+
+    def _in_another(self, word: str) -> tuple[str, str]:
+        """(the name of HEAD in another worktree that a word leads into, the path there)."""
+        if "/" not in word:
+            return "", ""
+        place = os.path.realpath(os.path.join(self._repo.worktree, word))
+        for head, top in self._worktrees():
+            if place.startswith(top + os.sep) and top != self._repo.worktree:
+                return head, os.path.relpath(place, top)
+        return "", ""
+
+    def _worktrees(self) -> Iterator[tuple[str, str]]:
+        folder = os.path.join(self._repo.common, "worktrees")
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            pointer = files.peek(os.path.join(folder, name, "gitdir")).decode(errors="replace")
+            if pointer:
+                yield f"worktrees/{name}/HEAD", os.path.realpath(os.path.dirname(pointer.strip()))
+        if os.path.basename(self._repo.common) == ".git":
+            yield "main-worktree/HEAD", os.path.realpath(os.path.dirname(self._repo.common))
+
+    def _patched(self, window: Window) -> dict[str, list[bytes]]:
+        """The lines that the patches add which a command names and its session has not made."""
+        if window["who"] not in self._patches:
+            session_id = window["who"][0]
+            own = (line for line in self._lines if line.get("session") == session_id)
+            begun = min((int(line["at"]) for line in own), default=window["begin"])
+            found: dict[str, list[bytes]] = {}
+            for word in list(window["names"])[:_WORDS]:
+                place = os.path.join(self._repo.worktree, word)
+                if _stood(place, begun) and (lines := _added(files.peek(place, _PATCH))):
+                    found[place] = lines
+            self._patches[window["who"]] = found
+        return self._patches[window["who"]]
+
+
+def _stood(path: str, begun: int) -> bool:
+    try:
+        return os.stat(path).st_mtime_ns < begun and os.path.isfile(path)
+    except (OSError, ValueError):
+        return False
+
+
+def _added(patch: bytes) -> list[bytes]:
+    """The lines that a patch adds; none of what is no patch."""
+    lines = patch.split(b"\n")
+    if not any(line.startswith(b"@@ ") for line in lines):
+        return []
+    return [line[1:] for line in lines if line[:1] == b"+" and line[:4] != b"+++ "]
