@@ -173,6 +173,10 @@ HERE: dict[str, tuple[Callable[[World], None], str]] = {
     "a revert, merged": (take_out_below, "git revert -n HEAD~1"),
     "an old version": (take_out, "git checkout HEAD~1 -- f.txt"),
     "an old version, shown": (take_out, "git show HEAD^:f.txt >f.txt"),
+    "an old version that the command asks for": (
+        take_out_below,
+        "git checkout $(git log --format=%h -1 --skip=2) -- f.txt",
+    ),
     "an old version by its name": (take_out_below, "git checkout $(git rev-parse HEAD~2) -- f.txt"),
     "a diff of the person's": (patch_file, "git apply ../fix.diff"),
     "a diff of the person's, merged": (

@@ -7,19 +7,21 @@ A source is [commit, path, blob]; of a patch that no commit tells of, ["", "", b
 from __future__ import annotations
 
 import os
+from time import monotonic
 
 from gitcp.core.credit import replay
 from gitcp.core.decide import line_evidence
+from gitcp.errors import Error
 from gitcp.store.git import files, reflog
 from gitcp.store.git.commit import read_commit
-from gitcp.store.git.tree import Lookup
+from gitcp.store.git.tree import Lookup, tree_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.core.credit.evidence import Window
-    from gitcp.core.record_types import JournalLine, Version
+    from gitcp.core.record_types import Author, JournalLine, Version
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -29,6 +31,9 @@ _WORDS = 60  # of a command that are looked up
 _COMMITS = 40  # that are read for them
 _MOST = 4  # sources of one content
 _PATCH = 1 << 20  # bytes
+_SECONDS = 0.3  # for the lines of all contents of a look, and for what history is asked
+# What puts content in whose commit a command may not name, but for one that it has asked for.
+_ASKING = frozenset(("checkout", "restore", "show", "cat-file", "read-tree", "stash"))
 _BLOBS = ("100644", "100755", "120000")
 
 
@@ -40,8 +45,10 @@ class Sources:
     ) -> None:
         """head: where HEAD was before the look."""
         self._repo, self._objects, self._lines, self._head = repo, objects, lines, head
-        self._commits: dict[tuple[str, str, str], dict[str, Lookup]] = {}
-        self._patches: dict[tuple[str, str, str], dict[str, list[bytes]]] = {}
+        self._until = monotonic() + _SECONDS
+        self._commits: dict[Author, dict[str, Lookup]] = {}
+        self._others: dict[Author, list[str]] = {}
+        self._patches: dict[Author, dict[str, list[bytes]]] = {}
 
     def beside(self, window: Window, path: str, was: Version, now: Version) -> JournalLine:
         """What an edit says of its sources."""
@@ -55,8 +62,10 @@ class Sources:
             return []
         places = list(self._places(window, path))
         exact = [source for source in places if source[2] == now[1]]
-        if exact:
+        if exact or monotonic() > self._until:
             return exact[:1]
+        if not _ASKING.isdisjoint(window["names"]) and (commit := self._in_history(path, now[1])):
+            return [[commit, path, now[1]]]
         fresh = self._lines_of(now[1]) - (self._lines_of(was[1]) if was else set())
         counted = [(len(fresh & self._lines_of(source[2])), source) for source in places]
         for lines in self._patched(window).values():
@@ -66,6 +75,22 @@ class Sources:
         counted.sort(key=lambda one: -one[0])
         return [source for count, source in counted if count][:_MOST]
 
+    def _in_history(self, path: str, oid: str) -> str:
+        """A commit that has a blob at a path, of all that there are; '' where none was found."""
+        ask = "log --all --full-history -2 --format=%H --no-show-signature".split()
+        ask += [f"--find-object={oid}", "--", path]
+        try:
+            limit = max(0.01, self._until - monotonic())
+            _, out = self._repo.git.start(*ask).finish(limit=limit)
+        except Error:
+            return ""
+        entry = (c for c in out.decode().split() if self._blob(c, path) == oid)
+        return next(entry, "")
+
+    def _blob(self, commit: str, path: str) -> str:
+        entry = Lookup(self._objects, tree_of(self._objects, commit))(path)
+        return entry[1] if entry else ""
+
     def _lines_of(self, oid: str) -> set[bytes]:
         blob = self._objects.read(oid)
         lines = replay.split(oid, blob[2] if blob and blob[1] == "blob" else None)
@@ -74,11 +99,14 @@ class Sources:
     def _places(self, window: Window, path: str) -> Iterator[Source]:
         """Where the named commits have the path, or another that is named; HEAD's own path is
         what the content was made of."""
-        others = [word.removeprefix("./") for word in list(window["names"])[:_WORDS]]
-        others = [self._in_another(word)[1] or word for word in others]
-        seen: set[str] = set()
-        for commit, look in self._named(window).items():
-            for place in dict.fromkeys((path, *others)):
+        commits, seen = self._named(window), set[str]()
+        if window["who"] not in self._others:
+            words = [word.removeprefix("./") for word in list(window["names"])[:_WORDS]]
+            words = [self._in_another(word)[1] or word for word in words]
+            known = [w for w in words if any(look(w) for look in commits.values())]
+            self._others[window["who"]] = list(dict.fromkeys(known))
+        for commit, look in commits.items():
+            for place in dict.fromkeys((path, *self._others[window["who"]])):
                 entry = look(place) if not (commit == self._head and place == path) else None
                 if entry and entry[0] in _BLOBS and entry[1] not in seen:
                     seen.add(entry[1])
