@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import pytest
@@ -11,6 +12,8 @@ from tests.support.clients.calls import edit, run
 from tests.support.harness import Agent, World
 from tests.support.linking import ids, sessions, sound
 
+LONG = bool(os.environ.get("LONG"))
+WRITERS = ["the person's", "a colleague's session's"]
 BASE, MOVED, FEAT = text(1, 2, 3), text(0, 1, 2, 3), text(1, 2, 3, 4, 5)
 
 
@@ -72,8 +75,8 @@ WHOLE = {
 }
 
 
-@pytest.mark.parametrize("moved", [False, True], ids=["", "moved"])
-@pytest.mark.parametrize("writer", ["the person's", "a colleague's session's"])
+@pytest.mark.parametrize("moved", [False, True] if LONG else [True])
+@pytest.mark.parametrize("writer", WRITERS if LONG else WRITERS[1:])
 @pytest.mark.parametrize("command", WHOLE)
 def test_lines_that_an_agents_command_brings_from_a_branch_keep_their_authors(
     world: World, a: Agent, command: str, writer: str, moved: bool
@@ -91,7 +94,7 @@ def test_lines_that_an_agents_command_brings_from_a_branch_keep_their_authors(
     sound(world)
 
 
-@pytest.mark.parametrize("writer", ["the person's", "a colleague's session's"])
+@pytest.mark.parametrize("writer", WRITERS if LONG else WRITERS[1:])
 @pytest.mark.parametrize(
     "command",
     [
@@ -186,7 +189,7 @@ HERE: dict[str, tuple[Callable[[World], None], str]] = {
 }
 
 
-@pytest.mark.parametrize("looked", [True, False], ids=["looked", ""])
+@pytest.mark.parametrize("looked", [True, False] if LONG else [False])
 @pytest.mark.parametrize("what", HERE)
 def test_lines_that_an_agents_command_brings_back_are_not_the_agents(
     world: World, what: str, looked: bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import permutations
 from typing import Any
 
@@ -23,6 +24,8 @@ def together(order: tuple[str, ...]) -> bool:
     return own and max(at["start a"], at["start b"]) < min(at["end a"], at["end b"])
 
 
+TOOLS = [("Edit", True), ("Edit", False), ("Write", True)]
+LONG = bool(os.environ.get("LONG"))
 ORDERS = [order for order in permutations(STEPS) if together(order)]
 # What each of them makes of a line: alone, and beside or in the other's.
 EDITS = {
@@ -59,10 +62,8 @@ class Editor:
         end(self.agent, self.call, self.response)
 
 
-@pytest.mark.parametrize("where", EDITS)
-@pytest.mark.parametrize(
-    "tool, tells", [("Edit", True), ("Edit", False), ("Write", True)], ids=["edit", "bare", "write"]
-)
+@pytest.mark.parametrize("where", EDITS if LONG else ["side by side"])
+@pytest.mark.parametrize("tool, tells", TOOLS if LONG else TOOLS[:1])
 @pytest.mark.parametrize("order", ORDERS, ids=["-".join(s[0] + s[-1] for s in o) for o in ORDERS])
 def test_of_two_file_tools_at_work_in_one_file_each_has_its_own_line(
     world: World, a: Agent, b: Agent, order: tuple[str, ...], tool: str, tells: bool, where: str

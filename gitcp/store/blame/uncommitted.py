@@ -80,7 +80,7 @@ def lines(
         taken = entries.settled(known)
         replayed = commit_credit.replayed(contents, parent, chain, taken, committed, reading=True)
     else:
-        replayed = replay.Replay(parent, lambda: committed(path, parent.oid))
+        replayed = replay.Replay(parent, lambda: committed(path, parent.oid, ""))
     if not replayed.knows(now):
         replayed.step(now, replay.PERSON, commit_credit.regains(evidence.BETWEEN))
     numbers = enumerate(replayed.at(now, replay.PERSON), 1)
