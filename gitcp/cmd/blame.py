@@ -21,7 +21,7 @@ def parser() -> cli.Parser:
     p = cli.Parser("blame")
     p.add_argument("--json", action="store_true", help="write records, one to a line")
     p.add_argument(
-        "--mark-unknown", action="store_true", help="show ? for commits without a checkpoint too"
+        "--mark-unknown", action="store_true", help="show ? for what nothing recorded too"
     )
     p.add_argument(
         "--coarse",

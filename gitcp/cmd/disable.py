@@ -64,6 +64,7 @@ def silence(repo: Repo, dry_run: bool) -> None:
         return
     if not dry_run:
         os.makedirs(os.path.dirname(off), exist_ok=True)
+        _end_recording(repo)
         files.replace(off, b"")
     print(f"{'would disable' if dry_run else 'disabled'} gitcp here; 'gitcp enable' wakes it")
 
@@ -90,9 +91,19 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
                 print(cli.printable(outcome.format(known.path(entry))))
             _tell_forgotten(folders)
     if not dry_run:
+        _end_recording(repo)
         upkeep.release(repo)
         configured.clear(repo)
         watched.clear(repo)
+
+
+def _end_recording(repo: Repo) -> None:
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.setup import recording
+
+    recording.end(repo)
+    with Objects(repo) as objects:
+        recording.share(repo, objects)
 
 
 def _folders(repo: Repo, known: Manifest) -> list[str]:

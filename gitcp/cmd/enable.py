@@ -194,7 +194,7 @@ def _ends(write: Write) -> list[str]:
 def _prepare(repo: Repo, known: Manifest) -> list[str]:
     """The data the hooks rely on: our index, markers, states; what was done, to be said."""
     from gitcp.store.git.objects import Objects
-    from gitcp.store.setup import configured, takeover, watched
+    from gitcp.store.setup import configured, recording, takeover, watched
     from gitcp.store.snapshot import index
 
     done = []
@@ -204,6 +204,8 @@ def _prepare(repo: Repo, known: Manifest) -> list[str]:
     takeover.mark(repo)
     with Objects(repo) as objects:
         taken = takeover.adopt(repo, objects)
+        recording.begin(repo)
+        recording.share(repo, objects)
     if taken:
         done.append(f"took over {len(taken)} unsettled sessions of Entire")
     try:

@@ -158,7 +158,7 @@ def _session_end(ctx: Context, event: Record) -> list[Record]:
 def _session_start(ctx: Context, event: Record) -> list[Record]:
     from gitcp.store.session import catch_up, events, greeting
     from gitcp.store.session import state as states
-    from gitcp.store.setup import notices
+    from gitcp.store.setup import notices, recording
     from gitcp.store.snapshot import index
 
     repo, session_id = ctx.repo, event["session_id"]
@@ -170,7 +170,12 @@ def _session_start(ctx: Context, event: Record) -> list[Record]:
         events.start(repo, state, event)
         ctx.keep(state)
     greeted = greeting.message(repo, ctx.objects, session_id, ctx.head)
-    return [{"type": "say", "message": "\n".join([greeted, *notices.at_start(repo)])}]
+    complaints = notices.at_start(repo)
+    if complaints:
+        recording.end(repo, noticed=True)
+    else:
+        recording.begin(repo)
+    return [{"type": "say", "message": "\n".join([greeted, *complaints])}]
 
 
 _STARTS = ("session-start", "turn-start")

@@ -10,6 +10,7 @@ from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit, write_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import edit_tree
+from gitcp.store.setup import recording
 from gitcp.store.v1 import committed_read, committed_write
 from tests.support import checkpoints
 from tests.support.checkpoints import git, keep
@@ -26,6 +27,7 @@ def linked(
     """Link HEAD to a checkpoint whose session recorded ranges for path; None: it touched path,
     and recorded no lines."""
     at = Repo.here()
+    recording.begin(at)
     entry = [{"oid": git("rev-parse", f"HEAD:{path}"), "ranges": ranges}]
     metadata = {
         "agent": "Claude Code",

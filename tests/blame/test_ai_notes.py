@@ -136,7 +136,7 @@ def test_lines_of_another_tool_are_named_where_we_know_nothing(world: World, a: 
     assert (person["who"], amp["who"], amp["agent"]) == ("person", "session", "amp")
     assert (amp["session_id"], amp["model"], amp["checkpoint_id"]) == ("i-1", "m", "")
     record = json.loads(world.gitcp("stats", "--json", "HEAD~1.."))
-    assert record["added"] == {"agent": 1, "person": 1, "unknown": 0}
+    assert record["added"] == {"agent": 1, "person": 1, "unknown": 0, "unrecorded": 0}
     assert record["models"] == [{"agent": "amp", "model": "m", "added": 1}]
     assert world.gitcp("export-traces", "HEAD~1..") == ""  # theirs is not ours to tell
     other_tool(world, world.head, "g\n  s_00000000000000::t_1 2", base="0" * 40)
@@ -192,7 +192,7 @@ def test_a_note_with_keys_of_all_ages_is_read_where_we_know_nothing(world: World
     rows = [tuple(line[key] for key in name) for line in blamed(world, "src/app.py")]
     assert rows == [cursor, windsurf, windsurf, nobody, nobody]
     stats = json.loads(world.gitcp("stats", "--survival", "--json", "HEAD~1.."))
-    assert stats["added"] == {"agent": 5, "person": 3, "unknown": 0}
+    assert stats["added"] == {"agent": 5, "person": 3, "unknown": 0, "unrecorded": 0}
     assert stats["survival"]["alive"] == 5
     shown = world.gitcp("blame", "a name.py").splitlines()
     assert "(Claude Code 0f1c " in shown[0] and "(A U Thor " in shown[1]

@@ -36,7 +36,7 @@ def test_each_line_that_git_blames_on_a_sessions_commit_is_the_sessions(repeated
 
 def test_stats_survival_and_traces_have_the_same_lines(repeated: World) -> None:
     stats = json.loads(repeated.gitcp("stats", "--survival", "--json", "HEAD~1.."))
-    assert stats["added"] == {"agent": 5, "person": 0, "unknown": 0}
+    assert stats["added"] == {"agent": 5, "person": 0, "unknown": 0, "unrecorded": 0}
     assert (stats["survival"]["added"], stats["survival"]["alive"]) == (5, 5)
     (trace,) = map(json.loads, repeated.gitcp("export-traces", "HEAD~1..").splitlines())
     (talk,) = trace["files"][0]["conversations"]

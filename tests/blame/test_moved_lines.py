@@ -51,7 +51,7 @@ def test_what_a_session_brings_back_of_another_that_has_no_part_in_the_commit_is
     want = ["session-a"] * 3 + ["session-b"]
     assert told(world, "f.txt") == want
     counts = json.loads(world.gitcp("stats", "--json", "HEAD~1.."))["added"]
-    assert counts == {"agent": 4, "person": 0, "unknown": 0}
+    assert counts == {"agent": 4, "person": 0, "unknown": 0, "unrecorded": 0}
     world.git("reset", "-q", "--hard", "HEAD~1")
     world.write("f.txt", text("the person", 9) + world.read("f.txt"))
     world.commit()

@@ -88,7 +88,7 @@ def test_a_line_is_a_sessions_where_its_transcript_proves_it(older: Path) -> Non
     first = lines[0]
     assert (first["number"], first["prompt"], first["tool_use_id"]) == (2, "Second", "toolu_1")
     counted = json.loads(tool("stats", "--json", "HEAD~1.."))
-    assert counted["added"] == {"agent": 3, "person": 0, "unknown": 6}
+    assert counted["added"] == {"agent": 3, "person": 0, "unknown": 6, "unrecorded": 0}
 
 
 def test_a_guess_is_shown_as_one_and_is_in_no_sums(repo: Path, tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ def test_json_has_a_record_for_each_line(history: Path) -> None:
     }
     assert (first["prompt"], first["model"], first["number"]) == ("Count further", "haiku", 3)
     assert (first["checkpoint_id"], first["session_id"]) == (A, SESSION)
-    assert (second["who"], second["session_id"]) == ("person", "")
+    assert (second["who"], second["session_id"]) == ("unrecorded", "")
 
 
 def test_the_last_of_two_checkpoints_wrote_the_line_and_a_tie_is_nobodys(history: Path) -> None:

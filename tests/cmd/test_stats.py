@@ -69,7 +69,7 @@ def test_the_sums_are_those_of_git_log_numstat(counted: Path) -> None:
     rows = [line.split("\t") for line in git("log", "--numstat", "--format=").splitlines()]
     assert sum(record["added"].values()) == sum(int(row[0]) for row in rows if row[0])
     assert sum(record["removed"].values()) == sum(int(row[1]) for row in rows if row[0])
-    assert record["added"] == {"agent": 2, "person": 7, "unknown": 1}
+    assert record["added"] == {"agent": 2, "person": 7, "unknown": 1, "unrecorded": 0}
     assert (record["commits"], record["linked"], record["turns"]) == (3, 1, 1)
 
 
@@ -83,7 +83,7 @@ def test_a_range_and_paths_limit_what_is_counted(counted: Path) -> None:
 def test_the_table_has_sums_and_bars(counted: Path) -> None:
     lines = stats().stdout.splitlines()
     assert lines[0] == "3 commits, 1 linked, 1 checkpoint, 1 turn"
-    assert lines[1].startswith("  agents   +2     -0      20 % ██████")
+    assert lines[1].startswith("  agents     +2     -0      20 % ██████")
     assert any(line.startswith("  src/app.py") for line in lines)
     assert any(line.startswith("  Claude Code opus") for line in lines)
 
@@ -102,7 +102,7 @@ def test_no_name_of_a_file_becomes_markup_or_calls_somebody(counted: Path) -> No
     git("commit", "-qm", "odd")
     lines = stats("--markdown").stdout.splitlines()
     assert "| people | 12 | 0 | 80 % |" in lines
-    assert [f"| {cell} | 0 | 1 | 0 |" in lines for cell in cells.values()] == [True] * 5
+    assert [f"| {cell} | 0 | 1 | 0 | 0 |" in lines for cell in cells.values()] == [True] * 5
 
 
 def test_a_name_that_is_not_utf_8_keeps_its_columns(counted: Path) -> None:

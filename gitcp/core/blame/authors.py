@@ -25,7 +25,8 @@ if TYPE_CHECKING:
         time: str
 
     class Author(TypedDict):
-        """who: "session", "person" or "unknown"; the other keys are of a session's line."""
+        """who: "session", "person", "unknown" or "unrecorded"; the other keys are of a session's
+        line, but for the agent that a commit attests where nothing was recorded."""
 
         who: str
         session_id: str

@@ -38,19 +38,20 @@ if TYPE_CHECKING:
         alike: bool
 
     class Change(TypedDict):
-        """A commit with its files.  day: as --date=short has it."""
+        """A commit with its files.  day: as --date=short has it.  author: `Name <mail> seconds`."""
 
         oid: str
         parents: Sequence[str]
         day: str
+        author: str
         message: bytes
         patches: list[Patch]
 
 
 _TRAILER = b"Entire-Checkpoint: "
 _SAYS = 10  # bytes from which a line says something by itself, white space aside
-_MARK, _FIELDS = b"\x02", 4  # no line between patches begins so; a message has no NUL
-FORMAT = ("--date=short", "--format=%x02%H%x00%P%x00%ad%x00%B%x00")
+_MARK, _FIELDS = b"\x02", 5  # no line between patches begins so; a message has no NUL
+FORMAT = ("--date=short", "--format=%x02%H%x00%P%x00%ad%x00%an <%ae> %at%x00%B%x00")
 _SIDES = b"--- ", b"+++ "  # the names once more
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _RANGE = re.compile(rb" [-+](\d+)(?:,(\d+))?")
@@ -81,11 +82,13 @@ def _commit(line: bytes, stream: Iterator[bytes]) -> Change:
     while ends < _FIELDS and (more := next(stream, None)) is not None:
         lines.append(more)
         ends += more.count(b"\0")
-    oid, parents, day, message = (b"\n".join(lines).split(b"\0") + [b""] * _FIELDS)[:_FIELDS]
+    parts = b"\n".join(lines).split(b"\0") + [b""] * _FIELDS
+    oid, parents, day, author, message = parts[:_FIELDS]
     return {
         "oid": oid.decode(),
         "parents": parents.decode().split(),
         "day": day.decode(),
+        "author": author.decode("utf-8", "surrogateescape"),
         "message": message,
         "patches": [],
     }

@@ -15,8 +15,13 @@ if TYPE_CHECKING:
 
 _BAR, _LABEL = 30, 44  # cells of the longest bar, of the longest label
 _MOST = 10  # rows of a table; what is left is summed up in one
-_COLOURS = {"agent": "green", "person": "blue", "unknown": "dim"}
-_NAMES = {"agent": "agents", "person": "people", "unknown": "unknown"}
+_COLOURS = {"agent": "green", "person": "blue", "unknown": "dim", "unrecorded": "dim"}
+_NAMES = {
+    "agent": "agents",
+    "person": "people",
+    "unknown": "unknown",
+    "unrecorded": "unrecorded",
+}
 
 
 def table(stats: Record, width: int) -> Iterator[Line]:
@@ -26,10 +31,14 @@ def table(stats: Record, width: int) -> Iterator[Line]:
     total = sum(stats["added"].values())
     for who, count in stats["added"].items():
         removed = stats["removed"][who]
-        start = f"  {_NAMES[who]:8} +{number(count):5} -{number(removed):5} {_share(count, total)} "
+        start = (
+            f"  {_NAMES[who]:10} +{number(count):5} -{number(removed):5} {_share(count, total)} "
+        )
         yield [(start, ""), (_bar(count, total, bar), _COLOURS[who])]
     if used := spent(stats["tokens"]):
         yield [(f"  {used}", "")]
+    for row in stats["attested"]:
+        yield [(f"  attested: {row['agent']}, {_counts(row)}", "")]
     if lived := stats.get("survival"):
         yield []
         yield from _lived(lived, width)
@@ -38,6 +47,10 @@ def table(stats: Record, width: int) -> Iterator[Line]:
             yield []
             yield [(title, "bold")]
             yield from _rows(rows, width)
+
+
+def _counts(row: Record) -> str:
+    return f"{many(row['commits'], 'commit')} with {many(row['added'], 'unrecorded line')}"
 
 
 def _lived(lived: Record, width: int) -> Iterator[Line]:
@@ -124,6 +137,9 @@ def markdown(stats: Record) -> Iterator[str]:
     if used := spent(stats["tokens"]):
         yield ""
         yield used
+    for row in stats["attested"]:
+        yield ""
+        yield f"Attested: {_code(row['agent'])}, {_counts(row)}"
     if lived := stats.get("survival"):
         yield ""
         yield "| Agents' lines | added | alive | rewritten by agents | by people | unknown |"
@@ -134,13 +150,13 @@ def markdown(stats: Record) -> Iterator[str]:
     for title, rows in _sections(stats):
         if rows:
             yield ""
-            yield f"| {title} | agents | people | unknown |"
-            yield "|---|--:|--:|--:|"
+            yield f"| {title} | {' | '.join(_NAMES.values())} |"
+            yield f"|---|{'--:|' * len(_NAMES)}"
             for label, row in rows[:_MOST]:
                 cells = [str(row.get(who, 0)) for who in _NAMES]
                 yield f"| {_code(label)} | {' | '.join(cells)} |"
             if len(rows) > _MOST:
-                yield f"| … {many(len(rows) - _MOST, 'more row')} | | | |"
+                yield f"| … {many(len(rows) - _MOST, 'more row')} |{' |' * len(_NAMES)}"
 
 
 def _code(label: str) -> str:

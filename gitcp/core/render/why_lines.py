@@ -55,6 +55,9 @@ def _not_a_session(origin: Record) -> str:
         return "written by nobody knows whom: nothing was recorded of this line"
     if not origin["commit"]:
         return "written here, by no session"
+    if origin["who"] == "unrecorded":
+        agent = f"; the commit names {origin['agent']}" if origin["agent"] else ""
+        return f"committed by {origin['author']}, where nothing was recorded{agent}"
     return f"written by {origin['author']}"
 
 

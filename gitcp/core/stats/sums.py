@@ -1,7 +1,8 @@
 """Whose lines a range of commits added and removed, summed by model, session, file and day.
 
-A commit without a checkpoint is a person's.  In a linked one each added line is whose
-`lines.json` says; what it leaves out, or a checkpoint without it, makes lines unknown.  Removed
+A commit without a checkpoint is a person's where work was recorded, else unrecorded.  In a linked
+one each added line is whose `lines.json` says; what it leaves out, or a checkpoint without it,
+makes lines unknown.  Removed
 lines are told apart by `initial_attribution` (gitcp-formats(5)), for a commit as a whole.
 """
 
@@ -14,24 +15,26 @@ from gitcp.core.transcript import tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from gitcp.core.blame.authors import Author, Record
     from gitcp.core.git.patches import Change, Patch
 
     class Commit(Change):
-        """linked: it names a checkpoint.  known: path -> line -> author."""
+        """linked: it names a checkpoint.  known: path -> line -> author.  unsaid: whose the
+        other lines are."""
 
         linked: bool
+        unsaid: Author
         records: Sequence[Record]
         known: Mapping[str, Mapping[int, Author]]
 
     Counts = dict[str, int]
-    # (agent, model, session), "person" or "unknown" -> lines
+    # (agent, model, session), or a word of WHO -> lines
     Shares = dict[tuple[str, str, str] | str, int]
 
-WHO = ("agent", "person", "unknown")
+WHO = ("agent", "person", "unknown", "unrecorded")
 
 
 class Sums:
@@ -41,6 +44,7 @@ class Sums:
         self.commits = self.linked = 0
         self.added, self.removed = _none(), _none()
         self.models: dict[tuple[str, str], int] = {}
+        self.attested: dict[str, Counts] = {}
         self.sessions: dict[str, dict[str, Any]] = {}
         self.files: defaultdict[str, Counts] = defaultdict(_row)
         self.days: defaultdict[str, Counts] = defaultdict(_row)
@@ -50,6 +54,7 @@ class Sums:
         """Count one commit in."""
         self.commits += 1
         self.linked += commit["linked"]
+        attested = self._attest(commit)
         for patch in patches(commit):
             row, day = self.files[patch["path"] or patch["old"]], self.days[commit["day"]]
             gone = _gone(patch)
@@ -59,6 +64,8 @@ class Sums:
                 name = who if isinstance(who, str) else "agent"
                 for sums in (self.added, row, day):
                     sums[name] += count
+                if who == "unrecorded":
+                    attested["added"] += count
                 if not isinstance(who, str):
                     self.models[who[:2]] = self.models.get(who[:2], 0) + count
                     self._session(who[2], who[0])["added"] += count
@@ -66,6 +73,14 @@ class Sums:
             self.removed[name] += count
         for record in commit["records"]:
             self._checkpoint(record)
+
+    def _attest(self, commit: Commit) -> Counts:
+        """The row of the agent that a commit attests; one for nothing where it attests none."""
+        empty = {"commits": 0, "added": 0}
+        agent = commit["unsaid"]["agent"]
+        row = self.attested.setdefault(agent, empty) if agent else empty
+        row["commits"] += 1
+        return row
 
     def _session(self, session_id: str, agent: str) -> dict[str, Any]:
         if session_id not in self.sessions:
@@ -91,6 +106,7 @@ class Sums:
         """All of it as a record `stats` (gitcp-record(5)), largest first, days in order."""
         models = sorted(self.models.items(), key=lambda item: (-item[1], item[0]))
         sessions = sorted(self.sessions.items(), key=lambda item: (-item[1]["added"], item[0]))
+        attested = sorted(self.attested.items(), key=lambda item: (-item[1]["added"], item[0]))
         files = sorted(self.files.items(), key=lambda item: (-_lines(item[1]), item[0]))
         return {
             "type": "stats",
@@ -102,6 +118,7 @@ class Sums:
             "removed": self.removed,
             "tokens": tokens.add(*(one["tokens"] for one in self.sessions.values())),
             "models": [{"agent": a, "model": m, "added": n} for (a, m), n in models],
+            "attested": [{"agent": agent, **counts} for agent, counts in attested],
             "sessions": [_session_record(name, one) for name, one in sessions],
             "files": [{"path": path, **counts} for path, counts in files],
             "days": [{"day": day, **counts} for day, counts in sorted(self.days.items())],
@@ -141,7 +158,7 @@ def patches(commit: Commit) -> Sequence[Patch]:
 
 
 def added(commit: Commit, patch: Patch) -> Shares:
-    """Whose the lines are that a patch adds: (agent, model, session), "person" or "unknown"."""
+    """Whose the lines are that a patch adds: (agent, model, session), or a word of WHO."""
     known = commit["known"].get(patch["path"], {})
     shares: Shares = {}
     for _, _, first, count in patch["hunks"]:
@@ -153,7 +170,7 @@ def added(commit: Commit, patch: Patch) -> Shares:
 
 def unsaid(commit: Commit) -> str:
     """Whose the lines are of which nothing is known."""
-    return "unknown" if commit["linked"] else "person"
+    return commit["unsaid"]["who"]
 
 
 def _who(author: Author | None, commit: Commit) -> tuple[str, str, str] | str:
@@ -165,22 +182,22 @@ def _who(author: Author | None, commit: Commit) -> tuple[str, str, str] | str:
 def removed(commit: Commit) -> Counts:
     """Who removed the lines that the commit removes."""
     total = sum([_gone(patch) for patch in patches(commit)])
-    return _removed_of(total, commit["linked"], commit["records"])
+    return _removed_of(total, commit)
 
 
 def _gone(patch: Patch) -> int:
     return sum([hunk[1] for hunk in patch["hunks"]])
 
 
-def _removed_of(total: int, linked: bool, records: Iterable[Record]) -> Counts:
+def _removed_of(total: int, commit: Commit) -> Counts:
     counts = _none()
     if not total:
         return counts
-    if not linked:
-        counts["person"] = total
+    if not commit["linked"]:
+        counts[unsaid(commit)] = total
         return counts
     persons = []
-    for record in records:
+    for record in commit["records"]:
         attribution = record["metadata"].get("initial_attribution")
         by = attribution.get("lines_removed") if isinstance(attribution, dict) else None
         if isinstance(by, dict):

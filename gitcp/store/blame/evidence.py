@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.blame import alignment, authors
+from gitcp.core.blame import alignment, authors, recording
 from gitcp.core.credit import line_diff
 from gitcp.record import raw, text
 from gitcp.store.blame import changes, run, unrecorded
@@ -10,6 +10,7 @@ from gitcp.store.blame.attested import Attested
 from gitcp.store.blame.earlier import Earlier
 from gitcp.store.blame.recorded import Recorded
 from gitcp.store.git import notes
+from gitcp.store.git.commit import read_commit, stamp
 from gitcp.store.link import find_commits
 
 TYPE_CHECKING = False
@@ -47,6 +48,8 @@ class Evidence:
         self._notes = notes.Reader(objects)
         self._attested = Attested(objects)
         self._earlier = Earlier(repo, objects)
+        self._periods: recording.Periods | None = None
+        self._makers: dict[str, tuple[str, bytes]] = {}  # author, message of commits
         self._named: dict[str, list[str]] = {}
         self._records: dict[str, Sequence[Record]] = {}
         self._oids: dict[str, str | None] = {}  # of blobs, by `<commit>:<path>`
@@ -88,6 +91,7 @@ class Evidence:
         """Have at hand what known() will need of commits that git has told of."""
         self._fetch_notes([change["oid"] for change in window])
         for change in window:
+            self._makers[change["oid"]] = change["author"], change["message"]
             oid, note = change["oid"], self._notes.text(change["oid"]) or b""
             self._named[oid] = find_commits.named(change["message"], note, self.recorded.places)
             for patch in change["patches"]:
@@ -155,10 +159,9 @@ class Evidence:
             self._earlier.walk([*dict.fromkeys(commit for commit, _ in places)], paths)
 
     def author(self, commit: str, path: str, line: int, content: bytes | None = None) -> Author:
-        """Who wrote a line (1-based) of path in commit.
+        """Who wrote a line (1-based) of path in commit; nobody() of whom nothing is known.
 
-        "person" where the commit has no checkpoint, "unknown" where it has one that recorded
-        nothing of the line, unless a note of another tool knows.  content: how the line reads
+        content: how the line reads
         now; where it reads differently in the commit, white space apart, blame has moved it
         there and nothing is known.
         """
@@ -172,9 +175,36 @@ class Evidence:
         return author
 
     def nobody(self, commit: str) -> Author:
-        """Whose the lines of a commit are of which nothing is known."""
-        linked = commit.strip("0") and self.linked(commit)
-        return authors.nobody("unknown" if linked else "person")
+        """Whose the lines of a commit are of which nothing is known.
+
+        "unknown" where it has a checkpoint; else "person" where what its author did then was
+        recorded, and "unrecorded" where it was not, or where the commit names an agent.
+        """
+        if not commit.strip("0"):
+            return authors.nobody("person")
+        if self.linked(commit):
+            return authors.nobody("unknown")
+        author, message = self._maker(commit)
+        name, seconds = stamp(author)
+        agent = recording.attested(name, message)
+        if agent or not self._recorded(name.rpartition("<")[2].rstrip(">"), seconds):
+            return {**authors.nobody("unrecorded"), "agent": agent}
+        return authors.nobody("person")
+
+    def _maker(self, commit: str) -> tuple[str, bytes]:
+        """The author of a commit, `Name <mail> seconds`, and its message."""
+        if commit not in self._makers:
+            there = read_commit(self._objects, commit)
+            known = (there["author"], raw(there["message"])) if there else ("", b"")
+            self._makers[commit] = known
+        return self._makers[commit]
+
+    def _recorded(self, mail: str, seconds: int) -> bool:
+        if self._periods is None:
+            from gitcp.store.setup import recording as told
+
+            self._periods = told.periods(self._repo, self._notes)
+        return recording.covers(self._periods, mail, seconds)
 
     def known(self, commit: str, path: str) -> Known:
         """The authors of the lines of path in commit: as they are recorded; where nothing is
@@ -261,6 +291,7 @@ class Evidence:
         for kept in (self._named, self._records, self._oids, self._hunks, self._lines):
             kept.clear()
         self._stated.clear()
+        self._makers.clear()
         self._before.clear()
         self._earlier.forget()
         for known in (self._known, self._contents):

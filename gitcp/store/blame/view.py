@@ -141,8 +141,9 @@ def _names(
     guess = _guess(evidence, options, entry, author)
     if guess is not None:
         return raw(f"{authors.label(guess)}?"), _UNKNOWN[1]
-    unmarked = "mark-unknown" in options["flags"] and not evidence.linked(entry["oid"])
-    return _UNKNOWN if author["who"] == "unknown" or unmarked else None
+    if author["who"] == "unrecorded" and "mark-unknown" in options["flags"]:
+        return (raw(f"{author['agent']} (attested)"), b"<?>") if author["agent"] else _UNKNOWN
+    return _UNKNOWN if author["who"] == "unknown" else None
 
 
 def _guess(evidence: Evidence, options: Options, entry: Entry, author: Author) -> Author | None:

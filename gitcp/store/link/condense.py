@@ -7,6 +7,8 @@ session keeps back no other: its part waits for its own next event.
 
 from __future__ import annotations
 
+import os
+
 from gitcp import trace
 from gitcp.core.v1.summary import strings
 from gitcp.store.blame import ai_notes
@@ -69,8 +71,16 @@ def together(
             settle(repo, state)
             _moved_on(repo, state, data["metadata"], checkpoint_id, stored, commit["oid"])
     raise_if_none(failed, [state for state, _ in storeds if state["session_id"] not in failed])
-    ai_notes.keep(repo, [commit["oid"]])
+    _keep_notes(repo, objects, commit)
     return failed
+
+
+def _keep_notes(repo: Repo, objects: Objects, commit: Commit) -> None:
+    ai_notes.keep(repo, [commit["oid"]])
+    if os.path.exists(repo.shared("recording-unshared")):
+        from gitcp.store.setup import recording
+
+        recording.share(repo, objects)
 
 
 def _add(

@@ -166,7 +166,7 @@ class Page:
         return len(self._chunks) - 1, len(self._chunks[-1]) - 1
 
     def _color(self, who: str) -> str:
-        if who in ("person", "unknown"):
+        if who in ("person", "unknown", "unrecorded"):
             return who
         return self._colours.setdefault(who, f"s{len(self._colours) % _COLOURS}")
 

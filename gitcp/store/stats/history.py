@@ -55,7 +55,7 @@ def retold(
     )
 
     def begin(objects: Prefetched) -> Callable[[list[Change]], list[Retold]]:
-        return partial(_window, tell, Evidence(repo, objects))
+        return partial(_window, tell, Evidence(repo, objects, revisions=revisions or ["HEAD"]))
 
     every = windows(changes.changes(repo, [*options, *where]), _WINDOW)
     for batch in spread(objects, every, begin):
@@ -77,6 +77,7 @@ def _commit(evidence: Evidence, change: Change) -> Commit:
     return {
         **change,
         "linked": evidence.linked(oid),
+        "unsaid": evidence.nobody(oid),
         "records": [{**record, "lines": None} for record in evidence.records(oid)],
         "known": {path: known for path in added if (known := evidence.known(oid, path))},
     }

@@ -40,9 +40,11 @@ def commit(*records: Record, linked: bool = True, added: int = 10, parents: int 
         "oid": "0",
         "parents": ["1"] * parents,
         "day": "2026-01-02",
+        "author": "A U Thor <author@example.com> 1112354055",
         "message": b"",
         "patches": [patch],
         "linked": linked,
+        "unsaid": authors.nobody("unknown" if linked else "person"),
         "records": records,
         "known": {"f": authors.of_blob(records, "f", "0", lambda _: None, lambda *_: None)},
     }
@@ -57,15 +59,16 @@ def summed(*commits: Commit) -> dict[str, Any]:
 
 def test_a_commit_without_a_checkpoint_is_a_persons() -> None:
     record = summed(commit(linked=False))
-    assert record["added"] == {"agent": 0, "person": 10, "unknown": 0}
-    assert record["removed"] == {"agent": 0, "person": 4, "unknown": 0}
+    assert record["added"] == {"agent": 0, "person": 10, "unknown": 0, "unrecorded": 0}
+    assert record["removed"] == {"agent": 0, "person": 4, "unknown": 0, "unrecorded": 0}
 
 
 def test_every_line_is_whose_the_record_says_and_the_rest_unknown() -> None:
     record = summed(commit(part(ranges=[[1, 5, "t1", None], [6, 7, "person", None]])))
-    assert record["added"] == {"agent": 5, "person": 2, "unknown": 3}
+    assert record["added"] == {"agent": 5, "person": 2, "unknown": 3, "unrecorded": 0}
     assert record["models"] == [{"agent": "Codex", "model": "big", "added": 5}]
-    assert record["files"] == [{"path": "f", "agent": 5, "person": 2, "unknown": 3, "removed": 4}]
+    [row] = record["files"]
+    assert row == {"path": "f", **record["added"], "removed": 4}
     assert record["days"][0]["day"] == "2026-01-02" and record["days"][0]["agent"] == 5
 
 
@@ -73,13 +76,18 @@ def test_lines_of_two_sessions_of_a_checkpoint_add_up() -> None:
     one = part("s1", [[1, 6, "t1", None], [10, 10, "person", None]])
     two = part("s2", [[7, 9, "t1", None], [10, 10, "person", None]], agent="Gemini CLI", model="")
     record = summed(commit(one, two))
-    assert record["added"] == {"agent": 9, "person": 1, "unknown": 0}
+    assert record["added"] == {"agent": 9, "person": 1, "unknown": 0, "unrecorded": 0}
     assert [(s["session_id"], s["added"]) for s in record["sessions"]] == [("s1", 6), ("s2", 3)]
     assert [m["added"] for m in record["models"]] == [6, 3]
 
 
 def test_a_checkpoint_without_lines_makes_lines_unknown() -> None:
-    assert summed(commit(part()))["added"] == {"agent": 0, "person": 0, "unknown": 10}
+    assert summed(commit(part()))["added"] == {
+        "agent": 0,
+        "person": 0,
+        "unknown": 10,
+        "unrecorded": 0,
+    }
     assert summed(commit())["added"]["unknown"] == 10  # not stored here
 
 
@@ -102,18 +110,22 @@ def test_a_subagents_line_is_its_clients_and_of_no_model_that_nobody_told() -> N
 def test_removed_lines_are_told_apart_by_the_attribution_of_the_commit() -> None:
     by = {"lines_removed": {"agent": 2, "others": 0, "person": 1, "unknown": 1}}
     record = summed(commit(part(ranges=[], initial_attribution=by)))
-    assert record["removed"] == {"agent": 2, "person": 1, "unknown": 1}
+    assert record["removed"] == {"agent": 2, "person": 1, "unknown": 1, "unrecorded": 0}
 
 
 def test_more_lines_than_the_commit_adds_are_not_counted() -> None:
     record = summed(commit(part(ranges=[[1, 99, "t1", None]]), added=3))
-    assert record["added"] == {"agent": 3, "person": 0, "unknown": 0}
+    assert record["added"] == {"agent": 3, "person": 0, "unknown": 0, "unrecorded": 0}
 
 
 def test_a_merge_counts_as_a_commit_and_nothing_else() -> None:
     record = summed(commit(part(ranges=[[1, 9, "t1", None]]), parents=2))
     assert (record["commits"], record["files"], record["days"]) == (1, [], [])
-    assert record["added"] == record["removed"] == {"agent": 0, "person": 0, "unknown": 0}
+    assert (
+        record["added"]
+        == record["removed"]
+        == {"agent": 0, "person": 0, "unknown": 0, "unrecorded": 0}
+    )
 
 
 def test_a_checkpoint_on_two_commits_gives_its_tokens_once() -> None:

@@ -1,0 +1,78 @@
+"""When work was recorded, and by whom a commit says that it was made.
+
+Each clone tells when it began to record the work of its person, and when it ended, in a line
+each: `Gitcp-Recording: <clone> begun|ended <seconds> <mail>`.  Lines of several clones stand
+beside each other in any order.
+"""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    Period = tuple[int, int | None]  # first and last second; None: it goes on
+    Periods = Mapping[str, Sequence[Period]]  # by mail
+
+KEY = "Gitcp-Recording"
+BEGUN, ENDED = "begun", "ended"
+_LINE = re.compile(rf"{KEY}: ([0-9a-f]+) ({BEGUN}|{ENDED}) (\d{{1,12}}) (\S.*)")
+_TRAILER = re.compile(rb"^Co-authored-by:[ \t]*(.+)$", re.M | re.I)
+# A word of a name or a mail -> the agent.
+_AGENTS = {
+    "claude": "Claude Code",
+    "anthropic.com": "Claude Code",
+    "codex": "Codex",
+    "openai.com": "Codex",
+    "gemini": "Gemini CLI",
+    "copilot": "Copilot CLI",
+    "cursoragent": "Cursor",
+    "cursor agent": "Cursor",
+    "opencode": "opencode",
+    "aider": "aider",
+    "devin-ai": "Devin",
+    "google-labs-jules": "Jules",
+    "ampcode.com": "Amp",
+    "factory-droid": "Droid",
+}
+_WORDS = re.compile("|".join(rf"\b{re.escape(word)}\b" for word in _AGENTS))
+
+
+def line(clone: str, word: str, seconds: int, mail: str) -> str:
+    """What a clone says of a moment; word: BEGUN or ENDED."""
+    return f"{KEY}: {clone} {word} {seconds} {mail}\n"
+
+
+def events(text: str) -> list[tuple[str, str, int, str]]:
+    """(clone, word, seconds, mail) of the lines of a text that are line()'s."""
+    matches = map(_LINE.fullmatch, text.splitlines())
+    return [(m[1], m[2], int(m[3]), m[4]) for m in matches if m]
+
+
+def periods(lines: Iterable[tuple[str, str, int, str]]) -> dict[str, list[Period]]:
+    """When the work of each mail was recorded, by events() of all clones."""
+    known: dict[str, list[Period]] = {}
+    begun: dict[str, tuple[int, str]] = {}
+    for clone, word, seconds, mail in sorted(set(lines), key=lambda e: (e[2], e[1] == BEGUN)):
+        if clone in begun and (word == ENDED or begun[clone][1] != mail):
+            start, before = begun.pop(clone)
+            known.setdefault(before, []).append((start, seconds))
+        if word == BEGUN:
+            begun.setdefault(clone, (seconds, mail))
+    for start, mail in begun.values():
+        known.setdefault(mail, []).append((start, None))
+    return known
+
+
+def covers(known: Periods, mail: str, seconds: int) -> bool:
+    """Whether what the person of a mail did at a second was recorded."""
+    return any(a <= seconds and (b is None or seconds <= b) for a, b in known.get(mail, ()))
+
+
+def attested(author: str, message: bytes) -> str:
+    """The agent that the author of a commit, or a trailer in its message, names; '' for none."""
+    names = [author, *(m.decode("utf-8", "replace") for m in _TRAILER.findall(message))]
+    words = (_WORDS.search(name.lower()) for name in names)
+    return next((_AGENTS[word[0]] for word in words if word), "")

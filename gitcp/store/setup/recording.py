@@ -1,0 +1,107 @@
+"""Since when this clone records its person's work: in <common>/gitcp/recording, and in a note on
+the empty tree, which goes where the checkpoints go."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from gitcp.core.blame import recording
+from gitcp.core.blame.recording import BEGUN, ENDED
+from gitcp.errors import Error
+from gitcp.record import text
+from gitcp.store.git import files, notes
+from gitcp.store.git.commit import ident, stamp
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.blame.recording import Periods
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+UNSHARED = "recording-unshared"  # the marker that the note lacks a line
+_DATE = re.compile(r"@?(\d+)(?: [-+]\d{4})?")
+
+
+def begin(repo: Repo) -> None:
+    """Note that work is recorded from now on; that it still is where it was."""
+    mail, seconds = _author(repo)
+    last = _last(repo)
+    if last and last[1] == BEGUN and last[3] == mail:
+        os.utime(repo.shared("recording"))
+        return
+    clone = last[0] if last else os.urandom(6).hex()
+    ended = [(clone, ENDED, seconds, last[3])] if last and last[1] == BEGUN else []
+    _append(repo, [*ended, (clone, BEGUN, seconds, mail)])
+
+
+def end(repo: Repo, noticed: bool = False) -> None:
+    """Note that work is recorded no more; noticed: since it was last known that it is."""
+    last = _last(repo)
+    if last and last[1] == BEGUN:
+        seconds = _author(repo)[1]
+        if noticed:
+            seconds = min(seconds, int(os.stat(repo.shared("recording")).st_mtime))
+        _append(repo, [(last[0], ENDED, max(seconds, last[2]), last[3])])
+
+
+def share(repo: Repo, objects: Objects) -> None:
+    """Let the note have this clone's lines, where there are checkpoints that it can go with."""
+    from gitcp.store.v1 import committed_write
+
+    if not committed_write.base(repo, objects)[1]:
+        return
+    known = dict.fromkeys(_read(repo).splitlines())
+
+    def edit(note: bytes | None) -> bytes:
+        every = sorted({*known, *text(note or b"").splitlines()})
+        return "".join(f"{line}\n" for line in every).encode("utf-8", "surrogateescape")
+
+    notes.change(repo, objects, repo.empty_tree, edit)
+    files.remove(repo.shared(UNSHARED))
+
+
+def periods(repo: Repo, reader: notes.Reader) -> Periods:
+    """When work was recorded, by mail, as far as this clone was told; where nobody said so, each
+    who wrote a checkpoint records since the first one."""
+    try:
+        shared = reader.text(repo.empty_tree) or b""
+    except Error:
+        shared = b""
+    known = recording.periods(recording.events(_read(repo) + text(shared)))
+    return known or _writers(repo)
+
+
+def _writers(repo: Repo) -> dict[str, list[tuple[int, int | None]]]:
+    from gitcp.store.v1 import committed_refs
+
+    known: dict[str, int] = {}
+    for ref in committed_refs.sources(repo)[:1]:
+        for row in repo.git.lines("log", "--format=%at %ae", ref, sep=b"\n"):
+            seconds, _, mail = text(row).partition(" ")
+            known[mail] = min(int(seconds), known.get(mail, int(seconds)))
+    return {mail: [(seconds, None)] for mail, seconds in known.items()}
+
+
+def _author(repo: Repo) -> tuple[str, int]:
+    """The mail and the time that git would give a commit made now."""
+    name, seconds = stamp(ident(repo, "AUTHOR"))
+    date = _DATE.fullmatch(repo.git.env.get("GIT_AUTHOR_DATE", ""))
+    return name.rpartition("<")[2].rstrip(">"), int(date[1]) if date else seconds
+
+
+def _read(repo: Repo) -> str:
+    return text(files.peek(repo.shared("recording")))
+
+
+def _last(repo: Repo) -> tuple[str, str, int, str] | None:
+    events = recording.events(_read(repo))
+    return events[-1] if events else None
+
+
+def _append(repo: Repo, events: list[tuple[str, str, int, str]]) -> None:
+    path = repo.shared("recording")
+    data = _read(repo) + "".join(recording.line(*event) for event in events)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    files.replace(path, data.encode("utf-8", "surrogateescape"))
+    files.replace(repo.shared(UNSHARED), b"")

@@ -1,0 +1,128 @@
+"""Unrecorded is not the person's: what was committed while nothing recorded is shown as such."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.blame.told_lines import text, told
+from tests.support import warm
+from tests.support.harness import V1, World
+
+HOUR = 3600
+DATE = 1112354055  # when the worlds of the tests are enabled
+TRAILER = "Co-Authored-By: Claude <noreply@anthropic.com>"
+
+
+def commit(world: World, path: str, hours: int, *message: str, author: str = "") -> None:
+    """The person commits a line so many hours after gitcp was enabled."""
+    world.write(path, f"line of {path} that was committed after {hours} hours\n")
+    before = dict(world.env)
+    world.env["GIT_AUTHOR_DATE"] = f"{DATE + hours * HOUR} +0000"
+    world.env["GIT_AUTHOR_EMAIL"] = author or "author@example.com"
+    world.git("add", path)
+    world.git("commit", "-q", *(word for part in message or (path,) for word in ("-m", part)))
+    world.env.clear()
+    world.env.update(before)
+
+
+def at(world: World, hours: int, name: str, *args: str) -> None:
+    """A command of gitcp so many hours after gitcp was enabled."""
+    world.env["GIT_AUTHOR_DATE"] = f"{DATE + hours * HOUR} +0000"
+    world.gitcp(name, *args)
+    del world.env["GIT_AUTHOR_DATE"]
+
+
+def stats(world: World, *revisions: str) -> dict[str, Any]:
+    return dict(json.loads(world.gitcp("stats", "--json", *revisions)))
+
+
+def of_file(world: World, path: str) -> str:
+    """Whose the one line of a file is, as blame, why, stats and the page say."""
+    [who] = told(world, path)
+    asked = json.loads(world.gitcp("why", "--json", f"{path}:1"))
+    counted = {row["path"]: row for row in stats(world)["files"]}[path]
+    assert asked["who"] == who
+    assert counted[who] == 1 and sum(counted[w] for w in stats(world)["added"]) == 1
+    return who
+
+
+def test_what_was_committed_before_gitcp_was_enabled_is_unrecorded(world: World) -> None:
+    commit(world, "before.txt", -1)
+    commit(world, "after.txt", 1)
+    assert of_file(world, "before.txt") == "unrecorded"
+    assert of_file(world, "after.txt") == "person"
+    counts = stats(world, "HEAD~2..")["added"]
+    assert counts == {"agent": 0, "person": 1, "unknown": 0, "unrecorded": 1}
+
+
+def test_what_was_committed_while_gitcp_was_disabled_is_unrecorded(world: World) -> None:
+    at(world, 1, "disable")
+    commit(world, "silent.txt", 2)
+    at(world, 3, "enable")
+    commit(world, "again.txt", 4)
+    assert of_file(world, "silent.txt") == "unrecorded"
+    assert of_file(world, "again.txt") == "person"
+
+
+def test_what_was_committed_while_the_hooks_were_silenced_is_unrecorded(world: World) -> None:
+    at(world, 1, "enable")
+    world.git("config", "core.hooksPath", "/dev/null")
+    world.env["GIT_AUTHOR_DATE"] = f"{DATE + 2 * HOUR} +0000"
+    assert "git does not run gitcp's hooks here" in world.agent("session-a").start().stdout
+    commit(world, "silent.txt", 3)
+    world.git("config", "--unset", "core.hooksPath")
+    world.env["GIT_AUTHOR_DATE"] = f"{DATE + 4 * HOUR} +0000"
+    world.agent("session-b").start()
+    commit(world, "again.txt", 5)
+    assert of_file(world, "silent.txt") == "unrecorded"
+    assert of_file(world, "again.txt") == "person"
+
+
+def test_what_a_colleague_commits_without_gitcp_is_unrecorded(world: World) -> None:
+    commit(world, "theirs.txt", 1, author="colleague@example.com")
+    assert of_file(world, "theirs.txt") == "unrecorded"
+    line = world.gitcp("blame", "theirs.txt")
+    assert "(A U Thor " in line
+    assert "(? " in world.gitcp("blame", "--mark-unknown", "theirs.txt")
+    commit(world, "mine.txt", 1)
+    assert "(A U Thor " in world.gitcp("blame", "--mark-unknown", "mine.txt")
+    assert "where nothing was recorded" in world.gitcp("why", "theirs.txt:1")
+
+
+@pytest.mark.parametrize("author", ["author@example.com", "colleague@example.com"])
+def test_an_agent_that_a_trailer_names_is_attested(world: World, author: str) -> None:
+    commit(world, "theirs.txt", 1, "subject", TRAILER, author=author)
+    assert of_file(world, "theirs.txt") == "unrecorded"
+    assert "(Claude Code (attested) " in world.gitcp("blame", "--mark-unknown", "theirs.txt")
+    assert "the commit names Claude Code" in world.gitcp("why", "theirs.txt:1")
+    counts = stats(world, "HEAD~1..")
+    assert counts["attested"] == [{"agent": "Claude Code", "commits": 1, "added": 1}]
+    assert counts["added"] == {"agent": 0, "person": 0, "unknown": 0, "unrecorded": 1}
+    table = world.gitcp("stats", "HEAD~1..")
+    assert "attested: Claude Code, 1 commit with 1 unrecorded line" in table
+
+
+def test_a_colleague_s_and_an_unattended_clone_know_when_this_one_recorded(
+    world: World, tmp_path: Path
+) -> None:
+    commit(world, "before.txt", -1)
+    agent = world.agent("session-a", tools=True)
+    agent.turn("write", {"its.txt": text("a session", 1)})
+    world.commit()
+    commit(world, "mine.txt", 1)
+    at(world, 2, "disable")
+    commit(world, "later.txt", 3)
+    clone = tmp_path / "clone"
+    world.git("clone", "-q", str(world.path), str(clone))
+    world.git("fetch", "-q", "origin", f"{V1}:{V1}", "refs/notes/gitcp:refs/notes/gitcp", cwd=clone)
+    shutil.rmtree(clone / ".git" / "gitcp", ignore_errors=True)
+    want = {"before.txt": "unrecorded", "its.txt": "agent", "mine.txt": "person"}
+    done = warm.run("stats", "--json", cwd=clone)
+    rows = {row["path"]: row for row in json.loads(done.stdout)["files"]}
+    assert {path: rows[path][who] for path, who in want.items()} == dict.fromkeys(want, 1)
+    assert rows["later.txt"]["unrecorded"] == 1
