@@ -20,7 +20,7 @@ def parser() -> cli.Parser:
     p.add_argument("--json", action="store_true", help="write records")
     limit = "give up after so many seconds (default: gitcp.push-timeout, 30)"
     p.add_argument("--timeout", type=cli.number, metavar="<n>", help=limit)
-    what = "a remote or its URL (default: the one git push would take)"
+    what = "a remote or its URL (default: the destination, else the one git push would take)"
     p.add_argument("remote", nargs="?", metavar="<remote>", help=what)
     return p
 
@@ -34,11 +34,14 @@ def bind(argv: Sequence[str]) -> Stage:
 def _fetch(name: str | None, seconds: int | None) -> Iterator[Record]:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.v1 import remote, sync
+    from gitcp.store.share import sync
+    from gitcp.store.v1 import destination
 
     repo = Repo.find()
+    name = name or destination.effective(repo) or destination.usual(repo)
+    name = name or destination.need(repo)  # which says that there is none
     with Objects(repo) as objects:
-        tips = sync.fetch(repo, objects, name or remote.default(repo), timeout(repo, seconds))
+        tips = sync.fetch(repo, objects, name, timeout(repo, seconds))
     for ref, oid in tips.items():
         yield {"type": "ref", "ref": ref, "oid": oid}
 

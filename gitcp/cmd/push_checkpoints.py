@@ -22,8 +22,11 @@ def parser() -> Parser:
     p.add_argument("--json", action="store_true", help="write records")
     limit = "give up after so many seconds (default: gitcp.push-timeout, 30)"
     p.add_argument("--timeout", type=cli.number, metavar="<n>", help=limit)
-    what = "a remote or its URL (default: the one git push would take)"
-    p.add_argument("remote", nargs="?", metavar="<remote>", help=what)
+    where = p.add_mutually_exclusive_group()
+    to = "make it the destination, to which every 'git push' there sends them too"
+    where.add_argument("--to", metavar="<remote>", help=to)
+    what = "a remote or its URL, this once (default: the destination, gitcp.remote)"
+    where.add_argument("remote", nargs="?", metavar="<remote>", help=what)
     return p
 
 
@@ -44,20 +47,25 @@ def _events(records: Iterable[Record]) -> Iterator[Record]:
 def _event(event: Record) -> Iterator[Record]:
     """What git is about to push is git's; what it leaves out of ours is sent before."""
     from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.v1 import push_check, sync
+    from gitcp.store.share import push_check, sending
+    from gitcp.store.v1 import destination
 
     repo, theirs = Repo.here(), push_check.updates(event.get("stdin") or ())
-    verdict = push_check.private(repo, theirs)
+    remote, url = [*(event.get("args") or ()), "", ""][:2]
+    name = destination.effective(repo)
+    there = bool(name) and destination.is_target(repo, name, remote, url)
+    verdict = push_check.judge(repo, theirs, remote, there)
     if verdict:
         yield verdict
-    refused = verdict is not None and verdict["type"] == "refuse"
-    if refused or not event.get("args") or not repo.config.flag("gitcp.push", True) or _dry():
+        if verdict["type"] == "refuse":
+            return
+    if not remote or not repo.config.flag("gitcp.push", True) or _dry():
         return
-    leave = frozenset(remote for _, _, remote in theirs)
-    with Objects(repo) as objects:
-        limit = timeout(repo)
-        sync.push(repo, objects, event["args"][0], limit, again=False, leave=leave)
+    if line := sending.announce(repo, name):
+        yield {"type": "say", "message": line}
+    if there or destination.is_address(repo, name):
+        leave = frozenset(ref for _, _, ref in theirs) if there else frozenset()
+        sending.send(repo, name, timeout(repo), leave)
 
 
 def _dry() -> bool:
@@ -88,12 +96,17 @@ def _main() -> int:
     from gitcp import record
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.v1 import remote, sync
+    from gitcp.store.share import attempts, sync
+    from gitcp.store.v1 import destination
 
     opts, repo = parser().parse_args(), Repo.find()
-    name = opts.remote or remote.default(repo)
+    name = opts.to or opts.remote or destination.need(repo)
     with Objects(repo) as objects:
         tips, merges = sync.push(repo, objects, name, timeout(repo, opts.timeout))
+    attempts.note_success(repo, name)
+    if opts.to:
+        destination.write(repo, name)
+        attempts.forget_words(repo)
     pushed = [{"type": "ref", "ref": r, "oid": oid, "remote": name} for r, oid in tips.items()]
     if opts.json:
         record.write(sys.stdout.buffer, pushed)

@@ -47,11 +47,13 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.rewind import resume
+    from gitcp.store.show import on_demand
 
     args = parser().parse_args(argv)
     repo = Repo.find()
     if args.switch:
         _switch(repo, args.name)
+    on_demand.bring(repo, args.name, resume.DEPTH)
     with Objects(repo) as objects:
         commit, stored = resume.stored(repo, objects, args.name)
         cwd = _place(repo, args, commit)

@@ -65,8 +65,9 @@ def gathered(repo: Repo, name: str) -> list[Record]:
     from gitcp.store.git.objects import Objects
     from gitcp.store.session import session_list, session_read
     from gitcp.store.session import state as states
-    from gitcp.store.show import checkpoint_view, lookup, session_turns
+    from gitcp.store.show import checkpoint_view, lookup, on_demand, session_turns
 
+    on_demand.bring(repo, name)
     with Objects(repo) as objects:
         kind, key = lookup.resolve(repo, objects, name)
         if kind == "commit":

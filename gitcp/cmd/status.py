@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 
@@ -175,7 +174,7 @@ def _about(repo: Repo, states: Sequence[State], settled: int, more: int) -> Reco
         "head": refs.head(repo) or "",
         "settled": settled,
         "more_streams": more,
-        "unpushed": _unpushed(repo),
+        **_destination(repo),
         "claims": roster.listing(repo, _in_a_turn(repo, states)) if repo.top else [],
     }
 
@@ -187,12 +186,22 @@ def _in_a_turn(repo: Repo, states: Sequence[State]) -> list[Marker]:
     return [marker for s in here if (marker := markers.of(repo, s["session_id"]))]
 
 
-def _unpushed(repo: Repo) -> int:
-    """Commits of the permanent store that no remote is known to have; 0 without a remote."""
+def _destination(repo: Repo) -> Record:
+    """Where checkpoints go, where there are any: destination, "" for nowhere; whether that is a
+    remote or a URL that can be used; how many checkpoints it lacks; what names another."""
+    from gitcp.store.git import refs
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.v1 import destination
     from gitcp.store.v1.committed_write import REF
 
-    if not os.path.exists(repo.shared("unpushed")) or not repo.config.keys("remote.", ".url"):
-        return 0
-    theirs = "--remotes=*/" + REF.removeprefix("refs/heads/")
-    status, out = repo.git.run("rev-list", "--count", REF, "--not", theirs, ok=(0, 128))
-    return int(out) if status == 0 else 0
+    if not refs.read(repo, REF):
+        return {"unpushed": 0}
+    name, configured = destination.effective(repo), destination.read(repo)
+    with Objects(repo) as objects:
+        lacking = destination.count_lacking(repo, objects, name) if name else 0
+    return {
+        "destination": destination.label(name or configured),
+        "reachable": bool(name),
+        "unpushed": lacking,
+        "remote": destination.usual(repo),
+    }

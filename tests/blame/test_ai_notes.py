@@ -218,8 +218,7 @@ def test_notes_of_two_machines_are_united_by_their_format(
     world: World, a: Agent, tmp_path: Path
 ) -> None:
     first = world.head
-    world.git("init", "-q", "--bare", str(tmp_path / "hub"))
-    world.git("remote", "add", "origin", str(tmp_path / "hub"))
+    world.share()
     there = World(Path(shutil.copytree(world.path, tmp_path / "there")), world.home)
     world.git("push", "-q", "origin", "main")
     assert AI in world.git("ls-remote", "origin")

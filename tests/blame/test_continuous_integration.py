@@ -34,9 +34,7 @@ def script(block: str) -> str:
 @pytest.fixture
 def hub(world: World) -> Path:
     """A forge's repository: main, and a branch `topic` with a session's commit."""
-    hub = world.home / "hub"
-    world.git("init", "-q", "--bare", "-b", "main", str(hub))
-    world.git("remote", "add", "origin", str(hub))
+    hub = world.share()
     world.git("push", "-q", "origin", "main")
     world.git("switch", "-q", "-c", "topic")
     world.agent("session-a", tools=True).turn("write", {"f.txt": "one\ntwo\n"})

@@ -21,6 +21,7 @@ def bare(repo: Path, tmp_path: Path) -> Path:
     path = tmp_path / "bare.git"
     git("clone", "-q", "--bare", str(repo), str(path))
     git("remote", "add", "origin", str(path))
+    git("config", "gitcp.remote", "origin")
     list(write_committed.bind([])([{"type": "session", "session_id": "s"}]))
     return path
 
@@ -47,13 +48,14 @@ def test_a_fetch_says_what_is_here_now(bare: Path, tmp_path: Path) -> None:
     assert list(fetch_checkpoints.bind([])(())) == [{"type": "ref", "ref": V1, "oid": oid}]
 
 
-def test_the_hook_sends_to_where_the_person_pushes(bare: Path, tmp_path: Path) -> None:
+def test_the_hook_sends_to_the_destination_alone(bare: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.git"
     git("init", "-q", "--bare", str(other))
-    event = {**EVENT, "args": [str(other), str(other)]}
-    assert list(push_checkpoints.bind([])([event])) == [event]
-    assert git("for-each-ref", "--format=%(refname)", cwd=other) == V1
-    assert git("for-each-ref", V1, cwd=bare) == ""
+    for args in ([str(other), str(other)], ["origin", str(bare)]):
+        event = {**EVENT, "args": args}
+        assert list(push_checkpoints.bind([])([event])) == [event]
+    assert git("for-each-ref", cwd=other) == ""
+    assert git("for-each-ref", "--format=%(refname)", V1, cwd=bare) == V1
 
 
 def test_the_hook_obeys_the_configuration(bare: Path) -> None:
@@ -80,30 +82,34 @@ def test_a_remote_that_is_gone_is_an_error_of_one_line(bare: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("remotes", "config", "says"),
+    ("remotes", "config", "usual"),
     [
-        ([], {}, "no remote is configured"),
-        (["a", "b"], {}, "several remotes: name one of them"),
-        (["a"], {}, ""),
-        (["a", "b"], {"branch.main.remote": "b"}, ""),
-        (["a", "b"], {"branch.main.remote": "b", "remote.pushDefault": "a"}, ""),
+        ([], {}, "<remote>"),
+        (["a", "b"], {}, "<remote>"),
+        (["a", "origin"], {}, "origin"),
+        (["a"], {}, "a"),
+        (["a", "b"], {"branch.main.remote": "b"}, "b"),
+        (["a", "b"], {"branch.main.remote": "b", "remote.pushDefault": "a"}, "a"),
     ],
 )
-def test_the_remote_is_the_one_git_would_take(
-    repo: Path, bare: Path, remotes: list[str], config: dict[str, str], says: str
+def test_the_remote_that_git_would_take_is_advised_and_not_taken(
+    bare: Path, remotes: list[str], config: dict[str, str], usual: str
 ) -> None:
+    git("config", "--unset", "gitcp.remote")
     git("remote", "remove", "origin")
     for name in remotes:
         git("remote", "add", name, str(bare))
     for key, value in config.items():
         git("config", key, value)
-    status, _, err = run("gitcp-push")
-    assert (status, err) == ((128, f"fatal: {says}\n") if says else (0, ""))
+    says = f"fatal: no destination is named for checkpoints; 'gitcp push --to {usual}' names one\n"
+    assert run("gitcp-push") == (128, "", says)
+    assert git("for-each-ref", V1, cwd=bare) == ""
 
 
 def test_without_checkpoints_there_is_nothing_to_push(repo: Path) -> None:
     git("init", "-q", "--bare", "there.git")
     git("remote", "add", "origin", "there.git")
+    git("config", "gitcp.remote", "origin")
     assert run("gitcp-push") == (0, "nothing to push: there are no checkpoints\n", "")
     assert run("gitcp-fetch") == (0, "nothing to fetch: there are no checkpoints\n", "")
 

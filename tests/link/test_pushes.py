@@ -21,9 +21,7 @@ ALL = [
 @pytest.fixture
 def bare(world: World, tmp_path: Path) -> Path:
     """A remote; a checkpoint that is not there yet, and work on a stream."""
-    path = tmp_path / "bare.git"
-    world.git("clone", "-q", "--bare", str(world.path), str(path))
-    world.git("remote", "add", "origin", str(path))
+    path = world.share()
     agent = world.agent("s-one")
     agent.turn("write", {"one.py": "one\n"})
     world.commit("one.py")
@@ -37,6 +35,7 @@ def there(world: World, bare: Path) -> list[str]:
 
 @pytest.mark.parametrize("args", ALL, ids=" ".join)
 def test_what_git_pushes_itself_is_left_to_it(world: World, bare: Path, args: list[str]) -> None:
+    world.git("config", "gitcp.push-check", "warn")
     for _ in range(2):
         world.git("push", "-q", "origin", *args, warns="whole worktrees|^$")
         assert world.git("rev-parse", V1) == world.git("rev-parse", V1, cwd=bare)
@@ -59,16 +58,14 @@ def test_a_push_that_only_pretends_sends_nothing(world: World, bare: Path, optio
 @pytest.mark.parametrize("args", [["--mirror"], ["entire/*:refs/x/*"]], ids=" ".join)
 def test_shadow_branches_do_not_leave_unnoticed(world: World, bare: Path, args: list[str]) -> None:
     spec = [f"{world.branch()}:refs/heads/x"] if "*" in args[0] else args
-    done = world.git("push", "origin", *spec, warns="this push sends whole worktrees")
-    assert done is not None
-    world.git("config", "gitcp.push-check", "refuse")
     before = world.git("for-each-ref", cwd=bare)
-    agent = world.agent("s-two")
-    agent.turn("again", {"again.py": "1\n"})
     world.git("push", "origin", *spec, ok=False, warns="refuse|^$")
     assert world.git("for-each-ref", cwd=bare) == before
     world.git("push", "-q", "origin", "main")
     assert "refs/heads/main" in there(world, bare)
+    world.git("config", "gitcp.push-check", "warn")
+    world.git("push", "origin", *spec, warns="this push sends whole worktrees")
+    assert world.git("for-each-ref", cwd=bare) != before
 
 
 def test_without_streams_no_word_is_said(world: World, bare: Path) -> None:
@@ -84,6 +81,7 @@ def test_a_remote_that_hangs_is_left_in_time(world: World, bare: Path) -> None:
     world.git("config", "core.sshCommand", str(ssh))
     world.git("config", "gitcp.push-timeout", "1")
     world.git("remote", "add", "slow", "nowhere.example:repo.git")
+    world.git("config", "gitcp.remote", "slow")
     done = subprocess.run(
         [".git/hooks/pre-push", "slow", "url"],
         cwd=world.path,

@@ -73,9 +73,7 @@ def test_in_a_fresh_clone_on_another_machine_the_client_goes_on_from_the_commit(
     world: World, client: Client, tmp_path: Path
 ) -> None:
     world.commit("a.txt", "b.txt", "c.txt")
-    bare, clone = tmp_path / "bare.git", tmp_path / "clone"
-    world.git("clone", "-q", "--bare", str(world.path), str(bare))
-    world.git("remote", "add", "origin", str(bare))
+    bare, clone = world.share(), tmp_path / "clone"
     world.gitcp("push")
     world.git("clone", "-q", "--single-branch", str(bare), str(clone))
     done(world, "fetch", cwd=clone)

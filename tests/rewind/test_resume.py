@@ -46,9 +46,7 @@ def test_a_commit_a_branch_a_checkpoint_and_a_session_name_the_same_conversation
 
 def test_a_fresh_clone_goes_on_after_a_fetch(world: World, a: Agent, tmp_path: Path) -> None:
     committed(world, a)
-    bare, clone = tmp_path / "bare.git", tmp_path / "clone"
-    world.git("clone", "-q", "--bare", str(world.path), str(bare))
-    world.git("remote", "add", "origin", str(bare))
+    bare, clone = world.share(), tmp_path / "clone"
     world.gitcp("push")
     elsewhere(world, a)
     world.git("clone", "-q", "--single-branch", str(bare), str(clone))

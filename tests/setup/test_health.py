@@ -328,16 +328,14 @@ def test_discarding_a_session_leaves_another_s_stream_as_it_is(known: World, dea
     assert known.committed(checkpoint).keys() == {"s2"}
 
 
-def test_what_no_remote_has_is_told_where_there_is_a_remote(known: World, tmp_path: Path) -> None:
+def test_what_the_destination_lacks_is_told_where_there_is_a_remote(known: World) -> None:
     known.agent("s1").turn("make it", {"one.txt": "1\n"})
     known.commit("one.txt")
     assert "remote" not in known.gitcp("status")
-    known.git("init", "-q", "--bare", str(tmp_path / "bare.git"))
-    known.git("remote", "add", "origin", str(tmp_path / "bare.git"))
-    count = known.git("rev-list", "--count", "entire/checkpoints/v1")
-    assert f"{count} commit" in known.gitcp("status").splitlines()[-1]
+    known.share()
+    assert "lacks 1 checkpoint " in known.gitcp("status").splitlines()[-1]
     known.git("push", "-q", "origin", "main")
-    assert "remote" not in known.gitcp("status")
+    assert "lacks" not in known.gitcp("status")
 
 
 def test_json_has_a_record_for_each_finding(known: World) -> None:

@@ -21,7 +21,8 @@ CHECKPOINTS, RATIO = (100, 1.4) if LONG else (30, 1.7)
 CLIENT = """
 import sys
 from gitcp.repo import Repo
-from gitcp.store.v1 import committed_write, sync
+from gitcp.store.share import sync
+from gitcp.store.v1 import committed_write
 from gitcp.store.git.objects import Objects
 
 clone, each = int(sys.argv[1]), int(sys.argv[2])

@@ -196,6 +196,19 @@ class World:
         assert done.status == 0, done
         return done.stdout
 
+    def share(self, name: str = "origin") -> Path:
+        """A bare repository beside this one, its remote of that name, to which checkpoints go."""
+        bare = self.remote(name)
+        self.git("config", "gitcp.remote", name)
+        return bare
+
+    def remote(self, name: str) -> Path:
+        """A bare repository beside this one, its remote of that name, that has main."""
+        bare = self.path.parent / f"{name.replace('/', '-')}.git"
+        self.git("clone", "-q", "--bare", "--single-branch", str(self.path), str(bare))
+        self.git("remote", "add", name, str(bare))
+        return bare
+
     def write(self, path: str, text: str) -> None:
         """The person writes a file."""
         (self.path / path).parent.mkdir(parents=True, exist_ok=True)

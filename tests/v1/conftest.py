@@ -8,7 +8,8 @@ import pytest
 
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
-from gitcp.store.v1 import committed_write, sync
+from gitcp.store.share import sync
+from gitcp.store.v1 import committed_write
 from tests.support.checkpoints import git, session
 
 
@@ -22,6 +23,7 @@ def bare(repo: Path, tmp_path: Path) -> Path:
 def clone(bare: Path, name: str) -> Repo:
     path = bare.parent / name
     git("clone", "-q", str(bare), str(path))
+    git("config", "gitcp.remote", "origin", cwd=path)
     return Repo.find(str(path))
 
 

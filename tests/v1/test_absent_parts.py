@@ -16,7 +16,8 @@ from gitcp.store.git import refs
 from gitcp.store.git.commit import need_commit, write_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import edit_tree
-from gitcp.store.v1 import committed_write, sync
+from gitcp.store.share import sync
+from gitcp.store.v1 import committed_write
 from gitcp.store.v1.transcript import Given
 from tests.support import warm
 from tests.support.checkpoints import V1, forget, git, loose, loosened, session

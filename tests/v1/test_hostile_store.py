@@ -16,7 +16,8 @@ from gitcp.store.git import refs
 from gitcp.store.git.commit import need_commit, write_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import TREE, edit_tree, write_tree
-from gitcp.store.v1 import committed_read, committed_write, sync
+from gitcp.store.share import sync
+from gitcp.store.v1 import committed_read, committed_write
 from gitcp.store.v1.merge import notes as note_trees
 from gitcp.store.v1.merge import trees
 from tests.support.checkpoints import V1, blob, git, session, tree

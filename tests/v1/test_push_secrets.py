@@ -15,7 +15,8 @@ from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import edit_tree
-from gitcp.store.v1 import push_check, redaction, sync
+from gitcp.store.share import push_check, sync
+from gitcp.store.v1 import redaction
 from tests.support.checkpoints import V1, git
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ import pytest
 from gitcp.errors import Error
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
-from gitcp.store.v1 import sync
+from gitcp.store.share import sync
 from tests.support.checkpoints import V1, git, tree
 from tests.support.paths import TOP
 from tests.v1.conftest import clone, push, write
@@ -69,15 +69,15 @@ def test_a_remote_that_does_not_answer_is_left_in_time(bare: Path, tmp_path: Pat
         sync.push(r, objects, "origin", 0.2)
 
 
-def test_the_marker_stays_while_a_remote_lacks_something(bare: Path, tmp_path: Path) -> None:
+def test_the_marker_stays_while_the_destination_lacks_something(bare: Path, tmp_path: Path) -> None:
     r = clone(bare, "a")
     other = tmp_path / "other.git"
     git("init", "-q", "--bare", str(other))
     git("remote", "add", "fork/two", str(other), cwd=r.top)
     write(r, A)
-    push(r)
-    assert unpushed(r)
     push(r, "fork/two")
+    assert unpushed(r)
+    push(r)
     assert not unpushed(r)
     assert ids(other) == ids(bare) == {A}
 

@@ -165,10 +165,24 @@ def _lost(about: Record, names: dict[str, str]) -> Iterator[Line]:
 
 
 def _store(about: Record) -> Iterator[Line]:
-    if about["unpushed"]:
-        commits = many(about["unpushed"], "commit")
-        yield []
-        yield [(f"{commits} of entire/checkpoints/v1 on no remote yet ('gitcp push')", "yellow")]
+    """Where checkpoints go, and how many are not there yet."""
+    name, remote = about.get("destination", ""), about.get("remote")
+    to = f"'gitcp push --to {remote or '<remote>'}'"
+    if about.get("reachable") and about["unpushed"]:
+        lacks = f"lacks {many(about['unpushed'], 'checkpoint')} ('gitcp push')"
+        line = (f"checkpoints go to '{name}', which {lacks}", "yellow")
+    elif about.get("reachable"):
+        line = (f"checkpoints go to '{name}', which has all of them", "dim")
+    elif name == "none":
+        line = ("checkpoints stay here (gitcp.remote is none)", "dim")
+    elif name:
+        line = (f"gitcp.remote names '{name}', which is no remote ({to} names another)", "yellow")
+    elif remote:
+        line = (f"checkpoints stay here ({to} sends them)", "dim")
+    else:
+        return
+    yield []
+    yield [line]
 
 
 def _ref(ref: str) -> str:

@@ -23,6 +23,11 @@ def object_name(value: object) -> bool:
     return isinstance(value, str) and len(value) <= 64 and _HEX.issuperset(value)
 
 
+def printable(value: object) -> bool:
+    """A text without control characters."""
+    return isinstance(value, str) and value.isprintable()
+
+
 def id(value: object) -> bool:
     """The id of a stream, a turn or a checkpoint; '' stands for none."""
     return isinstance(value, str) and len(value) <= 12 and _HEX.issuperset(value)

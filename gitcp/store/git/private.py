@@ -164,6 +164,11 @@ def remove(repo: Repo, path: str) -> None:
         move_aside(repo.common, path)
 
 
+def file_name(remote: str) -> str:
+    """The name of a file about a remote, which is known by its name or URL."""
+    return remote.replace("%", "%25").replace("/", "%2F")[-200:]
+
+
 def words(path: str, fits: Callable[[object], bool]) -> list[str]:
     """The words of a cache, as write_words() left them; none where it cannot be read, or has a
     word that does not fit."""

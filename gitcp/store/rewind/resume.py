@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 WRITTEN, KEPT, REPLACED, IMPOSSIBLE = "written", "kept", "replaced", "impossible"
 _AGENT = "Claude Code"  # where nothing tells: the first that the original program knew
-_DEPTH = 100  # first parents that are looked at for a checkpoint
+DEPTH = 100  # first parents that are looked at for a checkpoint
 
 
 def stored(repo: Repo, objects: Objects, name: str) -> tuple[str, list[Stored]]:
@@ -73,7 +73,7 @@ def stored(repo: Repo, objects: Objects, name: str) -> tuple[str, list[Stored]]:
 
 def _carrying(repo: Repo, objects: Objects, oid: str) -> tuple[str, list[str]]:
     step: str | None = oid
-    for _ in range(_DEPTH):
+    for _ in range(DEPTH):
         commit = read_commit(objects, step) if step else None
         if commit is None:
             break
@@ -85,7 +85,7 @@ def _carrying(repo: Repo, objects: Objects, oid: str) -> tuple[str, list[str]]:
             missing = f"checkpoint '{ids[0]}' of commit '{commit['oid'][:12]}' is not here"
             raise Error(f"{missing}; 'gitcp fetch' may bring it")
         step = commit["parents"][0] if commit["parents"] else None
-    raise Error(f"no checkpoint belongs to '{oid[:12]}' or the {_DEPTH} commits before it")
+    raise Error(f"no checkpoint belongs to '{oid[:12]}' or the {DEPTH} commits before it")
 
 
 def _of_checkpoints(repo: Repo, objects: Objects, ids: Iterable[str]) -> Iterator[Stored]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.git.tree import TREE, read_tree
-from gitcp.store.v1.committed_write import REF
+from gitcp.store.v1.committed_write import REF, order_tracking
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ _PATTERNS = (
 
 def sources(repo: Repo) -> list[str]:
     """The refs that hold checkpoints: ours, or the remotes' where it is absent; then legacy."""
-    return _preferred(_listed(repo))
+    return _preferred(repo, _listed(repo))
 
 
 def everywhere(repo: Repo) -> list[str]:
     """sources(), and behind them the remotes' branches that ours stands before."""
     names = _listed(repo)
-    return list(dict.fromkeys([*_preferred(names), *names]))
+    return list(dict.fromkeys([*_preferred(repo, names), *names]))
 
 
 def _listed(repo: Repo) -> list[str]:
@@ -39,13 +39,13 @@ def _listed(repo: Repo) -> list[str]:
     return [text(name) for name in names]
 
 
-def _preferred(names: list[str]) -> list[str]:
+def _preferred(repo: Repo, names: list[str]) -> list[str]:
     def pick(branch: str) -> list[str]:
         local = f"refs/heads/{branch}"
         if local in names:
             return [local]
         remote = [n for n in names if n.endswith(f"/{branch}")]
-        return sorted(remote, key=lambda n: (not n.startswith("refs/remotes/origin/"), n))
+        return order_tracking(repo, remote)
 
     return pick("entire/checkpoints/v1") + pick("entire/sessions")
 

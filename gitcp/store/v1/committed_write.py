@@ -90,9 +90,18 @@ def base(repo: Repo, objects: Objects) -> tuple[str | None, Commit | None]:
 
 
 def remote_refs(repo: Repo) -> list[str]:
-    """The remote-tracking branches of checkpoints, origin's first."""
-    tracking = refs.listing(repo, "refs/remotes/**/entire/checkpoints/v1")
-    return sorted(tracking, key=lambda n: (not n.startswith("refs/remotes/origin/"), n))
+    """The remote-tracking branches of checkpoints, the destination's first."""
+    return order_tracking(repo, list(refs.listing(repo, "refs/remotes/**/entire/checkpoints/v1")))
+
+
+def order_tracking(repo: Repo, branches: list[str]) -> list[str]:
+    """Remote-tracking branches, those of the destination before origin's before others."""
+    if len(branches) > 1:
+        from gitcp.store.v1 import destination
+
+        first = [f"refs/remotes/{name}/" for name in (destination.read(repo), "origin")]
+        branches.sort(key=lambda ref: ([not ref.startswith(one) for one in first], ref))
+    return branches
 
 
 def announce(repo: Repo) -> None:

@@ -36,7 +36,7 @@ def set_searched(repo: Repo, rules: str, tips: Mapping[str, str]) -> None:
 
 
 def _of_remote(repo: Repo, name: str) -> str:
-    return repo.shared("pushed", name.replace("%", "%25").replace("/", "%2F")[-200:])
+    return repo.shared("pushed", private.file_name(name))
 
 
 def _read(path: str, head: str) -> Tips:

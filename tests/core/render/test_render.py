@@ -111,7 +111,20 @@ ABOUT: Json = {
         ({}, "no session yet: one begins with the next prompt of an agent"),
         ({"settled": 2}, "no session is at work here, or has work that no commit holds"),
         ({"settled": 2}, "  2 earlier sessions (gitcp list-sessions)"),
-        ({"unpushed": 1}, "1 commit of entire/checkpoints/v1 on no remote yet ('gitcp push')"),
+        (
+            {"destination": "o", "reachable": True, "unpushed": 1},
+            "checkpoints go to 'o', which lacks 1 checkpoint ('gitcp push')",
+        ),
+        (
+            {"destination": "o", "reachable": True},
+            "checkpoints go to 'o', which has all of them",
+        ),
+        ({"destination": "none"}, "checkpoints stay here (gitcp.remote is none)"),
+        ({"remote": "o"}, "checkpoints stay here ('gitcp push --to o' sends them)"),
+        (
+            {"destination": "o", "remote": ""},
+            "gitcp.remote names 'o', which is no remote ('gitcp push --to <remote>' names another)",
+        ),
     ],
 )
 def test_the_head_of_a_status(changed: Json, line: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from itertools import islice
 
+from gitcp.core.git.ids import parse_shadow
 from gitcp.errors import Error
 from gitcp.process import deadline
 from gitcp.record import text
@@ -36,8 +37,12 @@ _WINDOW = 1024  # files that go together
 _NEW = ("rev-list", "--objects", "--filter=object:type=blob", "--missing=allow-promisor")
 _NO = ("false", "no", "off", "0")
 # Whole worktrees, with files that were never committed; what else of ours is for this machine.
-_PRIVATE = ("refs/heads/entire/", "refs/gitcp/")
-_SHARED = frozenset({"refs/heads/entire/checkpoints/v1", "refs/heads/entire/sessions"})
+_OURS = ("refs/heads/entire/", "refs/gitcp/")
+_STORE = frozenset({"refs/heads/entire/checkpoints/v1", "refs/heads/entire/sessions"})
+
+
+class Withheld(Error):
+    """What was to be sent holds a secret."""
 
 
 def refuse(
@@ -47,13 +52,13 @@ def refuse(
     known: Mapping[str, str],
     limit: float,
 ) -> None:
-    """Raise Error naming the places of secrets in what tips have and known have not (ref ->
-    oid); what was searched once is known, too, as long as the rules are the same.  Raises it also
+    """Raise Withheld naming the places of secrets in what tips have and known have not (ref ->
+    oid); what was searched once is known, too, as long as the rules are the same.  Raises Error
     where a hook, which a `git push` waits for, has searched for more than limit seconds.
 
     gitcp.push-check=false switches the check off.
     """
-    if not _strict(repo) and not repo.config.flag("gitcp.push-check", True):
+    if repo.config.get("gitcp.push-check").lower() in _NO:
         return
     rules = redaction.rules(repo)
     searched = kept_tips.searched(repo, rules)
@@ -65,7 +70,7 @@ def refuse(
     else:
         more = " and more" if len(secrets) > _EXAMPLES else ""
         listed = ", ".join(f"{rule} in '{path}'" for path, rule in secrets[:_EXAMPLES])
-        raise Error(f"not pushed: what looks like a secret is stored: {listed}{more}")
+        raise Withheld(f"not pushed: what looks like a secret is stored: {listed}{more}")
 
 
 def places(
@@ -144,20 +149,36 @@ def updates(lines: Iterable[str]) -> list[tuple[str, str, str]]:
     return [(w[0], w[1], w[2]) for w in words if len(w) == 4 and w[1].strip("0")]
 
 
-def private(repo: Repo, sent: Iterable[tuple[str, str, str]]) -> Record | None:
-    """What to say of a push that would send shadow branches or refs of ours for this machine:
-    a record of type say, or refuse with gitcp.push-check=refuse; None where it sends none."""
-    names = [ref for ref, _, _ in sent if ref.startswith(_PRIVATE) and ref not in _SHARED]
-    if not names or repo.config.get("gitcp.push-check").lower() in _NO:
+def judge(
+    repo: Repo, sent: Iterable[tuple[str, str, str]], remote: str, is_target: bool
+) -> Record | None:
+    """What to say of a push of which git itself carries shadow branches, refs of ours for this
+    machine, or the store to another repository than its destination: a record of type refuse,
+    with gitcp.push-check=warn one of type say; None where it carries none.
+
+    is_target: whether the push, to remote, goes to the destination.
+    """
+    refs = [ref for ref, _, _ in sent if ref.startswith(_OURS)]
+    private = [ref for ref in refs if ref not in _STORE and _is_private(ref)]
+    strays = [] if is_target else [ref for ref in refs if ref in _STORE]
+    if private:
+        what = f"whole worktrees, files never committed among them: {_shortened(private)}"
+    elif strays:
+        what = f"transcripts to '{remote}', which is not their destination: {_shortened(strays)}"
+    else:
         return None
-    more = f" and {len(names) - _EXAMPLES} more" if len(names) > _EXAMPLES else ""
-    what = f"{', '.join(name.removeprefix('refs/heads/') for name in names[:_EXAMPLES])}{more}"
-    message = f"this push sends whole worktrees, files never committed among them: {what}"
-    if _strict(repo):
-        return {"type": "refuse", "message": f"fatal: {message} (gitcp.push-check=refuse)"}
-    advice = "push branches by name, or set gitcp.push-check=refuse"
-    return {"type": "say", "message": f"warning: {message}; {advice}"}
+    message = f"this push sends {what}"
+    if repo.config.get("gitcp.push-check").lower() == "warn":
+        return {"type": "say", "message": f"warning: {message}"}
+    advice = "push branches by name, or set gitcp.push-check=warn"
+    return {"type": "refuse", "message": f"fatal: {message}; {advice}"}
 
 
-def _strict(repo: Repo) -> bool:
-    return repo.config.get("gitcp.push-check").lower() == "refuse"
+def _is_private(ref: str) -> bool:
+    """Whether a ref is a stream's or another of ours: a person may have branches beside them."""
+    return not ref.startswith("refs/heads/") or parse_shadow(ref) is not None
+
+
+def _shortened(refs: list[str]) -> str:
+    more = f" and {len(refs) - _EXAMPLES} more" if len(refs) > _EXAMPLES else ""
+    return f"{', '.join(ref.removeprefix('refs/heads/') for ref in refs[:_EXAMPLES])}{more}"

@@ -10,11 +10,12 @@ from contextlib import suppress
 from gitcp import trace
 from gitcp.errors import Error
 from gitcp.lock import exclusive
-from gitcp.store.git import notes, refs
-from gitcp.store.v1 import committed_write, kept_tips, push_check
+from gitcp.store.git import files, notes, refs
+from gitcp.store.share import push_check
+from gitcp.store.share.remote import Remote
+from gitcp.store.v1 import committed_write, destination, kept_tips
 from gitcp.store.v1.merge import histories
 from gitcp.store.v1.merge import notes as note_trees
-from gitcp.store.v1.remote import Remote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,13 +35,15 @@ def push(
     name: str,
     timeout: float,
     *,
+    search: float | None = None,
     again: bool = True,
     leave: Container[str] = (),
 ) -> tuple[Tips, int]:
     """Bring the remote to where we are; return (what it has now, how many merges that took).
 
     Where somebody was faster, theirs is fetched and united with ours, and the push tried again
-    until timeout (seconds; of a hook the search for secrets has as many before that).
+    until timeout (seconds).
+    search: how many seconds a hook may search for secrets before that, as many by default.
     again: ask the remote even if it has all, as far as we know, or there is nothing to push.
     leave: refs that are not to be pushed.  Raises Error naming the remote when it cannot be
     reached, refuses, or time runs out.
@@ -54,7 +57,8 @@ def push(
             _settle(repo, name, tips)
             return tips, merges
         if remote is None:
-            push_check.refuse(repo, objects, tips, kept_tips.pushed(repo, name), timeout)
+            limit = timeout if search is None else search
+            push_check.refuse(repo, objects, tips, kept_tips.pushed(repo, name), limit)
             remote = Remote(repo, name, timeout)
         if not remote.push(tips):
             _settle(repo, name, tips)
@@ -72,7 +76,7 @@ def fetch(repo: Repo, objects: Objects, name: str, timeout: float) -> Tips:
 
     Raises Error naming the remote when it cannot be reached in timeout seconds.
     """
-    _bring(repo, objects, Remote(repo, name, timeout))
+    kept_tips.set_pushed(repo, name, _bring(repo, objects, Remote(repo, name, timeout)))
     return local(repo)
 
 
@@ -96,13 +100,14 @@ def _join(ref: str) -> Join | None:
     return note_trees.lines if ref == notes.REF else None
 
 
-def _bring(repo: Repo, objects: Objects, remote: Remote) -> None:
-    """Fetch what is not here yet under refs of our own, unite, and let go of them."""
+def _bring(repo: Repo, objects: Objects, remote: Remote) -> Tips:
+    """Fetch what is not here yet under refs of our own, unite, and let go of them; what the
+    remote has."""
     theirs, ours = remote.listing(*_shared(repo)), local(repo)
     wanted = [ref for ref in _shared(repo) if ref in theirs and theirs[ref] != ours.get(ref)]
     held = {ref: f"refs/gitcp/fetch/{os.getpid()}/{ref.split('/')[-1]}" for ref in wanted}
     if not held:
-        return
+        return theirs
     try:
         remote.fetch(held)
         for ref, target in held.items():
@@ -113,6 +118,7 @@ def _bring(repo: Repo, objects: Objects, remote: Remote) -> None:
         left = ((t, None, oid) for t in held.values() if (oid := refs.read(repo, t)))
         with suppress(Error):
             refs.update(repo, list(left), "gitcp: fetched")
+    return theirs
 
 
 def unite(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
@@ -131,12 +137,8 @@ def unite(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
 
 
 def _settle(repo: Repo, name: str, tips: Tips) -> None:
-    """Remember what the remote has; with all remotes up to date nothing is left to push."""
+    """Remember what the remote has; where the destination has all nothing is left to push."""
     with exclusive(repo, "v1"), exclusive(repo, "notes"):
         kept_tips.set_pushed(repo, name, tips)
-        if local(repo) != tips:
-            return
-        remotes = set(repo.git.run("remote")[1].decode(errors="surrogateescape").split()) - {name}
-        if all(kept_tips.pushed(repo, other) == tips for other in remotes):
-            with suppress(FileNotFoundError):
-                os.unlink(repo.shared("unpushed"))
+        if name == destination.read(repo) and local(repo) == tips:
+            files.remove(repo.shared("unpushed"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from gitcp.errors import Error, GitError, Late
-from gitcp.record import lines, text
+from gitcp.record import lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,20 +30,6 @@ _RACES = (
     "reference already exists",
 )
 _WAYS = "-c push.followTags=false -c core.hooksPath=/dev/null"
-
-
-def default(repo: Repo) -> str:
-    """The remote `git push` would take; raise Error when that cannot be told."""
-    _, out = repo.git.run("symbolic-ref", "-q", "--short", "HEAD", ok=(0, 1))
-    branch = text(out).strip()
-    keys = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
-    for key in keys:
-        if name := repo.config.get(key):
-            return name
-    names = text(repo.git.run("remote")[1]).split()
-    if "origin" in names or len(names) == 1:
-        return "origin" if "origin" in names else names[0]
-    raise Error("no remote is configured" if not names else "several remotes: name one of them")
 
 
 class Remote:

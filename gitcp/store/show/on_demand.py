@@ -1,0 +1,58 @@
+"""Checkpoints that are not here, brought from the destination when a person asks for one."""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp.console import notice
+from gitcp.core.git import ids
+from gitcp.errors import Error
+from gitcp.store.git.commit import rev_list
+from gitcp.store.git.objects import Objects
+from gitcp.store.link import find_commits
+from gitcp.store.share import sync
+from gitcp.store.show import lookup
+from gitcp.store.v1 import committed_refs, destination
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+
+_SECONDS = 5.0
+
+
+def bring(repo: Repo, name: str, depth: int = 1) -> None:
+    """Fetch the store where name is a checkpoint, or a commit with one, that is not here.
+
+    depth: how many first parents are looked at for a commit that has one.  It says so on standard
+    error, and why it could not; it waits a few seconds at most.
+    """
+    source = destination.effective(repo) if destination.read(repo) else ""
+    if not source or not _lacks(repo, name, depth):
+        return
+    label = destination.label(source)
+    print(notice.printable(f"fetching checkpoints from '{label}'"), file=sys.stderr)
+    try:
+        with Objects(repo) as objects:
+            sync.fetch(repo, objects, source, _SECONDS)
+    except Error as e:
+        notice.lack(str(e))
+
+
+def _lacks(repo: Repo, name: str, depth: int) -> bool:
+    with Objects(repo) as objects:
+        names = [name] if ids.is_checkpoint_id(name) else _linked_ids(repo, objects, name, depth)
+        return any(committed_refs.find(repo, objects, one) is None for one in names)
+
+
+def _linked_ids(repo: Repo, objects: Objects, name: str, depth: int) -> list[str]:
+    """The ids on a commit, or on the first of its first parents that has any."""
+    try:
+        kind, oid = lookup.resolve(repo, objects, name)
+    except Error:
+        return []
+    if kind != "commit":
+        return []
+    commits = rev_list(repo, "--first-parent", f"--max-count={depth}", oid)
+    every = (find_commits.of_commit(repo, objects, commit) for commit in commits)
+    return next(filter(None, every), [])

@@ -1,0 +1,145 @@
+"""The destination: the one repository that the permanent store is sent to and read from.
+
+`gitcp.remote` names it: a remote, a URL, or `none`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.decide import destination as rules
+from gitcp.errors import Error
+from gitcp.record import lines, text
+from gitcp.store.git import files, refs
+from gitcp.store.git.tree import TREE, read_tree
+from gitcp.store.v1 import kept_tips
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+NONE = "none"
+_KEY = "gitcp.remote"
+_STORE = "entire/checkpoints/v1"
+
+
+def read(repo: Repo) -> str:
+    """A remote's name, a URL or NONE; "" where nothing is configured."""
+    return repo.config.get("gitcp.remote").strip()
+
+
+def write(repo: Repo, destination: str) -> None:
+    """Configure it for this repository."""
+    repo.git.run("config", "--local", _KEY, destination)
+
+
+def label(destination: str) -> str:
+    """A destination to be shown: a URL without the name and password in it."""
+    scheme, mark, rest = destination.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"
+
+
+def remotes(repo: Repo) -> list[str]:
+    """The names of the configured remotes."""
+    keys = [*repo.config.keys("remote.", ".url"), *repo.config.keys("remote.", ".pushurl")]
+    return list(dict.fromkeys(key.removeprefix("remote.").rpartition(".")[0] for key in keys))
+
+
+def effective(repo: Repo) -> str:
+    """The remote or URL that the store goes to: the configured one where that can be, and where
+    nothing is configured the one an older version has been sending to; "" for none."""
+    configured = read(repo)
+    if not configured:
+        return inherited(repo)
+    return configured if configured in remotes(repo) or is_address(repo, configured) else ""
+
+
+def need(repo: Repo) -> str:
+    """effective(); raise Error that says why there is none, and what names one."""
+    if name := effective(repo):
+        return name
+    advice = f"'gitcp push --to {usual(repo) or '<remote>'}' names one"
+    configured = read(repo)
+    if configured == NONE:
+        raise Error(f"gitcp.remote is none: checkpoints stay here; {advice}")
+    if configured:
+        raise Error(f"gitcp.remote names '{configured}', which is no remote; {advice}")
+    raise Error(f"no destination is named for checkpoints; {advice}")
+
+
+def is_address(repo: Repo, destination: str) -> bool:
+    """Whether a destination is a URL, and no remote's name."""
+    return destination not in remotes(repo) and rules.is_url(destination)
+
+
+def usual(repo: Repo) -> str:
+    """The remote that `git push` takes; "" where that cannot be told."""
+    _, out = repo.git.run("symbolic-ref", "-q", "--short", "HEAD", ok=(0, 1))
+    branch = text(out).strip()
+    keys = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
+    for key in keys:
+        if name := repo.config.get(key):
+            return name
+    names = remotes(repo)
+    return "origin" if "origin" in names else names[0] if len(names) == 1 else ""
+
+
+def inherited(repo: Repo) -> str:
+    """The remote that an older version has been sending to from this clone, where there is one
+    and nothing is configured; else ""."""
+    earlier = [name for name in remotes(repo) if _was_sent_to(repo, name)]
+    asked = bool(repo.config.all("gitcp.push")) and repo.config.flag("gitcp.push")
+    return rules.choose(earlier, asked, usual(repo))
+
+
+def _was_sent_to(repo: Repo, remote: str) -> bool:
+    """Whether we have pushed the store to a remote, or git has from here."""
+    log = os.path.join(repo.common, "logs", "refs", "remotes", remote, _STORE)
+    return bool(kept_tips.pushed(repo, remote)) or b"\tupdate by push" in files.peek(log)
+
+
+def is_target(repo: Repo, destination: str, remote: str, url: str) -> bool:
+    """Whether a push to a remote, or to a URL alone, goes to the destination.
+
+    url: as git resolved it.
+    """
+    if destination in (remote, url):
+        return True
+    of_remote = "remote", "get-url", "--push", "--all"
+    ask = of_remote if destination in remotes(repo) else ("ls-remote", "--get-url")
+    return url in lines(repo.git.run(*ask, destination, ok=(0, 2, 128))[1])
+
+
+def count_lacking(repo: Repo, objects: Objects, destination: str) -> int:
+    """How many checkpoints the destination is not known to have as they are here."""
+    theirs = [kept_tips.pushed(repo, destination).get(f"refs/heads/{_STORE}")]
+    theirs.append(refs.read(repo, f"refs/remotes/{destination}/{_STORE}"))
+    ours = _tree(objects, refs.read(repo, f"refs/heads/{_STORE}"))
+    lacking: set[str] | None = None
+    for tip in theirs:
+        if tree := _tree(objects, tip):
+            changed = _changed(objects, ours, tree)
+            lacking = changed if lacking is None else lacking & changed
+    return len(_changed(objects, ours, None) if lacking is None else lacking)
+
+
+def _tree(objects: Objects, tip: str | None) -> str | None:
+    tree = objects.read(f"{tip}^{{tree}}") if tip else None
+    return tree[0] if tree else None
+
+
+def _changed(objects: Objects, ours: str | None, theirs: str | None) -> set[str]:
+    """The ids of the checkpoints in a tree that another one lacks, or has otherwise."""
+    changed: set[str] = set()
+    there = read_tree(objects, theirs) if theirs else {}
+    for shard, entry in (read_tree(objects, ours) if ours else {}).items():
+        if entry == there.get(shard) or entry[0] != TREE:
+            continue
+        below = there.get(shard, ("", ""))
+        known = read_tree(objects, below[1]) if below[0] == TREE else {}
+        for name, one in read_tree(objects, entry[1]).items():
+            if one[0] == TREE and known.get(name) != one:
+                changed.add(shard + name)
+    return changed

@@ -1,0 +1,263 @@
+"""One destination: the store goes where gitcp.remote says, and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.harness import V1, World
+from tests.support.paths import BIN
+
+NOTES = "refs/notes/gitcp"
+
+
+@pytest.fixture
+def stored(world: World) -> World:
+    """A repository with a linked commit, so that there is something to send."""
+    world.agent("s-one").turn("write", {"one.py": "one\n"})
+    world.commit("one.py")
+    return world
+
+
+def refs(bare: Path) -> list[str]:
+    """The refs that a bare repository has, without main."""
+    out = subprocess.check_output(["git", "for-each-ref", "--format=%(refname)"], cwd=bare)
+    return [ref for ref in out.decode().split() if ref != "refs/heads/main"]
+
+
+def push(world: World, *args: str) -> str:
+    """`git push` with these arguments, its hooks and all; what it said on standard error."""
+    done = tried(world, "git", "push", "-q", *args)
+    assert done.returncode == 0, done
+    return done.stderr
+
+
+def tried(world: World, *argv: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, **world.env, "PATH": f"{BIN}:{os.environ['PATH']}"}
+    return subprocess.run(argv, cwd=world.path, env=env, capture_output=True, text=True)
+
+
+def config(world: World, key: str = "gitcp.remote") -> str:
+    return tried(world, "git", "config", key).stdout.strip()
+
+
+def more(world: World, name: str) -> None:
+    """Another linked commit."""
+    world.agent(f"s-{name}").turn("write", {f"{name}.py": f"{name}\n"})
+    world.commit(f"{name}.py")
+
+
+def test_without_a_destination_nothing_is_sent_and_the_first_push_says_so_in_one_line(
+    stored: World,
+) -> None:
+    bare = stored.remote("origin")
+    said = push(stored, "origin", "main")
+    assert "'gitcp push --to origin'" in said and said.count("\n") == 1
+    more(stored, "two")
+    assert push(stored, "origin", "main") == ""
+    assert refs(bare) == [] and config(stored) == ""
+
+
+def test_where_nothing_is_stored_the_first_push_says_nothing(world: World) -> None:
+    world.remote("origin")
+    world.agent("s-one").turn("look")
+    assert push(world, "origin", "main") == ""
+
+
+@pytest.mark.parametrize("target", ["deploy", "url", "path"])
+def test_a_push_to_another_than_the_destination_sends_nothing(stored: World, target: str) -> None:
+    origin, deploy = stored.share(), stored.remote("deploy")
+    where = {"deploy": "deploy", "url": f"file://{deploy}", "path": str(deploy)}[target]
+    assert push(stored, where, "main") == ""
+    assert refs(deploy) == refs(origin) == []
+
+
+@pytest.mark.parametrize("how", ["name", "url", "by its url"])
+def test_a_push_to_the_destination_brings_the_store(stored: World, how: str) -> None:
+    bare = stored.share()
+    if how == "url":
+        stored.git("config", "gitcp.remote", str(bare))
+    push(stored, str(bare) if how == "by its url" else "origin", "main")
+    assert refs(bare) == [V1]
+
+
+def test_a_destination_that_is_a_url_is_kept_up_by_every_push(stored: World) -> None:
+    origin, private = stored.remote("origin"), stored.remote("private")
+    stored.git("remote", "remove", "private")
+    stored.git("config", "gitcp.remote", str(private))
+    push(stored, "origin", "main")
+    assert refs(private) == [V1] and refs(origin) == []
+
+
+def test_a_destination_that_is_none_sends_nothing_and_says_nothing(stored: World) -> None:
+    bare = stored.remote("origin")
+    stored.git("config", "gitcp.remote", "none")
+    assert push(stored, "origin", "main") == "" and refs(bare) == []
+
+
+def test_a_destination_that_is_no_remote_sends_nothing_and_says_so(stored: World) -> None:
+    bare = stored.remote("origin")
+    stored.git("config", "gitcp.remote", "upstream")
+    said = push(stored, "origin", "main")
+    assert "'upstream'" in said and "'gitcp push --to origin'" in said and said.count("\n") == 1
+    assert push(stored, "origin", "main") == "" and refs(bare) == []
+    failed = tried(stored, "gitcp", "push")
+    assert failed.returncode == 128 and "'upstream'" in failed.stderr
+
+
+@pytest.mark.parametrize("how", ["record", "git"])
+def test_the_one_remote_that_was_sent_to_before_becomes_the_destination(
+    stored: World, how: str
+) -> None:
+    origin, _ = stored.remote("origin"), stored.remote("fork")
+    if how == "git":
+        stored.git("config", "gitcp.remote", "origin")
+        push(stored, "origin", "entire/checkpoints/v1")
+        stored.git("config", "--unset", "gitcp.remote")
+        shutil.rmtree(stored.path / ".git/gitcp/pushed", ignore_errors=True)
+    else:
+        stored.gitcp("push", "origin")
+    more(stored, "two")
+    said = push(stored, "origin", "main")
+    assert "'origin'" in said and said.count("\n") == 1
+    assert config(stored) == "origin"
+    assert stored.git("rev-parse", V1) == stored.git("rev-parse", V1, cwd=origin)
+    more(stored, "three")
+    assert push(stored, "origin", "main") == ""
+
+
+def test_of_several_remotes_that_were_sent_to_none_is_chosen(stored: World) -> None:
+    for name in ("origin", "fork"):
+        stored.remote(name)
+        stored.gitcp("push", name)
+    more(stored, "two")
+    assert "gitcp push --to" in push(stored, "origin", "main")
+    assert config(stored) == ""
+
+
+def test_a_store_that_came_with_a_clone_is_no_order_to_send(stored: World, tmp_path: Path) -> None:
+    bare = stored.share()
+    push(stored, "origin", "main")
+    before = refs(bare), stored.git("rev-parse", V1)
+    stored.git("clone", "-q", str(bare), str(tmp_path / "clone"))
+    there = World(tmp_path / "clone", stored.home)
+    there.gitcp("enable")
+    try:
+        more(there, "two")
+        assert "'gitcp push --to origin'" in push(there, "origin", "main")
+    finally:
+        there.close()
+    assert (refs(bare), stored.git("rev-parse", V1, cwd=bare)) == before
+
+
+def test_who_had_asked_for_pushes_by_the_old_key_keeps_them(stored: World) -> None:
+    bare = stored.remote("origin")
+    stored.git("config", "gitcp.push", "true")
+    assert "'origin'" in push(stored, "origin", "main")
+    assert refs(bare) == [V1] and config(stored) == "origin"
+
+
+def test_who_had_refused_pushes_by_the_old_key_hears_nothing_of_it(stored: World) -> None:
+    bare = stored.remote("origin")
+    stored.git("config", "gitcp.push", "false")
+    assert push(stored, "origin", "main") == ""
+    assert refs(bare) == [] and config(stored) == ""
+
+
+def test_push_to_names_the_destination_and_sends(stored: World) -> None:
+    bare = stored.remote("origin")
+    failed = tried(stored, "gitcp", "push")
+    assert failed.returncode == 128 and "'gitcp push --to origin'" in failed.stderr
+    stored.gitcp("push", "--to", "origin")
+    assert config(stored) == "origin" and refs(bare) == [V1]
+    more(stored, "two")
+    stored.gitcp("push")
+    assert stored.git("rev-parse", V1) == stored.git("rev-parse", V1, cwd=bare)
+
+
+def test_push_to_a_remote_that_is_none_changes_nothing(stored: World) -> None:
+    failed = tried(stored, "gitcp", "push", "--to", "nowhere")
+    assert failed.returncode == 128 and "'nowhere'" in failed.stderr
+    assert config(stored) == ""
+
+
+@pytest.mark.parametrize("named", ["origin", ""])
+def test_a_store_that_git_itself_would_send_elsewhere_is_refused(stored: World, named: str) -> None:
+    stored.remote("origin")
+    deploy = stored.remote("deploy")
+    if named:
+        stored.git("config", "gitcp.remote", named)
+    for args in (["--all"], ["main", "entire/checkpoints/v1"]):
+        done = tried(stored, "git", "push", "-q", "deploy", *args)
+        assert done.returncode and "entire/checkpoints/v1" in done.stderr
+        assert "gitcp.push-check=warn" in done.stderr
+    assert refs(deploy) == []
+    stored.git("config", "gitcp.push-check", "warn")
+    assert "warning: " in push(stored, "deploy", "--all")
+    assert refs(deploy) == [V1]
+
+
+@pytest.mark.parametrize("check", ["", "true", "refuse", "false"])
+@pytest.mark.parametrize("args", [["--all"], ["--mirror"], ["{}:refs/heads/x"]], ids=" ".join)
+def test_a_push_that_carries_shadow_branches_is_refused(
+    stored: World, check: str, args: list[str]
+) -> None:
+    bare = stored.share()
+    if check:
+        stored.git("config", "gitcp.push-check", check)
+    stored.agent("s-two").turn("more", {"two.py": "2\n", ".env": "SECRET=1\n"})
+    args = [arg.format(stored.branch()) for arg in args]
+    done = tried(stored, "git", "push", "-q", "origin", *args)
+    assert done.returncode and "whole worktrees" in done.stderr
+    assert refs(bare) == []
+
+
+def test_a_branch_of_the_person_beside_the_streams_is_pushed_as_any(stored: World) -> None:
+    bare = stored.share()
+    stored.git("branch", "entire/notes-of-mine")
+    assert push(stored, "origin", "entire/notes-of-mine") == ""
+    assert refs(bare) == [V1, "refs/heads/entire/notes-of-mine"]
+
+
+def test_status_names_the_destination_and_what_it_lacks(stored: World) -> None:
+    assert "gitcp push" not in stored.gitcp("status")
+    stored.remote("origin")
+    assert "'gitcp push --to origin'" in stored.gitcp("status").splitlines()[-1]
+    stored.git("config", "gitcp.remote", "origin")
+    more(stored, "two")
+    last = stored.gitcp("status").splitlines()[-1]
+    assert "'origin'" in last and "2 checkpoints" in last
+    push(stored, "origin", "main")
+    last = stored.gitcp("status").splitlines()[-1]
+    assert "'origin'" in last and "lacks" not in last
+    stored.git("config", "gitcp.remote", "nowhere")
+    assert "'nowhere'" in stored.gitcp("status").splitlines()[-1]
+
+
+@pytest.mark.parametrize("how", ["name", "url"])
+def test_a_colleague_reads_from_the_destination(stored: World, tmp_path: Path, how: str) -> None:
+    private = stored.share("private")
+    stored.remote("origin")
+    push(stored, "private", "main")
+    push(stored, "origin", "main")
+    origin, clone = tmp_path / "origin.git", tmp_path / "clone"
+    stored.git("clone", "-q", str(origin), str(clone))
+    there = World(clone, stored.home)
+    assert tried(there, "gitcp", "show").returncode == 128
+    if how == "name":
+        there.git("remote", "add", "private", str(private))
+    there.git("config", "gitcp.remote", "private" if how == "name" else str(private))
+    for command in ("show", "explain", "resume"):
+        at = World(Path(shutil.copytree(clone, tmp_path / command)), stored.home)
+        if command == "resume":
+            at.git("commit", "-q", "--allow-empty", "-m", "a person's own, on top of it")
+        done = tried(at, "gitcp", command, "HEAD")
+        assert done.returncode == 0 and "s-one" in done.stdout, done
+        assert "fetch" in done.stderr and done.stderr.count("\n") == 1
+    there.gitcp("fetch")
+    assert there.git("rev-parse", V1) == stored.git("rev-parse", V1)
+    there.close()
