@@ -1,0 +1,152 @@
+"""A remote that does not answer: what it costs the first push, and the next ones."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.harness import V1, World
+
+
+@pytest.fixture
+def hanging(world: World) -> World:
+    """A repository with something to send, whose destination hangs while a file is there."""
+    agent = world.agent("s-one")
+    agent.turn("write", {"one.py": "one\n"})
+    world.commit("one.py")
+    bare = world.remote("origin")
+    ssh = world.home / "ssh"
+    ssh.write_text(
+        f"#!/bin/sh\necho . >>{world.home}/asked\n"
+        f"[ ! -e {world.home}/hangs ] || exec sleep 60\n"
+        f'shift $(($# - 1))\nexec sh -c "$1"\n'
+    )
+    ssh.chmod(0o755)
+    world.git("config", "core.sshCommand", str(ssh))
+    world.git("config", "ssh.variant", "simple")
+    world.git("config", "gitcp.push-timeout", "3")
+    world.git("remote", "add", "slow", f"nowhere.example:{bare}")
+    world.git("config", "gitcp.remote", "slow")
+    (world.home / "hangs").touch()
+    return world
+
+
+def hook(world: World) -> tuple[str, str]:
+    """What the pre-push hook says of a push there, and the seconds that it waited in vain."""
+    trace = world.home / "trace"
+    done = subprocess.run(
+        [".git/hooks/pre-push", "slow", "url"],
+        cwd=world.path,
+        input=f"refs/heads/main {world.head} refs/heads/main {'0' * 40}\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, **world.env, "GITCP_TRACE": str(trace)},
+    )
+    assert done.returncode == 0
+    waited = re.findall("did not answer in (.*) seconds", trace.read_text())
+    trace.unlink()
+    return done.stderr, "".join(waited)
+
+
+def asked(world: World) -> int:
+    path = world.home / "asked"
+    return len(path.read_text().splitlines()) if path.exists() else 0
+
+
+def answers(world: World) -> None:
+    (world.home / "hangs").unlink()
+
+
+def test_a_hanging_remote_is_said_once_and_the_next_pushes_wait_less_than_two_seconds(
+    hanging: World,
+) -> None:
+    said, waited = hook(hanging)
+    assert "'slow' did not answer in 3 seconds" in said and "'gitcp push'" in said
+    assert waited == "3"
+    for _ in range(2):
+        said, waited = hook(hanging)
+        assert said == "" and float(waited) < 2
+    assert asked(hanging) == 3
+
+
+def test_once_a_push_succeeds_a_remote_has_all_its_time_again(hanging: World) -> None:
+    hook(hanging)
+    answers(hanging)
+    assert hook(hanging)[0] == ""
+    assert hanging.git("ls-remote", "slow", V1)
+    hanging.agent("s-two").turn("write", {"two.py": "two\n"})
+    hanging.commit("two.py")
+    (hanging.home / "hangs").touch()
+    assert "did not answer in 3 seconds" in hook(hanging)[0]
+
+
+def test_after_a_day_a_remote_has_all_its_time_again(hanging: World) -> None:
+    hook(hanging)
+    [failure] = (hanging.path / ".git/gitcp/push-failed").iterdir()
+    yesterday = time.time() - 86400 - 60
+    os.utime(failure, (yesterday, yesterday))
+    assert "did not answer in 3 seconds" in hook(hanging)[0]
+    assert hook(hanging)[0] == ""
+
+
+def test_a_push_by_hand_has_all_its_time_and_ends_the_silence(hanging: World) -> None:
+    hook(hanging)
+    answers(hanging)
+    hanging.gitcp("push")
+    assert not list((hanging.path / ".git/gitcp/push-failed").iterdir())
+
+
+def test_another_destination_has_all_its_time(hanging: World) -> None:
+    hook(hanging)
+    hanging.git("remote", "add", "slower", "elsewhere.example:repo.git")
+    hanging.git("config", "gitcp.remote", "slower")
+    done = subprocess.run(
+        [".git/hooks/pre-push", "slower", "url"],
+        cwd=hanging.path,
+        input="",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert "'slower' did not answer in 3 seconds" in done.stderr
+
+
+@pytest.mark.parametrize("damage", ["directory", "unreadable"])
+def test_a_damaged_memory_of_failures_stops_no_push(hanging: World, damage: str) -> None:
+    hook(hanging)
+    answers(hanging)
+    [failure] = (hanging.path / ".git/gitcp/push-failed").iterdir()
+    failure.unlink()
+    if damage == "directory":
+        failure.mkdir()
+    else:
+        failure.touch(0o000)
+    hook(hanging)
+    assert hanging.git("ls-remote", "slow", V1)
+
+
+def test_a_search_that_takes_too_long_is_not_begun_anew_by_each_push(
+    world: World, tmp_path: Path
+) -> None:
+    bare = world.share()
+    agent = world.agent("s-one")
+    agent.turn("write", {"one.py": "one\n"})
+    world.commit("one.py")
+    world.git("config", "gitcp.push-timeout", "0")
+    said = [_pushed(world), _pushed(world)]
+    assert "too much to search" in said[0] and said[1] == ""
+    assert not world.git("for-each-ref", V1, cwd=bare)
+
+
+def _pushed(world: World) -> str:
+    done = subprocess.run(
+        ["git", "push", "-q", "origin", "main"], cwd=world.path, capture_output=True, text=True
+    )
+    assert done.returncode == 0
+    return done.stderr
