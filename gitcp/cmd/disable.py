@@ -138,7 +138,7 @@ def stripper(repo: Repo, known: Manifest) -> Strip:
     from gitcp.agents.install import enabling
     from gitcp.core.setup import installation
     from gitcp.record import raw, text
-    from gitcp.store.setup import git_hooks, takeover
+    from gitcp.store.setup import entire_switch, git_hooks, takeover
 
     def strip(entry: Entry, data: bytes) -> bytes | None:
         if entry["kind"] == "hook":
@@ -147,6 +147,8 @@ def stripper(repo: Repo, known: Manifest) -> Strip:
             return enabling.without_ours(entry["agent"], data, bool(entry["before"]))
         if entry["kind"] in ("plugin", "script"):
             return enabling.without_file(data)
+        if entry["kind"] == installation.ENTIRE_SWITCH:
+            return entire_switch.without_switch(data)
         if entry["kind"] == "config":
             return takeover.without_values(repo, entry, data)
         left = raw(installation.without_lines(text(data), entry["lines"]))

@@ -164,7 +164,7 @@ def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
     strategy = entire_settings.strategy(args.strategy)
     asked = {"gitcp.strategy": strategy, "gitcp.guard": args.guard}
     chosen = {key: value for key, value in asked.items() if value}
-    values, unread = takeover.settings(repo)
+    values, unread = takeover.settings(repo, known)
     config = takeover.plan_config(repo, {**values, **chosen})
     alone = [w["path"] + end for w in writes if w.get("alone") for end in _ends(w)]
     away = [path for path in alone if not exclude.inside(path, repo.worktree)]

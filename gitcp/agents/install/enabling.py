@@ -80,18 +80,32 @@ def plan(
         own, notes = _own_files(adapter, target, scope, ground)
         writes += own
     else:
-        writes.append(_installed(adapter, target, scope, ground))
+        writes.append(_installed(adapter, target, scope, ground, force))
     if scope == "local" and "local" not in paths:
         for write in filter(None, writes):
             write["worktree"] = os.path.realpath(top)
     if any(writes) and adapter.TRUST:
         notes.append(f"{adapter.AGENT_TYPE} {adapter.TRUST}")
-    if adapter.FORM in ("nested", "commented"):
-        for path in (paths[scope] for scope in ("local", "shared") if scope in paths):
-            old = ground.read(path)
-            if old is not None and os.path.realpath(path) != target:
-                writes.append(plan_removal(adapter, path, old))
+    for path in _with_entires(adapter, paths, ground):
+        if os.path.realpath(path) != target and (force or not ground.tracked(path)):
+            writes.append(plan_removal(adapter, path, ground.read(path) or b""))
     return [write for write in writes if write], notes
+
+
+def entires_stay(adapter: ModuleType, home: str, top: str, ground: Ground, force: bool) -> bool:
+    """Whether Entire's hooks stay in settings that git tracks: those are other people's too, and
+    are left as they are without force."""
+    paths = _with_entires(adapter, adapter.settings_paths(home, top), ground)
+    return not force and any(map(ground.tracked, paths))
+
+
+def _with_entires(adapter: ModuleType, paths: dict[str, str], ground: Ground) -> list[str]:
+    """The client's settings in a repository that have hooks of Entire's."""
+    if adapter.FORM not in ("nested", "commented"):
+        return []
+    inside = [paths[scope] for scope in ("local", "shared") if scope in paths]
+    there = [(path, old) for path in inside if (old := ground.read(path)) is not None]
+    return [path for path, old in there if plan_removal(adapter, path, old)]
 
 
 def _own_files(
@@ -114,8 +128,11 @@ def _own_files(
     return writes, notes
 
 
-def _installed(adapter: ModuleType, path: str, scope: str, ground: Ground) -> Write | None:
-    """The settings at path with our hooks and without Entire's; None when they are so.
+def _installed(
+    adapter: ModuleType, path: str, scope: str, ground: Ground, force: bool
+) -> Write | None:
+    """The settings at path with our hooks and, unless git tracks them, without Entire's; None
+    when they are so.
 
     Raises InputError, naming path, for settings that cannot be read.
     """
@@ -125,7 +142,9 @@ def _installed(adapter: ModuleType, path: str, scope: str, ground: Ground) -> Wr
         command = settings_file.shared_command(name)
     try:
         text = None if old is None else old.decode()
-        cleaned = text and settings_file.remove(text, settings_file.is_entires, adapter.FORM)
+        cleaned = text
+        if text and (force or not ground.tracked(path)):
+            cleaned = settings_file.remove(text, settings_file.is_entires, adapter.FORM)
         new = settings_file.install(cleaned or None, name, adapter.HOOKS, command, adapter.FORM)
     except UnicodeDecodeError:
         raise InputError(f"'{path}': not UTF-8") from None

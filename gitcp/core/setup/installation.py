@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     class Write(TypedDict):
         """One file to be written.
 
-        kind: hook, settings, plugin, script or exclude, which decides how it is taken out
+        kind: hook, settings, plugin, script, entire or exclude, which decides how it is taken out
         again; stray: not data but source takes the place, or nothing does.  aside: the suffix
         under which a hook that stands there is kept, '' where it is not.  lines: what an
         exclude file gets.  agent: whose settings they are.  alone: nobody else should get the
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         worktree: NotRequired[str]
 
 
+ENTIRE_SWITCH = "entire"  # the kind of the file that switches the original program off
 COMMENT = "# gitcp: files of this clone alone"
 
 

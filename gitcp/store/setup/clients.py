@@ -27,10 +27,11 @@ def plan(
     """
     from gitcp import agents
     from gitcp.agents.install import enabling
+    from gitcp.store.setup import entire_switch
 
     writes: list[Write] = []
     notes: list[str] = []
-    home, main = os.path.expanduser("~"), seat(repo)
+    home, main, stays = os.path.expanduser("~"), seat(repo), False
     for name in names:
         adapter = agents.adapter(name)
         at = main if scope == "local" and scope in adapter.settings_paths(home, "") else repo
@@ -41,7 +42,9 @@ def plan(
         else:
             writes += more[0]
             notes += more[1]
-    return writes, notes
+            stays |= enabling.entires_stay(adapter, home, at.worktree, _ground(at, baked), force)
+    switch = entire_switch.plan(repo) if stays else ([], [])
+    return writes + switch[0], notes + switch[1]
 
 
 def _ground(repo: Repo, baked: tuple[str, str]) -> Ground:

@@ -13,6 +13,7 @@ from gitcp.store.git import files, refs
 from gitcp.store.journal import stated
 from gitcp.store.session import markers, turn_log
 from gitcp.store.session import state as states
+from gitcp.store.setup import entire_switch
 from gitcp.store.stream import shadow_refs
 
 TYPE_CHECKING = False
@@ -22,15 +23,16 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import File, State
     from gitcp.core.setup.installation import Write
     from gitcp.store.git.objects import Objects
-    from gitcp.store.setup.manifest import Entry
+    from gitcp.store.setup.manifest import Entry, Manifest
 
 _STORED = "refs/heads/entire/checkpoints/v1"
 _REMOTE = "refs/remotes/*/entire/checkpoints/v1 refs/notes/gitcp"
 _LEGACY = "refs/heads/entire/sessions refs/remotes/*/entire/sessions"
 
 
-def settings(repo: Repo) -> tuple[dict[str, str], list[str]]:
-    """git config key -> value from Entire's settings and old names, where git's is silent."""
+def settings(repo: Repo, known: Manifest) -> tuple[dict[str, str], list[str]]:
+    """git config key -> value from Entire's settings and old names, where git's is silent; and
+    what to say of them.  known: what enable wrote, which is no setting of Entire's."""
     read_files: list[dict[str, Any]] = []
     notes = []
     for name in ("settings.json", "settings.local.json"):
@@ -42,6 +44,8 @@ def settings(repo: Repo) -> tuple[dict[str, str], list[str]]:
         except ValueError as e:
             read_files.append({})
             notes.append(f"'{path}' is not JSON and is ignored: {e}")
+    if known.find(entire_switch.path(repo)):
+        read_files[-1].pop("enabled", None)
     values, more = entire_settings.translate(entire_settings.merge(*read_files))
     for section in ("entire", "gitcp"):
         old = f"{section}.{entire_settings.OLD_WARNING}"
