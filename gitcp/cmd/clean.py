@@ -22,6 +22,8 @@ def parser() -> cli.Parser:
     p.add_argument("-f", "--force", action="store_true", help="delete it; else it is only shown")
     age = "what has not been used for so long (default: what is configured)"
     p.add_argument("--older-than", type=cli.number, metavar="<days>", help=age)
+    edits = "the edits of all settled sessions too, however young"
+    p.add_argument("--edits", action="store_true", help=edits)
     p.add_argument("--json", action="store_true", help="write records, one to a line")
     return p
 
@@ -35,7 +37,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp import record
 
     args = parser().parse_args(argv)
-    going, kept = cleaned(args.older_than, args.force)
+    going, kept = cleaned(args.older_than, args.force, args.edits)
     if args.json:
         records = [{**one, "deleted": args.force} for one in going]
         record.write(sys.stdout.buffer, [*records, *({**one, "deleted": False} for one in kept)])
@@ -45,7 +47,7 @@ def run(argv: Sequence[str]) -> int:
     return OK
 
 
-def cleaned(older_than: int | None, force: bool) -> Cleaned:
+def cleaned(older_than: int | None, force: bool, edits: bool = False) -> Cleaned:
     """What is settled, deleted with force, and what will be later on."""
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
@@ -53,7 +55,7 @@ def cleaned(older_than: int | None, force: bool) -> Cleaned:
     from gitcp.store.upkeep.survey import Survey
 
     repo = Repo.find()
-    ages = orphans.ages(repo, older_than)
+    ages = orphans.ages(repo, older_than, edits)
     with Prefetched(repo) as objects:
         findings = list(orphans.find(Survey(repo, objects), ages))
     kept = [one for one in findings if not one["settled"]]
@@ -74,6 +76,8 @@ def report(going: Sequence[Finding], kept: Sequence[Finding], force: bool) -> It
         yield from (f"  {one['subject']}  {one['reason']}" for one in kept)
     if going and not force:
         yield "\nRun with --force to delete these items."
+    if force and any("ref" in one for one in going):
+        yield "\ngit takes their objects with time, and 'git gc --prune=now' at once."
 
 
 def _groups(findings: Iterable[Finding]) -> Iterator[str]:

@@ -152,7 +152,16 @@ def _session_end(ctx: Context, event: Record) -> list[Record]:
         catch_up.last_turn(ctx.repo, ctx.objects, state, event, ctx.head)
         events.end(ctx.repo, state, event)
         ctx.keep(state)
+    _limit_edits(ctx)
     return []
+
+
+def _limit_edits(ctx: Context) -> None:
+    """Let go of edits of settled sessions where too much is kept (gitcp.max-edits)."""
+    from gitcp.store.upkeep import edits
+
+    ctx.leave()  # the locks of sessions are not taken in just any order
+    edits.enforce(ctx.repo)
 
 
 def _session_start(ctx: Context, event: Record) -> list[Record]:
@@ -170,6 +179,7 @@ def _session_start(ctx: Context, event: Record) -> list[Record]:
         events.start(repo, state, event)
         ctx.keep(state)
     greeted = greeting.message(repo, ctx.objects, session_id, ctx.head)
+    _limit_edits(ctx)
     complaints = notices.at_start(repo)
     if complaints:
         recording.end(repo, noticed=True)

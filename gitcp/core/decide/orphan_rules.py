@@ -31,10 +31,11 @@ ARCHIVE_DAYS, STATE_DAYS = 30, 7  # gitcp.archive-expire, gitcp.state-expire
 
 
 class Ages:
-    """The time now, and after how many seconds archives and settled things expire."""
+    """The time now, after how many seconds archives and settled things expire, and whether the
+    edits of settled sessions do at once."""
 
-    def __init__(self, now: float, archive: float, state: float) -> None:
-        self.now, self.archive, self.state = now, archive, state
+    def __init__(self, now: float, archive: float, state: float, edits: bool = False) -> None:
+        self.now, self.archive, self.state, self.edits = now, archive, state, edits
 
 
 def settled(state: Mapping[str, Any]) -> bool:
@@ -54,6 +55,14 @@ def orphan(kind: str, subject: str, reason: str, **facts: object) -> Finding:
     """A record of type finding; settled: whether it may go now."""
     head = {"type": "finding", "kind": kind, "severity": "note", "subject": subject}
     return {**head, "reason": reason, "settled": True, **facts}
+
+
+def owners(name: str) -> set[str]:
+    """The sessions whose file this could be: <sid>, <sid>.<kind>, of a subagent
+    <sid>~<agent>.<kind> or, of a process that was killed, <sid>.<kind>.<pid>.  Ids may hold dots
+    themselves."""
+    ends, name = (".redacted", ".json", ".log", ".middle"), name.partition("~")[0]
+    return {name, *(name.rpartition(end)[0] for end in ends)} - {""}
 
 
 def days(seconds: float) -> str:

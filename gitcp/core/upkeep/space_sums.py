@@ -26,6 +26,7 @@ KINDS = {
     "streams": "streams of temporary checkpoints",
     "archives": "archived streams",
     "edits": "edits of sessions",
+    "packs": "other objects in packs of gitcp's",
     "states": "states of sessions",
     "caches": "caches and scratch files",
 }

@@ -14,6 +14,8 @@ from gitcp.store.git.tree import TREE, edit_tree, lookup
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gitcp.core.record_types import JournalLine
     from gitcp.repo import Repo
     from gitcp.store.journal.journal import Journal
@@ -62,6 +64,16 @@ def part(ref: str, first: str) -> int:
     if not end:
         return 1
     return int(end[1:]) if ref != end and end[0] == "." and end[1:].isdecimal() else 0
+
+
+def session_of(ref: str, known: Iterable[str]) -> str:
+    """The session whose edits a ref holds, "" where it holds none; known: ids, which may have
+    dots, as the number of a part has."""
+    if not ref.startswith(PREFIX):
+        return ""
+    name = ref.removeprefix(PREFIX)
+    first, _, number = name.rpartition(".")
+    return first if first and number.isdecimal() and name not in known else name
 
 
 def _files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[str, str] | None]:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 
+from gitcp.core.decide import orphan_rules
 from gitcp.errors import Moved
 from gitcp.lock import exclusive
 from gitcp.store.git import files, refs
 from gitcp.store.git.objects import Objects
-from gitcp.store.pack import upkeep
+from gitcp.store.pack import dropping, upkeep
 from gitcp.store.repair import repairs
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
@@ -46,6 +47,7 @@ def clean(repo: Repo, ages: Ages, findings: Iterable[Finding]) -> list[Finding]:
             done.append(one)
     if doomed:
         upkeep.release(repo, younger=_ON_ITS_WAY)  # what is deleted is git's to prune
+        dropping.unpin(repo, [one["oid"] for one in done if "ref" in one])
     there = set(states.names(repo)) | set(markers.names(repo))
     for one in doomed:
         if one["kind"] in _FILES and _file(repo, one, there):
@@ -97,7 +99,11 @@ def _tip(one: Finding) -> Tip:
 
 
 def _let_go(repo: Repo, finding: Finding) -> bool:
-    """Settle what sessions have in a stream alone; not when one of them is active by now."""
+    """Settle what sessions have in a stream alone; not when one of them is active by now, or
+    one whose edits are to go was used since."""
+    if "revision" in finding:
+        now = states.peek(repo, finding["session_id"])
+        return bool((now.get("revision", 0) if now else 0) == (finding["revision"] or 0))
     alone: dict[str, list[str]] = finding.get("alone") or {}
     with states.held(repo, list(alone)):
         named = [state for name in alone if (state := states.load(repo, name))]
@@ -139,7 +145,7 @@ def _file(repo: Repo, finding: Finding, there: set[str]) -> bool:
         with exclusive(repo, name, 0):  # who comes now finds that the file is another
             os.unlink(path)
         return True
-    if orphans.owners(name) & there:
+    if orphan_rules.owners(name) & there:
         return False
     files.remove(path)
     return True

@@ -11,7 +11,7 @@ from gitcp.store.git import files
 from gitcp.store.git.commit import read_commit, stamp
 from gitcp.store.journal import edits_ref
 from gitcp.store.session.process import alive
-from gitcp.store.upkeep import check_files, orphan_streams, undo_logs
+from gitcp.store.upkeep import check_files, edits, orphan_streams, undo_logs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     from gitcp.store.upkeep.survey import Survey
 
 
-def ages(repo: Repo, given: int | None = None) -> orphan_rules.Ages:
+def ages(repo: Repo, given: int | None = None, edits: bool = False) -> orphan_rules.Ages:
     """The ages of this repository, or given days for all (gitcp.archive-expire,
-    gitcp.state-expire)."""
+    gitcp.state-expire); edits: those of settled sessions have none."""
     archive = repo.config.size("gitcp.archive-expire", orphan_rules.ARCHIVE_DAYS)
     state = repo.config.size("gitcp.state-expire", orphan_rules.STATE_DAYS)
     if given is not None:
         archive = state = given
-    return orphan_rules.Ages(time.time(), archive * orphan_rules.DAY, state * orphan_rules.DAY)
+    day = orphan_rules.DAY
+    return orphan_rules.Ages(time.time(), archive * day, state * day, edits)
 
 
 def find(survey: Survey, ages: orphan_rules.Ages) -> Iterator[Finding]:
@@ -38,12 +39,8 @@ def find(survey: Survey, ages: orphan_rules.Ages) -> Iterator[Finding]:
     yield from orphan_streams.find(survey, ages)
     yield from orphan_streams.gone(survey, ages)
     known = {state["session_id"] for state in survey.states} | set(survey.markers)
-    for ref, oid in survey.refs.items():
-        name = ref.removeprefix(edits_ref.PREFIX)
-        old = name != ref and not {name, name.rpartition(".")[0]} & known  # a part, by number
-        if old and ages.now - _time_of(survey, oid) >= ages.archive:
-            yield orphan("orphan-edits", ref, "its session has no state", oid=oid, ref=ref)
     gone = {state["session_id"]: state for state in survey.states if expired(state, ages)}
+    yield from _edits(survey, ages, known - set(gone))
     for name, state in gone.items():
         last = orphan_streams.last_seen(state)
         reason = f"{state['phase']} and settled, not used for {days(ages.now - last)}"
@@ -51,6 +48,25 @@ def find(survey: Survey, ages: orphan_rules.Ages) -> Iterator[Finding]:
         yield orphan("settled-state", name, reason, time=int(last), revision=revision)
     yield from _files(survey, known - set(gone), set(gone))
     yield from undo_logs.find(survey, ages)
+
+
+def _edits(survey: Survey, ages: orphan_rules.Ages, known: set[str]) -> Iterator[Finding]:
+    """Edits of sessions that are gone, known being the others; of settled ones too, where that is
+    asked or there are too many."""
+    surplus = set(edits.surplus(survey.repo))
+    revisions = {state["session_id"]: state.get("revision", 0) for state in survey.states}
+    for ref, oid in survey.refs.items():
+        why, session_id = "", edits_ref.session_of(ref, known | set(revisions))
+        if session_id and session_id not in known:
+            old = ages.now - _time_of(survey, oid) >= ages.archive
+            why = "no state of its session lasts" if old or ages.edits else ""
+        elif session_id in surplus:
+            why = "all take more than gitcp.max-edits"
+        elif session_id and ages.edits and edits.is_settled(survey.repo, session_id):
+            why = "its session is settled"
+        if why:
+            facts = {"session_id": session_id, "revision": revisions.get(session_id)}
+            yield orphan("orphan-edits", ref, why, oid=oid, ref=ref, **facts)
 
 
 def _time_of(survey: Survey, oid: str) -> float:
@@ -86,16 +102,8 @@ def _files(survey: Survey, needed: set[str], gone: set[str]) -> Iterator[Finding
         yield orphan("leftover", path, "nothing has touched it for an hour")
 
 
-def owners(name: str) -> set[str]:
-    """The sessions whose file this could be: <sid>, <sid>.<kind>, of a subagent
-    <sid>~<agent>.<kind> or, of a process that was killed, <sid>.<kind>.<pid>.  Ids may hold dots
-    themselves."""
-    ends, name = (".redacted", ".json", ".log", ".middle"), name.partition("~")[0]
-    return {name, *(name.rpartition(end)[0] for end in ends)} - {""}
-
-
 def _unneeded(path: str, needed: set[str], gone: set[str], named: set[str] | None = None) -> bool:
-    named = named or owners(os.path.basename(path))
+    named = named or orphan_rules.owners(os.path.basename(path))
     if named & needed:
         return False
     # Of a session that begins now the files may come before the state.

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from itertools import islice
 
+from gitcp.core.decide import orphan_rules
 from gitcp.core.transcript import chunks
 from gitcp.record import one_a_line, text
-from gitcp.store.git import notes
+from gitcp.store.aside import index
+from gitcp.store.git import files, notes
 from gitcp.store.journal import edits_ref
+from gitcp.store.pack import dropping
+from gitcp.store.session import state as states
 from gitcp.store.session.session_read import instant
 from gitcp.store.stream import shadow_refs
-from gitcp.store.upkeep import space_files
 from gitcp.store.upkeep.survey import OURS
 from gitcp.store.v1 import committed_list, committed_refs
 
@@ -29,6 +33,8 @@ _SHARED = ("/entire/checkpoints/v1", "/entire/sessions")
 # What a stream has of the person's own commits is not ours to count: their trees are marked
 # as seen, those of the tips and of every base.
 _WALK = ("rev-list", "--objects-edge-aggressive", "--in-commit-order", "--reverse", "--stdin")
+_EDITS = ("for-each-ref", "--format=%(refname)", edits_ref.PREFIX)
+_BRANCHES = ("for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags", "refs/remotes")
 _LOG = (
     "log",
     "--no-show-signature",
@@ -41,14 +47,32 @@ _LOG = (
 
 
 def items(repo: Repo, brief: bool = False) -> Iterator[Item]:
-    """Every object that only data of ours has, then every file of ours.
+    """Every object that only data of ours has, or a pack of ours keeps; then every file of ours.
 
     brief: for the kinds; of what checkpoints have, nobody looks up the session and its time.
     An object counts as large as it lies on the disk, packed or not; one that is missing is
-    not counted.  Memory for what commits and checkpoints are called, not for their objects.
+    not counted.  Memory for what commits and checkpoints are called and for what is in packs of
+    ours, not for all objects.
     """
-    yield from _sized(repo, _objects(repo, brief))
-    yield from space_files.items(repo)
+    pinned = dict(dropping.objects(repo))
+
+    def owned() -> Iterator[tuple[str, Owner]]:
+        for oid, owner in _objects(repo, brief):
+            pinned.pop(oid, None)
+            yield oid, owner
+
+    yield from _sized(repo, owned())
+    yield from _sized(repo, ((oid, ("packs", "", at)) for oid, at in pinned.items()))
+    yield from _files(repo)
+
+
+def edits(repo: Repo) -> Iterator[Item]:
+    """Every object that only edits of sessions have, and neither HEAD nor a branch."""
+    ours = [text(line) for line in repo.git.lines(*_EDITS, sep=b"\n")]
+    theirs = [text(line) for line in repo.git.lines(*_BRANCHES, sep=b"\n")]
+    if ours:
+        owners, _ = _commits(repo, ours)
+        yield from _sized(repo, _owned(_walk(repo, ours, ["HEAD", *theirs]), owners, {}))
 
 
 def _objects(repo: Repo, brief: bool) -> Iterator[tuple[str, Owner]]:
@@ -96,10 +120,11 @@ def _sized(repo: Repo, owned: Iterable[tuple[str, Owner]]) -> Iterator[Item]:
 def _commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Owner], list[str]]:
     """Our commits, what each is; and the person's commits that streams are based on."""
     _, out = repo.git.run(*_LOG, stdin=one_a_line(refs))
-    owners, bases = {}, set()
+    owners, bases, known = {}, set(), frozenset(states.names(repo))
     fields = iter(text(out).split("\0"))
     for oid, ref, time, sessions, base in zip(fields, fields, fields, fields, fields, strict=False):
-        session = "" if "," in sessions else sessions
+        session = edits_ref.session_of(ref, known)
+        session = session or ("" if "," in sessions else sessions)
         owners[oid] = (_kind(ref), session, float(time or 0))
         if base.strip("0"):
             bases.add(base)
@@ -157,3 +182,27 @@ def _sizes(repo: Repo, names: list[str]) -> dict[str, int]:
     _, out = repo.git.run("cat-file", form, stdin=one_a_line(names))
     pairs = zip(names, out.splitlines(), strict=True)
     return {name: int(size) for name, size in pairs if size.isdigit()}
+
+
+def _files(repo: Repo) -> Iterator[Item]:
+    """Every file of ours beside the objects: states, and what all else there is."""
+    for name in files.listed(os.path.join(repo.common, "entire-sessions")):
+        path = os.path.join(repo.common, "entire-sessions", name)
+        yield from _file(path, "states", name.removesuffix(".json"))
+    folders = [repo.shared()]
+    worktrees = os.path.join(repo.common, "worktrees")
+    folders += [os.path.join(worktrees, name, "gitcp") for name in files.listed(worktrees)]
+    for top in folders:
+        for folder, _, names in os.walk(top):
+            of_sessions = os.path.basename(folder) in ("transcript", "turn", "open", index.NAME)
+            for name in sorted(names):
+                session = min(orphan_rules.owners(name), key=len) if of_sessions else ""
+                yield from _file(os.path.join(folder, name), "caches", session)
+
+
+def _file(path: str, kind: str, session_id: str) -> Iterator[Item]:
+    try:
+        st = os.lstat(path)
+    except OSError:
+        return  # gone meanwhile
+    yield {"kind": kind, "session_id": session_id, "time": st.st_mtime, "bytes": st.st_size}

@@ -1,0 +1,99 @@
+"""Objects that nothing needs any more, left to git in packs that are too young to be released.
+
+A pack of ours pins all that is in it, and some of that may be on its way to its ref.  What is
+not to go is copied into another pack of ours; then git does with the first what it does.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+
+from gitcp.core.git import packfile
+from gitcp.errors import Error
+from gitcp.lock import exclusive
+from gitcp.record import one_a_line
+from gitcp.store.git import files
+from gitcp.store.pack import kept
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gitcp.repo import Repo
+
+_WALK = ("rev-list", "--objects", "--no-object-names", "--missing=allow-any")
+_NEEDED = ("--not", "--all", "--stdin")
+_PIECE = 1 << 20
+
+
+def unpin(repo: Repo, tips: Iterable[str]) -> None:
+    """Let git prune what only these commits needed, which no ref names any more; packs that
+    cannot be read stay as they are."""
+    commits = list(tips)
+    if not commits:
+        return
+    walk = repo.git.stream(*_WALK, *_NEEDED, sep=b"\n", stdin=one_a_line(commits))
+    gone = {line.decode() for line in walk}
+    folder = kept.folder(repo)
+    with exclusive(repo, "packs"):
+        for name in list(kept.names(folder)):
+            try:
+                _without(repo, os.path.join(folder, name), gone)
+            except (ValueError, OSError) as e:
+                raise Error(f"cannot take objects out of '{folder}/{name}.pack': {e}") from None
+
+
+def objects(repo: Repo) -> Iterator[tuple[str, float]]:
+    """(oid, seconds since 1970 when its pack was last needed) of each object in packs of ours."""
+    folder, width = kept.folder(repo), len(repo.empty_tree) // 2
+    for name in list(kept.names(folder)):
+        path = os.path.join(folder, f"{name}.idx")
+        try:
+            entries, at = packfile.parse(files.peek(path), width), os.stat(path).st_mtime
+        except (ValueError, OSError):
+            continue  # joined with others meanwhile, or damaged: fsck says so
+        yield from ((oid, at) for oid in entries)
+
+
+def _without(repo: Repo, path: str, gone: set[str]) -> None:
+    """Keep another pack instead of this one, without the objects that are gone."""
+    width = len(repo.empty_tree) // 2
+    entries = packfile.parse(files.peek(f"{path}.idx"), width)
+    if gone.isdisjoint(entries):
+        return
+    ends = sorted([*(offset for offset, _ in entries.values()), _size(path) - width])
+    following = dict(pairwise(ends))
+    left = {oid: entry for oid, entry in entries.items() if oid not in gone}
+    if left:
+        _copy(repo, path, {oid: (at, following[at], crc) for oid, (at, crc) in left.items()})
+    files.remove(f"{path}.keep")
+
+
+def _size(path: str) -> int:
+    return os.stat(f"{path}.pack").st_size
+
+
+def _copy(repo: Repo, path: str, spans: dict[str, tuple[int, int, int]]) -> None:
+    """Put a pack in place that has these objects of another: oid -> (begin, end, crc)."""
+    new = os.path.join(kept.workshop(repo), f"pack-{os.getpid()}-left")
+    os.makedirs(os.path.dirname(new), exist_ok=True)
+    entries: dict[str, packfile.Entry] = {}
+    head = packfile.head(len(spans))
+    digest, size = kept.hasher(repo.algo)(head), len(head)
+    with open(f"{path}.pack", "rb") as source, open(f"{new}.pack", "wb") as target:
+        target.write(head)
+        for oid, (begin, end, crc) in sorted(spans.items(), key=lambda item: item[1]):
+            entries[oid] = size, crc
+            for at in range(begin, end, _PIECE):
+                source.seek(at)
+                data = source.read(min(_PIECE, end - at))
+                digest.update(data)
+                target.write(data)
+            size += end - begin
+        target.write(digest.digest())
+        target.flush()
+        os.fsync(target.fileno())
+    trailer = bytes(digest.digest())
+    kept.write(f"{new}.idx", packfile.index(entries, trailer, kept.hasher(repo.algo)), durable=True)
+    kept.place(kept.folder(repo), trailer.hex(), new)

@@ -1,0 +1,80 @@
+"""The edits of sessions that no work needs any more: which they are, and letting go of them."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.decide import edit_ceiling, orphan_rules
+from gitcp.errors import Busy
+from gitcp.lock import exclusive
+from gitcp.store.git import refs
+from gitcp.store.journal import edits_ref
+from gitcp.store.pack import dropping, kept
+from gitcp.store.session import markers, session_read
+from gitcp.store.session import state as states
+from gitcp.store.session.process import alive
+from gitcp.store.upkeep import orphan_streams, space
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gitcp.repo import Repo
+
+
+def surplus(repo: Repo) -> list[str]:
+    """The settled sessions whose edits are too much, the oldest first (gitcp.max-edits)."""
+    ceiling = repo.config.size("gitcp.max-edits", edit_ceiling.MOST)
+    if _pinned(repo) <= ceiling:
+        return []
+    sizes: dict[str, int] = {}
+    for item in space.edits(repo):
+        sizes[item["session_id"]] = sizes.get(item["session_id"], 0) + item["bytes"]
+    return edit_ceiling.surplus(sizes, _settled(repo, sizes), ceiling)
+
+
+def enforce(repo: Repo) -> None:
+    """Let go of the edits of those sessions; one that is at work again stays."""
+    there = refs.listing(repo, edits_ref.PREFIX)
+    known, gone = set(states.names(repo)), list[str]()
+    for session_id in surplus(repo):
+        mine = [ref for ref in there if edits_ref.session_of(ref, known) == session_id]
+        try:
+            with exclusive(repo, f"session-{session_id}", 0):
+                if is_settled(repo, session_id):
+                    doomed = [(ref, None, there[ref]) for ref in mine]
+                    refs.update(repo, doomed, "gitcp: max-edits")
+                    gone += [there[ref] for ref in mine]
+        except Busy:
+            continue
+    dropping.unpin(repo, gone)
+
+
+def is_settled(repo: Repo, session_id: str) -> bool:
+    """Whether no work of a session is open: it has none, or has no state any more."""
+    if session_id in states.names(repo):
+        return orphan_rules.settled(session_read.read(repo, session_id))
+    return session_id not in markers.names(repo)
+
+
+def _settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
+    """Those that are settled, whoever's agent is gone before the others, the oldest first."""
+    order: list[tuple[bool, float, str]] = []
+    there = set(states.names(repo))
+    for session_id in filter(None, sessions):
+        if is_settled(repo, session_id):
+            state = session_read.read(repo, session_id) if session_id in there else None
+            runs = bool(state and alive(state.get("agent_process")))
+            order.append((runs, orphan_streams.last_seen(state) if state else 0.0, session_id))
+    return [session_id for _, _, session_id in sorted(order)]
+
+
+def _pinned(repo: Repo) -> int:
+    """Bytes of the packs of ours, which have the edits until git takes them over."""
+    folder, total = kept.folder(repo), 0
+    for name in kept.names(folder):
+        try:
+            total += os.stat(os.path.join(folder, f"{name}.pack")).st_size
+        except OSError:
+            continue  # joined with others meanwhile
+    return total
