@@ -106,18 +106,23 @@ def replayed(
         if after is None:
             broken = True
             continue
-        known: Mapping[int, Author] = {}
-        if lines.knows(after):
-            pass
-        elif "from" in line:
-            known = _brought_in(contents, line["from"], after, committed)
-        elif committed and line["how"] == "restored":
-            known = committed(line["path"], after.oid, "")
+        known = {} if lines.knows(after) else _recorded(contents, line, after, committed)
         who = UNKNOWN if broken else entries.author(line)
         kept = "stashed" in line or (line["path"], before.oid if before else "") in taken
         lines.step(after, who, regains(line["how"]), known, kept)
         at, broken = after.oid, False
     return lines
+
+
+def _recorded(
+    contents: Contents, line: JournalLine, now: Version, committed: Committed | None
+) -> Mapping[int, Author]:
+    """The authors of lines that an edit brought in, or back, as they are recorded elsewhere."""
+    if "from" in line:
+        return _brought_in(contents, line["from"], now, committed)
+    if committed and line["how"] == "restored":
+        return committed(line["path"], now.oid, "")
+    return {}
 
 
 def _brought_in(

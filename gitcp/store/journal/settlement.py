@@ -15,7 +15,7 @@ from gitcp.store.journal.work import Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from gitcp.core.decide.overlap import Staged
     from gitcp.core.record_types import Commit, JournalLine, Version
@@ -82,12 +82,9 @@ def _line(
     moved = {x["follows"] for x in held.lines if "follows" in x and x["path"] in settled}
     settled += [path for path in sorted(moved) if not (known.entry(path) or look(path))]
 
-    def blob(oid: str) -> bytes | None:
-        found = objects.read(oid)
-        return found[2] if found and found[1] == "blob" else None
-
     left: JournalLine = {}
     taken: JournalLine = {}
+    blob = _blobs_of(objects)
     for session_id in sorted(writers):
         work = Work(held.lines, session_id)
         for path in work.paths():
@@ -104,6 +101,16 @@ def _line(
                     (taken if is_done else left).setdefault(path, []).extend(names)
     line: JournalLine = {"commit": commit["oid"], "settled": settled}
     return line | ({"left": left} if left else {}) | ({"taken": taken} if taken else {})
+
+
+def _blobs_of(objects: Objects) -> Callable[[str], bytes | None]:
+    """A function that returns the content of a blob by its oid, None for none."""
+
+    def blob(oid: str) -> bytes | None:
+        stored = objects.read(oid)
+        return stored[2] if stored and stored[1] == "blob" else None
+
+    return blob
 
 
 def let_go(repo: Repo, session_id: str, paths: Iterable[str]) -> None:

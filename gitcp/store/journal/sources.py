@@ -47,13 +47,13 @@ class Sources:
         self._repo, self._objects, self._lines, self._head = repo, objects, lines, head
         self._until = monotonic() + _SECONDS
         self._commits: dict[Author, dict[str, Lookup]] = {}
-        self._others: dict[Author, list[str]] = {}
+        self._other_paths: dict[Author, list[str]] = {}
         self._patches: dict[Author, dict[str, list[bytes]]] = {}
 
     def beside(self, window: Window, path: str, was: Version, now: Version) -> JournalLine:
         """What an edit says of its sources."""
-        found = self.find(window, path, was, now)
-        return {"from": found} if found else {}
+        sources = self.find(window, path, was, now)
+        return {"from": sources} if sources else {}
 
     def find(self, window: Window, path: str, was: Version, now: Version) -> list[Source]:
         """The sources of what a command put in at a path, those of most lines first; the one
@@ -100,13 +100,13 @@ class Sources:
         """Where the named commits have the path, or another that is named; HEAD's own path is
         what the content was made of."""
         commits, seen = self._named(window), set[str]()
-        if window["who"] not in self._others:
+        if window["who"] not in self._other_paths:
             words = [word.removeprefix("./") for word in list(window["names"])[:_WORDS]]
             words = [self._in_another(word)[1] or word for word in words]
             known = [w for w in words if any(look(w) for look in commits.values())]
-            self._others[window["who"]] = list(dict.fromkeys(known))
+            self._other_paths[window["who"]] = list(dict.fromkeys(known))
         for commit, look in commits.items():
-            for place in dict.fromkeys((path, *self._others[window["who"]])):
+            for place in dict.fromkeys((path, *self._other_paths[window["who"]])):
                 entry = look(place) if not (commit == self._head and place == path) else None
                 if entry and entry[0] in _BLOBS and entry[1] not in seen:
                     seen.add(entry[1])
@@ -122,8 +122,8 @@ class Sources:
             for name in dict.fromkeys(names):
                 self._add(trees, name)
             self._add(trees, self._head, parents=False)
-            found = {commit: Lookup(self._objects, tree) for commit, tree in trees.items()}
-            self._commits[window["who"]] = found
+            lookups = {commit: Lookup(self._objects, tree) for commit, tree in trees.items()}
+            self._commits[window["who"]] = lookups
         return self._commits[window["who"]]
 
     def _add(self, trees: dict[str, str], name: str, parents: bool = True) -> None:
@@ -168,12 +168,12 @@ class Sources:
             session_id = window["who"][0]
             own = (line for line in self._lines if line.get("session") == session_id)
             begun = min((int(line["at"]) for line in own), default=window["begin"])
-            found: dict[str, list[bytes]] = {}
+            added: dict[str, list[bytes]] = {}
             for word in list(window["names"])[:_WORDS]:
                 place = os.path.join(self._repo.worktree, word)
                 if _stood(place, begun) and (lines := _added(files.peek(place, _PATCH))):
-                    found[place] = lines
-            self._patches[window["who"]] = found
+                    added[place] = lines
+            self._patches[window["who"]] = added
         return self._patches[window["who"]]
 
 

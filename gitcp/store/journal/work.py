@@ -34,12 +34,12 @@ class Stretch:
 
     def had(self, version: Version) -> bool:
         """Whether it is this content that some edit made."""
-        return version == self.content or self._made(version)
+        return version == self.content or self._wrote(version)
 
     def come_back(self, version: Version) -> None:
         """Take in that a content it had stands there again."""
         self.live, self.content = True, version
-        if self._made(version):
+        if self._wrote(version):
             self.own = version
 
     def base(self, _record: object = None) -> Version:
@@ -51,7 +51,7 @@ class Stretch:
         mode, oid = (self.own if self.live else self.content) or ("000000", "")
         return {"path": path, "mode": mode, "oid": oid or None, "live": self.live}
 
-    def _made(self, version: Version) -> bool:
+    def _wrote(self, version: Version) -> bool:
         return any(version == entries.entry(edit["after"]) for edit in self.edits)
 
 

@@ -51,8 +51,7 @@ def together(
     parent, changes = commit_changes.of_commit(objects, commit)
     live, failed = Live(repo, objects, parent), dict[str, Exception]()
     credit = line_credit.Credit(repo, objects, commit, changes, [s for s, _ in sessions], replaced)
-    items: list[tuple[str, SessionData]] = []
-    storeds: list[tuple[State, Stored | None]] = []
+    items, storeds = list[tuple[str, SessionData]](), list[tuple[State, Stored | None]]()
     for state, linked in sessions:
         with Apart(state["session_id"], failed):
             stored = turn_work.stored_transcript(repo, objects, state, check=True)

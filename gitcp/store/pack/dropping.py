@@ -37,7 +37,7 @@ def unpin(repo: Repo, tips: Iterable[str]) -> None:
     gone = {line.decode() for line in walk}
     folder = kept.folder(repo)
     with exclusive(repo, "packs"):
-        for name in list(kept.names(folder)):
+        for name in kept.names(repo):
             try:
                 _without(repo, os.path.join(folder, name), gone)
             except (ValueError, OSError) as e:
@@ -47,7 +47,7 @@ def unpin(repo: Repo, tips: Iterable[str]) -> None:
 def objects(repo: Repo) -> Iterator[tuple[str, float]]:
     """(oid, seconds since 1970 when its pack was last needed) of each object in packs of ours."""
     folder, width = kept.folder(repo), len(repo.empty_tree) // 2
-    for name in list(kept.names(folder)):
+    for name in kept.names(repo):
         path = os.path.join(folder, f"{name}.idx")
         try:
             entries, at = packfile.parse(files.peek(path), width), os.stat(path).st_mtime
@@ -96,4 +96,4 @@ def _copy(repo: Repo, path: str, spans: dict[str, tuple[int, int, int]]) -> None
         os.fsync(target.fileno())
     trailer = bytes(digest.digest())
     kept.write(f"{new}.idx", packfile.index(entries, trailer, kept.hasher(repo.algo)), durable=True)
-    kept.place(kept.folder(repo), trailer.hex(), new)
+    kept.place(repo, trailer.hex(), new)
