@@ -51,7 +51,8 @@ def together(
     parent, changes = commit_changes.of_commit(objects, commit)
     live, failed = Live(repo, objects, parent), dict[str, Exception]()
     credit = line_credit.Credit(repo, objects, commit, changes, [s for s, _ in sessions], replaced)
-    items, storeds = list[tuple[str, SessionData]](), list[tuple[State, Stored | None]]()
+    items: list[tuple[str, SessionData]] = []
+    storeds: list[tuple[State, Stored | None]] = []
     for state, linked in sessions:
         with Apart(state["session_id"], failed):
             stored = turn_work.stored_transcript(repo, objects, state, check=True)
@@ -63,8 +64,7 @@ def together(
     raise_if_none(failed, items)
     items += _other_shares(repo, objects, checkpoint_id, credit, items)
     committed_write.write(repo, objects, items)
-    own = {state["session_id"] for state, _ in storeds}
-    settlement.settle(repo, objects, commit, changes, own)
+    settlement.settle(repo, objects, commit, changes, {s["session_id"] for s, _ in storeds})
     for (state, stored), (_, data) in zip(storeds, items, strict=False):
         with Apart(state["session_id"], failed):
             settle(repo, state)
