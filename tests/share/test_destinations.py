@@ -24,9 +24,10 @@ def stored(world: World) -> World:
 
 
 def refs(bare: Path) -> list[str]:
-    """The refs that a bare repository has, without main."""
+    """The refs that a bare repository has, without main and the notes."""
     out = subprocess.check_output(["git", "for-each-ref", "--format=%(refname)"], cwd=bare)
-    return [ref for ref in out.decode().split() if ref != "refs/heads/main"]
+    others = ("refs/heads/main", "refs/notes/gitcp")
+    return [ref for ref in out.decode().split() if ref not in others]
 
 
 def push(world: World, *args: str) -> str:

@@ -10,7 +10,7 @@ from gitcp.core.blame import recording
 from gitcp.core.blame.recording import BEGUN, ENDED
 from gitcp.errors import Error
 from gitcp.record import text
-from gitcp.store.git import files, notes
+from gitcp.store.git import notes, private
 from gitcp.store.git.commit import ident, stamp
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ def begin(repo: Repo) -> None:
     mail, seconds = _author(repo)
     last = _last(repo)
     if last and last[1] == BEGUN and last[3] == mail:
-        os.utime(repo.shared("recording"))
+        private.touch(repo, repo.shared("recording"))
         return
     clone = last[0] if last else os.urandom(6).hex()
     ended = [(clone, ENDED, seconds, last[3])] if last and last[1] == BEGUN else []
@@ -58,7 +58,7 @@ def share(repo: Repo, objects: Objects) -> None:
         return "".join(f"{line}\n" for line in every).encode("utf-8", "surrogateescape")
 
     notes.change(repo, objects, repo.empty_tree, edit)
-    files.remove(repo.shared(UNSHARED))
+    private.remove(repo, repo.shared(UNSHARED))
 
 
 def periods(repo: Repo, reader: notes.Reader) -> Periods:
@@ -91,7 +91,7 @@ def _author(repo: Repo) -> tuple[str, int]:
 
 
 def _read(repo: Repo) -> str:
-    return text(files.peek(repo.shared("recording")))
+    return text(private.cached_bytes(repo.shared("recording")))
 
 
 def _last(repo: Repo) -> tuple[str, str, int, str] | None:
@@ -102,6 +102,5 @@ def _last(repo: Repo) -> tuple[str, str, int, str] | None:
 def _append(repo: Repo, events: list[tuple[str, str, int, str]]) -> None:
     path = repo.shared("recording")
     data = _read(repo) + "".join(recording.line(*event) for event in events)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    files.replace(path, data.encode("utf-8", "surrogateescape"))
-    files.replace(repo.shared(UNSHARED), b"")
+    private.write(repo, path, data.encode("utf-8", "surrogateescape"))
+    private.write(repo, repo.shared(UNSHARED), b"")
