@@ -44,6 +44,8 @@ def _write(event: Record) -> Iterator[Record]:
             return
         if event["event"] != "compact":
             events.keep_verdict(state)
+        if event["event"] == "turn-end":
+            yield from _unread(ctx.repo, state)
         known = set(state.get("over_limit", ()))
         if event["event"] in ("turn-end", "subagent-end") and _commits(ctx.repo):
             from gitcp.store.auto import save
@@ -62,6 +64,17 @@ def _write(event: Record) -> Iterator[Record]:
             "ref": state["shadow_ref"],
             "session_id": state["session_id"],
         }
+
+
+def _unread(repo: Repo, state: State) -> Iterator[Record]:
+    """What to say of a session whose transcript cannot be read."""
+    from gitcp.store.v1 import transcript
+
+    if why := transcript.unreadable(repo, state.get("transcript_path")):
+        from gitcp.console import notice
+
+        notice.mute(why)
+        yield {"type": "say", "message": f"gitcp: {why}"}
 
 
 def _over_limit(state: State, known: set[str]) -> Iterator[Record]:

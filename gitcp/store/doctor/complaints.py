@@ -12,6 +12,7 @@ from gitcp.core.upkeep import findings
 from gitcp.store.git import files
 from gitcp.store.session import process, session_read
 from gitcp.store.setup import health
+from gitcp.store.v1 import transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,10 +61,13 @@ def _warnings(repo: Repo) -> Iterator[Finding]:
 
 
 def _session(repo: Repo, state: State) -> Iterator[Finding]:
-    """A turn that nobody ends, and a transcript that is not complete."""
+    """A turn that nobody ends, and a transcript that is not complete or cannot be read."""
     name = state["session_id"]
     if state.get("unreadable"):
         return
+    if why := transcript.unreadable(repo, state.get("transcript_path")):
+        reason = f"nothing new is stored of what session '{name}' says: {why}"
+        yield health.finding("unread-transcript", name, reason, "let its owner read it")
     active = state.get("phase") == "active"
     here = (state.get("worktree_id") or "") == repo.worktree_id
     if active and (why := _left(state)):

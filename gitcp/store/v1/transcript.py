@@ -114,7 +114,7 @@ def stored(
     """
     name = transcript_copy.name(session_id, agent_id)
     with exclusive(repo, f"transcript-{session_id}"):
-        copy, live = transcript_copy.Copy(repo, name), _open(repo, path)
+        copy, live = transcript_copy.Copy(repo, name), _live(repo, path)
         if live < 0 and not copy.size:
             return None
         reader = Reader(repo, objects, copy, redactor, scanner)
@@ -132,22 +132,41 @@ def stored(
         return Stored(copy, rest, reader.chunks(rest), reader.scan)
 
 
-def _open(repo: Repo, path: str | None) -> int:
-    """A descriptor of the live transcript; -1 when there is none, or one that is none."""
+def _live(repo: Repo, path: str | None) -> int:
+    """A descriptor of the live transcript; -1, with a warning where there is one that cannot be
+    taken."""
+    fd, why = _open(repo, path)
+    if why:
+        from gitcp.console import notice
+
+        notice.lack(why)
+    return fd
+
+
+def unreadable(repo: Repo, path: str | None) -> str:
+    """Why nothing is taken from a transcript that is there; '' for one that is read, or is not
+    there."""
+    fd, why = _open(repo, path)
+    if fd >= 0:
+        os.close(fd)
+    return why
+
+
+def _open(repo: Repo, path: str | None) -> tuple[int, str]:
+    """A descriptor of the live transcript, -1 when there is none that can be taken; why not,
+    where there is one."""
     if not path or "\0" in path:
-        return -1
+        return -1, ""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return -1
-    why = _strange(repo, path, fd)
-    if not why:
-        return fd
-    os.close(fd)
-    import sys
-
-    print(f"warning: the transcript {path!a} is ignored: {why}", file=sys.stderr)
-    return -1
+    except (FileNotFoundError, NotADirectoryError):
+        return -1, ""
+    except OSError as e:
+        return -1, f"the transcript {path!a} cannot be read: {e.strerror}"
+    if why := _strange(repo, path, fd):
+        os.close(fd)
+        return -1, f"the transcript {path!a} is ignored: {why}"
+    return fd, ""
 
 
 def _strange(repo: Repo, path: str, fd: int) -> str:
