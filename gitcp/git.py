@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Self
 
-_UNSETTLED: list[Callable[[], object]] = []
+_UNSETTLED: dict[Callable[[], object], Callable[[], object]] = {}
 
 # Never page, never prompt, never translate, never take a lock merely to read; and write what there
 # is in whole pieces, not by a system call for each commit.
@@ -46,19 +46,25 @@ def reading() -> dict[str, str]:
     return {"GIT_OPTIONAL_LOCKS": QUIET["GIT_OPTIONAL_LOCKS"], **_AT_HOME}
 
 
-def settle_first(call: Callable[[], object]) -> None:
-    """Let call() be done before git starts next, once: it finds what was written for it."""
-    if call not in _UNSETTLED:
-        _UNSETTLED.append(call)
+def settle_first(call: Callable[[], object], abandon: Callable[[], object]) -> None:
+    """Let call() be done before git starts next, once: it finds what was written for it; or
+    abandon(), where that has failed until the process ends."""
+    _UNSETTLED[call] = abandon
 
 
 def settle() -> bool:
     """Do what was to be done before git starts next; whether there was anything."""
-    calls = _UNSETTLED[:]
+    calls = list(_UNSETTLED)
     for call in calls:
         call()
-        _UNSETTLED.remove(call)
+        _UNSETTLED.pop(call, None)
     return bool(calls)
+
+
+def abandon() -> None:
+    """The process ends: take away what could not be settled."""
+    while _UNSETTLED:
+        _UNSETTLED.popitem()[1]()
 
 
 def fetches() -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp import pipelines, trace
+from gitcp import git, pipelines, trace
 from gitcp.chain import connect, heard, in_force, keep_promise, parse, table, words
 from gitcp.errors import OK, USAGE, Error, InputError, UsageError, sentence
 from gitcp.process import deadline
@@ -53,6 +53,8 @@ def main() -> int:
 
         trace.note("bug", traceback.format_exc().replace("\n", " | "))
         _warn(f"{' '.join(argv[:2])}: {type(e).__name__}: {e}")
+    finally:
+        git.abandon()
     return OK
 
 

@@ -11,7 +11,7 @@ import sys
 from gitcp.console import notice
 from gitcp.console.notice import printable
 from gitcp.errors import BUG, FATAL, NO, OK, USAGE, Error, GitError, NoRepository, sentence
-from gitcp.git import Git, may_fetch
+from gitcp.git import Git, abandon, may_fetch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def guard(body: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         pass  # with it goes what its frames hold: a child that is in the middle of its answer
     finally:
+        abandon()
         signal.signal(signal.SIGINT, before)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGINT)

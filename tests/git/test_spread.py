@@ -80,7 +80,7 @@ def test_each_process_reads_with_a_git_of_its_own(objects: Prefetched) -> None:
 
 def test_what_is_to_be_written_is_written_once_and_before(objects: Prefetched) -> None:
     writers: list[int] = []
-    settle_first(lambda: writers.append(os.getpid()))
+    settle_first(lambda: writers.append(os.getpid()), writers.clear)
     oid = git("rev-parse", "HEAD")
 
     def begin(own: Prefetched) -> Callable[[int], tuple[object, ...]]:

@@ -8,6 +8,7 @@ to the file that FAULTS names.
 
 from __future__ import annotations
 
+import errno
 import os
 import runpy
 import signal
@@ -34,6 +35,8 @@ def watch(event: str, args: tuple[Any, ...]) -> None:
     path = args[0] if args else None
     if event == "open" and (isinstance(path, int) or str(path).startswith(("/dev", "/proc"))):
         return
+    if event == "os.remove" and code == errno.ENOSPC:
+        return  # a full disk lets go of a file
     if event in CALLS or (event == "open" and args[2] & WRITES):
         counted(path)
 

@@ -14,9 +14,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.stress.unfinished import unfinished
 from tests.support.broken import Store
 from tests.support.harness import Agent, World
 from tests.support.paths import ENTRY, TOP
@@ -74,8 +76,11 @@ def test_a_stop_ends_well_and_the_next_has_all_of_it(
         a.write("src/b.py", f"b = {reason, number}\n")
         argv = [*FAULTS, str(reason), str(number), str(ENTRY), "claude-code", "Stop"]
         env = {**os.environ, "CLAUDE_PID": str(a.pid), **world.env}
-        text = json.dumps(payload)
-        return subprocess.run(argv, input=text, cwd=a.cwd, env=env, capture_output=True, text=True)
+        text, before = json.dumps(payload), unfinished(world)
+        given: dict[str, Any] = {"cwd": a.cwd, "env": env, "capture_output": True, "text": True}
+        done = subprocess.run(argv, input=text, **given)
+        assert reason != errno.ENOSPC or unfinished(world) == before, done
+        return done
 
     for done in rounds(stop, tmp_path):
         ends_well(done)
@@ -96,9 +101,10 @@ def test_a_commit_is_made_and_what_is_left_to_do_is_done_later(
         world.git("add", "-A")
         program = shlex.join([*FAULTS, str(reason), str(number), str(ENTRY), hook])
         path.write_text(f'#!/bin/sh\n{program} "$@"\n')
-        argv = ["git", "commit", "-q", "-m", "more"]
+        argv, before = ["git", "commit", "-q", "-m", "more"], unfinished(world)
         done = subprocess.run(argv, cwd=world.path, capture_output=True, text=True)
         path.write_text(installed)
+        assert reason != errno.ENOSPC or unfinished(world) == before, done
         return done
 
     for done in rounds(commit, tmp_path):

@@ -126,8 +126,12 @@ def write(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:
     except FileNotFoundError:
         os.makedirs(os.path.dirname(tmp), exist_ok=True)
         fd = os.open(tmp, _WRITES, 0o600)
-    files.fill(fd, data, durable)
-    put_file(repo.common, tmp, path)
+    try:
+        files.fill(fd, data, durable)
+        put_file(repo.common, tmp, path)
+    except OSError:
+        files.remove(tmp)
+        raise
 
 
 def opened(repo: Repo, path: str, flags: int) -> int:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 KEEP = b"gitcp\n"  # what stands in the .keep of a pack of ours
+_ENDS = (".idx", ".pack", ".keep")  # the index goes first, as it comes last
 
 
 def folder(repo: Repo) -> str:
@@ -54,16 +55,23 @@ class Index:
 
 
 def place(repo: Repo, name: str, path: str) -> None:
-    """Move path.pack and path.idx to where git finds them, to be kept."""
+    """Move path.pack and path.idx to where git finds them, to be kept; both or none."""
     os.makedirs(folder(repo), exist_ok=True)
     to = os.path.join(folder(repo), f"pack-{name}")
+    ends, moved = [".pack", ".idx"], list[str]()
     if _borrows(repo):
         _enlist(repo, f"pack-{name}")
     else:
         write(f"{path}.keep", KEEP)
-        _move(f"{path}.keep", f"{to}.keep")
-    for end in (".pack", ".idx"):
-        _move(path + end, to + end)
+        ends.insert(0, ".keep")
+    try:
+        for end in ends:
+            _move(path + end, to + end)
+            moved.append(end)
+    except OSError:
+        for end in reversed(moved):
+            _move(to + end, path + end)
+        raise
 
 
 def _borrows(repo: Repo) -> bool:
@@ -88,11 +96,16 @@ def _move(path: str, to: str) -> None:
 
         # The objects are on another disk.  What is called so and left behind git itself prunes.
         beside = os.path.join(os.path.dirname(to), f"tmp_pack_{os.getpid()}")
-        with open(path, "rb") as f, open(beside, "wb") as g:
-            shutil.copyfileobj(f, g)
-            g.flush()
-            os.fsync(g.fileno())
-        os.rename(beside, to)
+        try:
+            with open(path, "rb") as f, open(beside, "wb") as g:
+                _leave_room(g.fileno(), os.fstat(f.fileno()).st_size)
+                shutil.copyfileobj(f, g)
+                g.flush()
+                os.fsync(g.fileno())
+            os.rename(beside, to)
+        except OSError:
+            files.remove(beside)
+            raise
         os.unlink(path)
 
 
@@ -100,6 +113,27 @@ def write(path: str, data: bytes, durable: bool = False) -> None:
     """Make the file, or make it again; durable: it has to outlive a power cut."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
     files.fill(fd, data, durable)
+
+
+def put(fd: int, data: bytes, at: int) -> int:
+    """Write data at a place of a pack, as files.put() does.  Raises OSError, with nothing
+    written, where the pack would then be larger than what the disk has left: a commit that git
+    makes meanwhile needs room too."""
+    _leave_room(fd, len(data), at)
+    return files.put(fd, data, at)
+
+
+def _leave_room(fd: int, more: int, size: int = 0) -> None:
+    """Raise OSError where a file of that size is not to become so many bytes larger."""
+    disk = os.fstatvfs(fd)
+    if disk.f_blocks and size + 2 * more > disk.f_bavail * disk.f_frsize:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def remove(path: str) -> None:
+    """Remove what there is of a pack."""
+    for end in _ENDS:
+        files.remove(path + end)
 
 
 def names(repo: Repo) -> list[str]:

@@ -72,19 +72,21 @@ class Packs:
         digest, packer = self._hasher(b"blob %d\0" % size), zlib.compressobj(1)
         packed = packfile.object_head("blob", size)
         at, crc, left = self._size, 0, size
-        while left and (data := f.read(min(left, _PIECE))):
-            digest.update(data)
-            packed += packer.compress(data)
-            at, crc, packed = files.put(fd, packed, at), zlib.crc32(packed, crc), b""
-            left -= len(data)
-        packed += packer.flush()
-        oid = str(digest.hexdigest())
-        if left:
-            return None
-        if not self.has(oid):
-            self._written = files.put(fd, packed, at)
-            self._has(oid, zlib.crc32(packed, crc), self._written)
-        return oid
+        try:
+            while left and (data := f.read(min(left, _PIECE))):
+                digest.update(data)
+                packed += packer.compress(data)
+                at, crc, packed = kept.put(fd, packed, at), zlib.crc32(packed, crc), b""
+                left -= len(data)
+            packed += packer.flush()
+            oid = str(digest.hexdigest())
+            if not left and not self.has(oid):
+                at = kept.put(fd, packed, at)
+                self._has(oid, zlib.crc32(packed, crc), at)
+                self._written = at
+        finally:
+            os.ftruncate(fd, self._written)
+        return None if left else oid
 
     def adopt(self, folder: str) -> None:
         """Take over the loose objects that git wrote below folder."""
@@ -100,20 +102,31 @@ class Packs:
     def flush(self) -> bool:
         """Put what was added where git finds it; whether there was anything."""
         if not self._entries:
+            self.abandon()
             return False
         fd, path = self._write(), self._path
         trailer = self._sealed(fd)
         kept.write(f"{path}.idx", packfile.index(self._entries, trailer, self._hasher))
         self._place(trailer.hex(), path)
         trace.note("pack", f"{trailer.hex()}: {len(self._entries)} objects")
-        self._entries, self._path, self._fd = {}, "", -1
-        self._size = self._written = packfile.START
-        os.close(fd)
+        self.abandon()
         if len(kept.names(self._repo)) > MOST:
             from gitcp.store.pack import upkeep
 
             upkeep.join(self._repo)
         return True
+
+    def abandon(self) -> None:
+        """Begin another pack; of this one nothing stays where it was made."""
+        fd, self._fd, self._entries = self._fd, -1, {}
+        self._parts.clear()
+        self._size = self._written = packfile.START
+        if fd >= 0:
+            os.close(fd)
+            try:
+                kept.remove(self._path)
+            except OSError as e:
+                trace.note("pack", f"not removed: {e}")  # sweep() finds it
 
     def few(self) -> bool:
         """Whether this process has little to write: not worth opening the packs that are there."""
@@ -175,7 +188,7 @@ class Packs:
 
     def _has(self, oid: str, crc: int, end: int) -> None:
         """The pack has one object more, which ends there."""
-        git.settle_first(self.flush)
+        git.settle_first(self.flush, self.abandon)
         self._entries[oid] = self._size, crc
         self._size = end
 
@@ -191,7 +204,12 @@ class Packs:
             path = os.path.join(folder, f"pack-{os.getpid()}-{os.urandom(4).hex()}")
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._fd, self._path = os.open(f"{path}.pack", flags, 0o444), path
-        self._written = files.put(self._fd, b"".join(self._parts), self._written)
+            git.settle_first(self.flush, self.abandon)
+        try:
+            self._written = kept.put(self._fd, b"".join(self._parts), self._written)
+        except OSError:
+            os.ftruncate(self._fd, self._written)
+            raise
         self._parts.clear()
         return self._fd
 

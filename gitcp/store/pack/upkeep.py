@@ -16,7 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.repo import Repo
 
-_PARTS = (".idx", ".pack")  # the index goes first, as it comes last
 _JOINED = 8 << 20  # bytes: larger packs stay as they are
 _WITHIN = 2  # times as large as all smaller ones together is small enough to be joined
 _KEPT = 14 * 86400.0  # seconds: from then on git's own pruning would take what is as old
@@ -95,9 +94,12 @@ def _join(repo: Repo, folder: str, names: list[str]) -> None:
     data = b"".join([packfile.head(len(entries)), *bodies])
     trailer = bytes(hasher(data).digest())
     path = repo.shared("tmp", f"pack-{os.getpid()}-joined")
-    kept.write(f"{path}.pack", data + trailer, durable=True)
-    kept.write(f"{path}.idx", packfile.index(entries, trailer, hasher), durable=True)
-    kept.place(repo, trailer.hex(), path)
+    try:
+        kept.write(f"{path}.pack", data + trailer, durable=True)
+        kept.write(f"{path}.idx", packfile.index(entries, trailer, hasher), durable=True)
+        kept.place(repo, trailer.hex(), path)
+    finally:
+        kept.remove(path)
     listed = _counted_on(folder)  # maybe since a moment ago
     for name in done:
         if name != f"pack-{trailer.hex()}" and name.encode() not in listed:
@@ -140,8 +142,7 @@ def release(repo: Repo, younger: float = 0.0) -> None:
 
 
 def _remove(repo: Repo, folder: str, name: str) -> None:
-    for end in _PARTS:
-        files.remove(os.path.join(folder, name + end))
+    kept.remove(os.path.join(folder, name))
     kept.leave(repo, name)
 
 

@@ -67,16 +67,24 @@ class Copy:
         """Add data; what a killed process left behind the end is overwritten."""
         if self.fd < 0:
             self._open(os.O_RDWR | os.O_CREAT)
-        files.put(self.fd, data, self.size)
+        try:
+            files.put(self.fd, data, self.size)
+        except OSError:
+            os.ftruncate(self.fd, self.size)
+            raise
         self._seal(self.size + len(data))
 
     def replace(self, data: bytes) -> None:
         """Put data in place of all of it, in a new file."""
         path, self._path = self._path, f"{self._path}.{os.getpid()}"
         self.close()
-        self._open(os.O_RDWR | os.O_CREAT | os.O_TRUNC)
-        files.put(self.fd, data, 0)
-        put_file(self._repo.common, self._path, path)
+        try:
+            self._open(os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+            files.put(self.fd, data, 0)
+            put_file(self._repo.common, self._path, path)
+        except OSError:
+            files.remove(self._path)
+            raise
         self._path = path
         self._seal(len(data))
 
@@ -117,7 +125,7 @@ class Copy:
 def remove(repo: Repo, session_id: str, agent_id: str) -> None:
     """The copy of a subagent's transcript is needed no more."""
     for end in (".json", ".redacted"):
-        files.remove(repo.shared("transcript", name(session_id, agent_id) + end))
+        private.remove(repo, repo.shared("transcript", name(session_id, agent_id) + end))
 
 
 def read(fd: int, start: int, end: int) -> bytes:

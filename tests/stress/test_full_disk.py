@@ -1,0 +1,91 @@
+"""A disk that is almost full: a commit goes through, and what could not be finished is removed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.stress.unfinished import unfinished
+from tests.support.harness import World
+
+DISK, LARGE = 40 << 20, 9 << 20
+LEFT = [LARGE * 5 // 8, LARGE + (1 << 20), LARGE + (64 << 10), LARGE + (16 << 10), 64 << 10]
+
+
+@pytest.fixture
+def disk(tmp_path: Path, ground: Path) -> Iterator[World]:
+    """A world whose repository is on a disk of its own, of DISK bytes."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(place)]
+    if not shutil.which("mount") or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("no leave to mount a small disk")
+    world = World(Path(shutil.copytree(ground, place / "repo")), tmp_path / "home")
+    yield world
+    world.close()
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def fill(world: World, left: int) -> Path:
+    """Leave so many bytes of the disk; what takes the others."""
+    ballast = world.path.parent / "ballast"
+    ballast.unlink(missing_ok=True)
+    with ballast.open("wb") as f:
+        f.write(bytes(shutil.disk_usage(world.path).free - left))
+    return ballast
+
+
+@pytest.mark.parametrize("left", LEFT)
+@pytest.mark.parametrize("who", ["person", "agent", "call"])
+def test_a_commit_is_made_beside_an_untracked_file_that_has_no_room(
+    disk: World, left: int, who: str
+) -> None:
+    agent = disk.agent("session-a", tools=True)
+    agent.turn("write", {"a.py": "a\n", "large": "before\n"})
+    agent.prompt("go on")
+    agent.write("b.py", "b\n")
+    call: dict[str, Any] = {
+        "tool_name": "Bash",
+        "tool_input": {"command": "make"},
+        "tool_use_id": "toolu_make",
+    }
+    if who == "call":
+        agent.event("PreToolUse", **call)
+    (disk.path / "large").write_bytes(os.urandom(LARGE))
+    disk.git("add", "a.py", "b.py")
+    ballast = fill(disk, left)
+    env = {**os.environ, **disk.env}
+    if who != "person":
+        env |= {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": agent.sid}
+    argv = ["git", "commit", "-q", "-m", "some"]
+    done = subprocess.run(argv, cwd=disk.path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done
+    assert not unfinished(disk), done
+    ballast.unlink()
+    if who == "call":
+        agent.event("PostToolUse", **call, tool_response={})
+    agent.stop()
+    disk.git("fsck", "--strict")
+    assert disk.ids("HEAD") or disk.git("notes", "--ref=gitcp", "list")
+
+
+def test_a_stop_that_has_no_room_leaves_nothing_and_the_next_has_all_of_it(disk: World) -> None:
+    agent = disk.agent("session-a", tools=True)
+    agent.prompt("write")
+    agent.write("a.py", "a\n")
+    (disk.path / "large").write_bytes(os.urandom(LARGE))
+    ballast = fill(disk, LARGE // 2)
+    before = shutil.disk_usage(disk.path).free
+    agent.stop(warns="No space left")
+    assert not unfinished(disk)
+    assert before - shutil.disk_usage(disk.path).free < 1 << 20
+    ballast.unlink()
+    agent.stop()
+    assert disk.show(disk.branch(), "a.py") == "a\n"
+    disk.git("fsck", "--strict")
