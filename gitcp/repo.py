@@ -169,6 +169,12 @@ class Repo:
         return bool(self.top) and os.path.isdir(os.path.join(self.worktree, ".jj"))
 
     @property
+    def beside_jj(self) -> bool:
+        """Whether jj works on the same branches: here, or where the main worktree is."""
+        main = os.path.dirname(self.common)
+        return self.jj or os.path.isdir(os.path.join(main, ".jj"))
+
+    @property
     def has_git(self) -> bool:
         """Whether git itself sees this worktree, so that its hooks run for commits made here."""
         return not self.git_dir.endswith("/.jj/gitcp.git")

@@ -83,6 +83,10 @@ def _begin(ctx: Context, state: State, event: Record, began: int) -> None:
 
     repo, objects = ctx.repo, ctx.objects
     index.seed_again(repo)
+    if repo.beside_jj:
+        from gitcp.store.v1 import committed_write
+
+        committed_write.restore(repo, ctx.objects)
     look = turn_look.Look(repo)
     scan = snapshot.scan(repo)
     look.scanned()
@@ -172,6 +176,10 @@ def _session_start(ctx: Context, event: Record) -> list[Record]:
 
     repo, session_id = ctx.repo, event["session_id"]
     index.seed(repo)
+    if repo.beside_jj:
+        from gitcp.store.v1 import committed_write
+
+        committed_write.restore(repo, ctx.objects)
     known = os.path.exists(states.path(repo, session_id))
     state = ctx.state(session_id) if known else None
     if state:

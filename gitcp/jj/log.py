@@ -50,6 +50,12 @@ def change(root: str, name: str) -> Change | None:
     return _change(out) if status == 0 and out.count(b"\0") == len(_FIELDS) - 1 else None
 
 
+def operations(root: str) -> list[str]:
+    """What jj says of its last operations, the newest first."""
+    argv = ("op", "log", "--no-graph", "--limit=50", "-T", 'description.first_line() ++ "\\n"')
+    return ask(root, *argv)[1].decode("utf-8", "replace").splitlines()
+
+
 def _change(out: bytes) -> Change:
     change_id, commit, parents, workspaces, message = out.split(b"\0", 4)
     return {

@@ -13,7 +13,7 @@ from gitcp.store.git.commit import read_commit, write_commit
 from gitcp.store.git.tree import TREE, read_tree, write_tree
 from gitcp.store.repair.broken_streams import chain, forget_log, lacking, log_of, note
 from gitcp.store.repair.written_again import write_again
-from gitcp.store.v1.committed_write import REF, announce, remote_refs
+from gitcp.store.v1.committed_write import REF, move, remote_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ def mend(repo: Repo, objects: Objects) -> str:
         kept = note(repo, REF, old, log)
         theirs = [name for name in remote_refs(repo) if not lacking(repo, name)]
         tip, lost = _rebuilt(repo, objects, [old, *log], theirs)
-        announce(repo)
-        refs.update(repo, [(REF, tip, old)], "gitcp: fsck")
+        move(repo, tip, old, "gitcp: fsck")
         forget_log(repo, {REF})
     if tip is None:
         return f"nothing of it could be read: removed, noted in '{kept}'"

@@ -128,8 +128,11 @@ def unite(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
         ours = refs.read(repo, ref)
         merged = histories.merged(repo, objects, ours, theirs, _join(ref))
         if merged != ours:
-            committed_write.announce(repo)
-            refs.update(repo, [(ref, merged, ours)], "gitcp: merge")
+            if ref == committed_write.REF:
+                committed_write.move(repo, merged, ours, "gitcp: merge")
+            else:
+                committed_write.announce(repo)
+                refs.update(repo, [(ref, merged, ours)], "gitcp: merge")
             trace.note("sync", f"{ref} is now {merged}")
         return merged
 

@@ -17,6 +17,7 @@ from gitcp.store.session.session_read import instant
 from gitcp.store.stream import shadow_refs
 from gitcp.store.upkeep.survey import OURS
 from gitcp.store.v1 import committed_list, committed_refs
+from gitcp.store.v1.committed_write import MEMORY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _objects(repo: Repo, brief: bool) -> Iterator[tuple[str, Owner]]:
     lines = repo.git.lines("for-each-ref", "--format=%(refname) %(objectname)", sep=b"\n")
     refs = dict(text(line).split(" ") for line in lines)
     there = _sizes(repo, list(refs.values()))
-    refs = {ref: oid for ref, oid in refs.items() if oid in there}
+    refs = {ref: oid for ref, oid in refs.items() if oid in there and ref != MEMORY}
     sources = [ref for ref in committed_refs.sources(repo) if ref in refs]
     ours = [ref for ref in refs if ref.startswith(OURS) or ref in sources]
     if not ours:

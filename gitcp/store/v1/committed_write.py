@@ -6,9 +6,12 @@ written, whatever the branch holds.
 
 from __future__ import annotations
 
+import os
+
 from gitcp.core.git import ids
 from gitcp.core.transcript import chunks
 from gitcp.core.v1 import summary
+from gitcp.errors import Error
 from gitcp.record import raw
 from gitcp.store.git import private, refs
 from gitcp.store.git.commit import read_commit, write_commit
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     Prepared = tuple[str, SessionData, dict[str, Entry], dict[str, Entry]]
 
 REF = "refs/heads/entire/checkpoints/v1"
+MEMORY = "refs/gitcp/store"  # where jj may roll REF back: what it was when we moved it last
 
 
 def write(
@@ -73,11 +77,54 @@ def write(
             return old
         parents = [tip["oid"]] if tip else []
         oid = write_commit(objects, repo, tree, parents, message(items, subject))
-        announce(repo)
-        refs.update(repo, [(REF, oid, old)], "gitcp: checkpoint")
+        move(repo, oid, old, "gitcp: checkpoint")
         return oid
 
+    restore(repo, objects)
     return refs.again(repo, "v1", attempt)
+
+
+def move(repo: Repo, new: str | None, old: str | None, reason: str) -> None:
+    """Move our branch, with the memory of it where there is jj; raise Moved as refs.update()."""
+    edits: list[refs.Edit] = [(REF, new, old)] if new != old else []
+    if repo.beside_jj:
+        known = refs.read(repo, MEMORY)
+        edits += [(MEMORY, new, known)] if new != known else []
+    announce(repo)
+    refs.update(repo, edits, reason)
+
+
+def restore(repo: Repo, objects: Objects) -> None:
+    """Unite our branch with what it was when we moved it last, where jj has rolled it back: in a
+    directory that git shares, `jj undo` moves git's branches to where they were, or takes them
+    away.  One that a person has deleted stays deleted."""
+
+    def attempt() -> None:
+        known, tip = refs.read(repo, MEMORY), refs.read(repo, REF)
+        if not known or known == tip:
+            return
+        if not tip and not _was_undone(repo):
+            refs.update(repo, [(MEMORY, None, known)], "gitcp: the branch was deleted")
+            return
+        from gitcp.store.v1.merge import histories
+
+        merged = histories.merged(repo, objects, tip, known)
+        move(repo, merged, tip, "gitcp: merge what jj rolled back")
+
+    if repo.beside_jj:
+        refs.again(repo, "v1", attempt)
+
+
+def _was_undone(repo: Repo) -> bool:
+    """Whether jj took the branch away by undoing; so where jj cannot be asked: nothing is lost."""
+    from gitcp.core.decide import jj_undo
+    from gitcp.jj import log
+
+    root = repo.worktree if repo.top and repo.jj else os.path.dirname(repo.common)
+    try:
+        return jj_undo.was_undone(log.operations(root))
+    except Error:
+        return True
 
 
 def base(repo: Repo, objects: Objects) -> tuple[str | None, Commit | None]:

@@ -1,0 +1,144 @@
+"""`jj undo` in a directory that git shares rolls git's branches back: the store loses nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.guard.working_copies import Copy
+from tests.support import warm
+from tests.support.harness import V1, Agent
+
+NewCopy = Callable[[str], Copy]
+
+
+@pytest.fixture
+def shared(new_copy: NewCopy) -> Copy:
+    """A colocated working copy in which two commits are linked."""
+    return new_copy("colocated")
+
+
+@pytest.fixture
+def agent(shared: Copy) -> Agent:
+    a, _ = shared.pair()
+    for name in ("one", "two"):
+        work(shared, a, name)
+    return a
+
+
+def work(copy: Copy, agent: Agent, name: str) -> None:
+    """A file by the agent, which the person commits with jj, and the event that links it."""
+    agent.write(f"{name}.txt", "by A\n")
+    agent.stop()
+    copy.jj("commit", "-m", name)
+    agent.prompt(f"after {name}")
+
+
+def stored(copy: Copy) -> set[str]:
+    out = warm.run("list-checkpoints", cwd=copy.path).stdout
+    return {line.split('"checkpoint_id":"')[1][:12] for line in out.splitlines()}
+
+
+def undo_until_it_moves(copy: Copy) -> str:
+    """Undo operations of jj until the store's branch is another; where it is then."""
+    before = copy.ref(V1)
+    for _ in range(9):
+        copy.jj("undo")
+        if copy.ref(V1) != before:
+            return copy.ref(V1)
+    raise AssertionError("the branch has not moved")
+
+
+def test_a_store_that_jj_rolled_back_is_whole_at_the_next_event(shared: Copy, agent: Agent) -> None:
+    every, tip = stored(shared), shared.ref(V1)
+    assert len(every) == 2
+    shared.jj("status")
+    assert undo_until_it_moves(shared)
+    assert stored(shared) < every
+    agent.stop()
+    agent.prompt("go on")
+    assert stored(shared) == every and shared.ref(V1) == tip
+
+
+def test_a_store_that_jj_took_away_is_there_again(shared: Copy, agent: Agent) -> None:
+    every = stored(shared)
+    shared.jj("status")
+    while shared.ref(V1):
+        undo_until_it_moves(shared)
+    agent.stop()
+    agent.prompt("go on")
+    assert stored(shared) == every
+
+
+def test_what_is_stored_after_an_undo_stands_beside_what_was_before(
+    shared: Copy, agent: Agent
+) -> None:
+    every = stored(shared)
+    shared.jj("status")
+    undo_until_it_moves(shared)
+    shared.jj("new", "root()+")
+    env = {**os.environ, **shared.env}
+    line = '{"type":"session","checkpoint_id":"abcdefabcdef","session_id":"s"}\n'
+    done = warm.command("write-committed", [], shared.path, env, line.encode())
+    assert done.returncode == 0, done
+    assert stored(shared) == {*every, "abcdefabcdef"}
+
+
+def test_an_undo_after_an_undo_loses_nothing_either(shared: Copy, agent: Agent) -> None:
+    shared.jj("status")
+    undo_until_it_moves(shared)
+    agent.stop()
+    agent.prompt("go on")
+    work(shared, agent, "three")
+    every = stored(shared)
+    assert len(every) >= 3
+    shared.jj("status")
+    undo_until_it_moves(shared)
+    agent.stop()
+    agent.prompt("go on")
+    assert stored(shared) == every
+
+
+@pytest.mark.parametrize("how", ["git", "jj"])
+def test_a_store_that_a_person_deletes_stays_deleted(shared: Copy, agent: Agent, how: str) -> None:
+    shared.jj("status")
+    if how == "git":
+        shared.git("branch", "-q", "-D", "entire/checkpoints/v1")
+        shared.jj("status")
+    else:
+        shared.jj("bookmark", "delete", "entire/checkpoints/v1")
+    agent.stop()
+    agent.prompt("go on")
+    assert not shared.ref(V1)
+
+
+def test_no_such_memory_is_kept_where_there_is_no_jj(new_copy: NewCopy) -> None:
+    copy = new_copy("git")
+    a, _ = copy.pair()
+    a.write("one.txt", "by A\n")
+    a.stop()
+    copy.git("add", "one.txt")
+    copy.git("commit", "-q", "-m", "one")
+    assert copy.ref(V1) and not copy.ref("refs/gitcp/store")
+
+
+def test_a_worktree_of_git_beside_jj_is_covered_too(
+    shared: Copy, agent: Agent, tmp_path: Path
+) -> None:
+    there = tmp_path / "linked"
+    shared.git("worktree", "add", "-q", str(there))
+    line = '{"type":"session","checkpoint_id":"abcdefabcdef","session_id":"s"}\n'
+    env = {**os.environ, **shared.env}
+    done = warm.command("write-committed", [], there, env, line.encode())
+    assert done.returncode == 0, done
+    every = stored(shared)
+    shared.jj("status")
+    undo_until_it_moves(shared)
+    agent.stop()
+    agent.prompt("go on")
+    assert stored(shared) == every
+    subprocess.run(["git", "fsck", "--connectivity-only"], cwd=shared.path, check=True)
