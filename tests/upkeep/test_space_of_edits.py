@@ -131,6 +131,19 @@ def test_below_the_ceiling_nothing_goes(world: World) -> None:
     assert len(world.refs(EDITS)) == 2
 
 
+def test_a_repository_that_borrows_objects_gives_them_back_too(
+    world: World, tmp_path: Path
+) -> None:
+    world.git("clone", "-q", "--shared", str(world.path), str(tmp_path / "shared"))
+    there = World(tmp_path / "shared", world.home)
+    there.gitcp("enable")
+    done(there, "s-one")
+    there.gitcp("clean", "--force", "--edits")
+    there.close()
+    assert sum(usage(there).values()) < MIB
+    assert pruned(there) < MIB
+
+
 def test_what_clean_leaves_in_a_pack_stays_kept(world: World, tmp_path: Path) -> None:
     done(world, "s-one")
     there = world.agent("s-open", tools=True)

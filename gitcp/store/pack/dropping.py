@@ -39,7 +39,7 @@ def unpin(repo: Repo, tips: Iterable[str]) -> None:
     with exclusive(repo, "packs"):
         for name in kept.names(repo):
             try:
-                _without(repo, os.path.join(folder, name), gone)
+                _without(repo, name, gone)
             except (ValueError, OSError) as e:
                 raise Error(f"cannot take objects out of '{folder}/{name}.pack': {e}") from None
 
@@ -56,9 +56,9 @@ def objects(repo: Repo) -> Iterator[tuple[str, float]]:
         yield from ((oid, at) for oid in entries)
 
 
-def _without(repo: Repo, path: str, gone: set[str]) -> None:
-    """Keep another pack instead of this one, without the objects that are gone."""
-    width = len(repo.empty_tree) // 2
+def _without(repo: Repo, name: str, gone: set[str]) -> None:
+    """Keep another pack instead of the one of that name, without the objects that are gone."""
+    path, width = os.path.join(kept.folder(repo), name), len(repo.empty_tree) // 2
     entries = packfile.parse(files.peek(f"{path}.idx"), width)
     if gone.isdisjoint(entries):
         return
@@ -67,7 +67,7 @@ def _without(repo: Repo, path: str, gone: set[str]) -> None:
     left = {oid: entry for oid, entry in entries.items() if oid not in gone}
     if left:
         _copy(repo, path, {oid: (at, following[at], crc) for oid, (at, crc) in left.items()})
-    files.remove(f"{path}.keep")
+    kept.leave(repo, name)
 
 
 def _size(path: str) -> int:
