@@ -13,6 +13,7 @@ from tests.support.harness import V1, World
 from tests.support.paths import BIN
 
 NOTES = "refs/notes/gitcp"
+SENT = [V1, NOTES]
 
 
 @pytest.fixture
@@ -83,7 +84,7 @@ def test_a_push_to_the_destination_brings_the_store(stored: World, how: str) -> 
     if how == "url":
         stored.git("config", "gitcp.remote", str(bare))
     push(stored, str(bare) if how == "by its url" else "origin", "main")
-    assert refs(bare) == [V1]
+    assert refs(bare) == SENT
 
 
 def test_a_destination_that_is_a_url_is_kept_up_by_every_push(stored: World) -> None:
@@ -91,7 +92,7 @@ def test_a_destination_that_is_a_url_is_kept_up_by_every_push(stored: World) -> 
     stored.git("remote", "remove", "private")
     stored.git("config", "gitcp.remote", str(private))
     push(stored, "origin", "main")
-    assert refs(private) == [V1] and refs(origin) == []
+    assert refs(private) == SENT and refs(origin) == []
 
 
 def test_a_destination_that_is_none_sends_nothing_and_says_nothing(stored: World) -> None:
@@ -159,7 +160,7 @@ def test_who_had_asked_for_pushes_by_the_old_key_keeps_them(stored: World) -> No
     bare = stored.remote("origin")
     stored.git("config", "gitcp.push", "true")
     assert "'origin'" in push(stored, "origin", "main")
-    assert refs(bare) == [V1] and config(stored) == "origin"
+    assert refs(bare) == SENT and config(stored) == "origin"
 
 
 def test_who_had_refused_pushes_by_the_old_key_hears_nothing_of_it(stored: World) -> None:
@@ -174,7 +175,7 @@ def test_push_to_names_the_destination_and_sends(stored: World) -> None:
     failed = tried(stored, "gitcp", "push")
     assert failed.returncode == 128 and "'gitcp push --to origin'" in failed.stderr
     stored.gitcp("push", "--to", "origin")
-    assert config(stored) == "origin" and refs(bare) == [V1]
+    assert config(stored) == "origin" and refs(bare) == SENT
     more(stored, "two")
     stored.gitcp("push")
     assert stored.git("rev-parse", V1) == stored.git("rev-parse", V1, cwd=bare)
@@ -221,7 +222,7 @@ def test_a_branch_of_the_person_beside_the_streams_is_pushed_as_any(stored: Worl
     bare = stored.share()
     stored.git("branch", "entire/notes-of-mine")
     assert push(stored, "origin", "entire/notes-of-mine") == ""
-    assert refs(bare) == [V1, "refs/heads/entire/notes-of-mine"]
+    assert refs(bare) == [V1, "refs/heads/entire/notes-of-mine", NOTES]
 
 
 def test_status_names_the_destination_and_what_it_lacks(stored: World) -> None:
