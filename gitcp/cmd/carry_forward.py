@@ -25,7 +25,7 @@ def _forward(records: Iterable[Record]) -> Iterator[Record]:
 def _moves(match: Record) -> list[Edit]:
     from gitcp import context
     from gitcp.store.git.commit import need_commit
-    from gitcp.store.journal import settlement
+    from gitcp.store.journal import open_edits
     from gitcp.store.link import commit_changes, commit_hooks
     from gitcp.store.relink import judged
     from gitcp.store.stream import carry_forward
@@ -38,7 +38,7 @@ def _moves(match: Record) -> list[Edit]:
             commit_changes.of_commit(ctx.objects, commit)[1],
             match.get("left_out", ()),
         )
-        settlement.settle(ctx.repo, ctx.objects, commit, changes, but=waiting)
+        open_edits.settle(ctx.repo, ctx.objects, commit, changes, but=waiting)
         settled = set(match["sessions"]) if match["linked"] else None
         edits = carry_forward.forward(ctx.repo, ctx.objects, match["old"], commit, settled)
         if not match.get("left_out"):

@@ -42,10 +42,6 @@ class Stretch:
         if self._wrote(version):
             self.own = version
 
-    def base(self, _record: object = None) -> Version:
-        """What stood there before."""
-        return self.before
-
     def record(self, path: str) -> Recorded:
         """The form in which match() takes it."""
         mode, oid = (self.own if self.live else self.content) or ("000000", "")

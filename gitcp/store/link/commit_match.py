@@ -12,7 +12,8 @@ from gitcp import trace
 from gitcp.core.decide import overlap
 from gitcp.record import raw
 from gitcp.store.git import reflog
-from gitcp.store.journal import commit_records
+from gitcp.store.journal import open_edits
+from gitcp.store.journal.work import Work
 from gitcp.store.link import commit_changes
 from gitcp.store.session import markers, process
 
@@ -55,14 +56,14 @@ def sessions(
     every = markers.concerned(repo, paths=changes) if open_markers is None else open_markers
     named = _named(every) if agent else {}
     visitors = [m for m in every if m["session_id"] in named and not markers.is_home(repo, m)]
-    lines = commit_records.lines(repo, objects, None if replay else changes, visitors)
+    lines = open_edits.for_commit(repo, objects, None if replay else changes, visitors)
     if open_markers is None:
-        every = _with_writers(repo, every, changes, commit_records.writers(lines, changes))
+        every = _with_writers(repo, every, changes, open_edits.writers(lines, changes))
     for marker in every:
         session_id, how = marker["session_id"], named.get(marker["session_id"])
         if how is None and not markers.is_home(repo, marker):
             continue
-        work = commit_records.records(lines, session_id)[0]
+        work = Work(lines, session_id).records()
         work = _known_to_be_gone(stash, work, changes, replay)
         blob = commit_changes.blobs_of(objects)
         verdict = overlap.match(work, changes, blob, lambda path: _is_gone(repo, path))

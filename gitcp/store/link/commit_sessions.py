@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.store.git import notes, reflog
 from gitcp.store.git.commit import read_commit, rev_list
-from gitcp.store.journal import settlement
+from gitcp.store.journal import open_edits
 from gitcp.store.link import commit_changes, condense
 from gitcp.store.session import phase
 
@@ -79,7 +79,7 @@ def dismiss(
         commit_changes.of_commit(objects, commit)[1],
         [s["session_id"] for s in dismissed],
     )
-    settlement.settle(repo, objects, commit, changes, names)
+    open_edits.settle(repo, objects, commit, changes, names)
     for state in dismissed:
         phase.condenses(state, ())
         condense.settle(repo, state)

@@ -12,7 +12,8 @@ import os
 from gitcp import trace
 from gitcp.core.v1.summary import strings
 from gitcp.store.blame import ai_notes
-from gitcp.store.journal import commit_records, journal, settlement
+from gitcp.store.journal import journal, open_edits
+from gitcp.store.journal.work import Work
 from gitcp.store.link import commit_changes, line_credit, session_metadata
 from gitcp.store.session import tasks, turn_work
 from gitcp.store.stream import checkpoint
@@ -64,7 +65,7 @@ def together(
     raise_if_none(failed, items)
     items += _other_shares(repo, objects, checkpoint_id, credit, items)
     committed_write.write(repo, objects, items)
-    settlement.settle(repo, objects, commit, changes, {s["session_id"] for s, _ in storeds})
+    open_edits.settle(repo, objects, commit, changes, {s["session_id"] for s, _ in storeds})
     for (state, stored), (_, data) in zip(storeds, items, strict=False):
         with Apart(state["session_id"], failed):
             settle(repo, state)
@@ -144,13 +145,14 @@ def _other_shares(
 
 def settle(repo: Repo, state: State) -> None:
     """Take out of a state what its session has no open edit of any more."""
-    lines = journal.read(repo)
-    records, gone = commit_records.records(lines, state["session_id"])
-    there = {record["path"] for record in records}
+    work = Work(journal.read(repo), state["session_id"])
+    paths = set(work.paths())
     for stream in state["streams"]:
-        stream["files"] = {p: file for p, file in stream["files"].items() if p in there}
+        stream["files"] = {p: file for p, file in stream["files"].items() if p in paths}
     state["streams"] = [s for s in state["streams"] if s["files"]]
-    state["checkpoint_count"] = int(any(s["files"].keys() - gone for s in state["streams"]))
+    state["checkpoint_count"] = int(
+        any(work.present(p) for s in state["streams"] for p in s["files"])
+    )
     checkpoint.clear_verdict(state)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from gitcp import trace
 from gitcp.store.git import notes, reflog
 from gitcp.store.git.commit import read_commit, rev_list
-from gitcp.store.journal import settlement
+from gitcp.store.journal import open_edits
 from gitcp.store.link import (
     commit_changes,
     commit_match,
@@ -69,7 +69,7 @@ def link_one(
     more = mine and _beyond(repo, objects, changes, parent, own, mine)
     if mine and not promised and not olds and not more:
         # Condensed, and killed before the state was saved.
-        settlement.settle(repo, objects, commit, changes, {session_id})
+        open_edits.settle(repo, objects, commit, changes, {session_id})
         condense.settle(repo, state)
         condense.take_over(repo, objects, state, mine[-1], commit["oid"])
         return

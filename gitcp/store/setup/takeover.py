@@ -10,7 +10,7 @@ from gitcp.core.setup import entire_settings
 from gitcp.errors import Error
 from gitcp.repo import Repo
 from gitcp.store.git import files, refs
-from gitcp.store.journal import stated
+from gitcp.store.journal import open_edits
 from gitcp.store.session import markers, turn_log
 from gitcp.store.session import state as states
 from gitcp.store.setup import entire_switch
@@ -154,7 +154,7 @@ def _state_edits(repo: Repo, objects: Objects, state: State) -> None:
             path: ((file["mode"], file["oid"]) if file["oid"] else None, file["turn_id"])
             for path, file in stream["files"].items()
         }
-        stated.record(home, objects, state["session_id"], stream["base_commit"], files)
+        open_edits.state(home, objects, state["session_id"], stream["base_commit"], files)
 
 
 def _note_condensed(repo: Repo, objects: Objects, state: State) -> None:

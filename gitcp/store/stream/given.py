@@ -6,7 +6,7 @@ from gitcp.core.git.ids import repo_path, session_id
 from gitcp.core.git.porcelain import EXECUTABLE, FILE, LINK
 from gitcp.errors import InputError
 from gitcp.store.git.tree import Lookup, tree_of
-from gitcp.store.journal import stated
+from gitcp.store.journal import open_edits
 from gitcp.store.session import state as states
 from gitcp.store.stream import branches, checkpoint
 from gitcp.store.v1 import redaction
@@ -54,7 +54,7 @@ def write(ctx: Context, record: Record) -> Record:
     stated_files = {
         path: (entry, state.get("turn_id", "")) for path, entry in content["mine"].items()
     }
-    stated.record(repo, objects, name, ctx.head, stated_files)
+    open_edits.state(repo, objects, name, ctx.head, stated_files)
     oid = checkpoint.write(repo, objects, state, content)
     ctx.keep(state)
     return {"type": "checkpoint", "oid": oid, "ref": state["shadow_ref"], "session_id": name}

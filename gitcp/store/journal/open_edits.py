@@ -1,0 +1,199 @@
+"""The open edits of a worktree, which no commit has taken: read for one, settled by one, stated."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.credit import entries
+from gitcp.store.git.tree import TREE, Lookup, tree_of
+from gitcp.store.journal import journal
+from gitcp.store.journal.journal import Journal, clock
+from gitcp.store.journal.known import Known
+from gitcp.store.journal.work import Work
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from gitcp.core.decide.overlap import Staged
+    from gitcp.core.record_types import Commit, JournalLine, Marker, Version
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.journal.work import Stretch
+
+    Changes = Mapping[str, Staged]
+
+
+def for_commit(
+    repo: Repo, objects: Objects, changes: Collection[str] | None, visitors: Sequence[Marker] = ()
+) -> list[JournalLine]:
+    """The journal's lines; with changes after a look at a commit's paths and at those of open
+    edits: a commit scans nothing.
+
+    visitors: sessions of other worktrees that make the commit.
+    """
+    if changes is None:
+        return journal.read(repo)
+    with Journal(repo) as held:
+        held.visitors = visitors
+        _look(objects, held, changes)
+        return held.lines
+
+
+def _look(objects: Objects, held: Journal, paths: Iterable[str]) -> None:
+    """See what stands at the paths, and at those of open edits."""
+    from gitcp.store.journal import look
+
+    named = {line["path"] for line in entries.unsettled(held.lines)}
+    look.paths(objects, held, sorted({*paths, *named}), clock(held.repo))
+
+
+def writers(lines: Iterable[JournalLine], changes: Collection[str]) -> set[str]:
+    """The sessions that lines name for a path of changes."""
+    return {
+        who[0]
+        for line in lines
+        if line.get("path") in changes
+        for who in (line.get("who"), line.get("by"))
+        if isinstance(who, list) and who and isinstance(who[0], str)
+    }
+
+
+def settle(
+    repo: Repo,
+    objects: Objects,
+    commit: Commit,
+    changes: Changes,
+    sessions: Collection[str] | None = None,
+    but: Collection[str] = (),
+) -> None:
+    """Write down what a commit with these changes settles.
+
+    sessions: those whose part in the commit is decided, by default all but those named by but; the
+    edits of others stay open.
+    """
+    if not os.path.exists(repo.own(journal.NAME)):
+        return
+    with Journal(repo) as held:
+        again = any(line.get("commit") == commit["oid"] for line in held.lines)
+        if not held.lines or (again and not entries.unsettled(held.lines)):
+            return
+        _look(objects, held, ())  # a commit may have taken its time
+        known, look = Known(repo, objects, held.lines), _files(objects, commit["tree"])
+        line = _commit_line(held.lines, commit, changes, known.entry, look)
+        done = _done(objects, changes, known.entry, look)
+        for session_id in {entries.author(edit)[0] for edit in entries.unsettled(held.lines)} - {
+            ""
+        }:
+            decided = session_id not in but if sessions is None else session_id in sessions
+            _divide(line, Work(held.lines, session_id), done if decided else lambda *_: False)
+        if not again and (ends := _transcript_ends(repo)):
+            line["transcripts"] = ends
+        if not again or entries.unsettled([*held.lines, line]) != entries.unsettled(held.lines):
+            held.append([line])
+            held.cut()
+
+
+def _files(objects: Objects, tree: str) -> Callable[[str], Version]:
+    """To ask a tree for a file; None for a directory where one was."""
+    lookup = Lookup(objects, tree)
+
+    def look(path: str) -> Version:
+        entry = lookup(path)
+        return None if entry and entry[0] == TREE else entry
+
+    return look
+
+
+def _commit_line(
+    lines: Iterable[JournalLine],
+    commit: Commit,
+    changes: Changes,
+    worktree: Callable[[str], Version],
+    head: Callable[[str], Version],
+) -> JournalLine:
+    """The paths that stand in the worktree as the commit has them, whoever wrote."""
+    settled = [path for path in changes if worktree(path) == head(path)]
+    moved = {x["follows"] for x in lines if "follows" in x and x["path"] in settled}
+    settled += [path for path in sorted(moved) if not (worktree(path) or head(path))]
+    return {"commit": commit["oid"], "settled": settled}
+
+
+def _done(
+    objects: Objects,
+    changes: Changes,
+    worktree: Callable[[str], Version],
+    head: Callable[[str], Version],
+) -> Callable[[str, Stretch], bool]:
+    """To ask whether the commit has all of a stretch of edits at a path."""
+    from gitcp.core.decide import remaining
+
+    def blob(oid: str) -> bytes | None:
+        content = objects.read(oid)
+        return content[2] if content and content[1] == "blob" else None
+
+    def is_done(path: str, one: Stretch) -> bool:
+        now = worktree(path), head(path)
+        verdict = remaining.rest(one.record(path), changes, *now, blob, lambda _: one.before)
+        return verdict[0] == remaining.SETTLED
+
+    return is_done
+
+
+def _divide(line: JournalLine, work: Work, is_done: Callable[[str, Stretch], bool]) -> None:
+    """Name in a commit's line what it left of a session at the paths it settles, and what it took
+    at others."""
+    for path in work.paths():
+        for one in work.stretches(path):
+            done = is_done(path, one)
+            if done != (path in line["settled"]):
+                names = line.setdefault("taken" if done else "left", {}).setdefault(path, [])
+                names += map(entries.name, one.edits)
+
+
+def let_go(repo: Repo, session_id: str, paths: Iterable[str]) -> None:
+    """Settle what a session has open at these paths: no commit takes it any more."""
+    with Journal(repo) as held:
+        work = Work(held.lines, session_id)
+        every = {path: work.stretches(path) for path in paths}
+        taken = {
+            path: [entries.name(edit) for one in stretches for edit in one.edits]
+            for path, stretches in every.items()
+            if stretches
+        }
+        held.append([{"taken": taken}] if taken else [])
+
+
+def state(
+    repo: Repo,
+    objects: Objects,
+    session_id: str,
+    base: str,
+    files: Mapping[str, tuple[Version, str]],
+) -> None:
+    """Take in edits that nobody saw, told of by a script or recorded by another program: upon the
+    commit base, path -> (what a session made of it, the turn).  They count as the session's work,
+    never as what stands in the worktree; what its open edits have is left as it is."""
+    before = Lookup(objects, tree_of(objects, base))
+    with Journal(repo) as held:
+        work, at = Work(held.lines, session_id), clock(repo)
+        held.append(
+            [
+                entries.edit(path, before(path), now, (session_id, turn, ""), entries.STATED, at)
+                for path, (now, turn) in sorted(files.items())
+                if not any(one.own == now for one in work.stretches(path))
+            ]
+        )
+
+
+def _transcript_ends(repo: Repo) -> JournalLine:
+    """How far the transcripts go of sessions in a turn whose client tells nothing of its tools."""
+    from gitcp.store.session import markers, turn_log
+
+    ends: JournalLine = {}
+    for marker in markers.of_late(repo):
+        if marker["phase"] == "active" and not marker["tool_events"]:
+            base = turn_log.baseline(repo, marker["session_id"])
+            if base and (size := turn_log.size(base.get("transcript"))):
+                ends[marker["session_id"]] = {"turn": str(base.get("turn", "")), "size": size}
+    return ends
