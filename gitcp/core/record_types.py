@@ -197,6 +197,7 @@ class State(TypedDict, total=False):
     multisession_warned: dict[str, Any]
     resumed: bool  # until its next prompt
     late_calls: bool  # calls of an ended turn still run
+    visits: list[str]  # ids of other worktrees in which it has open edits
     over_limit: dict[str, str]  # path -> the setting that keeps it out of checkpoints
     tool_events: bool  # its client tells of tool calls
     unreadable: str  # why its file says nothing

@@ -125,7 +125,7 @@ STATE = {
     **dict.fromkeys(("ended_at?", "last_interaction_time?"), str),
     "transcript_identifier_at_start?": str,
     "streams?": [{"id": id, "ref": ref, "base_commit?": object_name, "files": files}],
-    "files_touched?": [str],
+    **{key: [str] for key in ("files_touched?", "visits?")},
     "turn_id?": str,
     "turns?": STATE_TURNS,
     "last_checkpoint_id?": id,

@@ -5,6 +5,7 @@ Everything here runs under the session's lock and takes the journal's.
 
 from __future__ import annotations
 
+import os
 import time
 
 from gitcp.core.credit import entries
@@ -13,6 +14,7 @@ from gitcp.store.session import process, turn_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from gitcp.core.record_types import JournalLine, State
@@ -23,14 +25,22 @@ _SLACK = 20_000_000  # ns: between a call's end and the start of our process
 _WINDOWS = ("shell", "mcp", "other")
 
 
-def tool(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> None:
-    """Take a tool's start or end into the journal, as far as it can write."""
+def tool(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> bool:
+    """Take a tool's start or end into the journal, as far as it can write; whether that changed
+    the state."""
     call, starts = event.get("tool") or {}, event["event"] == "tool-start"
-    named = turn_log.named(repo, call.get("input_paths", ()))
+    paths, changed = list(call.get("input_paths", ())), False
     if call.get("kind") not in ("write", *_WINDOWS):
-        return
+        return False
     if event.get("agent_id"):
         call = event["tool"] = {**call, "agent": event["agent_id"]}
+    if call["kind"] == "write" and not all(map(_at_home(repo), paths)):
+        from gitcp.store.journal import visits
+
+        inside = visits.places(repo, paths)
+        changed = visits.tool(repo, state, call, starts, inside)
+        paths = [path for path in paths if not any(path in more for more in inside.values())]
+    named = turn_log.named(repo, paths)
     with Journal(repo) as journal:
         at, journal.telling = clock(repo), state["session_id"]
         journal.naming = frozenset(named)
@@ -43,6 +53,22 @@ def tool(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> N
             _open(objects, journal, state, event, named, at)
         elif call["kind"] != "write":
             _close(objects, journal, state, event, named, at)
+    return changed
+
+
+def _at_home(repo: Repo) -> Callable[[str], bool]:
+    """To ask whether no other worktree can lie between the root of this one and a path."""
+    root = repo.worktree
+
+    def is_plain(path: str) -> bool:
+        folder = os.path.dirname(path)
+        while folder.startswith(root + os.sep):
+            if os.path.lexists(os.path.join(folder, ".git")):
+                return False
+            folder = os.path.dirname(folder)
+        return folder == root or not os.path.isabs(path)
+
+    return is_plain
 
 
 def _open(

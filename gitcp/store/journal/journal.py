@@ -126,7 +126,7 @@ def clock(repo: Repo) -> int:
 class Journal:
     """The journal, held: others wait.  Taken after the session's lock, before any ref's."""
 
-    __slots__ = ("_lock", "acting", "lines", "naming", "repo", "telling", "visitors")
+    __slots__ = ("_lock", "acting", "guests", "lines", "naming", "repo", "telling", "visitors")
 
     def __init__(self, repo: Repo) -> None:
         self.repo, self._lock = repo, exclusive(repo, f"journal-{repo.worktree_hash}")
@@ -135,6 +135,9 @@ class Journal:
         self.naming: frozenset[str] = frozenset()  # the paths that its tool names
         self.acting: Marker | None = None  # the session whose turn goes on; no marker may say so
         self.visitors: Sequence[Marker] = ()  # sessions of other worktrees at work in this one
+        self.guests: Sequence[
+            Marker
+        ] = ()  # of others, those whose transcripts name what they write
 
     def __enter__(self) -> Self:
         self._lock.__enter__()

@@ -25,17 +25,22 @@ if TYPE_CHECKING:
 
 
 def for_commit(
-    repo: Repo, objects: Objects, changes: Collection[str] | None, visitors: Sequence[Marker] = ()
+    repo: Repo,
+    objects: Objects,
+    changes: Collection[str] | None,
+    visitors: Sequence[Marker] = (),
+    guests: Sequence[Marker] = (),
 ) -> list[JournalLine]:
     """The journal's lines; with changes after a look at a commit's paths and at those of open
     edits: a commit scans nothing.
 
-    visitors: sessions of other worktrees that make the commit.
+    visitors: sessions of other worktrees that make the commit; guests: those whose transcripts
+    alone say what they write, as they may in this one.
     """
     if changes is None:
         return journal.read(repo)
     with Journal(repo) as held:
-        held.visitors = visitors
+        held.visitors, held.guests = visitors, guests
         _look(objects, held, changes)
         return held.lines
 

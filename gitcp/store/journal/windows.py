@@ -45,6 +45,9 @@ def at(journal: Journal) -> list[Window]:
         theirs = read(repo, there)
         windows += _calls(repo, theirs, {marker["session_id"]: marker})
         windows += _turn(repo, marker, theirs, None, there)
+    for marker in journal.guests:
+        turn = _turn(repo, marker, [], None, _git_dir(repo, marker))
+        windows += [window for window in turn if window["kind"] == evidence.TRANSCRIPT]
     return windows
 
 
@@ -180,17 +183,23 @@ def _since_commits(
 
 
 def _written(repo: Repo, marker: Marker, base: turn_log.Baseline, offset: int) -> set[str]:
-    """The paths that the transcript says were written, from that byte on."""
+    """The paths of this worktree that the transcript says were written, from that byte on."""
+    return set(turn_log.named(repo, transcript_paths(marker["agent_type"], base, offset)))
+
+
+def transcript_paths(agent_type: str, base: turn_log.Baseline, offset: int) -> list[str]:
+    """The paths, as the agent named them, that a turn's transcript says were written, from that
+    byte on."""
     from gitcp.agents import adapter
     from gitcp.errors import InputError
     from gitcp.store.v1 import transcript_copy
 
     try:
         data = transcript_copy.live(base.get("transcript") or "", offset)
-        scan = adapter(marker["agent_type"]).scan(data) if data else None
+        scan = adapter(agent_type).scan(data) if data else None
     except (OSError, ValueError, InputError):
-        return set()
-    return set(turn_log.named(repo, scan["written"] if scan else ()))
+        return []
+    return scan["written"] if scan else []
 
 
 def recorded(repo: Repo) -> dict[str, tuple[Author, Version]]:

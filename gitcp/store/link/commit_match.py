@@ -55,14 +55,14 @@ def sessions(
     linked: dict[str, Linked] = {}
     every = markers.concerned(repo, paths=changes) if open_markers is None else open_markers
     named = _named(every) if agent else {}
-    visitors = [m for m in every if m["session_id"] in named and not markers.is_home(repo, m)]
-    lines = open_edits.for_commit(repo, objects, None if replay else changes, visitors)
+    foreign = [m for m in every if not markers.is_home(repo, m)]
+    visitors = [m for m in foreign if m["session_id"] in named]
+    guests = [m for m in foreign if m["phase"] == "active" and not m["tool_events"]]
+    lines = open_edits.for_commit(repo, objects, None if replay else changes, visitors, guests)
     if open_markers is None:
         every = _with_writers(repo, every, changes, open_edits.writers(lines, changes))
     for marker in every:
         session_id, how = marker["session_id"], named.get(marker["session_id"])
-        if how is None and not markers.is_home(repo, marker):
-            continue
         work = Work(lines, session_id).records()
         work = _known_to_be_gone(stash, work, changes, replay)
         blob = commit_changes.blobs_of(objects)

@@ -6,7 +6,7 @@ from gitcp.store.git import notes, reflog
 from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.journal import open_edits
 from gitcp.store.link import commit_changes, condense
-from gitcp.store.session import phase
+from gitcp.store.session import markers, phase
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,20 +75,18 @@ def dismiss(
     dismissed = list(sessions)
     for state in dismissed:
         _catch_up(repo, objects, state, commit, old)
-    changes, names = (
-        commit_changes.of_commit(objects, commit)[1],
-        [s["session_id"] for s in dismissed],
-    )
-    open_edits.settle(repo, objects, commit, changes, names)
+    names, changes = [s["session_id"] for s in dismissed], commit_changes.of_commit(objects, commit)
+    open_edits.settle(repo, objects, commit, changes[1], names)
     for state in dismissed:
         phase.condenses(state, ())
         condense.settle(repo, state)
-        state["base_commit"] = commit["oid"]
+        if markers.is_home(repo, state):
+            state["base_commit"] = commit["oid"]
 
 
 def _catch_up(repo: Repo, objects: Objects, state: State, commit: Commit, old: str) -> None:
     # A commit before this one that was killed, or had no hooks: it would be out of sight.
-    if state["base_commit"] not in ("", old, commit["oid"]):
+    if markers.is_home(repo, state) and state["base_commit"] not in ("", old, commit["oid"]):
         from gitcp.store.relink import unhooked_commits
 
         unhooked_commits.link_all(repo, objects, state, state["base_commit"], old)

@@ -15,7 +15,7 @@ from gitcp.store.blame import ai_notes
 from gitcp.store.journal import journal, open_edits
 from gitcp.store.journal.work import Work
 from gitcp.store.link import commit_changes, line_credit, session_metadata
-from gitcp.store.session import tasks, turn_work
+from gitcp.store.session import markers, tasks, turn_work
 from gitcp.store.stream import checkpoint
 from gitcp.store.stream.live import Live
 from gitcp.store.v1 import committed_read, committed_write
@@ -145,6 +145,11 @@ def _other_shares(
 
 def settle(repo: Repo, state: State) -> None:
     """Take out of a state what its session has no open edit of any more."""
+    if not markers.is_home(repo, state):
+        from gitcp.store.journal import visits
+
+        visits.forget(repo, state)
+        return
     work = Work(journal.read(repo), state["session_id"])
     paths = set(work.paths())
     for stream in state["streams"]:
@@ -182,7 +187,8 @@ def _moved_on(
 ) -> None:
     """The state goes on from a checkpoint on v1, which has this metadata of it."""
     tasks.forget(repo, state, strings(metadata.get("tasks")))
-    state["base_commit"] = state["attribution_base_commit"] = head
+    if markers.is_home(repo, state):
+        state["base_commit"] = state["attribution_base_commit"] = head
     state["last_checkpoint_id"] = checkpoint_id
     carried = state["checkpoint_count"] > 0  # 002 caveat 5: such a one starts at 0
     state["checkpoint_transcript_start"] = 0 if carried or not stored else stored.items

@@ -59,7 +59,7 @@ def marker(state: State) -> Marker:
 
 def unsettled(state: State) -> bool:
     """Whether anything about the session can still matter to a commit."""
-    if state.get("phase") == "active" or state.get("late_calls"):
+    if state.get("phase") == "active" or state.get("late_calls") or state.get("visits"):
         return True
     return any(s["files"] for s in state["streams"])
 

@@ -77,6 +77,10 @@ class Turn:
         if not state["over_limit"]:
             del state["over_limit"]
         at = self.look.at
+        if state.get("visits") or not state.get("tool_events"):
+            from gitcp.store.journal import visits
+
+            visits.end(repo, state, subject(state))
         turn_log.begin(repo, state, self.head, self.entries, self.began, at)
         tasks = [str(task.get("id", "")) for task in event.get("background_tasks", ())]
         turn_look.end(repo, objects, state, at, tasks, subject(state))

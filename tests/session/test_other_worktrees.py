@@ -1,0 +1,81 @@
+"""A session at home in one worktree, what it writes into another, and commits there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.harness import Agent, World
+from tests.support.linking import here, ids, sessions, sound, touched
+
+A, B = "def add(a, b):\n    return a + b\n", "def minus(a, b):\n    return a - b\n"
+
+
+@pytest.fixture(params=["beside", "inside"])
+def there(world: World, request: pytest.FixtureRequest) -> Path:
+    beside, inside = world.path.parent / "there", world.path / ".claude" / "worktrees" / "there"
+    path = inside if request.param == "inside" else beside
+    world.git("worktree", "add", "-q", "-b", "topic", str(path))
+    return path
+
+
+@pytest.mark.parametrize("tools", [True, False], ids=["tools told", "transcript only"])
+@pytest.mark.parametrize("ended", [True, False], ids=["after the turn", "in the turn"])
+def test_what_a_session_writes_into_another_worktree_by_path_is_linked_there(
+    world: World, there: Path, tools: bool, ended: bool
+) -> None:
+    a = world.agent("session-a", tools=tools)
+    a.prompt("write over there")
+    a.write("a.py", A)
+    a.write(str(there / "b.py"), B)
+    if ended:
+        a.stop()
+    [one] = world.commit("b.py", cwd=there)
+    assert touched(world, one, a.sid) == ["b.py"]
+    told = sessions(world, one)[a.sid]["initial_attribution"]
+    assert (told["agent_lines"], told["human_added"]) == (2, 0)
+    if not ended:
+        a.stop()
+    (there / "b.py").write_text(B + "person = 1\n")
+    assert world.commit("b.py", cwd=there) == []
+    [two] = world.commit("a.py")
+    assert touched(world, two, a.sid) == ["a.py"]
+    sound(world)
+
+
+def test_a_file_of_the_same_name_in_another_worktree_is_another(world: World, there: Path) -> None:
+    a = world.agent("session-a", tools=True)
+    a.turn("write here", {"a.py": A})
+    (there / "a.py").write_text("person = 1\n")
+    assert world.commit("a.py", cwd=there) == []
+    a.turn("write there", {str(there / "a.py"): B})
+    [two] = world.commit("a.py", cwd=there)
+    assert sessions(world, two)[a.sid]["files_touched"] == ["a.py"]
+    [one] = world.commit("a.py")
+    assert one != two
+    sound(world)
+
+
+def test_an_agents_commit_in_another_worktree_is_known_by_the_processes_above_it(
+    world: World, there: Path
+) -> None:
+    a: Agent = world.agent("session-a", tools=True)
+    here(a)
+    a.prompt("commit over there")
+    (there / "a.py").write_text(A)
+    [one] = world.commit("a.py", cwd=there)
+    assert touched(world, one, a.sid) == ["a.py"]
+    assert a.state["worktree_path"] == str(world.path)
+    sound(world)
+
+
+def test_an_agent_that_only_commits_in_another_worktree_is_named(world: World, there: Path) -> None:
+    (there / "a.py").write_text(A)
+    a: Agent = world.agent("session-a", tools=True)
+    here(a)
+    a.prompt("commit over there")
+    [one] = world.commit("a.py", cwd=there)
+    assert touched(world, one, a.sid) == []
+    assert ids(world, cwd=there) == [one]
+    sound(world)
