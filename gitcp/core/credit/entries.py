@@ -109,6 +109,15 @@ def edits(lines: Iterable[JournalLine]) -> list[JournalLine]:
     return [line for line in lines if line.get("path") and "at" in line]
 
 
+def lasting(lines: Iterable[JournalLine]) -> list[JournalLine]:
+    """The edits among the lines of a journal, and what settled them."""
+    return [
+        line
+        for line in lines
+        if "at" in line and (line.get("path") or "taken" in line or "commit" in line)
+    ]
+
+
 def settled(lines: Iterable[JournalLine]) -> set[tuple[str, str]]:
     """(path, oid) of the contents that a commit took as they stood."""
     stands: dict[str, Version] = {}

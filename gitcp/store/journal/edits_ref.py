@@ -41,7 +41,7 @@ def keep(
     journal.
     """
     start = max((n + 1 for n, line in enumerate(journal.lines) if "held" in line), default=0)
-    lines = entries.edits(journal.lines[start:])
+    lines = entries.lasting(journal.lines[start:])
     if not lines and not change:
         return
     ref = ref or PREFIX + session_id
@@ -79,7 +79,7 @@ def session_of(ref: str, known: Iterable[str]) -> str:
 def _files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[str, str] | None]:
     data = b"".join(map(entries.dump, lines))
     files: dict[str, tuple[str, str] | None] = {"entries": ("100644", objects.write("blob", data))}
-    for line in lines:
+    for line in entries.edits(lines):
         for entry in (entries.entry(line["before"]), entries.entry(line["after"])):
             if entry and entry[0] in _BLOBS and line.get("kept", True):
                 files[f"contents/{entry[1]}"] = ("100644", entry[1])
@@ -88,12 +88,28 @@ def _files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[str, s
 
 
 def rebuilt(repo: Repo) -> list[JournalLine]:
-    """The edits of this worktree that the sessions' refs hold, in the order of their times."""
-    return united(repo, [])
+    """The edits of this worktree that the sessions' refs hold and what settled them, in the order
+    of their times; what a state calls settled is."""
+    from gitcp.store.session import state as states
+
+    lines, taken = _united(repo, []), dict[str, list[object]]()
+    for edit in entries.unsettled(lines):
+        session_id = entries.author(edit)[0]
+        state = states.peek(repo, session_id) if session_id else None
+        recorded = (
+            {path for stream in state["streams"] for path in stream["files"]} if state else set()
+        )
+        if state and edit["path"] not in recorded:
+            taken.setdefault(edit["path"], []).append(entries.name(edit))
+    return [*lines, {"taken": taken, "at": int(lines[-1]["at"])}] if taken else lines
 
 
 def united(repo: Repo, here: list[JournalLine]) -> list[JournalLine]:
     """The edits here and those that only the sessions' refs hold, each once, by their times."""
+    return entries.edits(_united(repo, here))
+
+
+def _united(repo: Repo, here: list[JournalLine]) -> list[JournalLine]:
     objects = Objects.shared(repo)
     lines = {entries.dump(line): line for line in here}
     home = f"\nGitcp-Worktree: {repo.worktree_hash}\n"
@@ -103,4 +119,4 @@ def united(repo: Repo, here: list[JournalLine]) -> list[JournalLine]:
         entry = lookup(objects, commit["tree"], "entries") if commit and ours else None
         for line in entries.load(objects.need(entry[1], "blob")) if entry else ():
             lines.setdefault(entries.dump(line), line)
-    return sorted(entries.edits(lines.values()), key=lambda line: int(line["at"]))
+    return sorted(entries.lasting(lines.values()), key=lambda line: int(line["at"]))

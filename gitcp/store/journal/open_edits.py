@@ -86,7 +86,7 @@ def settle(
         _look(objects, held, ())  # a commit may have taken its time
         known, look = Known(repo, objects, held.lines), _files(objects, commit["tree"])
         line = _commit_line(held.lines, commit, changes, known.entry, look)
-        done = _done(objects, changes, known.entry, look)
+        line["at"], done = clock(repo), _done(objects, changes, known.entry, look)
         for session_id in {entries.author(edit)[0] for edit in entries.unsettled(held.lines)} - {
             ""
         }:
@@ -138,9 +138,14 @@ def _done(
         return content[2] if content and content[1] == "blob" else None
 
     def is_done(path: str, one: Stretch) -> bool:
-        now = worktree(path), head(path)
-        verdict = remaining.rest(one.record(path), changes, *now, blob, lambda _: one.before)
-        return verdict[0] == remaining.SETTLED
+        now = head(path)
+        # What a commit has all lines of is done, whatever else is left of the file.
+        for there in (worktree(path), now) if one.live and path in changes else (worktree(path),):
+            record = one.record(path)
+            verdict = remaining.rest(record, changes, there, now, blob, lambda _: one.before)
+            if verdict[0] == remaining.SETTLED:
+                return True
+        return False
 
     return is_done
 
@@ -166,7 +171,7 @@ def let_go(repo: Repo, session_id: str, paths: Iterable[str]) -> None:
             for path, stretches in every.items()
             if stretches
         }
-        held.append([{"taken": taken}] if taken else [])
+        held.append([{"taken": taken, "at": clock(repo)}] if taken else [])
 
 
 def state(

@@ -6,7 +6,7 @@ from gitcp.core.credit import entries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Callable, Container, Iterable
 
     from gitcp.core.decide.overlap import Recorded
     from gitcp.core.record_types import JournalLine, Version
@@ -41,6 +41,13 @@ class Stretch:
         self.live, self.content = True, version
         if self._wrote(version):
             self.own = version
+
+    def contents(self, blob: Callable[[str], bytes | None]) -> tuple[bytes | None, bytes | None]:
+        """What stood there before, and what the session itself made of it."""
+        before, after = (
+            blob(version[1]) if version else b"" for version in (self.before, self.own)
+        )
+        return before, after
 
     def record(self, path: str) -> Recorded:
         """The form in which match() takes it."""

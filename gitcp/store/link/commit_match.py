@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from gitcp.core.decide.overlap import Recorded
-    from gitcp.core.record_types import Marker
+    from gitcp.core.record_types import JournalLine, Marker
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_changes import Changes
@@ -72,7 +72,40 @@ def sessions(
             linked[session_id] = {"how": how or "content", **verdict}
         elif how:
             linked[session_id] = {"how": how, "paths": [], "reasons": {}}
+    for path in {path for part in linked.values() for path in part["paths"]}:
+        _give_each_its_own(objects, lines, linked, path, changes)
     return linked
+
+
+def _give_each_its_own(
+    objects: Objects,
+    lines: list[JournalLine],
+    linked: dict[str, Linked],
+    path: str,
+    changes: Changes,
+) -> None:
+    """Of several sessions that wrote in a path, leave out those of which the commit has no line,
+    where it has some of another."""
+    writers = [session_id for session_id, part in linked.items() if path in part["paths"]]
+    if len(writers) < 2:
+        return
+    from gitcp.core.decide.own_lines import holds_line
+
+    _, old, _, new = changes[path]
+    content = commit_changes.blobs_of(objects)
+    ends = content(old) if old else b"", content(new) if new else b""
+    lacking = {
+        session_id
+        for session_id in writers
+        if (every := Work(lines, session_id).stretches(path))
+        and not any(holds_line(*one.contents(content), *ends) for one in every)
+    }
+    for session_id in lacking if len(lacking) < len(writers) else ():
+        part = linked[session_id]
+        part["paths"].remove(path)
+        part["reasons"][path] = "none of its lines is in the commit"
+        if not part["paths"] and part["how"] == "content":
+            del linked[session_id]
 
 
 def _with_writers(
