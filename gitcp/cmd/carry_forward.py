@@ -34,10 +34,8 @@ def _moves(match: Record) -> list[Edit]:
         if commit_hooks.rewriting(ctx.repo):
             return []  # a replayed commit is not the last one: the next event moves them
         commit = need_commit(ctx.objects, match["commit"])
-        changes, waiting = (
-            commit_changes.of_commit(ctx.objects, commit)[1],
-            match.get("left_out", ()),
-        )
+        changes = commit_changes.of_commit(ctx.objects, commit)[1]
+        waiting = match.get("left_out", ())
         open_edits.settle(ctx.repo, ctx.objects, commit, changes, but=waiting)
         settled = set(match["sessions"]) if match["linked"] else None
         edits = carry_forward.forward(ctx.repo, ctx.objects, match["old"], commit, settled)
