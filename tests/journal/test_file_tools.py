@@ -11,7 +11,7 @@ from gitcp.core.credit import entries
 from tests.journal.lines import shares, text
 from tests.support.clients.calls import begin, edit, end, result, run
 from tests.support.harness import Agent, World
-from tests.support.linking import sessions, sound
+from tests.support.linking import sessions, sound, touched
 
 
 @pytest.mark.parametrize("looks", ["a commit", "a turn's end", "a turn without tools", "a shell"])
@@ -149,3 +149,35 @@ def test_a_file_outside_the_worktree_is_written_without_a_trace_here(
     assert {edit["path"] for edit in journal} == {"link", "here.txt"}
     [one] = world.commit()
     assert list(sessions(world, one)[a.sid]["files"]) == ["here.txt"]
+
+
+@pytest.mark.parametrize("heard", ["its tool", "its transcript", "a commit before its end"])
+@pytest.mark.parametrize("whose", ["the person's", "its own", "another session's"])
+def test_a_file_tools_edit_back_to_an_older_content_links(
+    world: World, a: Agent, b: Agent, whose: str, heard: str
+) -> None:
+    world.write("f.txt", text(1, 2, 3))
+    world.commit("f.txt")
+    writer = {"its own": a, "another session's": b}.get(whose)
+    if writer:
+        writer.prompt("more lines")
+        edit(writer, "f.txt", text(1, 2, 3, 4, 5))
+        writer.stop()
+    else:
+        world.write("f.txt", text(1, 2, 3, 4, 5))
+    world.commit("f.txt")
+    a.prompt("take the lines out again")
+    if heard == "its transcript":
+        run(a, "true")
+        a.write("f.txt", text(1, 2, 3))
+    else:
+        call = begin(a, "Write", file_path=str(world.path / "f.txt"))
+        world.write("f.txt", text(1, 2, 3))
+        if heard == "its tool":
+            end(a, call)
+    if heard != "a commit before its end":
+        a.stop()
+    [one] = world.commit("f.txt")
+    assert touched(world, one, a.sid) == ["f.txt"]
+    assert sessions(world, one)[a.sid]["initial_attribution"]["lines_removed"]["agent"] == 2
+    sound(world)

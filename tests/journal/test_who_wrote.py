@@ -281,7 +281,9 @@ def test_show_and_log_print_lines_that_add_up(world: World, a: Agent, b: Agent) 
         "lines: +2 -0, others +6 -0, person +1 -0",
     ]
     log = world.gitcp("log")
-    assert "1 file, +6 -0," in log and "1 file, +2 -0," in log and "person +1 -0\n" in log
+    assert (
+        "1 file, +6 -0 lines," in log and "1 file, +2 -0 lines," in log and "person +1 -0\n" in log
+    )
 
 
 def test_status_names_an_active_session_whose_agent_is_dead(world: World, a: Agent) -> None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Callable
+from itertools import cycle, product
+
 import pytest
 
 from gitcp.core.credit import cutting
-from tests.rewind.going import done, files, plan, points, run
+from tests.rewind.going import Files, done, files, plan, points, run
+from tests.support.clients import calls
 from tests.support.harness import Agent, World
 
 LINES = [f"line {n} of the file\n" for n in range(12)]
@@ -162,3 +168,94 @@ def test_moments_are_kept_when_commits_have_cut_the_journal(world: World, a: Age
         done(world, "undo")
     done(world, "rewind", "--turn", turns[0])
     assert not (world.path / "0.py").exists()
+
+
+# Calls of a shell that throw work away.
+COMMANDS = [
+    "git checkout -- f.txt",
+    "git restore f.txt",
+    "git checkout .",
+    "git reset -q --hard",
+    "git clean -fdq",
+    "git stash -q -u",
+    "git stash -q -u && git stash drop -q",
+    "git checkout -q -f HEAD~1 && git checkout -q main",
+    "rm f.txt",
+    "rm -r f.txt folder",
+    "mv README.md f.txt",
+    "git checkout -- f.txt; echo more >>f.txt",
+    "rm f.txt; echo other >f.txt",
+    ": >f.txt",
+    "sed -i s/hand/machine/ f.txt folder/new.txt",
+]
+WHOSE = "the person's", "another session's", "its own"
+LONG = bool(os.environ.get("LONG"))
+
+
+class Discard:
+    """A session's call over work that is not committed: the person's, another session's, or
+    its own of before."""
+
+    def __init__(self, world: World, whose: str, command: str) -> None:
+        self.world = world
+        world.write("f.txt", "line one\nline two\n")
+        world.commit("f.txt")
+        self.agent = world.agent("session-a", tools=True)
+        self.agent.prompt("a turn before")
+        if whose == "the person's":
+            self.agent.stop()
+            world.write("f.txt", "line one\nline two\nby hand\n")
+            world.write("folder/new.txt", "new, by hand\n")
+        else:
+            writer = self.agent if whose == "its own" else world.agent("session-b", tools=True)
+            if writer is not self.agent:
+                writer.prompt("work")
+            calls.edit(writer, "f.txt", "line one\nline two\nby hand\n")
+            calls.edit(writer, "folder/new.txt", "new, by hand\n")
+            writer.stop()
+        self.before: Files = files(world.path)
+        self.agent.prompt("throw it away")
+        self.turn = self.agent.state["turn_id"]
+        self.run(command)
+        self.agent.stop()
+        self.after = files(world.path)
+
+    def run(self, command: str) -> None:
+        calls.run(self.agent, command)
+        journal = (self.world.path / ".git/gitcp/journal").read_text().splitlines()
+        opened = [line["open"] for text in journal if "open" in (line := json.loads(text))]
+        self.tool = opened[-1]
+
+    def came_back(self) -> None:
+        now = files(self.world.path)
+        assert {p: now.get(p) for p in self.before} == self.before
+
+
+WAYS: dict[str, Callable[[Discard], tuple[str, str]]] = {
+    "--tool": lambda d: ("--tool", d.tool),
+    "--turn": lambda d: ("--turn", d.turn),
+    "--to the call": lambda d: ("--to", d.tool),
+    "--to the prompt": lambda d: ("--to", d.turn),
+}
+
+
+# In the short form each command once, the ways and whose work it was in turn.
+EVERY = list(product(COMMANDS, WHOSE, WAYS))
+CASES = EVERY if LONG else list(zip(COMMANDS, cycle(WHOSE), cycle(WAYS), strict=False))
+
+
+@pytest.mark.parametrize("command, whose, way", CASES)
+def test_what_a_shell_call_threw_away_comes_back(
+    world: World, command: str, whose: str, way: str
+) -> None:
+    discard = Discard(world, whose, command)
+    done(world, "rewind", *WAYS[way](discard))
+    discard.came_back()
+    done(world, "undo")
+    assert files(world.path) == discard.after
+
+
+def test_a_call_that_threw_work_away_is_listed_as_a_point(world: World) -> None:
+    discard = Discard(world, "the person's", "git checkout -- f.txt")
+    listed = [p for p in points(world) if p["id"] == discard.tool]
+    assert [(p["kind"], p["session_id"]) for p in listed] == [("tool", "session-a")]

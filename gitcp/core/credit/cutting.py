@@ -67,7 +67,8 @@ def _mark(lines: list[JournalLine], at: int) -> list[JournalLine]:
 
 def _names(line: JournalLine) -> set[str]:
     """The turn and the tool use of an edit."""
-    return set(entries.author(line)[1:] if entries.author(line)[0] else ()) - {""}
+    session, *ids = entries.cause(line)
+    return set(ids if session else ()) - {""}
 
 
 def _contents(cut: list[JournalLine]) -> list[JournalLine]:

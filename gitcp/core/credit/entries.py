@@ -95,6 +95,16 @@ def written(lines: Iterable[JournalLine], agent_id: str) -> set[str]:
     return paths
 
 
+def cause(line: JournalLine) -> Author:
+    """The call that an edit went through, whoever wrote the lines it put in or took out; its
+    author where that is a session; UNKNOWN where it went through none."""
+    by = line.get("by")
+    if isinstance(by, list) and len(by) == 3 and all(isinstance(part, str) for part in by):
+        return by[0], by[1], by[2]
+    who = author(line)
+    return who if who[0] else UNKNOWN
+
+
 def entry(value: Any) -> Version:
     """An entry as a line has it; None for nothing, and for what is none."""
     if isinstance(value, (list, tuple)) and len(value) == 2:

@@ -79,12 +79,8 @@ def _written(lines: list[JournalLine], session_id: str, call: str) -> list[Edit]
     return [
         (line["path"], entries.entry(line["before"]), entries.entry(line["after"]))
         for line in since
-        if _names(line.get("by") or line.get("who"), session_id, call)
+        if entries.cause(line)[::2] == (session_id, call)
     ]
-
-
-def _names(who: object, session_id: str, call: str) -> bool:
-    return isinstance(who, list) and (who[0], who[2]) == (session_id, call)
 
 
 def _put(repo: Repo, objects: Objects, tree: str, edits: list[Edit]) -> tuple[str, bool]:

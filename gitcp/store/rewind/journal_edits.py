@@ -34,15 +34,34 @@ def chosen(kept: KeptEdits, session: str, turn: str, tool: str) -> tuple[str, li
 
     Raises Error when nothing is meant, or several things are.
     """
-    lines = kept.all()
+    lines = _standing(kept.all())
     words = []
     for number, (kind, name) in enumerate((("session", session), ("turn", turn), ("tool", tool))):
         if name:
-            known = {entries.author(line)[number] for line in lines} - {""}
+            causes = map(entries.cause, lines)
+            known = {who[number] for who in causes if who[0]} - {""}
             one = _pick(kind, name, known)
-            lines = [line for line in lines if entries.author(line)[number] == one]
+            lines = [line for line in lines if entries.cause(line)[number] == one]
             words.append(f"{kind} {one}")
-    return ", ".join(words), [line for line in lines if entries.author(line)[0]]
+    return ", ".join(words), [line for line in lines if entries.cause(line)[0]]
+
+
+def _standing(lines: Iterable[JournalLine]) -> list[JournalLine]:
+    """The edits but for those that threw content away which has come back since by another's
+    hand: there is nothing of them to take back."""
+    standing: list[JournalLine] = []
+    back: dict[str, list[JournalLine]] = {}
+    for line in reversed(list(lines)):
+        later = back.setdefault(line["path"], [])
+        threw = entries.cause(line) != entries.author(line) and entries.cause(line)[0]
+        if not threw or not any(
+            entries.entry(one["after"]) == entries.entry(line["before"])
+            and entries.cause(one)[0] != entries.cause(line)[0]
+            for one in later
+        ):
+            standing.append(line)
+        later.append(line)
+    return standing[::-1]
 
 
 def _pick(kind: str, name: str, known: Iterable[str]) -> str:
@@ -88,7 +107,7 @@ def moments(
     lines, seen = edits[0], set(edits[1])
     points: list[Point] = []
     for line in lines:
-        session, turn, tool = entries.author(line)
+        session, turn, tool = entries.cause(line)
         for kind, name in (("prompt", turn), ("tool", tool)):
             if session and name and name not in seen:
                 seen.add(name)
@@ -109,7 +128,7 @@ def _point(
         "message": message,
         "time": seconds,
         "date": date(seconds),
-        "session_id": entries.author(line)[0],
+        "session_id": entries.cause(line)[0],
         "session_prompt": prompt,
         "tool_use_id": name if kind == "tool" else "",
     }

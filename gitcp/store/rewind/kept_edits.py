@@ -51,4 +51,5 @@ class KeptEdits:
 
 
 def _places(lines: list[JournalLine], name: str) -> list[int]:
-    return [n for n, line in enumerate(lines) if name in entries.author(line)[1:]]
+    causes = enumerate(map(entries.cause, lines))
+    return [n for n, who in causes if who[0] and name in who[1:]]
