@@ -211,3 +211,36 @@ def test_lines_that_an_agents_command_brings_back_are_not_the_agents(
     assert who.pop("agent") == 1
     assert sum(who.values()) == 2
     sound(world)
+
+
+# command -> the lines that are the agent's of those that come to be, beside those of others
+OWN = {
+    "printf 'a line of its own\\n' >n.txt; git diff >/dev/null": (1, 0),
+    "cat >n.txt <<'EOF'\nthe first of its lines\nthe second of its lines\nEOF": (2, 0),
+    "cat >../own.diff <<'EOF'\n--- /dev/null\n+++ b/n.txt\n@@ -0,0 +1 @@\n+of a patch of its own\n"
+    "EOF\ngit apply ../own.diff": (1, 0),
+    "git show feat:f.txt >/dev/null; printf 'a line of its own\\n' >>f.txt": (1, 0),
+    "cp README.md n.txt": (0, 3),
+    "cp mine.txt n.txt": (0, 2),
+    "cat mine.txt README.md >n.txt": (0, 5),
+    "cp ../wt/dirty.txt n.txt": (0, 2),
+}
+
+
+@pytest.mark.parametrize("command", OWN)
+def test_what_a_command_makes_is_the_agents_and_what_it_copies_is_not(
+    world: World, command: str
+) -> None:
+    story(world, linked=False, moved=True)
+    (world.path.parent / "wt" / "dirty.txt").write_text(text(8, 9))
+    world.write("mine.txt", text(10, 11))
+    a = world.agent("session-a", tools=True)
+    a.prompt("make it")
+    run(a, command)
+    edit(a, "own.txt", text(12))
+    a.stop()
+    world.git("add", "--", *[p for p in ("n.txt", "f.txt", "own.txt") if (world.path / p).exists()])
+    world.git("commit", "-qm", "made")
+    who = added(world, a)
+    own = who.pop("agent") - 1
+    assert (own, sum(who.values())) == OWN[command]

@@ -7,7 +7,7 @@ A source is [commit, path, blob]; of a patch that no commit tells of, ["", "", b
 from __future__ import annotations
 
 import os
-from time import monotonic
+from time import monotonic, process_time
 
 from gitcp.core.credit import replay
 from gitcp.core.decide import line_evidence
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 _WORDS = 60  # of a command that are looked up
 _COMMITS = 40  # that are read for them
 _MOST = 4  # sources of one content
-_PATCH = 1 << 20  # bytes
-_SECONDS = 0.3  # for the lines of all contents of a look, and for what history is asked
+_LARGEST = 1 << 20  # bytes of a file that are read
+_SECONDS = 0.3  # of processor time for the lines of all contents of a look
+_HISTORY = 0.5  # seconds in which git finds a blob in history, of one look
 # What puts content in whose commit a command may not name, but for one that it has asked for.
 _ASKING = frozenset(("checkout", "restore", "show", "cat-file", "read-tree", "stash"))
 _BLOBS = ("100644", "100755", "120000")
@@ -45,10 +46,10 @@ class Sources:
     ) -> None:
         """head: where HEAD was before the look."""
         self._repo, self._objects, self._lines, self._head = repo, objects, lines, head
-        self._until = monotonic() + _SECONDS
+        self._until, self._history = process_time() + _SECONDS, _HISTORY
         self._commits: dict[Author, dict[str, Lookup]] = {}
         self._other_paths: dict[Author, list[str]] = {}
-        self._patches: dict[Author, dict[str, list[bytes]]] = {}
+        self._files: dict[Author, dict[str, list[bytes]]] = {}
 
     def beside(self, window: Window, path: str, was: Version, now: Version) -> JournalLine:
         """What an edit says of its sources."""
@@ -62,13 +63,15 @@ class Sources:
             return []
         places = list(self._places(window, path))
         exact = [source for source in places if source[2] == now[1]]
-        if exact or monotonic() > self._until:
+        if exact or process_time() > self._until:
             return exact[:1]
         if not _ASKING.isdisjoint(window["names"]) and (commit := self._in_history(path, now[1])):
             return [[commit, path, now[1]]]
         fresh = self._lines_of(now[1]) - (self._lines_of(was[1]) if was else set())
         counted = [(len(fresh & self._lines_of(source[2])), source) for source in places]
-        for lines in self._patched(window).values():
+        for place, lines in self._filed(window).items():
+            if place == os.path.join(self._repo.worktree, path):
+                continue
             if shared := fresh & line_evidence.significant({*lines}):
                 blob = self._objects.write("blob", b"\n".join(lines) + b"\n")
                 counted.append((len(shared), ["", "", blob]))
@@ -79,11 +82,15 @@ class Sources:
         """A commit that has a blob at a path, of all that there are; '' where none was found."""
         ask = "log --all --full-history -2 --format=%H --no-show-signature".split()
         ask += [f"--find-object={oid}", "--", path]
+        if self._history <= 0:
+            return ""
+        began = monotonic()
         try:
-            limit = max(0.01, self._until - monotonic())
-            _, out = self._repo.git.start(*ask).finish(limit=limit)
+            _, out = self._repo.git.start(*ask).finish(limit=self._history)
         except Error:
             return ""
+        finally:
+            self._history -= monotonic() - began
         entry = (c for c in out.decode().split() if self._blob(c, path) == oid)
         return next(entry, "")
 
@@ -153,6 +160,10 @@ class Sources:
                 return head, os.path.relpath(place, top)
         return "", ""
 
+    def _is_ours(self, place: str) -> bool:
+        """Whether a file lies in a worktree of the repository."""
+        return place.startswith(self._repo.worktree + os.sep) or bool(self._in_another(place)[0])
+
     def _worktrees(self) -> Iterator[tuple[str, str]]:
         folder = os.path.join(self._repo.common, "worktrees")
         for name in os.listdir(folder) if os.path.isdir(folder) else ():
@@ -162,19 +173,21 @@ class Sources:
         if os.path.basename(self._repo.common) == ".git":
             yield "main-worktree/HEAD", os.path.realpath(os.path.dirname(self._repo.common))
 
-    def _patched(self, window: Window) -> dict[str, list[bytes]]:
-        """The lines that the patches add which a command names and its session has not made."""
-        if window["who"] not in self._patches:
+    def _filed(self, window: Window) -> dict[str, list[bytes]]:
+        """The lines that files bring which a command names and its session has not made: what
+        patches add, and what stands in the worktrees, be it committed or not."""
+        if window["who"] not in self._files:
             session_id = window["who"][0]
             own = (line for line in self._lines if line.get("session") == session_id)
             begun = min((int(line["at"]) for line in own), default=window["begin"])
             added: dict[str, list[bytes]] = {}
             for word in list(window["names"])[:_WORDS]:
                 place = os.path.join(self._repo.worktree, word)
-                if _stood(place, begun) and (lines := _added(files.peek(place, _PATCH))):
+                data = files.peek(place, _LARGEST) if _stood(place, begun) else b""
+                if lines := _added(data) or (data.split(b"\n") if self._is_ours(place) else []):
                     added[place] = lines
-            self._patches[window["who"]] = added
-        return self._patches[window["who"]]
+            self._files[window["who"]] = added
+        return self._files[window["who"]]
 
 
 def _stood(path: str, begun: int) -> bool:
