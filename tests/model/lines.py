@@ -160,8 +160,6 @@ class Lines:
         name = self.chance.choice(FILES)
         path = self.world.path / name
         if path.exists():
-            for line in path.open():  # git blames the formatter, which nobody need have recorded
-                self.may(line, PERSON, UNKNOWN)
             rows = [f"{'  ' * (n % 3)}{line.strip()}\n" for n, line in enumerate(path.open())]
             if self.chance.random() < 0.5:
                 self.world.write(name, "".join(rows))
@@ -187,7 +185,7 @@ class Lines:
         self.settle("revert", "--abort")
         for row in self.run("diff", "-U0", before).splitlines():
             if row.startswith("+") and row[1:].strip() in typed:
-                self.may(row[1:], PERSON, UNKNOWN)
+                self.may(row[1:], UNKNOWN)
 
     def pick(self) -> None:
         self.branched()

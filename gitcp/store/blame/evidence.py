@@ -67,13 +67,18 @@ class Evidence:
         places = run.places(entries)
         self._prefetch(places, contents)
         befores = run.befores(entries)
+        merges = {commit for commit, _ in places if self._is_merge(commit)}
         self._trace(
             {
                 place: (lines, befores.get(place, ""), True)
                 for place, lines in places.items()
-                if place[0].strip("0")
+                if place[0].strip("0") and place[0] not in merges
             }
         )
+
+    def _is_merge(self, commit: str) -> bool:
+        there = read_commit(self._objects, commit) if commit.strip("0") else None
+        return len(there["parents"] if there else ()) > 1
 
     def _prefetch(self, places: Mapping[Place, Iterable[int]], contents: bool = False) -> None:
         wanted = [place for place in places if place[0].strip("0")]

@@ -101,13 +101,14 @@ def _written(repo: Repo, objects: Objects, logs: Mapping[str, Log]) -> tuple[lis
 def _commits(
     repo: Repo, objects: Prefetched, revisions: Sequence[str], *options: str
 ) -> Iterator[tuple[str, Lines]]:
-    """(oid, the lines that are recorded of each path) of the commits that are linked, or were
-    when a note was written."""
+    """(oid, the sessions' lines of each path) of the commits that have any, that are linked, or
+    that were when a note was written."""
 
     def lines_of(evidence: Evidence, change: Change) -> tuple[str, Lines] | None:
         oid = change["oid"]
-        known = evidence.linked(oid) or evidence.noted(oid)
-        return (oid, _lines(repo, evidence, change)) if known else None
+        told = evidence.linked(oid) or evidence.noted(oid)
+        lines = _lines(repo, evidence, change) if told or change["patches"] else {}
+        return (oid, lines) if told or any(map(len, lines.values())) else None
 
     yield from filter(None, history.retold(repo, objects, lines_of, revisions, (), options))
 
@@ -116,8 +117,14 @@ def _lines(repo: Repo, evidence: Evidence, change: Change) -> Lines:
     oid = change["oid"]
     hunks = {patch["path"]: patch["hunks"] for patch in change["patches"] if patch["path"]}
     if not hunks:
-        return {path: evidence.lines(oid, path) for path in _resolved(repo, oid)}
-    return {p: alignment.added(evidence.lines(oid, p), hunks[p]) for p in hunks}
+        return {path: _recorded(evidence, oid, path) for path in _resolved(repo, oid)}
+    return {p: alignment.added(_recorded(evidence, oid, p), hunks[p]) for p in hunks}
+
+
+def _recorded(evidence: Evidence, oid: str, path: str) -> dict[int, Author]:
+    """The authors of lines, without what only another tool's note attests."""
+    known = evidence.known(oid, path).items()
+    return {line: author for line, author in known if author["checkpoint_id"]}
 
 
 def _resolved(repo: Repo, merge: str) -> list[str]:
