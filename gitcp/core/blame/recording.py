@@ -20,24 +20,26 @@ KEY = "Gitcp-Recording"
 BEGUN, ENDED = "begun", "ended"
 _LINE = re.compile(rf"{KEY}: ([0-9a-f]+) ({BEGUN}|{ENDED}) (\d{{1,12}}) (\S.*)")
 _TRAILER = re.compile(rb"^Co-authored-by:[ \t]*(.+)$", re.M | re.I)
-# A word of a name or a mail -> the agent.
+# What `Name <mail>` of an agent has in it, in lower case; a person may have its name alone.
 _AGENTS = {
-    "claude": "Claude Code",
-    "anthropic.com": "Claude Code",
-    "codex": "Codex",
-    "openai.com": "Codex",
-    "gemini": "Gemini CLI",
-    "copilot": "Copilot CLI",
-    "cursoragent": "Cursor",
-    "cursor agent": "Cursor",
-    "opencode": "opencode",
-    "aider": "aider",
-    "devin-ai": "Devin",
-    "google-labs-jules": "Jules",
-    "ampcode.com": "Amp",
-    "factory-droid": "Droid",
+    "<noreply@anthropic.com>": "Claude Code",
+    "claude[bot]": "Claude Code",
+    "<noreply@openai.com>": "Codex",
+    "<codex@openai.com>": "Codex",
+    "chatgpt-codex-connector[bot]": "Codex",
+    "gemini-cli": "Gemini CLI",
+    "gemini-code-assist": "Gemini CLI",
+    "copilot@users.noreply.github.com>": "Copilot CLI",
+    "copilot-swe-agent[bot]": "Copilot CLI",
+    "<cursoragent@cursor.com>": "Cursor",
+    "<noreply@opencode.ai>": "opencode",
+    "@aider.chat>": "aider",
+    "aider (": "aider",
+    "devin-ai-integration[bot]": "Devin",
+    "google-labs-jules[bot]": "Jules",
+    "<amp@ampcode.com>": "Amp",
+    "factory-droid[bot]": "Droid",
 }
-_WORDS = re.compile("|".join(rf"\b{re.escape(word)}\b" for word in _AGENTS))
 
 
 def line(clone: str, word: str, seconds: int, mail: str) -> str:
@@ -74,5 +76,5 @@ def covers(known: Periods, mail: str, seconds: int) -> bool:
 def attested(author: str, message: bytes) -> str:
     """The agent that the author of a commit, or a trailer in its message, names; '' for none."""
     names = [author, *(m.decode("utf-8", "replace") for m in _TRAILER.findall(message))]
-    words = (_WORDS.search(name.lower()) for name in names)
-    return next((_AGENTS[word[0]] for word in words if word), "")
+    agents = (agent for name in names for sign, agent in _AGENTS.items() if sign in name.lower())
+    return next(agents, "")

@@ -74,12 +74,15 @@ class Earlier:
 
         before: the path in its parent, "" for none.  alike: a line that went may read the same.
         """
+        sources, alike = [*self._sources(place)], alike and bool(before)
+        if not (alike or sources):
+            return {}
         now = self._lines(*place)
         lines = [line for line in lines if line <= len(now)]
         known: dict[int, Spot] = {}
-        if alike and before and self._has(f"{place[0]}^", before, [now[n - 1] for n in lines]):
+        if alike and self._has(f"{place[0]}^", before, [now[n - 1] for n in lines]):
             known = self._blamed(*place, {line: line for line in lines})
-        for source in self._sources(place):
+        for source in sources:
             if rest := [line for line in lines if line not in known]:
                 known |= self._restored(place, rest, now, source)
         return {line: spot for line, spot in known.items() if spot[0] != place[0]}

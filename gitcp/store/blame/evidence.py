@@ -166,9 +166,8 @@ class Evidence:
     def author(self, commit: str, path: str, line: int, content: bytes | None = None) -> Author:
         """Who wrote a line (1-based) of path in commit; nobody() of whom nothing is known.
 
-        content: how the line reads
-        now; where it reads differently in the commit, white space apart, blame has moved it
-        there and nothing is known.
+        content: how the line reads now; where it reads differently in the commit, white space
+        apart, blame has moved it there and nothing is known.
         """
         author = self._authors(commit, path).get(line)
         if author is None:
@@ -206,9 +205,9 @@ class Evidence:
 
     def _recorded(self, mail: str, seconds: int) -> bool:
         if self._periods is None:
-            from gitcp.store.setup import recording as told
+            from gitcp.store.setup.recording import periods
 
-            self._periods = told.periods(self._repo, self._notes)
+            self._periods = periods(self._repo, self._notes)
         return recording.covers(self._periods, mail, seconds)
 
     def known(self, commit: str, path: str) -> Known:
