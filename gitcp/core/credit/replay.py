@@ -72,7 +72,7 @@ class Replay:
         self.lines: Sequence[bytes] = first.lines
         self.numbers = list(range(self._count))
         self._seen: dict[str, list[int]] = {first.oid: self.numbers}
-        self._texts: dict[bytes, int] = dict(zip(first.lines, self.numbers, strict=True))
+        self._texts: dict[bytes, int] = dict(zip(_keys(first.lines), self.numbers, strict=True))
         self.first = first
 
     def knows(self, version: Version) -> bool:
@@ -108,14 +108,15 @@ class Replay:
     ) -> list[int]:
         if now.oid in self._seen:
             return self._seen[now.oid]
-        paired = pairs(self.lines, now.lines)
+        keys = _keys(now.lines)
+        paired = line_diff.pairs(_keys(self.lines), keys)
         known = {j: self.numbers[i] for i, j in paired}
         if regains:
             self._regain(now.lines, known, who, regains)
-        for j, line in enumerate(now.lines):
+        for j in range(len(keys)):
             if j not in known:
                 known[j] = self._new(authors.get(j, who))
-            self._texts[line] = known[j]
+            self._texts[keys[j]] = known[j]
         return [known[j] for j in range(len(now.lines))]
 
     def _regain(
@@ -123,7 +124,7 @@ class Replay:
     ) -> None:
         used = set(known.values())
         for j, line in enumerate(now):
-            number = self._texts.get(line)
+            number = self._texts.get(without_space(line))
             if j not in known and number is not None and number not in used and regains(line):
                 used.add(number)
                 if number not in self.takers:
