@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from gitcp.core.blame import options
-from gitcp.core.credit import line_diff
+from gitcp.core.credit import line_diff, replay
 from gitcp.core.credit.replay import without_space
 from gitcp.core.decide import line_evidence
 from gitcp.errors import Error
@@ -110,9 +110,8 @@ class Earlier:
         self, place: Place, lines: Sequence[int], now: Sequence[bytes], source: str
     ) -> dict[int, Spot]:
         then = self._lines(source, place[1])
-        keys = [list(map(without_space, side)) for side in (then, now)]
         wanted = set(lines)
-        there = {j + 1: i + 1 for i, j in line_diff.pairs(*keys) if j + 1 in wanted}
+        there = {j + 1: i + 1 for i, j in replay.pairs(then, now) if j + 1 in wanted}
         return self._blamed(source, place[1], there) if there else {}
 
     def _blamed(self, commit: str, path: str, lines: Mapping[int, int]) -> dict[int, Spot]:
