@@ -106,9 +106,9 @@ def _commits(
 
     def lines_of(evidence: Evidence, change: Change) -> tuple[str, Lines] | None:
         oid = change["oid"]
-        told = evidence.linked(oid) or evidence.noted(oid)
-        lines = _lines(repo, evidence, change) if told or change["patches"] else {}
-        return (oid, lines) if told or any(map(len, lines.values())) else None
+        line = evidence.linked(oid) or evidence.noted(oid)
+        lines = _lines(repo, evidence, change) if line or change["patches"] else {}
+        return (oid, lines) if line or any(map(len, lines.values())) else None
 
     yield from filter(None, history.retold(repo, objects, lines_of, revisions, (), options))
 
