@@ -106,9 +106,9 @@ def _commits(
 
     def lines_of(evidence: Evidence, change: Change) -> tuple[str, Lines] | None:
         oid = change["oid"]
-        line = evidence.linked(oid) or evidence.noted(oid)
-        lines = _lines(repo, evidence, change) if line or change["patches"] else {}
-        return (oid, lines) if line or any(map(len, lines.values())) else None
+        is_linked = evidence.linked(oid) or evidence.noted(oid)
+        lines = _lines(repo, evidence, change) if is_linked or change["patches"] else {}
+        return (oid, lines) if is_linked or any(map(len, lines.values())) else None
 
     yield from filter(None, history.retold(repo, objects, lines_of, revisions, (), options))
 
