@@ -185,7 +185,7 @@ class Lines:
         self.settle("revert", "--abort")
         for row in self.run("diff", "-U0", before).splitlines():
             if row.startswith("+") and row[1:].strip() in typed:
-                self.may(row[1:], UNKNOWN)
+                self.may(row[1:], PERSON, UNKNOWN)  # undone and made again it is no revert
 
     def pick(self) -> None:
         self.branched()

@@ -79,6 +79,7 @@ def gone_and_come(model: Lines, seed: int) -> None:
     check(model, world.path, f"seed {seed}, after gc")
     model.run("init", "-q", "--bare", str(world.home / "hub"))
     model.run("remote", "add", "origin", str(world.home / "hub"))
+    model.run("config", "gitcp.remote", "origin")
     model.run("push", "-q", "origin", "main")
     clone = world.home / "clone"
     model.run("clone", "-q", "-b", "main", str(world.home / "hub"), str(clone))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from gitcp.core.credit import line_diff
+from gitcp.core.credit import line_diff, replay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,10 +70,11 @@ def of_blob(
     """The authors of the lines of path as a commit has it (blob oid), by 1-based line.
 
     records: of all checkpoints of the commit.  blob reads a blob, other the record of a session
-    that wrote what came from elsewhere; None where it is gone.  A
-    line is missing where nothing is recorded.  Where the recorded blob is another one (a rebase,
-    a resolved conflict) only lines that the two have in common keep their author.  A line that
-    two checkpoints give to different sessions is the later one's; at the same time, unknown.
+    that wrote what came from elsewhere; None where it is gone.
+
+    A line is missing where nothing is recorded.  Where the recorded blob is another one (a rebase,
+    a resolved conflict) only lines that both have, white space aside, keep their author.  A line
+    that two checkpoints give to different sessions is the later one's; at the same time, unknown.
     """
     read = [(record["time"], _lines(record, path, oid, blob, _spread)) for record in records]
     parts = [part for part in read if part[1]]
@@ -129,7 +130,7 @@ def _lines(record: Record, path: str, oid: str, blob: Blob, spread: Spread) -> d
         old, new = blob(str(entry.get("oid"))), blob(oid)
         if old is not None and new is not None:
             authors = spread(record, entry)
-            paired = line_diff.pairs(line_diff.lines(old), line_diff.lines(new))
+            paired = replay.pairs(line_diff.lines(old), line_diff.lines(new))
             return {j + 1: authors[i + 1] for i, j in paired if i + 1 in authors}
     return {}
 

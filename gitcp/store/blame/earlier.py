@@ -12,7 +12,7 @@ from gitcp.core.blame import options
 from gitcp.core.credit import line_diff, replay
 from gitcp.core.credit.replay import without_space
 from gitcp.core.decide import line_evidence
-from gitcp.errors import Error
+from gitcp.errors import Error, GitError
 from gitcp.record import raw, text
 from gitcp.store.blame import run
 
@@ -49,10 +49,13 @@ class Earlier:
             return
         self._walked.update(wanted)
         newer: dict[tuple[str, str], str] = {}
-        for commit, path, oid in self._log(tips, [path for path in wanted if path]):
-            if later := newer.get((path, oid)):
-                self._same[later, path] = commit
-            newer[path, oid] = commit
+        try:
+            for commit, path, oid in self._log(tips, [path for path in wanted if path]):
+                if later := newer.get((path, oid)):
+                    self._same[later, path] = commit
+                newer[path, oid] = commit
+        except GitError:
+            pass  # a part of the history is not here
 
     def _log(self, tips: Sequence[str], paths: Sequence[str]) -> Iterator[tuple[str, str, str]]:
         """(commit, path, blob) of all that commits made of paths, newest first."""
