@@ -2,7 +2,7 @@
 
 The package's own parent goes onto sys.path; installed, it holds the third-party packages
 too.  In a checkout they are elsewhere: site is brought in when the first one is asked for,
-3 to 4 ms that only such a hook pays (git.md §2).
+3 to 4 ms that only such a hook pays (doc/git.md "Locks and refs").
 
 A hook lives for milliseconds: what it imports is no garbage to look for, and at its end the
 memory goes back whole, not object by object.

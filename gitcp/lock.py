@@ -1,7 +1,7 @@
 """Exclusion between processes, for what git's ref transactions cannot guard.
 
 The fast path takes the very lock that filelock >= 4 takes, in its way; filelock itself,
-38 ms to import, comes in only where somebody has to wait (git.md §2).
+38 ms to import, comes in only where somebody has to wait (doc/git.md "Locks and refs").
 
 Locks are taken in the order of ORDER, several of one kind in the order of their names: so no
 two processes wait for each other.  Under GITCP_TRACE whoever does otherwise fails.

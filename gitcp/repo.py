@@ -68,7 +68,8 @@ class Repo:
     """One working tree of one repository (or a bare one: top is None).
 
     top, git_dir and common are absolute; git is sealed to them, hook_git keeps the index
-    that git inherited to the hook we run in (git.md §3).  workspace is the name of a jj workspace
+    that git inherited to the hook we run in (doc/git.md "Which hooks run").
+    workspace is the name of a jj workspace
     that is no git worktree, '' for its default one.
     """
 
@@ -157,7 +158,8 @@ class Repo:
 
     @property
     def worktree_id(self) -> str:
-        """'' for the main worktree, else git's name of the linked one (E§2.1)."""
+        """'' for the main worktree, else git's name of the linked one
+        (doc/formats.md "Identifiers")."""
         inside = os.path.join(self.common, "worktrees") + os.sep
         if self.git_dir.startswith(inside):
             return self.git_dir.removeprefix(inside)

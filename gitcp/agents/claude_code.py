@@ -1,4 +1,5 @@
-"""Claude Code: its hooks, where it keeps things, and what its payloads mean (A§0.1, A§1.1)."""
+"""Claude Code: its hooks, where it keeps things, and what its payloads mean
+(doc/clients.md "Claude Code")."""
 
 from __future__ import annotations
 

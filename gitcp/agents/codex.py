@@ -1,4 +1,4 @@
-"""Codex: its hooks, where it keeps things, and what its payloads mean (A§0.3, A§1.3)."""
+"""Codex: its hooks, where it keeps things, and what its payloads mean (doc/clients.md "Codex")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Gemini CLI: its hooks, where it keeps things, and what its payloads mean (A§0.2, A§1.2)."""
+"""Gemini CLI: its hooks, where it keeps things, and what its payloads mean
+(doc/clients.md "Gemini CLI")."""
 
 from __future__ import annotations
 

@@ -64,7 +64,8 @@ def cleaned(older_than: int | None, force: bool, edits: bool = False) -> Cleaned
 
 
 def report(going: Sequence[Finding], kept: Sequence[Finding], force: bool) -> Iterator[str]:
-    """The lines a person reads, in the groups of the original program (E§1)."""
+    """The lines a person reads, in the groups of the original program
+    (doc/formats.md "The original program")."""
     if going:
         items = f"{len(going)} item{'s' if len(going) > 1 else ''}"
         yield f"Deleted {items}:" if force else f"Found {items.replace(' ', ' orphaned ')}:"

@@ -1,4 +1,4 @@
-"""list-sessions: 003's ListSessions and GetSession; listing changes nothing."""
+"""list-sessions: all sessions, or one by a prefix of its id; listing changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The temporary half of seed 003's Store, for scripts: written, read, listed by records."""
+"""Temporary checkpoints for scripts: written, read, listed by records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seed 004's acceptance criteria, each in a git worktree and in jj with and without git."""
+"""The acceptance criteria of doc/guard.md, each in git and in jj with and without git."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Seed 004's test cases and edge cases by name, in each kind of working copy."""
+"""The cases by name, in each kind of working copy
+(doc/scenarios.md "004 Concurrent sessions in one working copy")."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Two tool calls that start at once: one is allowed and one refused, whatever lies between.
 
-LONG=1 runs the rounds in full.  The control is what seed 004 did, look and then act: it lets
+LONG=1 runs the rounds in full.  The control is to look and then act: it lets
 both through.
 """
 

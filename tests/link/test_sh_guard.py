@@ -1,4 +1,4 @@
-"""The sh guard of the git hooks (git.md §5): when Python starts, and that nothing ever fails."""
+"""The sh guard of the git hooks (doc/git.md "The guard in sh"): when it starts Python."""
 
 from __future__ import annotations
 

@@ -70,7 +70,8 @@ class Worktree(RuleBasedStateMachine):
     @initialize(sha256=st.booleans(), rules=RULES, crlf=st.booleans(), bit=st.booleans())
     def begin(self, sha256: bool, rules: str, crlf: bool, bit: bool) -> None:
         self.converts = bool(rules) or crlf
-        # Fixed from here on: whether unchanged files are renormalised is free (git.md §1).
+        # Fixed from here on: whether unchanged files are renormalised is free
+        # (doc/git.md "The index of a snapshot").
         self.init = f"git init -q --template= --object-format={'sha256' if sha256 else 'sha1'}"
         sh(f"{self.init}; git config filter.up.clean 'tr a-z A-Z'; git config gc.auto 0")
         sh(f"git config core.autocrlf {'input' if crlf else 'false'}")
@@ -198,7 +199,8 @@ class Worktree(RuleBasedStateMachine):
 
     def the_tree_is_that_of_git_add(self, ours: Listing) -> None:
         want = oracle(self.place / "scratch")
-        # Ignored files that the person staged are kept on purpose (git.md §1).
+        # Ignored files that the person staged are kept on purpose
+        # (doc/git.md "The index of a snapshot").
         forced = set(ours) - set(want)
         staged = {os.fsdecode(p) for p in git("ls-files", "-z").split(b"\0")}
         assert forced <= staged

@@ -1,4 +1,4 @@
-"""Seed 000, "Single Branch with Overlap Detection": its corruptions, phases, matrix, scenarios."""
+"""doc/scenarios.md "000 Overlap": its corruptions, phases, matrix, scenarios."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seed 000, "Multi-Session Warning": opt-in, its text, the migration of the old setting."""
+"""The warning of doc/scenarios.md "000 Overlap": opt-in, its text, the older setting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seed 001, "Shadow Branch Isolation via Suffixes": the heuristic, its stories, the cleanup."""
+"""doc/scenarios.md "001 Suffixes": the heuristic, its stories, the cleanup."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_the_harder_scenario_goes_back_to_suffix_1(world: World, a: Agent, b: Ag
 def test_the_harder_scenario_on_one_file_condenses_from_suffix_1_alone(
     world: World, a: Agent, b: Agent
 ) -> None:
-    """The seed's very steps: no prompt between the unstash and the commit."""
+    """The very steps of the story: no prompt between the unstash and the commit."""
     a.turn("the work of a", {"README.md": MORE})
     world.git("stash")
     b.turn("the work of b", {"README.md": README + "something else by b\n"})

@@ -1,4 +1,4 @@
-"""The "Known Caveats" of seed 002: each is settled, the failing case of the seed works."""
+"""The caveats of doc/scenarios.md "002 Linking": each is settled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Seed 002: scenarios 1 to 7, the edge case of 5, and "Reverted and Replaced", each by name."""
+"""doc/scenarios.md "002 Linking": the scenarios 1 to 7, the edge case
+of 5, and "Reverted and replaced", each by name."""
 
 from __future__ import annotations
 
@@ -135,7 +136,7 @@ def stashed(world: World, a: Agent) -> str:
     assert a.state["files_touched"] == ["b.py", "c.py"]
     a.turn("prompt two", {"d.py": D, "e.py": E})
     assert a.state["files_touched"] == ["b.py", "c.py", "d.py", "e.py"]
-    assert world.tree(world.branch()) == {"d.py": D, "e.py": E}, "no ghosts (000)"
+    assert world.tree(world.branch()) == {"d.py": D, "e.py": E}, "no ghosts"
     return one
 
 

@@ -1,4 +1,5 @@
-"""Seed 003: "Concurrent Sessions", "Conflict Handling", "Shadow Branch Migration"; states."""
+"""Concurrent sessions, conflicts, streams whose base moved
+(doc/scenarios.md "003 Sessions and strategies")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seed 003, "Strategy Role": what a save, a task and a commit make under each strategy."""
+"""doc/behaviour.md "Strategies": what a save, a task and a commit make under each strategy."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def test_a_state_behind_its_stream_takes_the_copy_there(world: World, a: Agent) 
     assert a.state["files_touched"] == ["README.md"]
 
 
-# Turns that end oddly (behaviour §1).
+# Turns that end oddly (doc/behaviour.md "Events").
 
 
 def test_an_interrupted_turn_gets_its_checkpoint_at_the_next_prompt(world: World, a: Agent) -> None:

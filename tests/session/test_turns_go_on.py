@@ -81,7 +81,7 @@ def test_an_event_after_the_turns_end_tells_which_transcript_counts_now(
     more: Json = read if event == "PreToolUse" else {"source": "resume"}
     a.event(event, **more, transcript_path=str(other))
     assert a.state["transcript_path"] == str(other)
-    # 002's table: to start again is no interaction yet.
+    # To start again is no interaction yet (doc/behaviour.md "Phases").
     assert (a.state["last_interaction_time"] > before) is (event == "PreToolUse")
 
 

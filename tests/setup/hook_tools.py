@@ -77,7 +77,8 @@ def husky(repo: Path) -> None:
 
 
 def entire(repo: Path) -> None:
-    """What the original program's `enable` does to git's hooks (E§4.1)."""
+    """What the original program's `enable` does to git's hooks
+    (doc/formats.md "The original program")."""
     folder = repo / ".git" / "hooks"
     for hook in HOOKS:
         path, kept = folder / hook, folder / f"{hook}.pre-entire"

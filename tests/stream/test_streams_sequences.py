@@ -1,4 +1,5 @@
-"""Sequences in which the plain rules of seeds 000 and 001 contradict each other (behaviour §4)."""
+"""Sequences in which the plain rules of overlap and suffix contradict each other
+(doc/behaviour.md "Streams")."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ class Agent:
         return self.world.state(self.sid)
 
     def flag(self) -> bool:
-        """Whether the next checkpoint is to reset the stream (seed 000)."""
+        """Whether the next checkpoint is to reset the stream."""
         return bool(self.state["should_reset_shadow_branch"])
 
     @property

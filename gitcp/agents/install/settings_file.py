@@ -29,7 +29,8 @@ _ENTIRES = re.compile(r"\bentire(?:/main\.go)?['\"]? hooks [a-z-]+ ")
 
 
 def is_entires(command: str) -> bool:
-    """Whether a hook's command is the original program's (E§4.6, E§4.7)."""
+    """Whether a hook's command is the original program's
+    (doc/formats.md "The original program")."""
     return bool(_ENTIRES.search(command))
 
 

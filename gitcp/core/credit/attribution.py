@@ -1,4 +1,5 @@
-"""How much of a commit did whom write: the lines of its paths, summed (reference §5, put right).
+"""How much of a commit did whom write: the lines of its paths, summed
+(doc/credit.md "Counting a commit").
 
 Each line the commit adds or removes, against its own parent, has one author; so over all
 sessions, the person and unknown the lines add up to the commit's, exactly:

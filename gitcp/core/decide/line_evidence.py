@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container
 
-SIGNIFICANT = 10  # trimmed bytes from which a line says something by itself (reference §8)
+SIGNIFICANT = 10  # trimmed bytes from which a line says something by itself
 _SNIFFED = 8000  # where git looks for a NUL to call content binary
 
 
@@ -41,7 +41,8 @@ def meaningful(line: bytes) -> bool:
 
 
 def significant(lines: set[bytes], long: Container[bytes] = ()) -> set[bytes]:
-    """Return the lines that say something by themselves (credit.md "Linking by it"), trimmed."""
+    """Return the lines that say something by themselves
+    (doc/credit.md "Linking by evidence"), trimmed."""
     trimmed = (line.strip() for line in lines)
     return {
         line for line in trimmed if line in long or (len(line) >= SIGNIFICANT and meaningful(line))
@@ -91,7 +92,7 @@ def renamed(mine: set[bytes], recorded: set[bytes]) -> bool:
 def survives(
     base: bytes | None, tip: bytes | None, worktree: bytes | None, mode: str = "fuzzy"
 ) -> bool:
-    """Tell whether the agent's change from base to tip is still in the worktree (001 step 3).
+    """Tell whether the agent's change from base to tip is still in the worktree.
 
     None is a file that is not there.  One surviving non-blank added line is enough; if only lines
     were removed, all of them must still be absent; binary content, and a change that sets of lines

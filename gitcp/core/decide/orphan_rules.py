@@ -42,7 +42,7 @@ def settled(state: Mapping[str, Any]) -> bool:
     """Whether nothing of a session can matter to a commit or to its next event.
 
     Not one that is active, cannot be read, has files that no commit settled, or checkpoints
-    that its turn's end has still to complete (behaviour.md §10).
+    that its turn's end has still to complete (doc/behaviour.md "Upkeep").
     """
     if state.get("unreadable") or state.get("phase") not in ("idle", "ended"):
         return False

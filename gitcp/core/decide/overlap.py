@@ -1,6 +1,7 @@
-"""Does a commit hold work of a session: the overlap check (seed 002, behaviour §5.1).
+"""Does a commit hold work of a session: the overlap check (doc/behaviour.md "Matching").
 
-Side by side with `remaining` (caveat 7 of the seed).  Both compare what was recorded with what
+Side by side with `remaining` (doc/scenarios.md "002 Linking").
+Both compare what was recorded with what
 the commit has; they ask different questions:
 
     match      before and at the commit   is any of it here?        in doubt: no, do not link

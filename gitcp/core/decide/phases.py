@@ -1,4 +1,4 @@
-"""The life of a session as a state machine: idle, active, ended (seed 002)."""
+"""The life of a session as a state machine: idle, active, ended (doc/behaviour.md "Phases")."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def normal(phase: str | None) -> str:
 def transition(
     phase: str | None, event: str, *, rewriting: bool = False, files_touched: bool = True
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the next phase and the actions to take, in order (behaviour §2, seed 002).
+    """Return the next phase and the actions to take, in order (doc/behaviour.md "Phases").
 
     `rewriting`: a rebase, cherry-pick or am is going on (see `REWRITING`): a commit does nothing.
     `files_touched`: the session has files in the commit; only asked of an ended one.
     Both condense actions presuppose that `match` linked the session to the commit.
     An event the table does not name changes nothing, as does an unknown event.  The events of
-    agents have their own names here; SessionStop of the seed is session-end.
+    agents have their own names here; SessionStop of the original program is session-end.
     """
     now = normal(phase)
     if event == GIT_COMMIT and rewriting:

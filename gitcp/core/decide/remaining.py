@@ -1,6 +1,7 @@
-"""What of a session's work did a linked commit leave out (seed 002, behaviour §5.5).
+"""What of a session's work did a linked commit leave out
+(doc/behaviour.md "What a commit leaves open").
 
-The other half of `match`, whose docstring sets the two side by side (caveat 7 of the seed):
+The other half of `match`, whose docstring sets the two side by side:
 here doubt keeps the work.
 """
 

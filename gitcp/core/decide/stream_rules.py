@@ -1,8 +1,8 @@
-"""Which stream a turn belongs to: one decision for both modes (seeds 000 and 001).
+"""Which stream a turn belongs to: one decision for both modes (doc/scenarios.md).
 
 overlap: one live branch per base and worktree; work that was dismissed resets it.
 suffix: every stream has a numbered branch of its own; dismissed work opens the next.
-Each row of the table in behaviour.md §4 is one `if` of decide(), in its order.
+Each row of doc/behaviour.md "Which stream a turn continues" is one `if` of decide(), in order.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         orphan: bool
 
 
-# The reasons, in the words of seed 000.
+# The reasons, in words that people have seen before.
 NO_STREAM = "no shadow branch yet, nothing to check"
 UNREADABLE = "failed to read shadow branch files"
 ORPHAN = "no session state names the shadow branch"
@@ -58,10 +58,11 @@ def decide(
     dirty: State,
     survives: Callable[[View], bool],
 ) -> Verdict:
-    """The verdict at a turn's start, before the agent writes (behaviour.md §4, first row).
+    """The verdict at a turn's start, before the agent writes
+    (doc/behaviour.md "Which stream a turn continues").
 
     mode: 'overlap' or 'suffix'.  alternatives: the unsettled streams of this worktree but current.
-    survives(view): step 3 of 001, whether lines the agent added are still there; asked only
+    survives(view): whether lines the agent added are still there; asked only
     in suffix mode and only where files overlap.
     """
     fresh = "reset" if mode == "overlap" else "new"

@@ -90,7 +90,8 @@ def repo_path(value: object) -> str:
 
 
 def worktree_hash(worktree_id: str) -> str:
-    """Return the six hex digits that stand for a worktree in branch names (reference §2.1)."""
+    """Return the six hex digits that stand for a worktree in branch names
+    (doc/formats.md "Identifiers")."""
     if not worktree_id:
         return MAIN_WORKTREE
     return str(sha256(worktree_id.encode(errors="surrogateescape")).hexdigest()[:6])
@@ -116,7 +117,8 @@ def shadow_branch(base: str, worktree: str, suffix: int | None = None, digits: i
 def parse_shadow(ref: str) -> Shadow | None:
     """Read the name of a shadow branch, with or without 'refs/heads/'; None if it is none.
 
-    Also entire/<base7> and entire/<base7>-<n> (behaviour §4): six hex digits after the dash are
+    Also entire/<base7> and entire/<base7>-<n> (doc/behaviour.md "Names of streams"):
+    six hex digits after the dash are
     a worktree's hash, fewer digits a suffix.
     """
     name = ref.removeprefix("refs/heads/")

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 
 def same_agent(one: Claim, other: Claim) -> bool:
-    """Whether two calls are of one agent, whose writes run one after the other (A§0.1)."""
+    """Whether two calls are of one agent, whose writes run one after the other
+    (doc/clients.md "Claude Code")."""
     return one["session_id"] == other["session_id"] and one["agent_id"] == other["agent_id"]
 
 
@@ -38,7 +39,7 @@ def in_the_way(mine: Claim, held: Iterable[Claim]) -> tuple[Claim, str] | None:
     """The first claim of somebody else on one of my paths, with that path; None when free.
 
     A session is in nobody's way on other paths, nor is an agent in its own; a subagent shares
-    its session's id and is somebody else (guard.md, "Claims").
+    its session's id and is somebody else (doc/guard.md "Claims").
     """
     for claim in held:
         if claim["key"] == mine["key"] or same_agent(mine, claim):

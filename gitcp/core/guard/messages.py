@@ -1,4 +1,4 @@
-"""What a refusal says: seed 004 word for word, its variants for git, and two more of ours."""
+"""What a refusal says: the fixed texts, their variants for git, and two more."""
 
 from __future__ import annotations
 

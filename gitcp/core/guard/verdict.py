@@ -1,4 +1,4 @@
-"""May a session's tool call run on this working copy: seed 004's checks, pure.
+"""May a session's tool call run on this working copy: doc/guard.md "Verdicts", pure.
 
 A git worktree and a jj workspace are looked at alike (`Look`): by the commit at HEAD or the
 change at `@`.  The first check that says no decides; each verdict carries its reason.
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 KEYS = ("Claude-Session-Id",)
 MARKER = b"[Claude Workspace]"
-_OF = b"for session "  # 004's format: what stands before the session's id
+_OF = b"for session "  # what stands before the session's id
 _VCS = ("jj", "git")
 _SHELL = frozenset(";&|<>`$\n(){}")
 
@@ -74,7 +74,7 @@ def at_start(now: Look, session_id: str, live: Collection[str]) -> Verdict:
     """Before a tool call: is what HEAD or `@` names safe to build on?
 
     live: the sessions at work in this working copy; in git a finished session's commit is
-    history, in jj any other session's change is unsafe (guard.md, "Verdicts").
+    history, in jj any other session's change is unsafe (doc/guard.md "Verdicts").
     """
     return _unsafe(now, session_id, live, False) or _verdict("allow", "nothing is in the way", now)
 

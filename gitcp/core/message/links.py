@@ -3,7 +3,7 @@
 A trailer links, a line of the note does, and a line `Entire-Checkpoint-Removed: <id> <reason>`
 of the note takes the link away again, until a later line of the note gives it back.  For reading
 only, a line in the middle of a message, as a forge leaves it when it squashes, counts where such
-a checkpoint exists (behaviour.md §5.8).
+a checkpoint exists (doc/behaviour.md "Commits without hooks").
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 SEPARATOR = "\n\n---\n\n"
-# Blocks that clients put into a prompt; nobody typed them (E§4.6).
+# Blocks that clients put into a prompt; nobody typed them (doc/formats.md "The original program").
 _BLOCK = r"<(ide_\w+|system-reminder|local-command-[a-z]+|command-[a-z]+)(?:\s[^<>]*)?>"
 _POLITE = (
     "can you ",
@@ -65,7 +65,8 @@ def typed(prompt: str) -> str:
 
 
 def is_notification(prompt: str) -> bool:
-    """Did the client write this prompt to tell of a background task (A§0.1)?"""
+    """Did the client write this prompt to tell of a background task
+    (doc/clients.md "Claude Code")?"""
     return prompt.lstrip().startswith(("<task-notification>", "<system_notification>"))
 
 
@@ -88,7 +89,8 @@ def _inside(text: str, tag: str) -> str:
 
 
 def subject(prompt: str | None, agent_type: str = "Claude Code") -> str:
-    """The subject of the checkpoint a prompt led to, at most 72 characters (E§2.4)."""
+    """The subject of the checkpoint a prompt led to, at most 72 characters
+    (doc/formats.md "Commits of a stream")."""
     words = rest = _one_line(prompt or "")
     while polite := next((p for p in _POLITE if rest[:20].lower().startswith(p)), ""):
         rest = rest[len(polite) :]
@@ -97,12 +99,12 @@ def subject(prompt: str | None, agent_type: str = "Claude Code") -> str:
 
 
 def first_prompt(prompt: str) -> str:
-    """The prompt on one line, cut after 100 characters, as states keep it (E§2.2)."""
+    """The prompt on one line, cut after 100 characters, as states keep it."""
     return _cut(_one_line(prompt), 100)
 
 
 def prompt_txt(prompts: Iterable[str]) -> str:
-    """The text of prompt.txt (E§2.5)."""
+    """The text of prompt.txt (doc/formats.md "Committed checkpoint")."""
     return SEPARATOR.join(prompts)
 
 
@@ -114,7 +116,8 @@ def of_turn(prompts: list[str], prompt: str) -> list[str]:
 
 
 def task_subject(done: bool, tool_use_id: str, subagent_type: str = "", task: str = "") -> str:
-    """The subject of a subagent's first or last checkpoint (E§2.4)."""
+    """The subject of a subagent's first or last checkpoint
+    (doc/formats.md "Commits of a stream")."""
     short, verb = tool_use_id[:12], "Completed" if done else "Starting"
     if not subagent_type:
         return f"{verb} agent: {_cut(_one_line(task), 60)} ({short})" if task else f"Task: {short}"
@@ -124,7 +127,8 @@ def task_subject(done: bool, tool_use_id: str, subagent_type: str = "", task: st
 
 
 def todo_subject(todos: Iterable[Mapping[str, Any]], number: int, tool_use_id: str) -> str:
-    """The subject of an incremental checkpoint: the step that was completed last (E§2.4)."""
+    """The subject of an incremental checkpoint: the step that was completed last
+    (doc/formats.md "Commits of a stream")."""
     given, short = list(todos), tool_use_id[:12]
     done = [t.get("content") for t in given if t.get("status") == "completed"]
     if done and isinstance(done[-1], str) and done[-1].strip():

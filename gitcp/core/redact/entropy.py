@@ -33,7 +33,8 @@ _KINDS = (compiled(rb"[0-9].*[0-9]"), compiled(rb"[a-z]"), compiled(rb"[A-Z]"))
 def random_part(run: bytes) -> tuple[int, int] | None:
     """The [start, end) within a run that looks random, or None.
 
-    Shannon's entropy over 4.5 bits a byte (E§6), or over 4 where digits, capitals and small
+    Shannon's entropy over 4.5 bits a byte (doc/formats.md "Redaction"), or over 4
+    where digits, capitals and small
     letters are thoroughly mixed.  Paths, identifiers, object names, UUIDs, alphabets,
     digests of packages and ids of messages are not random.
     """

@@ -37,7 +37,8 @@ def values(data: bytes) -> tuple[list[Value], list[Value]]:
 
     data is well-formed.  Left out: values of keys that end in signature and of
     `encrypted_content` (ciphertext an agent needs back), arrays of them, and everything in an
-    object whose `type` begins with image or is base64 (E§6).  key is raw, in its quotes.
+    object whose `type` begins with image or is base64
+    (doc/formats.md "Redaction").  key is raw, in its quotes.
     """
     spans: list[Value] = []
     names: list[Value] = []

@@ -1,7 +1,7 @@
 """What going back does to each path, and why: decided before anything is written.
 
 The facts about the disk and about who made what are asked through a Facts; a plan is
-data, to be shown, confirmed and applied (behaviour.md §9).
+data, to be shown, confirmed and applied (doc/behaviour.md "Going back").
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ OURS = ".entire/"  # no snapshot has what the worktree has there
 def whole(changes: Iterable[Change], facts: Facts) -> list[Action]:
     """The actions that make the worktree what a point has: its whole tree.
 
-    Untracked files that nobody's session made stay (behaviour.md §9).
+    Untracked files that nobody's session made stay (doc/behaviour.md "Going back").
     """
     return [_action(change, facts) for change in changes if not change[0].startswith(OURS)]
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     class Point(TypedDict):
         """A moment of the worktree, of a conversation, or of both.
 
-        The keys of the original program's list (E§1), and ours: kind is temporary, archived,
+        The keys of the original program's list, and ours: kind is temporary, archived,
         committed, safety, or, of a moment inside a turn, prompt or tool; tree what the worktree
         was ('' where the journal tells it); content what tells two trees apart; incomplete: the
         snapshot left something out; gone: its content is not in this repository any more;

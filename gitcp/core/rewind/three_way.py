@@ -1,4 +1,4 @@
-"""One path in three versions: what was, what is, what is wanted (behaviour.md §9).
+"""One path in three versions: what was, what is, what is wanted (doc/behaviour.md "Going back").
 
 Taking an edit back is a merge whose base is what the edit left, and whose other side is what
 it began with: what somebody else did since stays.

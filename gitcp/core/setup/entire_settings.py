@@ -1,4 +1,5 @@
-"""What the original program's settings mean in ours (E§1 Settings; 000 "Migration")."""
+"""What the original program's settings mean in ours
+(doc/formats.md "The original program")."""
 
 from __future__ import annotations
 

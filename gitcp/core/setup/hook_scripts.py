@@ -1,6 +1,7 @@
 """The sh text of each git hook: no Python starts unless a marker says it could matter.
 
-Tested facts behind every line: git.md §5.  What stood in the hook's place before is called
+Tested facts behind every line: doc/git.md "The guard in sh".
+What stood in the hook's place before is called
 too, and its refusal is the hook's; our own part never fails what git does.  Other tools may
 move this script aside and call it: GITCP_CHAIN names what was called in one run of a hook, so
 that each link is called once and our part is done once.

@@ -40,7 +40,7 @@ def is_ours(text: str) -> bool:
 
 
 def is_entires(text: str) -> bool:
-    """Whether a hook file is the original program's (E§4.1)."""
+    """Whether a hook file is the original program's (doc/formats.md "The original program")."""
     return _ENTIRE_MARKER in text.splitlines()
 
 

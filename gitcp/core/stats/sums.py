@@ -126,7 +126,7 @@ class Sums:
 
 
 def _spend(total: Counts, used: Mapping[str, Any]) -> None:
-    """Add a usage to total, its subagents' part with it (E§2.5)."""
+    """Add a usage to total, its subagents' part with it."""
     for key in total:
         total[key] += tokens.count(used.get(key))
     part = used.get("subagent_tokens")

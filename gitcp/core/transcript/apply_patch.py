@@ -1,4 +1,4 @@
-"""The patches of apply_patch: which paths one writes (A§0.3)."""
+"""The patches of apply_patch: which paths one writes (doc/clients.md "Codex")."""
 
 from __future__ import annotations
 

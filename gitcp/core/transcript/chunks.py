@@ -1,8 +1,9 @@
-"""Cutting a transcript into chunks by a fixed schedule over its own bytes (formats.md).
+"""Cutting a transcript into chunks by a fixed schedule over its own bytes
+(doc/formats.md "Transcript").
 
 A longer transcript of the same session has the same first chunks, so git stores them once.
 A chunk is stored without its last newline, the last chunk as it is: joined with newlines
-they are the transcript again, byte for byte (E§2.5).
+they are the transcript again, byte for byte.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 # (how many chunks, of at least how many bytes); names stay below the last that sorts right
 SCHEDULE = ((320, 64 << 10), (300, 256 << 10), (200, 1 << 20), (179, 11 << 20))
-DOCUMENT = 50 << 20  # one JSON document is cut only where E§2.5 would
+DOCUMENT = 50 << 20  # one JSON document is cut only above this size
 NAME = "full.jsonl"
 LEGACY = "full.log"
 

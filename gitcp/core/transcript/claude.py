@@ -115,7 +115,7 @@ class _Reader:
             self.pending[key] = path
 
     def usage(self, message: str, given: dict[str, Any]) -> None:
-        """Count a message once, by its line with the most output (E§4.6)."""
+        """Count a message once, by its line with the most output."""
         before = self.messages.pop(message, None)
         names = "input_tokens cache_creation_input_tokens cache_read_input_tokens output_tokens"
         now = tuple(tokens.count(given.get(name)) for name in names.split())

@@ -141,7 +141,7 @@ class _Reader:
             self.scan["prompts"].append(text)
 
     def usage(self, key: str, given: dict[str, Any]) -> None:
-        """Upstream's reading: input holds the cached part too, thoughts are left out (E§4.7)."""
+        """Upstream's reading: input holds the cached part too, thoughts are left out."""
         before = self.spent.get(key)
         self.spent[key] = given
         total = list(tokens.counts(self.scan["usage"]))

@@ -1,6 +1,6 @@
 """Token usage: the counts an agent reports for its calls, added up and compared.
 
-The keys are those of the session state and of committed metadata (E§2.2).  A usage is cumulative
+The keys are those of the session state and of committed metadata.  A usage is cumulative
 over a transcript; what one checkpoint cost is the difference of two of them.
 """
 
@@ -74,7 +74,7 @@ def with_subagents(own: Usage | None, subagents: Iterable[Usage | None]) -> Usag
 
 
 def flat(given: Usage) -> Usage:
-    """One level: the subagents' part added to the rest (E§2.5, the root's token_usage)."""
+    """One level: the subagents' part added to the rest, as in the root's token_usage."""
     part, total = _part(given), usage(*counts(given))
     return add(total, flat(part)) if part else total
 

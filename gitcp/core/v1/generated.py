@@ -1,4 +1,5 @@
-"""A summary of a session by a model: what it is asked, and what of its answer is kept (E§2.5)."""
+"""A summary of a session by a model: what it is asked, and what of its answer is kept
+(doc/formats.md "Committed checkpoint")."""
 
 from __future__ import annotations
 

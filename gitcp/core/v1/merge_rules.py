@@ -146,7 +146,8 @@ _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+
 
 
 def instant(created: str) -> tuple[int, str]:
-    """A time of E§2.6, with an offset or Z: seconds in UTC since some day, digits after them."""
+    """A time with an offset or Z: seconds in UTC since some day, digits after them
+    (doc/formats.md "Accepted variations")."""
     match = _TIME.fullmatch(created)
     if not match:
         return 0, ""

@@ -1,4 +1,5 @@
-"""What the JSON of a committed checkpoint must be (E§2.5), and what it may be as well (E§2.6)."""
+"""What the JSON of a committed checkpoint must be
+(doc/formats.md "Committed checkpoint"), and what it may be as well ("Accepted variations")."""
 
 from __future__ import annotations
 

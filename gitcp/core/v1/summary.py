@@ -1,4 +1,5 @@
-"""The JSON of a committed checkpoint: its summary and its sessions' metadata (E§2.5, §2.6)."""
+"""The JSON of a committed checkpoint: its summary and its sessions' metadata
+(doc/formats.md "Committed checkpoint")."""
 
 from __future__ import annotations
 
@@ -161,7 +162,7 @@ def paths(checkpoint_id: str, number: int, names: Collection[str]) -> dict[str, 
 
 
 def total(usages: Iterable[Any]) -> dict[str, int] | None:
-    """The sum of token usages, subagents' parts left out (E§2.5); None when there is none."""
+    """The sum of token usages, subagents' parts left out; None when there is none."""
     given = [u for u in usages if isinstance(u, dict)]
     if not given:
         return None

@@ -1,4 +1,4 @@
-"""Which strategy is in force: what a turn's end makes (seed 003, "Strategy Role")."""
+"""Which strategy is in force: what a turn's end makes (doc/behaviour.md "Strategies")."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def condense(ctx: Context, session_id: str) -> str:
-    """Store what a session said onto v1 now, under an id that no commit has (E§1); the id.
+    """Store what a session said onto v1 now, under an id that no commit has; the id.
 
     Its work stays on its stream: the commit that takes it gets a checkpoint of its own, in whose
     tokens those of this one are not counted again.

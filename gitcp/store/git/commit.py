@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 
-NOBODY = ("Unknown", "unknown@local")  # E§2.4: without an identity nothing may be lost
+NOBODY = ("Unknown", "unknown@local")  # without an identity nothing may be lost
 
 
 def ident(repo: Repo, role: str = "COMMITTER") -> str:

@@ -1,4 +1,5 @@
-"""Links without a trailer: notes on commits under refs/notes/gitcp (behaviour.md §5.8)."""
+"""Links without a trailer: notes on commits under refs/notes/gitcp
+(doc/behaviour.md "Commits without hooks")."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def add(repo: Repo, objects: Objects, commit: str, checkpoint_id: str) -> None:
 def change(repo: Repo, objects: Objects, commit: str, edit: Edit) -> None:
     """Let edit make a new note on commit (full oid) of the old one; None: there is none.
 
-    `git notes append` has no compare and swap (git.md §6), so this goes by our own lock; edit
+    `git notes append` has no compare and swap (doc/git.md "Notes"), so this goes by
+    our own lock; edit
     is asked again where a stranger came between.
     """
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Result = TypeVar("Result")
     Edit = tuple[str, str | None, str | None]  # ref, new oid or None, old oid or None
 
-# The person's reference-transaction hook is not for our plumbing; time-outs: git.md §2.
+# The person's reference-transaction hook is not for our plumbing (doc/git.md "Locks and refs").
 _WAYS = (
     "-c core.hooksPath=/dev/null -c core.fsync=reference"
     " -c core.filesRefLockTimeout=2000 -c core.packedRefsTimeout=5000"

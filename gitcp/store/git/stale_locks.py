@@ -1,7 +1,7 @@
 """Lock files that a killed git left on our refs: taken away, when nobody can be holding them.
 
 Only below our own names, only while the caller holds our lock, only when the lock is older
-than git waits for one; never packed-refs.lock, which is everybody's (git.md §2).
+than git waits for one; never packed-refs.lock, which is everybody's (doc/git.md "Locks and refs").
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 They are read, judged and written under one lock that a hook holds for milliseconds; the file is
 the long hold, from tool-start to tool-end.  What nobody stands behind any more is removed by
-whoever reads it (guard.md, "Claims").
+whoever reads it (doc/guard.md "Claims").
 """
 
 from __future__ import annotations

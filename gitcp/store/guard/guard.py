@@ -1,4 +1,4 @@
-"""The guard at an event: look, judge, claim, and say what came of it (guard.md).
+"""The guard at an event: look, judge, claim, and say what came of it (doc/guard.md).
 
 It refuses by its verdict only: whatever goes wrong in here is the caller's to report, and the
 tool call goes on.

@@ -1,4 +1,4 @@
-"""What one session wrote, as a tree of its own: the change that seed 004 squashes into.
+"""What one session wrote, as a tree of its own: doc/guard.md "A session's own change".
 
 With `deny` each tool call that wrote becomes one commit on refs/gitcp/edits/<session>.  Its
 `change` is the project with this session's edits and nobody else's: between two commits of the

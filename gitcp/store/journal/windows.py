@@ -1,7 +1,7 @@
 """The windows of a look: the calls that could have written, and when each of them ended.
 
 A call ends with its event; else with what the transcript tells; else at its session's next
-prompt or Stop, which close it; else with the agent's process (credit.md "Evidence", 3).
+prompt or Stop, which close it; else with the agent's process (doc/credit.md "Evidence").
 """
 
 from __future__ import annotations

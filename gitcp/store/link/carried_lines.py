@@ -1,5 +1,5 @@
 """What checkpoints say of lines goes along with them: to a commit that was amended, rebased,
-picked or squashed, `lines.json` tells the lines of its contents too (credit.md "Lines")."""
+picked or squashed, `lines.json` tells the lines of its contents too (doc/credit.md "Lines")."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """What git's commit hooks decide: before the commit once, after it what became of that.
 
-prepare() takes the verdict and stores it; conclude() reads the commit and obeys (behaviour §5).
+prepare() takes the verdict and stores it; conclude() reads the commit and obeys
+(doc/behaviour.md "Linking a commit").
 """
 
 from __future__ import annotations
@@ -159,7 +160,8 @@ def _copied(objects: Objects, args: Sequence[str]) -> list[str]:
 
 
 def conclude(repo: Repo, objects: Objects) -> Conclusion:
-    """post-commit: what HEAD became, held against the stored verdict (behaviour.md §5.4)."""
+    """post-commit: what HEAD became, held against the stored verdict
+    (doc/behaviour.md "After the commit")."""
     commit_verdict.copy_made(repo)
     commit = need_commit(objects, "HEAD")
     parent = commit["parents"][0] if commit["parents"] else shadow_refs.zeros(repo)

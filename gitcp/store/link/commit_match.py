@@ -1,7 +1,7 @@
 """Which sessions a commit belongs to: what match() needs, gathered, without a worktree scan.
 
 Reads the staged changes, the markers of open sessions and what they recorded; an active
-session also has what its running turn wrote (behaviour.md §5.1).
+session also has what its running turn wrote (doc/behaviour.md "Matching").
 """
 
 from __future__ import annotations

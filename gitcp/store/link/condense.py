@@ -190,7 +190,7 @@ def _moved_on(
     if markers.is_home(repo, state):
         state["base_commit"] = state["attribution_base_commit"] = head
     state["last_checkpoint_id"] = checkpoint_id
-    carried = state["checkpoint_count"] > 0  # 002 caveat 5: such a one starts at 0
+    carried = state["checkpoint_count"] > 0  # carried work: its transcript starts at 0
     state["checkpoint_transcript_start"] = 0 if carried or not stored else stored.items
     if stored and stored.scan and stored.scan["last_identifier"]:
         state["transcript_identifier_at_start"] = stored.scan["last_identifier"]

@@ -1,4 +1,5 @@
-"""The committed checkpoints of a turn get its complete transcript (behaviour.md §5.6)."""
+"""The committed checkpoints of a turn get its complete transcript
+(doc/behaviour.md "Finalizing")."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """The ids a new commit inherits: of what it amends, and of what is squashed or picked into it
-(behaviour.md §5.2).  What was taken back and is committed again: relink/taken_back.py."""
+(doc/behaviour.md "Ids in a message").
+What was taken back and is committed again: relink/taken_back.py."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def files(
     state: State, linked: Linked, changes: dict[str, Staged], credit: Credit
 ) -> dict[str, dict[str, Any]]:
     """For each path of the commit that is the session's: what it is there, the last turn that
-    wrote a line of it with its prompt, and all turns that did (002 caveat 4)."""
+    wrote a line of it with its prompt, and all turns that did."""
     recorded: dict[str, File] = {}
     for stream in state["streams"]:
         recorded |= stream["files"]

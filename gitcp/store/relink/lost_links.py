@@ -1,6 +1,7 @@
 """Checkpoints whose commit is lost, paired with commits that lost their id.
 
-Nothing here touches a commit: a link that is found again is a note on it (behaviour.md §5.7).
+Nothing here touches a commit: a link that is found again is a note on it
+(doc/behaviour.md "Rewritten commits").
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A squash or rebase merge that a forge has made gets the ids of the branch it came from.
 
 By patch-id where a commit was taken as it was, by the blobs where it was moved, and what is left
-by evidence on the merge itself: that is what a squash is (behaviour.md §5.8).
+by evidence on the merge itself: that is what a squash is
+(doc/behaviour.md "Commits without hooks").
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Commits that passed our hooks by, settled for every session here that is not at work.
 
 Made by a GUI, by plumbing, by a git without hooks, or while ours were killed: any session's
-start or prompt finds them, be their own session long over (behaviour.md §5.8).
+start or prompt finds them, be their own session long over
+(doc/behaviour.md "Commits without hooks").
 """
 
 from __future__ import annotations

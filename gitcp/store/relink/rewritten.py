@@ -1,6 +1,7 @@
 """What git says was rewritten: the ids of the old commits follow to what they became.
 
-Nothing here touches a commit: a link that the new message lacks is a note (behaviour.md §5.7).
+Nothing here touches a commit: a link that the new message lacks is a note
+(doc/behaviour.md "Rewritten commits").
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Commits that our hooks did not see, or did not finish: found when HEAD has moved.
 
 Made by the agent's own client, a GUI, another tool, or while we were killed.  The same match
-decides; the link is a note on the commit (behaviour.md §5.8).
+decides; the link is a note on the commit (doc/behaviour.md "Commits without hooks").
 """
 
 from __future__ import annotations

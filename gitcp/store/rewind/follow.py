@@ -1,7 +1,7 @@
 """What sessions believe about the worktree, brought up to date after a step back or forth.
 
 Going back is nobody's work: the turn of a session that is under way does not get what was
-put back as its own (behaviour.md §9).
+put back as its own (doc/behaviour.md "Going back").
 """
 
 from __future__ import annotations

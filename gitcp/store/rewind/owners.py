@@ -1,4 +1,5 @@
-"""Which session made a path, as far as gitcp knows: only such files may go (behaviour.md §9)."""
+"""Which session made a path, as far as gitcp knows: only such files may go
+(doc/behaviour.md "Going back")."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The points to go back to: temporary checkpoints of this base, archived ones, committed ones,
-and what the undo log kept; newest first (behaviour.md §9)."""
+and what the undo log kept; newest first (doc/behaviour.md "Going back")."""
 
 from __future__ import annotations
 

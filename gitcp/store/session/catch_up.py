@@ -1,4 +1,5 @@
-"""What the last event left over, put in order before the next one counts (behaviour.md §1).
+"""What the last event left over, put in order before the next one counts
+(doc/behaviour.md "Events").
 
 In this order: HEAD that moved without us, so that the stream is where the turn goes on; an
 interrupted turn; transcripts that were provisional or flushed late.
@@ -100,7 +101,7 @@ def checkpoint(
 
 def moved(repo: Repo, objects: Objects, state: State, now: str) -> None:
     """HEAD is not where the session last saw it: link what was committed without our hooks,
-    then let the session's streams follow, or stay (§4 "Base moved", §5.8)."""
+    then let the session's streams follow, or stay (doc/behaviour.md "When HEAD moves")."""
     old = state.get("base_commit") or ""
     if old == now:
         return

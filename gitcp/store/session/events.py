@@ -25,7 +25,7 @@ _PROMPT = 4000  # characters of a prompt that a state keeps: the transcript has 
 
 
 class SessionIDConflictError(Error):
-    """The session is active in another worktree (seed 003, "Conflict Handling")."""
+    """The session is active in another worktree."""
 
     def __init__(self, session_id: str, there: str, here: str) -> None:
         super().__init__(
@@ -38,7 +38,7 @@ def begin_turn(
     repo: Repo, state: State, event: Record, head: str, dirty: Entries, time_ns: int, at: int
 ) -> None:
     """TurnStart: a new turn id, its prompt, its baseline of time_ns, by the worktree's clock at
-    (behaviour.md §3)."""
+    (doc/behaviour.md "Temporary checkpoints")."""
     phase.step(state, phases.TURN_START)
     state["turn_id"] = place.fresh_id()
     state["base_commit"] = head
@@ -70,7 +70,8 @@ def touch(repo: Repo, state: State, event: Record) -> None:
 
 def refuse_elsewhere(repo: Repo, state: State) -> None:
     """Raise SessionIDConflictError when the session is active in another worktree, in a
-    process that lives and is not the one that speaks now (behaviour.md §4)."""
+    process that lives and is not the one that speaks now
+    (doc/behaviour.md "Conflicts and warnings")."""
     there, here = state.get("worktree_path", ""), repo.worktree
     if markers.is_home(repo, state) or state.get("phase") != phases.ACTIVE:
         return
@@ -102,7 +103,8 @@ def repeated(state: State, event: Record) -> bool:
 
 
 def go_on(repo: Repo, state: State, event: Record) -> None:
-    """The same turn continues: active again, with its baseline and verdict (behaviour.md §1)."""
+    """The same turn continues: active again, with its baseline and verdict
+    (doc/behaviour.md "Events")."""
     keep_verdict(state)
     phase.step(state, phases.TURN_START)
     touch(repo, state, event)
@@ -117,7 +119,7 @@ def keep_verdict(state: State) -> None:
 
 
 def end_turn(repo: Repo, state: State, event: Record) -> None:
-    """TurnEnd: idle, the flag of seed 000 cleared whether it was used or not."""
+    """TurnEnd: idle, the flag to reset the stream cleared whether it was used or not."""
     phase.step(state, phases.TURN_END)
     checkpoint.clear_verdict(state)
     touch(repo, state, event)

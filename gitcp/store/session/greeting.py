@@ -54,7 +54,7 @@ def at_work_too(repo: Repo, objects: Objects, session_id: str, head: str) -> lis
 def refusal(
     repo: Repo, objects: Objects, state: State, event: dict[str, Any], head: str
 ) -> str | None:
-    """The warning of seed 000 when it is asked for and other sessions have uncommitted work
+    """The warning when it is asked for and other sessions have uncommitted work
     here; noted in the state, for it refuses one prompt for each set of them.
 
     Only of a session that is new here or resumed, and has no work here: never in its midst.
@@ -80,7 +80,7 @@ def wants_warning(repo: Repo) -> bool:
 
     Where it is not set, the old, inverted setting of git config or .entire/settings.json is
     migrated: written under the new name, into this repository's configuration, and taken out
-    of it (seed 000 "Migration"); a file of the person's stays as it is.
+    of it (doc/behaviour.md "Conflicts and warnings"); a file of the person's stays as it is.
     """
     try:
         if repo.config.all(f"gitcp.{_NEW}"):
@@ -120,7 +120,7 @@ def _in_settings(repo: Repo) -> bool | None:
 
 
 def warning(sessions: list[Marker]) -> str:
-    """The text of seed 000, three lines for each session."""
+    """The text of the warning, three lines for each session."""
     one = len(sessions) == 1
     parts = [
         "Warning: An existing session has uncommitted work on this branch.\n"

@@ -2,7 +2,7 @@
 
 <common>/gitcp/open/<sid> exists while a session is active or has work that is not settled.
 The sh guard of the hooks tests for it, commit hooks read it; it is renamed into place under
-the session's lock, before what it announces (git.md §5).  Of sessions that left work behind it
+the session's lock, before what it announces.  Of sessions that left work behind it
 may be put aside: of_late() are those at work and a few more, concerned() and read() see them all.
 """
 

@@ -1,4 +1,4 @@
-"""The phase of a session, changed as the state machine of seed 002 says and only so.
+"""The phase of a session, changed as doc/behaviour.md "Phases" says and only so.
 
 core/decide/phases decides; here its actions upon the state itself are carried out, the others
 are the caller's to obey.

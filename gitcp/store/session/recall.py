@@ -1,7 +1,7 @@
 """The state of a session, whatever became of its file: behind its stream, lost or corrupted.
 
 Every checkpoint carries a copy of the state, and the marker tells what is unsettled; between
-them nothing that was recorded is lost (behaviour.md §1, §3).
+them nothing that was recorded is lost (doc/behaviour.md "Events", "Temporary checkpoints").
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def caught_up(
 
 
 def orphaned(repo: Repo, objects: Objects, tip: Tip) -> bool:
-    """Whether no state names a stream (003 "Conflict Handling").
+    """Whether no state names a stream (doc/behaviour.md "Conflicts and warnings").
 
     A state that is merely behind it, or cannot be read, still counts: its session will settle
     that.  So does one of the original program, which names only a base.

@@ -1,4 +1,4 @@
-"""All sessions as records: seed 003's ListSessions and GetSession."""
+"""All sessions as records (doc/scenarios.md "003 Sessions and strategies")."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _INTERRUPTED = "[Request interrupted"  # written by the client in the person's p
 
 
 def temporary(repo: Repo, objects: Objects) -> list[Record]:
-    """A checkpoint record for each commit of every stream: 003's SessionSource."""
+    """A checkpoint record for each commit of every stream."""
     from gitcp.store.stream import shadow_refs, stream_history
 
     chains = stream_history.chains(repo, shadow_refs.listing(repo, objects))
@@ -34,7 +34,7 @@ def temporary(repo: Repo, objects: Objects) -> list[Record]:
 
 def with_states(states: Iterable[State], temporaries: Iterable[Record]) -> list[Record]:
     """A session record for each state, its keys as they stand (gitcp-formats(5)), and
-    description, strategy, started_at and checkpoints of 003's Session."""
+    description, strategy, started_at and checkpoints."""
     of: dict[str, list[Record]] = {}
     for checkpoint in temporaries:
         of.setdefault(checkpoint["session_id"], []).append(_temporary(checkpoint))

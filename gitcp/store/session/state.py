@@ -70,7 +70,8 @@ def peek(repo: Repo, session_id: str) -> State | None:
 
 
 def modern(state: State) -> State:
-    """Legacy fields of E§2.2 under their present names; unknown keys stay, null says nothing."""
+    """Legacy fields under their present names; unknown keys stay, null says nothing
+    (doc/formats.md "Session state")."""
     fields: dict[str, Any] = state  # type: ignore[assignment]  # keys of former times, too
     for key in [key for key, value in fields.items() if value is None]:
         del fields[key]
@@ -133,7 +134,8 @@ def put(repo: Repo, session_id: str, data: bytes) -> None:
 
 
 class held:
-    """Hold the locks of several sessions, taken in the order of their ids (git.md §2)."""
+    """Hold the locks of several sessions, taken in the order of their ids
+    (doc/git.md "Locks and refs")."""
 
     __slots__ = ("_all", "_taken")
 

@@ -2,7 +2,7 @@
 
 A task is named by the tool_use_id of the call that started it.  The session's state has it in
 `tasks` while it runs, then in `ended_tasks` until a checkpoint holds it: an end that brings no
-new change makes none (behaviour.md §8, E§2.4).
+new change makes none (doc/behaviour.md "Tasks", doc/formats.md "Commits of a stream").
 """
 
 from __future__ import annotations

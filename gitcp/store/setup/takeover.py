@@ -1,4 +1,5 @@
-"""Take over from the original program: its settings, its states, its data (E§1, E§14)."""
+"""Take over from the original program: its settings, its states, its data
+(doc/formats.md "The original program")."""
 
 from __future__ import annotations
 
@@ -108,7 +109,8 @@ def refuse_branches(repo: Repo) -> None:
 
 
 def mark(repo: Repo) -> None:
-    """Make the markers of the sh guard for data that is there already (git.md §5)."""
+    """Make the markers of the sh guard for data that is there already
+    (doc/git.md "The guard in sh")."""
     stored = refs.listing(repo, _STORED, *_REMOTE.split(), *_LEGACY.split())
     for name, wanted in (("linked", bool(stored)), ("unpushed", _STORED in stored)):
         path = repo.shared(name)

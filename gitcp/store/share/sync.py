@@ -1,4 +1,5 @@
-"""Sharing checkpoints: push and fetch with a union merge, never by force (behaviour.md §10)."""
+"""Sharing checkpoints: push and fetch with a union merge, never by force
+(doc/behaviour.md "Sharing")."""
 
 from __future__ import annotations
 

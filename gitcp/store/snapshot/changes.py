@@ -37,7 +37,7 @@ class Scan:
     """head: commit or None when unborn; branch: its name or None when detached.
 
     changes: path -> Change, in no order; omitted: [{'path', 'reason'}], what a snapshot
-    leaves out (reasons: behaviour.md §3).
+    leaves out (reasons: doc/behaviour.md "Temporary checkpoints").
     """
 
     __slots__ = ("branch", "changes", "head", "omitted", "worktree")

@@ -1,4 +1,4 @@
-"""Our own index: what the scan compares the worktree with (git.md §1).
+"""Our own index: what the scan compares the worktree with (doc/git.md "The index of a snapshot").
 
 It stands in the git directory of the worktree and belongs to nobody else: no flag of the
 person hides a file in it, and git never locks it.  A stale one is still right, only slow.
@@ -88,7 +88,7 @@ def seed(repo: Repo, force: bool = False) -> bool:
     """Make our index of the person's and HEAD; return whether there was a need to.
 
     Needed when there is none, when a scan found it stale, when sparse checkout was switched
-    or when the person's index is younger.  Never called in a turn (performance.md).
+    or when the person's index is younger.  Never called in a turn.
     """
     from gitcp.store.git.leftovers import sweep
     from gitcp.store.snapshot.index_seed import (

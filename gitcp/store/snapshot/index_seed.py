@@ -1,4 +1,5 @@
-"""Fill our index from the person's: every step and its order matter (git.md §1)."""
+"""Fill our index from the person's: every step and its order matter
+(doc/git.md "The index of a snapshot")."""
 
 from __future__ import annotations
 

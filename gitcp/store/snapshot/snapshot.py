@@ -1,4 +1,5 @@
-"""The worktree as it stands, against HEAD: one scan, and the tree of it (behaviour.md §3)."""
+"""The worktree as it stands, against HEAD: one scan, and the tree of it
+(doc/behaviour.md "Temporary checkpoints")."""
 
 from __future__ import annotations
 
@@ -127,7 +128,8 @@ def _blind(result: Scan, warnings: bytes) -> None:
 
 
 def _staged(repo: Repo, base: str) -> Running:
-    """Start listing what the person staged that base lacks: it may be ignored (git.md §1)."""
+    """Start listing what the person staged that base lacks: it may be ignored
+    (doc/git.md "The index of a snapshot")."""
     ways = "-c core.fsmonitor=false diff-index --cached --ita-visible-in-index"
     return repo.git.start(*ways.split(), "--diff-filter=A", "--name-only", "-z", base)
 

@@ -1,7 +1,7 @@
 """Streams move on to a new commit: carried forward after a linked one, renamed after others.
 
 A bystander's state is never written here: it finds its stream by id at its own next event
-(behaviour.md §4 "After a linked commit").
+(doc/behaviour.md "After a linked commit").
 """
 
 from __future__ import annotations

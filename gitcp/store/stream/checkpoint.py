@@ -150,6 +150,6 @@ def _supersede(streams: list[Stream], content: Content) -> None:
 
 
 def clear_verdict(state: State) -> None:
-    """The flag of seed 000 holds for one prompt: used, or not needed, it goes."""
+    """The flag to reset the stream holds for one prompt: used, or not needed, it goes."""
     state["should_reset_shadow_branch"] = False
     state.pop("verdict", None)

@@ -1,4 +1,4 @@
-"""A temporary checkpoint of what a script says, not of the worktree: 003's WriteTemporary."""
+"""A temporary checkpoint of what a script says, not of the worktree."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Which streams are live: where a recorded path still stands at a branch's tip.
 
-A stream that another base names may follow to this one (003 "Migration"): told here too.
+A stream that another base names may follow to this one (doc/behaviour.md "When HEAD moves").
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 def follows(repo: Repo, objects: Objects, tip: Tip, base: str) -> bool:
-    """Whether a stream that another base names is to move to base (003 "Migration").
+    """Whether a stream that another base names is to move to base
+    (doc/behaviour.md "When HEAD moves").
 
     Some of its files are here as they were recorded, and a session of it still believes in the
     old base: one that has seen another let the stream stay behind.  A file that is merely changed
@@ -42,7 +43,7 @@ class Live:
     """The live streams of a worktree at a base, to ask whether a recorded path is live.
 
     A path is live when its stream stands at a branch's tip and the tip still records it;
-    what a live path holds is what the tip holds (behaviour.md §4).  A stream that an older
+    what a live path holds is what the tip holds.  A stream that an older
     base names is live where its work is in the worktree: no event has moved it yet.
     """
 

@@ -39,7 +39,8 @@ NO_VERDICT: Verdict = {"verdict": "none", "ref": "", "tip": "", "reason": ""}
 
 
 def place(repo: Repo, objects: Objects, state: State, base: str) -> Place:
-    """Obey the verdict the turn began with; a verdict that is void means continue (§4)."""
+    """Obey the verdict the turn began with; a verdict that is void means continue
+    (doc/behaviour.md "Streams")."""
     tip = branches.current(repo, objects, state, base)
     verdict = state.get("verdict") or NO_VERDICT
     word = verdict["verdict"]

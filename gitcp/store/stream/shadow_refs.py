@@ -142,7 +142,7 @@ def read_all(objects: Objects, refs: Iterable[str]) -> list[Tip]:
 def recorded(objects: Objects, tip: Tip) -> dict[str, Entry | None]:
     """What a stream's tip records: path -> entry, None for a path it deletes.
 
-    The difference of the tip's tree to its base, without `.entire/` (000's touched files).
+    The difference of the tip's tree to its base, without `.entire/`.
     """
     changes = diff_trees(objects, tree_of(objects, tip["base"]), tip["tree"])
     return {path: now for path, _, now in changes if not path.startswith(".entire/")}

@@ -1,6 +1,6 @@
 """Work that was left behind and that an entry of the stash holds: what a person is told of it.
 
-Seed 000, "Stash + new work on different files": the work is kept, and how to find it is said.
+The work is kept, and how to find it is said (doc/scenarios.md "000 Overlap").
 """
 
 from __future__ import annotations

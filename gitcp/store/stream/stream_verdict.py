@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 def decide(
     repo: Repo, objects: Objects, state: State, head: str, dirty: dict[str, Entry | None]
 ) -> Verdict:
-    """Take the verdict of behaviour.md §4 for a turn that starts with dirty; keep it in state."""
+    """Take the verdict for a turn that starts with dirty; keep it in state
+    (doc/behaviour.md "Which stream a turn continues")."""
     tip = branches.current(repo, objects, state, head)
     named = _named(repo, state, dirty, tip)
     current = _current(repo, objects, tip, named)
@@ -124,7 +125,7 @@ def find(repo: Repo, objects: Objects, stream: str, ref: str) -> Tip | None:
 
 
 def _survives(repo: Repo, objects: Objects, view: View, dirty: dict[str, Entry | None]) -> bool:
-    """Step 3 of 001 over the files that the stream and the worktree share."""
+    """Whether lines of the agent survive in the files that the stream and the worktree share."""
     rule = repo.config.get("gitcp.suffix-match", "fuzzy")
     if rule not in ("fuzzy", "exact"):
         raise Error(f"bad config value '{rule}' for 'gitcp.suffix-match'")

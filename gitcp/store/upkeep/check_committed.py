@@ -35,7 +35,7 @@ def check(objects: Prefetched, refs: Iterable[str]) -> Iterator[Finding]:
     """Every checkpoint of the refs, of the layout of today, transcripts included.
 
     A promise that was not kept before programs named themselves in their data (cli_version)
-    is told as a note: readers take all of that (E§2.6).
+    is told as a note: readers take all of that (doc/formats.md "Accepted variations").
     """
 
     def begin(objects: Prefetched) -> Callable[[_Window], list[Finding]]:
@@ -144,7 +144,7 @@ def _paths(
                 yield finding("bad-path", cid, f"sessions[{number}] names '{path}'", old)
                 break
             if name not in folders[folder]:
-                # The original lists a transcript and a hash even where it wrote none (E§2.5).
+                # The original lists a transcript and a hash even where it wrote none.
                 gone = f"sessions[{number}] names '{path}', which is not there"
                 yield finding("bad-path", cid, gone, old or key != "metadata")
     if len(listed) != len(folders):

@@ -1,4 +1,4 @@
-"""Every promise of the stored data, looked at in one pass (behaviour.md §10)."""
+"""Every promise of the stored data, looked at in one pass (doc/behaviour.md "Upkeep")."""
 
 from __future__ import annotations
 

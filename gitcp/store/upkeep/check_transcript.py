@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gitcp.core.v1.summary import Metadata
     from gitcp.store.git.prefetch import Prefetched
 
-_LAST = 999  # the highest number that sorts right by its text (E§14)
+_LAST = 999  # the highest number that sorts right by its text
 
 
 class Hashes:
@@ -53,7 +53,7 @@ def check(
             yield finding("bad-hash", where, "there is a hash, and no transcript", old)
         return
     if not stored:
-        # The original's auto-commit never writes one (E§2.5).
+        # The original's auto-commit never writes one.
         without = old or metadata.get("strategy") == "auto-commit"
         yield finding("bad-hash", where, "there is no content_hash.txt", without)
         return

@@ -1,4 +1,5 @@
-"""Reading committed checkpoints, in every shape they were ever written (E§2.6)."""
+"""Reading committed checkpoints, in every shape they were ever written
+(doc/formats.md "Accepted variations")."""
 
 from __future__ import annotations
 
@@ -144,7 +145,7 @@ def directories(entries: Tree, root: dict[str, Any]) -> list[str]:
 def session(objects: Objects, checkpoint: Checkpoint, which: int | str) -> Content:
     """What one session of a checkpoint stored, by index or session id.
 
-    A hash that does not match is told, never an error (formats.md).  Raises Error when the
+    A hash that does not match is told, never an error (doc/formats.md).  Raises Error when the
     checkpoint has no such session.
     """
     entry, parts = pick(checkpoint, which), Parts(objects, checkpoint["checkpoint_id"])

@@ -1,4 +1,5 @@
-"""Writing committed checkpoints: one commit on entire/checkpoints/v1 (formats.md, E§2.5).
+"""Writing committed checkpoints: one commit on entire/checkpoints/v1
+(doc/formats.md "Committed checkpoint").
 
 All blobs are written before the lock; under it only the trees on the path are read and
 written, whatever the branch holds.
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
         """What one session has to say in one checkpoint; only session_id is needed.
 
         transcript: None leaves what is stored.  prompts: redacted; absent leaves what is stored.
-        metadata: keys of CommittedMetadata (E§2.5) and ours (formats.md).  tasks: path below
+        metadata: keys of CommittedMetadata and ours (gitcp-formats(5)).  tasks: path below
         tasks/ -> bytes, redacted.  lines: path -> [{oid, ranges}], joined with what is stored.
         """
 
@@ -158,7 +159,7 @@ def announce(repo: Repo) -> None:
 
 
 def message(items: Sequence[tuple[str, SessionData]], subject: str | None) -> str:
-    """The commit message: `Checkpoint: <id>` or subject, further ids, trailers of E§2.5."""
+    """The commit message: `Checkpoint: <id>` or subject, further ids, trailers."""
     first, *more = dict.fromkeys(cid for cid, _ in items)
     lines = [subject or f"Checkpoint: {first}"]
     if more:

@@ -76,7 +76,8 @@ class Given:
 
 
 def content_hash(data: bytes) -> str:
-    """'sha256:' and 64 hex digits, as content_hash.txt holds them (E§2.5)."""
+    """'sha256:' and 64 hex digits, as content_hash.txt holds them
+    (doc/formats.md "Committed checkpoint")."""
     digest = _sha256(len(data))
     digest.update(data)
     return "sha256:" + str(digest.hexdigest())
@@ -109,7 +110,7 @@ def stored(
     redacted bytes.  whole: take a last line that has no newline
     yet.  check: compare all the bytes read before, not only the last 4 KiB.  A file that shrank or
     was replaced begins a new part: lines not stored before are added, nothing stored is dropped
-    (formats.md "Transcript").
+    (doc/formats.md "Transcript").
     Takes no lock but this session's transcript lock.
     """
     name = transcript_copy.name(session_id, agent_id)

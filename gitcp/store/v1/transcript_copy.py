@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from gitcp.repo import Repo
 
-TAIL = 4096  # bytes compared before reading on (git.md §6)
+TAIL = 4096  # bytes compared before reading on (doc/git.md "Notes")
 _VERSION = 1
 
 

@@ -9,7 +9,7 @@ from gitcp.core.decide.phases import REWRITING, transition
 LI = "update-last-interaction"
 CLEAR = "clear-ended-at"
 
-# The table of the reference, row by row: phase, event, rewriting, files, next phase, actions.
+# doc/behaviour.md "Phases", row by row: phase, event, rewriting, files, next phase, actions.
 ROWS: list[tuple[str, str, bool, bool, str, tuple[str, ...]]] = [
     ("idle", "turn-start", False, True, "active", (LI,)),
     ("idle", "turn-end", False, True, "idle", ()),

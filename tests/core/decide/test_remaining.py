@@ -29,7 +29,7 @@ def change(old: str | None, new: str | None) -> Staged:
 # name, recorded, what the commit did (None: nothing), worktree, HEAD, verdict
 Row = tuple[str, str | None, tuple[str | None, str | None] | None, str | None, str | None, str]
 LIVE: list[Row] = [
-    # the flow chart of the seed
+    # what a commit took, and what it left
     ("not in the commit", "new", None, "new", "old", "carry"),
     ("a new file not in the commit", "new", None, "new", None, "carry"),
     ("committed as recorded", "new", ("old", "new"), "new", "new", "settled"),
@@ -37,7 +37,7 @@ LIVE: list[Row] = [
     ("committed in part", "new", ("old", "half"), "new", "half", "carry"),
     ("a new file committed in part", "new", (None, "half"), "new", "half", "carry"),
     ("not recorded as this file any more", None, (None, "x"), "x", "x", "away"),
-    # what the seed loses
+    # what a simpler rule loses
     ("edited since the record, all committed", "new", ("old", "more"), "more", "more", "away"),
     ("committed in part, then edited on", "new", ("old", "half"), "more", "half", "carry"),
     ("committed as recorded, then edited", "new", ("old", "new"), "more", "new", "settled"),

@@ -1,4 +1,4 @@
-"""The tables of seeds 000 and 001 and of behaviour §4 row by row: decide, score, written."""
+"""The rows of doc/behaviour.md "Which stream a turn continues": decide, score, written."""
 
 from __future__ import annotations
 

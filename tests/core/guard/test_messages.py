@@ -1,4 +1,4 @@
-"""What the guard says: seed 004 word for word, and the same for git."""
+"""What the guard says: the fixed texts, and the same for git."""
 
 from __future__ import annotations
 

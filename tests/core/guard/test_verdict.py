@@ -1,4 +1,4 @@
-"""The guard's verdicts: each check of seed 004 as a row, and what a repair looks like."""
+"""The guard's verdicts: each check as a row, and what a repair looks like."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
     from gitcp.store.v1.merge.notes import Join
 
-_SUBJECT = "Merge remote session logs"  # the original's (E§2.5)
+_SUBJECT = "Merge remote session logs"  # the original program's
 _CLEANED = "Leave out what is no checkpoint"
 
 

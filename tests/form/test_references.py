@@ -1,0 +1,62 @@
+"""Every reference to a page of doc/ leads to a heading that is there."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+
+from tests.form.source import none
+from tests.support.paths import TOP
+
+DOC = TOP / "doc"
+# A reference may be broken over lines, where the next one begins with white space or a comment.
+BREAK = r"(?:\n[ \t]*#|\s)+"
+REFERENCE = re.compile(rf'\bdoc/([\w-]+\.md)((?:,?{BREAK}"[^"]+")*)')
+# A page outside doc/, a paragraph by its number, and a name that only its author can look up.
+LOST = re.compile(r"(?<![\w/.])(?:behaviour|credit|formats|guard|model|performance)\.md|§")
+
+
+def headings(page: str) -> set[str]:
+    return set(re.findall(r"^#+ (.*)$", (DOC / page).read_text(), re.M))
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Path and text of every file that may refer to a page."""
+    places = "gitcp tests bench mutate demo man doc HACKING.md README.md conftest.py".split()
+    argv = ["git", "ls-files", "-z", "--", *places]
+    for name in subprocess.check_output(argv, cwd=TOP).decode().split("\0")[:-1]:
+        path = TOP / name
+        if "data" not in path.parts and path.is_file() and not name.endswith("test_references.py"):
+            text = path.read_bytes().decode(errors="replace")
+            yield name, text.replace("\\(dq", '"') if name.startswith("man/") else text
+
+
+def unresolved(text: str) -> Iterator[str]:
+    """The references in text that lead nowhere, as they are written."""
+    for page, quoted in REFERENCE.findall(text):
+        if not (DOC / page).is_file():
+            yield f"doc/{page}"
+            continue
+        for heading in re.findall(r'"([^"]+)"', quoted):
+            flat = re.sub(BREAK, " ", heading)
+            if flat not in headings(page):
+                yield f'doc/{page} "{flat}"'
+    yield from LOST.findall(text)
+
+
+def test_every_reference_leads_to_a_heading() -> None:
+    none(f"{name}: {lost}" for name, text in texts() for lost in unresolved(text))
+
+
+def test_a_reference_that_leads_nowhere_is_found() -> None:
+    good = 'one (doc/model.md), (doc/git.md "Locks and\n    # refs", "Notes"), "no heading"'
+    assert list(unresolved(good)) == []
+    bad = 'doc/none.md "A"; doc/git.md "Notes", "B"; see behaviour.md §5'
+    assert set(unresolved(bad)) == {"doc/none.md", 'doc/git.md "B"', "behaviour.md", "§"}
+
+
+def test_a_page_has_each_heading_once() -> None:
+    for page in DOC.iterdir():
+        found = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+        none(f"{page.name}: {h}" for h in found if found.count(h) > 1)
