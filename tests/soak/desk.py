@@ -193,13 +193,13 @@ class Client(Agent):
         """A call of the client's shell, whose git finds the session in its environment."""
         self._calls += 1
         call = f"toolu_{self._calls}"
-        given = {"command": command}
-        tool: dict[str, Any] = {"tool_name": "Bash", "tool_input": given, "tool_use_id": call}
+        call_input = {"command": command}
+        tool: dict[str, Any] = {"tool_name": "Bash", "tool_input": call_input, "tool_use_id": call}
         self.event("PreToolUse", **tool)
         env = {**self.desk.env, "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": self.sid}
         began = time.monotonic()
         run(["sh", "-c", command], self.cwd, env)
-        self.answer([{"type": "tool_use", "id": call, "name": "Bash", "input": given}])
+        self.answer([{"type": "tool_use", "id": call, "name": "Bash", "input": call_input}])
         spent = int((time.monotonic() - began) * 1000)
         self.event("PostToolUse", **tool, tool_response={}, duration_ms=spent)
 
@@ -210,7 +210,7 @@ def _earlier(state: Mapping[str, Any], seconds: int) -> dict[str, str]:
     for key in STATE_TIMES:
         text = state.get(key)
         if isinstance(text, str) and text.endswith("Z"):
-            whole, _, part = text[:-1].partition(".")
-            then = time.mktime(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) - seconds
+            seconds_text, _, part = text[:-1].partition(".")
+            then = time.mktime(time.strptime(seconds_text, "%Y-%m-%dT%H:%M:%S")) - seconds
             found[key] = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(then)) + f".{part}Z"
     return found

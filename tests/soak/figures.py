@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -31,7 +32,7 @@ class Figures:
         if not good:
             self.broken.append(row)
 
-    def all(self, name: str, offenders: list[str]) -> None:
+    def expect_none(self, name: str, offenders: list[str]) -> None:
         """A list that should be empty: its length, and the first ones of it."""
         self.say(name, len(offenders), not offenders)
         self.rows += [f"    {line}" for line in offenders[:25]]
@@ -39,27 +40,28 @@ class Figures:
 
 def closing(team: Team) -> Figures:
     """Everything that must be true in the end."""
-    found = Figures()
+    figures = Figures()
     fresh = team.desk("fay")
     fresh.program = team.after
     fresh.enable()
     fresh.gitcp("fetch")
-    _links(team, fresh, found)
-    _store(team, fresh, found)
-    _times(team, found)
-    _growth(team, fresh, found)
-    _sizes(team, fresh, found)
-    return found
+    _links(team, fresh, figures)
+    _lines(fresh, figures)
+    _store(team, fresh, figures)
+    _times(team, figures)
+    _growth(team, fresh, figures)
+    _sizes(team, fresh, figures)
+    return figures
 
 
 def sessions(desk: Desk) -> dict[str, set[str]]:
     """checkpoint id -> the sessions in it, as the permanent store has them."""
-    found: dict[str, set[str]] = defaultdict(set)
+    stored: dict[str, set[str]] = defaultdict(set)
     grep = ("grep", "-h", "-A1", "-E", '"(checkpoint_id|session_id)":')
     out = desk.ask(*grep, V1.removeprefix("refs/heads/"), "--", "*/[0-9]*/metadata.json")
     for name, sid in re.findall(r'"checkpoint_id": ?"(\w+)",?\s+"session_id": ?"([^"]+)"', out):
-        found[name].add(sid)
-    return found
+        stored[name].add(sid)
+    return stored
 
 
 def history(desk: Desk) -> list[Commit]:
@@ -67,7 +69,7 @@ def history(desk: Desk) -> list[Commit]:
     return list(commits(desk.ask(*LOG, "--exclude=*/entire/*", "--remotes=origin")))
 
 
-def _links(team: Team, fresh: Desk, found: Figures) -> None:
+def _links(team: Team, fresh: Desk, figures: Figures) -> None:
     shared, stored = history(fresh), sessions(fresh)
     verdicts = team.ledger.judge(shared, stored)
     pairs = sum(len(v.expected) for v in verdicts)
@@ -75,17 +77,21 @@ def _links(team: Team, fresh: Desk, found: Figures) -> None:
     wrong = sum(len(v.wrong) for v in verdicts)
     share = (pairs - missing) / max(1, pairs + wrong) * 100
     by_sessions = sum(bool(v.expected) for v in verdicts)
-    found.say("commits that all share, those with sessions' lines", f"{len(shared)}, {by_sessions}")
-    found.say("links: expected, missing, wrong", f"{pairs}, {missing}, {wrong}")
-    found.say("links right, of 100 (99.5)", f"{share:.2f}", share >= 99.5)
-    found.all("a person's commits with a session's id", _told(verdicts, persons=True))
-    found.all("other commits with a wrong id or without one", _told(verdicts, persons=False))
+    figures.say(
+        "commits that all share, those with sessions' lines", f"{len(shared)}, {by_sessions}"
+    )
+    figures.say("links: expected, missing, wrong", f"{pairs}, {missing}, {wrong}")
+    figures.say("links right, of 100 (99.5)", f"{share:.2f}", share >= 99.5)
+    figures.expect_none("a person's commits with a session's id", _describe(verdicts, persons=True))
+    figures.expect_none(
+        "other commits with a wrong id or without one", _describe(verdicts, persons=False)
+    )
     dangling = {name for c in shared for name in c.ids if name not in stored}
-    found.all("ids that no checkpoint has", sorted(dangling))
-    _prompts(shared, fresh, found)
+    figures.expect_none("ids that no checkpoint has", sorted(dangling))
+    _prompts(shared, fresh, figures)
 
 
-def _told(verdicts: list[Verdict], persons: bool) -> list[str]:
+def _describe(verdicts: list[Verdict], persons: bool) -> list[str]:
     """The commits that are judged wrong, with what is wrong."""
     return [
         f"{v.commit.oid[:9]} {v.commit.subject[:50]!r}: "
@@ -95,7 +101,7 @@ def _told(verdicts: list[Verdict], persons: bool) -> list[str]:
     ]
 
 
-def _prompts(shared: list[Commit], fresh: Desk, found: Figures) -> None:
+def _prompts(shared: list[Commit], fresh: Desk, figures: Figures) -> None:
     """Every prompt behind a committed row is in a transcript that one of its commits names."""
     out = fresh.ask("grep", "-o", "-E", "request [0-9]{5} wants", V1[11:], "--", "*/full.jsonl*")
     said: dict[str, set[str]] = defaultdict(set)
@@ -108,11 +114,27 @@ def _prompts(shared: list[Commit], fresh: Desk, found: Figures) -> None:
             if author(row):
                 behind[request(row)] |= set(commit.ids)
     lost = [n for n, ids in sorted(behind.items()) if not any(n in said[name] for name in ids)]
-    found.say("prompts behind committed lines", len(behind))
-    found.all("committed prompts that a fresh clone does not find", lost)
+    figures.say("prompts behind committed lines", len(behind))
+    figures.expect_none("committed prompts that a fresh clone does not find", lost)
 
 
-def _store(team: Team, fresh: Desk, found: Figures) -> None:
+def _lines(fresh: Desk, figures: Figures) -> None:
+    """What blame says of each line, beside who typed it."""
+    count, wrong = 0, []
+    for name in fresh.ask("ls-files").splitlines():
+        for record in map(json.loads, fresh.gitcp("blame", "--json", name).stdout.splitlines()):
+            row = record["content"].strip()
+            asked = f"request {request(row)} " if author(row) else ""
+            count += 1
+            if record["session_id"] != author(row) or not record["prompt"].startswith(asked):
+                said = record["session_id"] or record["who"], record["prompt"][:13]
+                wrong.append(f"{name}: {row!r} is {said} in {record['commit'][:9]}")
+    share = (count - len(wrong)) / max(1, count) * 100
+    figures.say("lines; of 100, blame names right (99.5)", f"{count}, {share:.2f}", share >= 99.5)
+    figures.rows += [f"    {line}" for line in wrong[:25]]
+
+
+def _store(team: Team, fresh: Desk, figures: Figures) -> None:
     """What commands say of each clone."""
     for desk in [*(person.desk for person in team.people), fresh]:
         for name in ("fsck", "doctor"):
@@ -121,22 +143,24 @@ def _store(team: Team, fresh: Desk, found: Figures) -> None:
             quiet = done.status == 0 and lines in ([], ["nothing is wrong here"])
             if desk is fresh and name == "doctor":  # no client has called there yet
                 quiet = quiet or all("never called" in line for line in lines)
-            found.all(f"{desk.name}: {name} says (status {done.status})", [] if quiet else lines)
+            figures.expect_none(
+                f"{desk.name}: {name} says (status {done.status})", [] if quiet else lines
+            )
         done = desk.gitcp("status")
         count = len(done.stdout.splitlines())
-        found.say(f"{desk.name}: lines of status ({SCREEN})", count, count <= SCREEN)
+        figures.say(f"{desk.name}: lines of status ({SCREEN})", count, count <= SCREEN)
         if count > SCREEN:
-            found.rows += [f"    {line}" for line in done.stdout.splitlines()[:SCREEN]]
+            figures.rows += [f"    {line}" for line in done.stdout.splitlines()[:SCREEN]]
     counted = Counter(
         re.sub(r"\b[0-9a-f]{7,}\b|\d+", "#", line)
         for person in team.people
         for line in person.desk.said
     )
-    found.say("warnings of hooks", sum(counted.values()))
-    found.rows += [f"    {count} x {line}" for line, count in counted.most_common(12)]
+    figures.say("warnings of hooks", sum(counted.values()))
+    figures.rows += [f"    {count} x {line}" for line, count in counted.most_common(12)]
 
 
-def _times(team: Team, found: Figures) -> None:
+def _times(team: Team, figures: Figures) -> None:
     """What hooks took while the team worked; scaled: as if the machine had been at rest."""
     by_kind = defaultdict(list)
     for person in team.people:
@@ -146,7 +170,7 @@ def _times(team: Team, found: Figures) -> None:
     for kind, timings in sorted(by_kind.items()):
         walls = [t.wall for t in timings]
         scaled = max(min(t.wall / t.pace, t.cpu) for t in timings)
-        found.say(
+        figures.say(
             f"{kind}: calls, median, longest, longest at rest",
             f"{len(walls)}, {median(walls) * 1000:.0f}, {max(walls) * 1000:.0f}, "
             f"{scaled * 1000:.0f} ms (1000)",
@@ -154,7 +178,7 @@ def _times(team: Team, found: Figures) -> None:
         )
 
 
-def _growth(team: Team, fresh: Desk, found: Figures) -> None:
+def _growth(team: Team, fresh: Desk, figures: Figures) -> None:
     """The same work in each clone and in a fresh one, in turns; seconds of a processor."""
     desks = [*(person.desk for person in team.people), fresh]
     took: dict[tuple[str, str], list[float]] = defaultdict(list)
@@ -176,7 +200,7 @@ def _growth(team: Team, fresh: Desk, found: Figures) -> None:
             own = median(took[person.desk.name, kind])
             ratio = own / base
             value = f"{own * 1000:.0f} ms / {base * 1000:.0f} ms = {ratio:.2f} ({SLOWER})"
-            found.say(f"{person.desk.name}: {kind}", value, ratio <= SLOWER)
+            figures.say(f"{person.desk.name}: {kind}", value, ratio <= SLOWER)
 
 
 def _round(desk: Desk, team: Team, number: int) -> list[tuple[str, float]]:
@@ -187,13 +211,13 @@ def _round(desk: Desk, team: Team, number: int) -> list[tuple[str, float]]:
     client.write(name, team.ledger.row("nobody") + "\n")
     client.stop()
     desk.ask("add", "-A")
-    found = []
+    took = []
     for kind, args in (("commit with work", ()), ("empty commit", ("--allow-empty",))):
         argv = ["git", "commit", "-q", "-m", kind, *args]
-        found.append((kind, run(argv, desk.path, desk.env)[2]))
+        took.append((kind, run(argv, desk.path, desk.env)[2]))
     client.end()
     desk.close(client)
-    return found
+    return took
 
 
 def _bytes(path: Path) -> int:
@@ -202,12 +226,14 @@ def _bytes(path: Path) -> int:
     return sum(p.lstat().st_size for p in path.rglob("*") if p.is_file())
 
 
-def _sizes(team: Team, fresh: Desk, found: Figures) -> None:
+def _sizes(team: Team, fresh: Desk, figures: Figures) -> None:
     header = "".join(f"{part:>18}" for part in PARTS)
-    found.rows.append(f"{'KiB in .git':<52} {header}")
+    figures.rows.append(f"{'KiB in .git':<52} {header}")
     for desk in [*(person.desk for person in team.people), team.colleague.desk, fresh]:
         sizes = [_bytes(desk.path / ".git" / part) // 1024 for part in PARTS]
-        found.rows.append(f"    {desk.name:<48} {''.join(f'{size:>18}' for size in sizes)}")
+        figures.rows.append(f"    {desk.name:<48} {''.join(f'{size:>18}' for size in sizes)}")
     for person in team.people:
         done = person.desk.gitcp("du")
-        found.rows += [f"    {person.desk.name}: {line}" for line in done.stdout.splitlines()[:12]]
+        figures.rows += [
+            f"    {person.desk.name}: {line}" for line in done.stdout.splitlines()[:12]
+        ]

@@ -105,7 +105,7 @@ class Ledger:
         self.made += 1
         return f"c{self.made:04d}"
 
-    def saw(self, commit: Commit, amended: bool = False) -> None:
+    def record(self, commit: Commit, amended: bool = False) -> None:
         """A commit was made just now: a checkpoint that is new holds its rows, no other has."""
         for name in commit.ids:
             if amended or name not in self.born:

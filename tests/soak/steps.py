@@ -40,7 +40,7 @@ class Person:
             rows[place : place + gone] = [self.ledger.row(who, number)]
         return "\n".join(rows) + "\n"
 
-    def type(self) -> None:
+    def edit(self) -> None:
         name = self.chance.choice(self.files)
         self.save(name, self.edited(self.desk.path, name, self.desk.name))
 
@@ -85,7 +85,7 @@ class Person:
             client.write(name, self.edited(client.cwd, name, client.sid, number))
             message = f"{self.ledger.token()} agent: {name}"
             client.shell(f"git add -A && git commit -q -m '{message}'")
-            self.saw()
+            self.record_commit()
             client.stop()
 
     # commits
@@ -96,10 +96,10 @@ class Person:
     def changed(self) -> list[str]:
         return [row[3:] for row in self.desk.ask("status", "--porcelain").splitlines()]
 
-    def saw(self, cwd: Path | None = None, amended: bool = False) -> None:
+    def record_commit(self, cwd: Path | None = None, amended: bool = False) -> None:
         """Note the commit at HEAD, just made, with its links."""
         [made] = commits(self.desk.ask(*LOG, "-1", cwd=cwd))
-        self.ledger.saw(made, amended)
+        self.ledger.record(made, amended)
 
     def commit(self, *args: str, what: str = "commit") -> None:
         """Commit the index; sessions with work left in its paths may be linked."""
@@ -111,7 +111,7 @@ class Person:
         before = self.desk.ask("rev-parse", "HEAD")
         self.desk.git("commit", "-q", "-m", f"{token} {self.desk.name}: {what}", *args, ok=False)
         if self.desk.ask("rev-parse", "HEAD") != before:
-            self.saw(amended="--amend" in args)
+            self.record_commit(amended="--amend" in args)
 
     def commit_all(self) -> None:
         if not self.clean():
@@ -195,7 +195,7 @@ class Person:
         if not self.clean():
             self.desk.git("stash", "push", "-q", "-u")
             if self.chance.random() < 0.4:
-                self.type()
+                self.edit()
                 self.commit_all()
                 self.unstash()
 
@@ -214,7 +214,7 @@ class Person:
         if busy:
             self.desk.git("stash", "push", "-q", "-u")
         self.desk.git("switch", "-q", "-c", f"fix-{self.ledger.made}", "origin/main")
-        self.type()
+        self.edit()
         self.commit_all()
         self.back_with("merge")
         if busy:
@@ -226,7 +226,7 @@ class Person:
             return
         name = f"topic-{self.desk.name}-{self.ledger.made}"
         self.desk.git("switch", "-q", "-c", name)
-        for step in (self.turn, self.commit_all, self.type, self.commit_all):
+        for step in (self.turn, self.commit_all, self.edit, self.commit_all):
             step()
         if self.chance.random() < 0.4:
             self.desk.git("push", "-q", "origin", "HEAD", ok=False)
@@ -265,7 +265,7 @@ class Person:
         self.desk.git("add", "-A", cwd=at)
         message = f"{self.ledger.token()} {self.desk.name}: aside"
         self.desk.git("commit", "-q", "-m", message, cwd=at)
-        self.saw(cwd=at)
+        self.record_commit(cwd=at)
         self.desk.close(client)
         self.desk.git("worktree", "remove", "--force", str(at))
         if self.clean():
@@ -318,7 +318,7 @@ class Person:
     def steps(self) -> list[tuple[float, Callable[[], object]]]:
         """What a day has, with its weight."""
         return [
-            (7, self.turn), (4, self.type), (4, self.commit_all), (3, self.commit_path),
+            (7, self.turn), (4, self.edit), (4, self.commit_all), (3, self.commit_path),
             (1, self.commit_part), (1, self.agent_commits), (1, self.amend), (0.7, self.squash),
             (0.7, self.redo), (0.5, self.reorder), (0.5, self.revert), (0.7, self.stash),
             (0.4, self.unstash), (0.5, self.hotfix), (0.7, self.topic), (0.4, self.worktree),

@@ -150,7 +150,7 @@ class Team:
         dan.desk.git("fetch", "-q", "--prune")
         dan.pull()
         for _ in range(self.chance.randint(1, 3)):
-            dan.type()
+            dan.edit()
             dan.commit_all()
         for person in self.people:
             for name in person.topics:

@@ -39,9 +39,9 @@ def commit(added: str, ids: str = "", message: str = "change", parents: str = ""
 )
 def test_a_commit_is_judged_by_its_lines(made: Commit, missing: str, wrong: str) -> None:
     ledger = Ledger()
-    ledger.saw(commit(BY_A, "1"))
-    ledger.saw(commit(BY_B, "2"))
-    ledger.saw(commit(LATER, "3"))
+    ledger.record(commit(BY_A, "1"))
+    ledger.record(commit(BY_B, "2"))
+    ledger.record(commit(LATER, "3"))
     ledger.possible["c0001"] = {"s-a"}
     [verdict] = ledger.judge([made], STORED)
     assert verdict.missing == {*missing.split()}

@@ -33,6 +33,6 @@ def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Team]:
 
 def test_six_weeks_of_a_team_end_in_order(team: Team) -> None:
     team.work()
-    found = closing(team)
-    print(f"\nseed {SEED}, {DAYS} days\n" + "\n".join(found.rows))
-    assert not found.broken, "\n".join(["", *found.broken])
+    figures = closing(team)
+    print(f"\nseed {SEED}, {DAYS} days\n" + "\n".join(figures.rows))
+    assert not figures.broken, "\n".join(["", *figures.broken])
