@@ -151,8 +151,9 @@ class Desk:
         self.pace = max(1.0, walls[1] / 0.0125)
 
     def _heard(self, kind: str, done: Call) -> None:
-        ours = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
-        self.said += [f"{self.name}: {kind}: {line}" for line in ours if "gitcp" in line]
+        by_git = kind.startswith("git ")  # which warns too
+        lines = [line for line in done.stderr.splitlines() if "gitcp" in line or not by_git]
+        self.said += [f"{self.name}: {kind}: {line}" for line in lines]
         assert "Traceback" not in done.stderr, (self.name, kind, done)
 
     def _read_trace(self, trace: Path, cpu: float) -> None:
