@@ -44,6 +44,14 @@ class Person:
         name = self.chance.choice(self.files)
         self.save(name, self.edited(self.desk.path, name, self.desk.name))
 
+    def reformat(self) -> None:
+        """Some lines of a file indented otherwise: their words stay."""
+        name = self.chance.choice(SHARED)
+        rows = (self.desk.path / name).read_text().splitlines()
+        at = self.chance.randint(0, max(0, len(rows) - 8))
+        rows[at : at + 8] = [f"    {row.strip()}" for row in rows[at : at + 8]]
+        self.save(name, "\n".join(rows) + "\n")
+
     def save(self, name: str, text: str) -> None:
         path = self.desk.path / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -152,6 +152,9 @@ class Team:
         for _ in range(self.chance.randint(1, 3)):
             dan.edit()
             dan.commit_all()
+        if self.chance.random() < 0.2:
+            dan.reformat()
+            dan.commit_all()
         for person in self.people:
             for name in person.topics:
                 self.merge_as_forge(name)

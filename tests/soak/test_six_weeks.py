@@ -32,6 +32,7 @@ def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Team]:
 
 
 def test_six_weeks_of_a_team_end_in_order(team: Team) -> None:
+    print(f"\nwhat they do: {team.log}")
     team.work()
     figures = closing(team)
     print(f"\nseed {SEED}, {DAYS} days\n" + "\n".join(figures.rows))
