@@ -14,7 +14,9 @@ DOC = TOP / "doc"
 BREAK = r"(?:\n[ \t]*#|\s)+"
 REFERENCE = re.compile(rf'\bdoc/([\w-]+\.md)((?:,?{BREAK}"[^"]+")*)')
 # A page outside doc/, a paragraph by its number, and a name that only its author can look up.
-LOST = re.compile(r"(?<![\w/.])(?:behaviour|credit|formats|guard|model|performance)\.md|§")
+LOST = re.compile(
+    r"(?<![\w/.])(?:behaviour|credit|formats|guard|model|performance)\.md|§|\b[Ss]eeds? 00\d"
+)
 
 
 def headings(page: str) -> set[str]:
