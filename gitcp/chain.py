@@ -21,9 +21,7 @@ def in_force(repo: Repo, event: str) -> list[Pipeline]:
 
     What is configured is still text: one that cannot be parsed must not stop the others.
     """
-    built_in = pipelines.DEFAULT.get(event)
-    if built_in and repo.config.get("gitcp.guard").lower() == "off":
-        built_in = [stage for stage in built_in if stage[0] not in pipelines.GUARD]
+    built_in = _built_in(repo, event)
     values = repo.config.all(f"gitcp.{event}.pipeline")
     if not values:
         return [built_in] if built_in else []
@@ -31,34 +29,35 @@ def in_force(repo: Repo, event: str) -> list[Pipeline]:
     return [(built_in or []) if v == "default" else v for v in configured if v]
 
 
+def begun(
+    repo: Repo, event: str, pipeline: Pipeline, records: list[Record]
+) -> tuple[Iterable[Record], str]:
+    """(what comes out of a pipeline that takes these records, what is wrong with it): in the place
+    of a configured one that cannot be read stands the built-in one."""
+    try:
+        if isinstance(pipeline, str):
+            from gitcp.core.setup import pipeline_text
+
+            pipeline = pipeline_text.parse(pipeline)
+        return connect(pipeline, records, repo.top), ""
+    except Error as e:
+        if not (built_in := _built_in(repo, event)):
+            raise
+        return connect(built_in, records, repo.top), str(e)
+
+
+def _built_in(repo: Repo, event: str) -> Stages | None:
+    stages = pipelines.DEFAULT.get(event)
+    if stages and repo.config.option("gitcp.guard") == "off":
+        return [stage for stage in stages if stage[0] not in pipelines.GUARD]
+    return stages
+
+
 def words(pipeline: Pipeline) -> str:
     """A pipeline as it would be configured."""
     if isinstance(pipeline, str):
         return pipeline
     return " | ".join(" ".join(stage) for stage in pipeline)
-
-
-def parse(text: str) -> Stages:
-    """Split a pipeline into stages, each an argv: quotes are honoured, no shell is."""
-    import shlex
-
-    lexer = shlex.shlex(text, posix=True, punctuation_chars="|")
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    stages: Stages = [[]]
-    try:
-        for word in lexer:
-            if word == "|":
-                stages.append([])
-            else:
-                stages[-1].append(word)
-    except ValueError as e:
-        raise Error(f"cannot parse pipeline '{text}': {e}") from None
-    for argv in stages:
-        foreign = argv and argv[0].startswith("!") and argv[0] != "!"
-        if not argv or not (foreign or argv[0] in commands.STAGES):
-            raise Error(f"no such stage: '{' '.join(argv)}'")
-    return stages
 
 
 def connect(
@@ -142,9 +141,10 @@ def _unable(repo: Repo, pipeline: Pipeline) -> str:
     if not isinstance(pipeline, str):
         return ""
     from gitcp.console import shell
+    from gitcp.core.setup import pipeline_text
 
     try:
-        for name, *_ in parse(pipeline):
+        for name, *_ in pipeline_text.parse(pipeline):
             if name.startswith("!"):
                 shell.located(name[1:], repo.top)
     except Error as e:

@@ -50,6 +50,7 @@ STAGES = {
 TOOLS = {
     "enable": "install the hooks of git and of an agent",
     "disable": "silence or remove the hooks",
+    "config": "list the settings of gitcp, and check them",
     "run": "record a program that edits files as a session",
     "status": "show sessions and streams of this worktree",
     "log": "show commits with the sessions behind them",

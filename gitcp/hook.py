@@ -14,7 +14,7 @@ import os
 import sys
 
 from gitcp import git, pipelines, trace
-from gitcp.chain import connect, heard, in_force, keep_promise, parse, table, words
+from gitcp.chain import begun, heard, in_force, keep_promise, table, words
 from gitcp.errors import OK, USAGE, Error, InputError, UsageError, sentence
 from gitcp.process import deadline
 
@@ -161,7 +161,9 @@ def run(repo: Repo, event: str, first: Record) -> int:
     others have to say as one answer."""
     from gitcp import context
 
-    deadline.configured(repo.config.size)
+    deadline.begin(
+        repo.config.option("gitcp.hook-timeout"), repo.config.option("gitcp.git-timeout")
+    )
     resting = os.environ.get("GITCP_ACTIVE") == "configured"
     if not resting and event not in pipelines.COMMITTING and os.path.exists(repo.own("auto")):
         from gitcp.store.auto.settling import left_over as settle
@@ -170,9 +172,11 @@ def run(repo: Repo, event: str, first: Record) -> int:
     messages: dict[str, list[str]] = {"person": [], "agent": []}
     for pipeline in [p for p in in_force(repo, event) if isinstance(p, str) or not resting]:
         try:
-            stages = parse(pipeline) if isinstance(pipeline, str) else pipeline
             with context.of(repo):
-                records = list(connect(stages, [first], repo.top))
+                chained, why = begun(repo, event, pipeline, [first])
+                records = list(chained)
+            if why:
+                _warn(f"{event}: '{words(pipeline)}': {why}; the built-in pipeline ran")
         except Error as e:
             _warn(f"{event}: '{words(pipeline)}': {e}")
             continue

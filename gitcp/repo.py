@@ -11,7 +11,7 @@ from gitcp.git import Git
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Self
+    from typing import Any, Self
 
     from gitcp.asked.answers import Values
 
@@ -36,10 +36,14 @@ class Config:
             self._values = self._answers.values() if self._answers else config(self._git)
         return self._values.get(key, [])
 
+    def values(self) -> Values:
+        """All that is set: key -> its values, the strongest last."""
+        self.all("")
+        return self._values or {}
+
     def keys(self, prefix: str, suffix: str) -> list[str]:
         """The names of all keys that are set, start with prefix and end in suffix."""
-        self.all("")
-        return [k for k in self._values or {} if k.startswith(prefix) and k.endswith(suffix)]
+        return [k for k in self.values() if k.startswith(prefix) and k.endswith(suffix)]
 
     def get(self, key: str, default: str = "") -> str:
         values = self.all(key)
@@ -54,14 +58,12 @@ class Config:
             return False
         raise Error(f"bad boolean config value '{value}' for '{key}'")
 
-    def size(self, key: str, default: int) -> int:
-        """A number with git's suffixes k, m, g; raise Error naming the key when it is none."""
-        value = self.get(key, str(default)).lower()
-        unit = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}.get(value[-1:], 1)
-        digits = value if unit == 1 else value[:-1]
-        if not digits.isdecimal():
-            raise Error(f"bad numeric config value '{value}' for '{key}'")
-        return int(digits) * unit
+    def option(self, key: str) -> Any:
+        """The value of one of our keys, as the table of them has it: of its kind, its default
+        where it is not set or holds what it cannot."""
+        from gitcp.core.setup import config_table
+
+        return config_table.value(key, self.all(key))
 
 
 class Repo:

@@ -45,8 +45,10 @@ def script(shell: str) -> str:
 def _command(name: str) -> Command:
     from importlib import import_module
 
-    options = []
+    options, words = [], []
     for action in import_module(commands.module(name)).parser()._actions:
         if action.option_strings:
             options.append((list(action.option_strings), str(action.help or "")))
-    return {"summary": commands.summary(name), "options": options}
+        else:
+            words += [word for word in action.choices or () if isinstance(word, str)]
+    return {"summary": commands.summary(name), "options": options, "words": words}

@@ -59,7 +59,7 @@ def _event(event: Record) -> Iterator[Record]:
         yield verdict
         if verdict["type"] == "refuse":
             return
-    if not remote or not repo.config.flag("gitcp.push", True) or _dry():
+    if not remote or not repo.config.option("gitcp.push") or _dry():
         return
     if line := sending.announce(repo, name):
         yield {"type": "say", "message": line}
@@ -83,7 +83,7 @@ def _dry() -> bool:
 
 def timeout(repo: Repo, given: int | None = None) -> float:
     """How many seconds a conversation with a remote may take."""
-    return repo.config.size("gitcp.push-timeout", 30) if given is None else given
+    return int(repo.config.option("gitcp.push-timeout")) if given is None else given
 
 
 def main() -> int:

@@ -88,7 +88,7 @@ def _over_limit(state: State, known: set[str]) -> Iterator[Record]:
 
 def _commits(repo: Repo) -> bool:
     """Whether the strategy makes a real commit of a turn; asked without importing it."""
-    if repo.config.get("gitcp.strategy", "manual-commit") == "manual-commit":
+    if repo.config.option("gitcp.strategy") == "manual-commit":
         return False
     from gitcp.store.auto import strategy
 

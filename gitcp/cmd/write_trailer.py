@@ -112,7 +112,7 @@ def _markers(repo: Repo, match: Record) -> list[Marker]:
 
 def _agreed(repo: Repo, match: Record) -> bool:
     """gitcp.link=ask: ask the person, where there is one; yes is the default."""
-    if repo.config.get("gitcp.link", "always") != "ask":
+    if repo.config.option("gitcp.link") != "ask":
         return True
     if any(linked["how"] != "content" for linked in match["sessions"].values()):
         return True  # the agent commits by itself

@@ -7,10 +7,6 @@ from __future__ import annotations
 
 import time
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 EACH, TOTAL = 60, 120  # seconds: one call of git, a whole hook (gitcp-config(5))
 _limits: dict[str, float] = {}
 
@@ -18,11 +14,6 @@ _limits: dict[str, float] = {}
 def begin(total: float = TOTAL, each: float = EACH) -> None:
     """From now on this process has total seconds, and a single call of git each at most."""
     _limits.update(end=time.monotonic() + total, each=each)
-
-
-def configured(size: Callable[[str, int], int]) -> None:
-    """begin() with what the configuration says, by its reader of sizes."""
-    begin(size("gitcp.hook-timeout", TOTAL), size("gitcp.git-timeout", EACH))
 
 
 def extend(seconds: float) -> None:

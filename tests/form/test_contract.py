@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from gitcp import commands
+from gitcp.core.setup.config_table import KEYS
 from tests.form.source import none
 from tests.support.paths import TOP
 
@@ -106,13 +107,18 @@ def test_references_lead_to_pages_that_exist() -> None:
     none(f"{p.name}: {'.'.join(to)}" for p, to in links if ".".join(to) not in there)
 
 
-def test_the_program_reads_exactly_the_configuration_that_is_documented() -> None:
-    items = re.findall(r"^\.It Cm gitcp\.(.*)", page("gitcp-config", 5), re.M)
+def test_the_table_of_settings_is_what_is_read_and_what_is_documented() -> None:
+    text = page("gitcp-config", 5)
+    items = re.findall(r"^\.It Cm (gitcp\..*)", text, re.M)
     written = {re.sub(r" ?Ns (Ar|Cm) ?", "", item) for item in items}
-    calls = r"""config\.(?:get|all|flag|size)\(\s*f?["']gitcp\.([^"'{]+)["']"""
-    assert set(re.findall(calls, CODE)) <= written
-    named = {key.replace("<event>", "{event}") for key in written}
-    assert {key for key in named if f'gitcp.{key}"' not in CODE and f'"{key}"' not in CODE} == set()
+    assert written == {*KEYS, "gitcp.<event>.pipeline"}
+    calls = r"""config\.(?:get|all|flag|option)\(\s*f?["'](gitcp\.[^"'{]+)["']"""
+    assert set(re.findall(calls, CODE)) <= KEYS.keys()
+    none(key for key in KEYS if CODE.count(f'"{key}"') + CODE.count(f'"{key[6:]}"') < 2)
+    for key, about in KEYS.items():
+        said = text.partition(f".It Cm {key}\n")[2].partition("\n.It ")[0].partition("\n.Ss ")[0]
+        words = [about["default"], *about.get("values", ())]
+        none(f"{key}: {word}" for word in words if word not in said and word != "fuzzy")
 
 
 def test_the_program_reads_exactly_the_environment_that_is_documented() -> None:

@@ -15,6 +15,7 @@ from types import ModuleType
 import pytest
 
 from gitcp import chain, pipelines
+from gitcp.core.setup import pipeline_text
 from gitcp.errors import Error
 from gitcp.repo import Repo
 from gitcp.store.setup import conversation_copy
@@ -82,19 +83,19 @@ def test_an_empty_value_is_no_pipeline(repo: Path) -> None:
 
 
 def test_quotes_are_honoured_and_no_shell_is() -> None:
-    found = chain.parse("list-refs 'a | b' $HOME #x|!tee f")
+    found = pipeline_text.parse("list-refs 'a | b' $HOME #x|!tee f")
     assert found == [["list-refs", "a | b", "$HOME", "#x"], ["!tee", "f"]]
 
 
 @pytest.mark.parametrize("text", ["|", "list-refs |", "rm -rf /", "!", "list-refs; x"])
 def test_what_is_not_a_stage_is_refused(text: str) -> None:
     with pytest.raises(Error, match="no such stage"):
-        chain.parse(text)
+        pipeline_text.parse(text)
 
 
 def test_an_open_quote_is_an_error_that_names_the_pipeline() -> None:
     with pytest.raises(Error, match="cannot parse pipeline 'list-refs '"):
-        chain.parse("list-refs '")
+        pipeline_text.parse("list-refs '")
 
 
 def test_list_shows_what_is_in_force_and_where_it_comes_from(repo: Path) -> None:

@@ -6,8 +6,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-FILE_SIZE = 10 << 20  # gitcp.max-file-size
-TOTAL_SIZE = 500 << 20  # gitcp.max-untracked-size
 LIMITS = {"too-large": "gitcp.max-file-size", "over-budget": "gitcp.max-untracked-size"}
 _NAMED = 3  # paths in a message
 

@@ -27,7 +27,6 @@ KINDS = {
     "leftover": "Scratch files",
 }
 DAY = 86400
-ARCHIVE_DAYS, STATE_DAYS = 30, 7  # gitcp.archive-expire, gitcp.state-expire
 
 
 class Ages:

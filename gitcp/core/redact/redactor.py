@@ -151,6 +151,6 @@ def _compiled(pattern: str, option: str) -> re.Pattern[bytes]:
     import re
 
     try:
-        return re.compile(pattern.encode(), re.MULTILINE)
-    except re.error as error:
+        return re.compile(pattern.encode("utf-8", "surrogateescape"), re.MULTILINE)
+    except (re.error, RecursionError, OverflowError) as error:
         raise errors.InputError(f"{option} '{pattern}': {error}") from None

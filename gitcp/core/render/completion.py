@@ -8,10 +8,12 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     class Command(TypedDict):
-        """A command's summary, and (names such as -n and --number, help) of each option."""
+        """A command's summary, (names such as -n and --number, help) of each option, and the words
+        that its arguments may be, as far as they are known."""
 
         summary: str
         options: list[tuple[list[str], str]]
+        words: list[str]
 
     Commands = Mapping[str, Command]
 
@@ -19,7 +21,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 _BASH = """\
 _gitcp() {{
-	local word=${{COMP_WORDS[COMP_CWORD]}} command=${{COMP_WORDS[0]##*/}} options=
+	local word=${{COMP_WORDS[COMP_CWORD]}} command=${{COMP_WORDS[0]##*/}} options= words=
 	COMPREPLY=()
 	if [[ $command == gitcp ]]; then
 		if ((COMP_CWORD == 1)); then
@@ -32,13 +34,14 @@ _gitcp() {{
 {cases}
 	gitcp-help) COMPREPLY=($(compgen -W '{names}' -- "$word")); return ;;
 	esac
-	[[ $word != -* ]] || COMPREPLY=($(compgen -W "$options" -- "$word"))
+	[[ $word == -* ]] && words=$options
+	COMPREPLY=($(compgen -W "$words" -- "$word"))
 }}
 complete -o default -F _gitcp gitcp {programs}
 """
 _ZSH = """\
 #compdef gitcp {programs}
-local -a commands options
+local -a commands options known
 commands=(
 {described}
 )
@@ -54,7 +57,13 @@ case $command in
 {cases}
 gitcp-help) _describe command commands; return ;;
 esac
-if [[ $PREFIX == -* ]]; then compadd -- $options; else _files; fi
+if [[ $PREFIX == -* ]]; then
+	compadd -- $options
+elif (($#known)); then
+	compadd -- $known
+else
+	_files
+fi
 """
 
 
@@ -65,7 +74,7 @@ def script(shell: str, commands: Commands) -> str:
 
 def _bash(commands: Commands) -> str:
     cases = "\n".join(
-        f"\tgitcp-{name}) options='{' '.join(_options(command))}' ;;"
+        f"\tgitcp-{name}) options='{' '.join(_options(command))}'{_bash_words(command)} ;;"
         for name, command in commands.items()
     )
     return _BASH.format(
@@ -75,7 +84,8 @@ def _bash(commands: Commands) -> str:
 
 def _zsh(commands: Commands) -> str:
     cases = "\n".join(
-        f"gitcp-{name}) options=({' '.join(_options(command))}) ;;"
+        f"gitcp-{name}) options=({' '.join(_options(command))})"
+        f"{' known=(' + ' '.join(command['words']) + ')' if command['words'] else ''} ;;"
         for name, command in commands.items()
     )
     lines = [f"{name}:{command['summary']}" for name, command in commands.items()]
@@ -92,7 +102,15 @@ def _fish(commands: Commands) -> str:
             option = f"{' '.join(map(_fish_option, names))} -d {_quoted(help_text)}"
             lines.append(f"complete -c gitcp -n '__fish_seen_subcommand_from {name}' {option}")
             lines.append(f"complete -c gitcp-{name} {option}")
+        if words := " ".join(command["words"]):
+            listed = f"-x -a {_quoted(words)}"
+            lines.append(f"complete -c gitcp -n '__fish_seen_subcommand_from {name}' {listed}")
+            lines.append(f"complete -c gitcp-{name} {listed}")
     return "\n".join(lines) + "\n"
+
+
+def _bash_words(command: Command) -> str:
+    return f" words='{' '.join(command['words'])}'" if command["words"] else ""
 
 
 def _fish_option(name: str) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def keep(repo: Repo, commits: Iterable[str]) -> None:
     """With gitcp.ai-notes: let the notes on these commits (full oids) say what is recorded."""
-    if repo.config.flag("gitcp.ai-notes"):
+    if repo.config.option("gitcp.ai-notes"):
         from gitcp.store.blame import exports
 
         if oids := list(dict.fromkeys(commits)):

@@ -90,7 +90,7 @@ def _written(repo: Repo, objects: Objects, logs: Mapping[str, Log]) -> tuple[lis
     if edits:
         edited = edit_tree(objects, tree, edits)
         commit = write_commit(objects, repo, edited, [tip["oid"]] if tip else [], _SUBJECT)
-        if repo.config.flag("gitcp.ai-notes"):
+        if repo.config.option("gitcp.ai-notes"):
             from gitcp.store.v1.committed_write import announce
 
             announce(repo)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from gitcp import trace
 from gitcp.core.guard import verdict
-from gitcp.errors import Error
 from gitcp.store.guard import base, claims, place, presence
 
 TYPE_CHECKING = False
@@ -23,17 +22,12 @@ if TYPE_CHECKING:
 
     Copies = list[tuple[Repo, list[str]]]
 
-_MODES = ("off", "warn", "deny")
-_WAIT = 20  # seconds, well below the time a client gives a hook
 _KINDS = ("write", "shell", "other")  # tools that may change the working copy
 
 
 def mode(repo: Repo) -> str:
     """gitcp.guard: off, warn or deny; by default warn in git, deny in jj."""
-    configured = repo.config.get("gitcp.guard", "deny" if repo.jj else "warn").lower()
-    if configured not in _MODES:
-        raise Error(f"bad config value '{configured}' for 'gitcp.guard': off, warn or deny")
-    return configured
+    return repo.config.option("gitcp.guard") or ("deny" if repo.jj else "warn")
 
 
 def start(repo: Repo, event: Record, pausing: Callable[[], object]) -> str:
@@ -169,7 +163,7 @@ def _live(repo: Repo, *seen: Look | None) -> set[str]:
 
 
 def _wait(repo: Repo) -> int:
-    return repo.config.size("gitcp.guard-wait", _WAIT)
+    return int(repo.config.option("gitcp.guard-wait"))
 
 
 def _age(claim: Claim) -> str:

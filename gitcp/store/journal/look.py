@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     Changed = dict[str, tuple[Version, Version]]
 
-BUDGET = 20  # ms of processor time, unless gitcp.look-budget says otherwise
 
 
 def whole(
@@ -241,9 +240,8 @@ def whole_if_cheap(objects: Objects, journal: Journal, at: int) -> bool:
 
 
 def budget(repo: Repo) -> int:
-    """gitcp.look-budget in ms; BUDGET where it is none."""
-    value = repo.config.get("gitcp.look-budget")
-    return int(value) if value.isdecimal() else BUDGET
+    """gitcp.look-budget in ms."""
+    return int(repo.config.option("gitcp.look-budget"))
 
 
 def children() -> int:

@@ -198,7 +198,7 @@ def _moved_on(
         mine = state.setdefault("turn_checkpoint_ids", [])
         if checkpoint_id not in mine:
             mine.append(checkpoint_id)
-    elif stored:
+    elif stored or state.get("transcript_path"):  # what cannot be read now may be later
         late = state.setdefault("pending_finalize", {"ids": []})
         late["ids"] = [*late["ids"], checkpoint_id]
-        late["size"] = stored.size
+        late["size"] = stored.size if stored else -1

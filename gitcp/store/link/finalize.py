@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from gitcp.store.session import tasks, turn_work
+from gitcp.store.v1 import redaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     late = state.get("pending_finalize") or {"ids": [], "size": -1}
     mine = [*late["ids"], *state.get("turn_checkpoint_ids", ())]
     ids = list(dict.fromkeys(mine))
-    if not ids:
+    if not ids or not redaction.readable(repo):
         return []
     stored = turn_work.stored_transcript(repo, objects, state, whole=True)
     task_files = tasks.ended_apart(repo, objects, state)

@@ -84,10 +84,8 @@ def wants_warning(repo: Repo) -> bool:
     """
     try:
         if repo.config.all(f"gitcp.{_NEW}"):
-            return repo.config.flag(f"gitcp.{_NEW}")
-        old = None
-        if repo.config.all(f"gitcp.{_OLD}"):
-            old = repo.config.flag(f"gitcp.{_OLD}")
+            return bool(repo.config.option(f"gitcp.{_NEW}"))
+        old = repo.config.option(f"gitcp.{_OLD}")
         wanted = _in_settings(repo) if old is None else not old
         if wanted is not None:
             _migrate(repo, wanted)

@@ -156,7 +156,8 @@ def _todo(
     inside = f"{task_id}/checkpoints/"
     number = 1 + sum(1 for path in before if path.startswith(inside))
     given = json.dumps(tool.get("todos") or []).encode()
-    todos = json.loads(redaction.redactor(repo).document(given))
+    readable = redaction.readable(repo)
+    todos = json.loads(redaction.redactor(repo).document(given)) if readable else []
     details = {
         "type": "todo",
         "tool_use_id": tool.get("id", ""),

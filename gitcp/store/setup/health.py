@@ -130,9 +130,12 @@ def check(repo: Repo, now: float, called: Iterable[str] = ()) -> list[Finding]:
     """All of it, where gitcp is installed and not silenced."""
     if state(repo) != ENABLED:
         return []
+    from gitcp.store.setup import configuration
+
     damaged = manifests(repo)[1]
     what = "move it away, and run 'gitcp enable'"
     findings = [finding("manifest", e.path, str(e), what) for e in damaged]
+    findings += configuration.findings(repo)
     findings += git(repo)
     if not damaged:
         findings += agents(repo, enabled(repo), called)

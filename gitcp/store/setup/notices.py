@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.core.setup import hook_scripts
-from gitcp.store.setup import git_hooks
+from gitcp.store.setup import configuration, git_hooks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,9 +22,11 @@ _AWAY = (
 
 
 def at_start(repo: Repo) -> list[str]:
-    """The lines; none where all is as enable left it.  One look at each of git's hooks."""
+    """The lines; none where all is as enable left it and every setting can be read.  One look at
+    each of git's hooks."""
+    lines = configuration.at_start(repo)
     if not os.path.exists(repo.shared("installed", "manifest.json")):
-        return [_SHARED]
+        return [_SHARED, *lines]
     where = git_hooks.folder(repo)
     missing = [hook for hook in hook_scripts.HOOKS if not git_hooks.calls_ours(where, hook)]
-    return [_AWAY.format(", ".join(missing))] if missing else []
+    return [_AWAY.format(", ".join(missing)), *lines] if missing else lines

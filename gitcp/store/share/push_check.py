@@ -35,7 +35,6 @@ _PIECE = 1 << 19  # bytes of files that are searched together
 _WINDOW = 1024  # files that go together
 # What a partial clone left with its remote is no news to anybody there, and not fetched for this.
 _NEW = ("rev-list", "--objects", "--filter=object:type=blob", "--missing=allow-promisor")
-_NO = ("false", "no", "off", "0")
 # Whole worktrees, with files that were never committed; what else of ours is for this machine.
 _OURS = ("refs/heads/entire/", "refs/gitcp/")
 _STORE = frozenset({"refs/heads/entire/checkpoints/v1", "refs/heads/entire/sessions"})
@@ -58,7 +57,7 @@ def refuse(
 
     gitcp.push-check=false switches the check off.
     """
-    if repo.config.get("gitcp.push-check").lower() in _NO:
+    if not repo.config.option("gitcp.push-check"):
         return
     rules = redaction.rules(repo)
     searched = kept_tips.searched(repo, rules)
@@ -168,7 +167,7 @@ def judge(
     else:
         return None
     message = f"this push sends {what}"
-    if repo.config.get("gitcp.push-check").lower() == "warn":
+    if repo.config.option("gitcp.push-check") == "warn":
         return {"type": "say", "message": f"warning: {message}"}
     advice = "push branches by name, or set gitcp.push-check=warn"
     return {"type": "refuse", "message": f"fatal: {message}; {advice}"}

@@ -88,7 +88,7 @@ def local(repo: Repo) -> Tips:
 
 
 def _shared(repo: Repo) -> list[str]:
-    ai = repo.config.flag("gitcp.ai-notes")
+    ai = repo.config.option("gitcp.ai-notes")
     return [committed_write.REF, notes.REF, *([notes.AI] if ai else [])]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import stat
 
-from gitcp.core.decide import omission
 from gitcp.core.git.porcelain import COMMIT, GONE, Status
 from gitcp.store.git.tree import TREE, Lookup, tree_of
 from gitcp.store.snapshot.changes import Scan
@@ -66,7 +65,7 @@ def looked(
     """
     head = _head(objects, "HEAD")
     scan = Scan(Worktree(repo), Status())
-    most = repo.config.size("gitcp.max-file-size", omission.FILE_SIZE)
+    most = repo.config.option("gitcp.max-file-size")
     entries: Entries = {}
     for path in paths:
         st = None if _elsewhere(scan.worktree, path, head) else scan.look(path)

@@ -176,8 +176,8 @@ def _limit(repo: Repo, result: Scan, theirs: Mapping[str, None]) -> None:
         for path, change in result.changes.items()
         if change.st and not change.was and path not in theirs and stat.S_ISREG(change.st.st_mode)
     ]
-    most = repo.config.size("gitcp.max-file-size", omission.FILE_SIZE)
-    total = repo.config.size("gitcp.max-untracked-size", omission.TOTAL_SIZE)
+    most = repo.config.option("gitcp.max-file-size")
+    total = repo.config.option("gitcp.max-untracked-size")
     for path, reason in omission.excess(sizes, most, total):
         del result.changes[path]
         result.omit(path, reason)

@@ -6,7 +6,7 @@ import sys
 
 from gitcp import trace
 from gitcp.core.git import ids
-from gitcp.errors import Error, Foreign
+from gitcp.errors import Foreign
 from gitcp.store.git import refs
 from gitcp.store.stream import foreign_names, shadow_refs
 
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 def mode(repo: Repo) -> str:
     """gitcp.streams: 'overlap' (default) or 'suffix'."""
-    value = repo.config.get("gitcp.streams", "overlap")
-    if value not in ("overlap", "suffix"):
-        raise Error(f"bad config value '{value}' for 'gitcp.streams'")
-    return value
+    return str(repo.config.option("gitcp.streams"))
 
 
 def suffixes(repo: Repo, base: str) -> dict[int, str]:

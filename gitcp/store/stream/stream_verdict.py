@@ -126,9 +126,7 @@ def find(repo: Repo, objects: Objects, stream: str, ref: str) -> Tip | None:
 
 def _survives(repo: Repo, objects: Objects, view: View, dirty: dict[str, Entry | None]) -> bool:
     """Whether lines of the agent survive in the files that the stream and the worktree share."""
-    rule = repo.config.get("gitcp.suffix-match", "fuzzy")
-    if rule not in ("fuzzy", "exact"):
-        raise Error(f"bad config value '{rule}' for 'gitcp.suffix-match'")
+    rule = repo.config.option("gitcp.suffix-match")
     tip = shadow_refs.read(objects, view["ref"])
     before = Lookup(objects, tree_of(objects, tip["base"] if tip else None))
     for path, entry in (view["files"] or {}).items():

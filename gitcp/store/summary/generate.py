@@ -59,7 +59,7 @@ def _redacted(repo: Repo, summary: dict[str, object]) -> dict[str, object]:
 
 def _answer(repo: Repo, asked: str) -> str:
     """What the command prints for a request on its standard input, far from the repository."""
-    command = repo.config.get("gitcp.summarize") or COMMAND
+    command = repo.config.option("gitcp.summarize")
     env = {k: v for k, v in repo.git.env.items() if not k.startswith("GIT_")}
     with tempfile.TemporaryDirectory() as away:
         argv = ("sh", "-c", f'cd "$1" && {command}', "sh", away)

@@ -101,7 +101,7 @@ def _secrets(survey: Survey, names: Sequence[str]) -> Iterator[Finding]:
     lines = survey.repo.git.stream(*_BLOBS, sep=b"\n", stdin=stdin) if stdin else ()
     pairs = (text(line).partition(" ") for line in lines)
     stored = {oid: path for oid, _, path in pairs if _TRANSCRIPTS.fullmatch(path)}
-    if not stored:
+    if not stored or not redaction.readable(survey.repo):
         return
     redactor = redaction.redactor(survey.repo)
     for oid, path in progress.each("searching for secrets", list(stored.items())):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def surplus(repo: Repo) -> list[str]:
     """The settled sessions whose edits are too much, the oldest first (gitcp.max-edits)."""
-    ceiling = repo.config.size("gitcp.max-edits", edit_ceiling.MOST)
+    ceiling = repo.config.option("gitcp.max-edits")
     if _pinned(repo) <= ceiling:
         return []
     sizes: dict[str, int] = {}

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def ages(repo: Repo, given: int | None = None, edits: bool = False) -> orphan_rules.Ages:
     """The ages of this repository, or given days for all (gitcp.archive-expire,
     gitcp.state-expire); edits: those of settled sessions have none."""
-    archive = repo.config.size("gitcp.archive-expire", orphan_rules.ARCHIVE_DAYS)
-    state = repo.config.size("gitcp.state-expire", orphan_rules.STATE_DAYS)
+    archive = repo.config.option("gitcp.archive-expire")
+    state = repo.config.option("gitcp.state-expire")
     if given is not None:
         archive = state = given
     day = orphan_rules.DAY

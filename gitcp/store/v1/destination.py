@@ -26,7 +26,7 @@ _STORE = "entire/checkpoints/v1"
 
 def read(repo: Repo) -> str:
     """A remote's name, a URL or NONE; "" where nothing is configured."""
-    return repo.config.get("gitcp.remote").strip()
+    return (repo.config.option("gitcp.remote") or "").strip()
 
 
 def write(repo: Repo, destination: str) -> None:
@@ -90,7 +90,7 @@ def inherited(repo: Repo) -> str:
     """The remote that an older version has been sending to from this clone, where there is one
     and nothing is configured; else ""."""
     earlier = [name for name in remotes(repo) if _was_sent_to(repo, name)]
-    asked = bool(repo.config.all("gitcp.push")) and repo.config.flag("gitcp.push")
+    asked = bool(repo.config.all("gitcp.push")) and repo.config.option("gitcp.push")
     return rules.choose(earlier, asked, usual(repo))
 
 

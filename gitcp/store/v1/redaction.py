@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gitcp.core.setup import config_table
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.core.redact.redactor import Redactor
@@ -9,18 +11,23 @@ if TYPE_CHECKING:
 
 _WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .,;!?'()\n"
 _LONGEST = 15  # bytes of a word: what follows `Bearer ` is a secret from 16 on
+# What stands for a text while it cannot be told what in it is secret.
+WITHHELD = "(withheld: a rule of gitcp.redact cannot be read)"
 _OF_REPOSITORY: dict[str, Redactor] = {}
 
 
 def redactor(repo: Repo) -> Redactor:
-    """One Redactor a process and repository (gitcp.redact, gitcp.redact-allow)."""
+    """One Redactor a process and repository (gitcp.redact, gitcp.redact-allow).
+
+    Raises InputError naming a rule of gitcp.redact that cannot be read.
+    """
     if repo.common not in _OF_REPOSITORY:
         from gitcp.store.redact import kept_patterns
 
         kept_patterns.load()
         from gitcp.core.redact.redactor import Redactor
 
-        extra, allowed = repo.config.all("gitcp.redact"), repo.config.all("gitcp.redact-allow")
+        extra, allowed = repo.config.all("gitcp.redact"), _readable(repo, "gitcp.redact-allow")
         _OF_REPOSITORY[repo.common] = Redactor(extra, allowed)
         kept_patterns.save()
     return _OF_REPOSITORY[repo.common]
@@ -35,6 +42,17 @@ def rules(repo: Repo) -> str:
 
     own = repo.config.all("gitcp.redact"), repo.config.all("gitcp.redact-allow")
     return sha256(repr((VERSION, kept_patterns.table(), own)).encode()).hexdigest()
+
+
+def readable(repo: Repo) -> bool:
+    """Whether every rule of gitcp.redact can be read.  Where one cannot, nobody knows which text
+    holds the secret: hooks store none until it can."""
+    return _readable(repo, "gitcp.redact") == repo.config.all("gitcp.redact")
+
+
+def _readable(repo: Repo, key: str) -> list[str]:
+    about = config_table.KEYS[key]
+    return [rule for rule in repo.config.all(key) if not config_table.complaint(about, rule)]
 
 
 class Lazy:
@@ -54,7 +72,9 @@ class Lazy:
 
 
 def text(repo: Repo, given: str) -> str:
-    """A text with its secrets replaced."""
+    """A text with its secrets replaced; WITHHELD while a rule cannot be read."""
+    if not readable(repo):
+        return WITHHELD
     data = given.encode("utf-8", "surrogatepass")
     if not words_only(data) or repo.config.all("gitcp.redact"):
         data = redactor(repo).text(data)

@@ -8,7 +8,7 @@ import stat
 from gitcp.core.git import ids
 from gitcp.core.transcript import chunks, stretches
 from gitcp.lock import exclusive
-from gitcp.store.v1 import transcript_copy
+from gitcp.store.v1 import redaction, transcript_copy
 from gitcp.store.v1.transcript_read import Reader
 
 TYPE_CHECKING = False
@@ -111,11 +111,13 @@ def stored(
     yet.  check: compare all the bytes read before, not only the last 4 KiB.  A file that shrank or
     was replaced begins a new part: lines not stored before are added, nothing stored is dropped
     (doc/formats.md "Transcript").
-    Takes no lock but this session's transcript lock.
+    Nothing is read while a rule of redaction cannot be.  Takes no lock but this session's
+    transcript lock.
     """
     name = transcript_copy.name(session_id, agent_id)
     with exclusive(repo, f"transcript-{session_id}"):
-        copy, live = transcript_copy.Copy(repo, name), _live(repo, path)
+        copy = transcript_copy.Copy(repo, name)
+        live = _live(repo, path) if redaction.readable(repo) else -1
         if live < 0 and not copy.size:
             return None
         reader = Reader(repo, objects, copy, redactor, scanner)

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     Scanner = Callable[..., Any]  # scan of an agent: (data, previous) -> Scan
 
-_LARGEST = 256 << 20  # bytes of a transcript that are kept whole
-
 
 class Reader:
     """One reading, from the live file into the copy and the object database."""
@@ -83,7 +81,7 @@ class Reader:
         self._scan(red)
 
     def _room(self) -> int:
-        most = self._repo.config.size("gitcp.max-transcript-size", _LARGEST)
+        most: int = self._repo.config.option("gitcp.max-transcript-size")
         return max(most - self._copy.size, stretches.ROOM)
 
     def _lines_there(self) -> set[bytes]:

@@ -1,0 +1,67 @@
+"""gitcp-config - list the settings of gitcp, and check them"""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp.console import cli
+from gitcp.core.setup import config_table
+from gitcp.errors import NO, OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitcp.core.record_types import Record
+
+
+def parser() -> cli.Parser:
+    p = cli.Parser("config")
+    p.add_argument("--check", action="store_true", help="show only what is wrong")
+    p.add_argument("--json", action="store_true", help="write records, one to a line")
+    p.add_argument(
+        "key", nargs="*", choices=[[], *config_table.KEYS], metavar="<key>", help="only these keys"
+    )
+    return p
+
+
+def main() -> int:
+    return cli.guard(lambda: run(sys.argv[1:]))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Show the settings; with --check NO where one is wrong.  Nothing is changed."""
+    from gitcp.repo import Repo
+    from gitcp.store.setup import configuration
+
+    args = parser().parse_args(argv)
+    records = configuration.settings(Repo.here(), args.key)
+    if args.check:
+        records = [one for one in records if one["complaint"]]
+    if args.json:
+        from gitcp import record
+
+        record.write(sys.stdout.buffer, records)
+    else:
+        for line in _complaints(records) if args.check else _lines(records):
+            print(cli.printable(line))
+    return NO if args.check and records else OK
+
+
+def _lines(records: Iterable[Record]) -> Iterator[str]:
+    """Two lines a setting: the key with what holds and where that comes from, the meaning."""
+    for one in records:
+        about = [one["origin"] or ("default" if one["default"] else "not set")]
+        if one["origin"] and one["default"]:
+            about.append(f"default {one['default']}")
+        if one["complaint"]:
+            about.append(f"not '{one['text']}', which {one['complaint']}")
+        held = f" = {one['value']}" if one["value"] else ""
+        yield f"{one['key']}{held}  ({'; '.join(about)})"
+        if one["meaning"]:
+            yield f"    {one['meaning']}"
+
+
+def _complaints(records: Iterable[Record]) -> Iterator[str]:
+    for one in records:
+        yield f"{one['origin']}: '{one['key']} = {one['text']}': {one['complaint']}"

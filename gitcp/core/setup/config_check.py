@@ -1,0 +1,110 @@
+"""What is wrong with a configuration: values that a key cannot have, names that no key has."""
+
+from __future__ import annotations
+
+from gitcp import pipelines
+from gitcp.core.setup import config_table
+from gitcp.errors import Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    Bad = tuple[str, str, str]  # key, value, what is wrong with it
+
+_GITS = {"push"}  # sections of git's own whose keys are like ours
+_QUOTE = '"'
+_CLOSE = 0.7  # how alike two names are of which one may be meant by the other
+
+
+def complaints(
+    values: Mapping[str, Sequence[str]], events: Iterable[str] = tuple(pipelines.DEFAULT)
+) -> list[Bad]:
+    """What is wrong with the values of a configuration (key -> its values, the strongest last),
+    sorted by key.  events: those that may have a pipeline."""
+    bad: list[Bad] = []
+    for key in sorted(values):
+        about = table(key, events)
+        if about:
+            many = about.get("many")
+            for text in values[key] if many else values[key][-1:]:
+                if why := config_table.complaint(about, text) or _bad_pipeline(about, text):
+                    bad.append((key, text, f"{why}; {_instead(about)}"))
+        elif meant := suggestion(key, events):
+            bad.append((key, values[key][-1], f"no such key: did you mean '{meant}'?"))
+        elif key.startswith("gitcp."):
+            bad.append((key, values[key][-1], "no such key"))
+    return bad
+
+
+def table(key: str, events: Iterable[str]) -> config_table.Key | None:
+    """The entry of a key as git names it; None for none."""
+    if key in config_table.KEYS:
+        return config_table.KEYS[key]
+    known = any(key == f"gitcp.{event}.pipeline" for event in events)
+    return config_table.PIPELINE if known else None
+
+
+def suggestion(key: str, events: Iterable[str]) -> str:
+    """The key that a name may stand for that is none, '' where nothing is like it: a name of
+    another section counts only where its own part is one of ours."""
+    section, _, name = key.rpartition(".")
+    if section in _GITS:
+        return ""
+    every = [*config_table.KEYS, *(f"gitcp.{event}.pipeline" for event in events)]
+    plain = {_plain(one): one for one in every}
+    if same := plain.get(_plain(key)) or plain.get(_plain(f"gitcp.{key}")):
+        return same
+    if section != "gitcp" and not section.startswith("gitcp."):
+        ours = f"gitcp.{name}" in config_table.KEYS and _alike(section, "gitcp") >= _CLOSE
+        return f"gitcp.{name}" if ours else ""
+    best = max(every, key=lambda one: _alike(_plain(key), _plain(one)))
+    return best if _alike(_plain(key), _plain(best)) >= _CLOSE else ""
+
+
+def line_of(text: str, key: str, value: str) -> int:
+    """The number of the line of a configuration file that sets a key to a value, 0 where none
+    is seen to: the last one, for it counts."""
+    section, last = "", 0
+    for number, whole in enumerate(text.splitlines(), 1):
+        line = whole.strip()
+        if line.startswith("["):
+            head, _, line = line[1:].partition("]")
+            first, _, second = head.partition(" ")
+            section = f"{first.lower()}.{second.strip().strip(_QUOTE)}".rstrip(".")
+        variable, _, given = line.partition("=")
+        same = given.strip().strip(_QUOTE) == value
+        if f"{section}.{variable.strip().lower()}" == key and (same or not last):
+            last = number
+    return last
+
+
+def _instead(about: config_table.Key) -> str:
+    if about["kind"] == "pattern":
+        return about["without"]
+    if about["kind"] == "pipeline":
+        return "the built-in pipeline runs"
+    return f"the default holds{': ' + about['default'] if about['default'] else ''}"
+
+
+def _bad_pipeline(about: config_table.Key, text: str) -> str:
+    from gitcp.core.setup import pipeline_text
+
+    if about["kind"] != "pipeline" or text.strip() in ("", "default"):
+        return ""
+    try:
+        pipeline_text.parse(text)
+    except Error as e:
+        return str(e)
+    return ""
+
+
+def _plain(key: str) -> str:
+    """A key without what people write in other ways."""
+    return key.lower().replace("-", "").replace("_", "").replace(".", "")
+
+
+def _alike(one: str, other: str) -> float:
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, one, other).ratio()

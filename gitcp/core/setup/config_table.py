@@ -1,0 +1,250 @@
+"""The keys of configuration: what each may hold, what holds without one, what it is for.
+
+Every value is read by this table.  One that a key cannot have counts as none: the default holds,
+and complaint() says why.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NotRequired, TypedDict
+
+    class Key(TypedDict):
+        """kind: size, number, flag, word, words, text, pattern, command or pipeline.  default: as it
+        would be written, '' where another rule decides.  values: all that a word may be, or what
+        a flag may be besides.  least, most: of a number.  many: several values count.  without:
+        what comes of a pattern that cannot be read."""
+
+        kind: str
+        default: str
+        meaning: str
+        values: NotRequired[tuple[str, ...]]
+        least: NotRequired[int]
+        most: NotRequired[int]
+        many: NotRequired[bool]
+        without: NotRequired[str]
+
+
+_YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0", "")
+_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_MOST = 1 << 50
+
+KEYS: dict[str, Key] = {
+    "gitcp.max-file-size": {
+        "kind": "size",
+        "default": "10m",
+        "meaning": "an untracked file larger than this is left out of checkpoints",
+    },
+    "gitcp.max-untracked-size": {
+        "kind": "size",
+        "default": "500m",
+        "meaning": "of untracked files that are larger together the largest are left out",
+    },
+    "gitcp.redact": {
+        "kind": "pattern",
+        "default": "",
+        "many": True,
+        "meaning": "a regular expression of a secret, besides the built-in ones",
+        "without": "no prompt and no transcript is stored until it can be read",
+    },
+    "gitcp.redact-allow": {
+        "kind": "pattern",
+        "default": "",
+        "many": True,
+        "meaning": "a regular expression; a finding in which it matches is no secret",
+        "without": "it is left out",
+    },
+    "gitcp.streams": {
+        "kind": "word",
+        "default": "overlap",
+        "values": ("overlap", "suffix"),
+        "meaning": "what happens to a stream whose work was dismissed",
+    },
+    "gitcp.suffix-match": {
+        "kind": "word",
+        "default": "fuzzy",
+        "values": ("fuzzy", "exact"),
+        "meaning": "with streams=suffix, whether white space counts when lines are looked for",
+    },
+    "gitcp.enable-multisession-warning": {
+        "kind": "flag",
+        "default": "false",
+        "meaning": "refuse a session's first prompt once when others have work here",
+    },
+    "gitcp.disable-multisession-warning": {
+        "kind": "flag",
+        "default": "",
+        "meaning": "the former name of the contrary",
+    },
+    "gitcp.archive-expire": {
+        "kind": "number",
+        "default": "30",
+        "meaning": "the age in days at which 'gitcp clean' proposes archived streams",
+    },
+    "gitcp.max-edits": {
+        "kind": "size",
+        "default": "256m",
+        "meaning": "how many bytes the edits of all sessions may take",
+    },
+    "gitcp.state-expire": {
+        "kind": "number",
+        "default": "7",
+        "meaning": "the age in days at which it proposes the states of settled sessions",
+    },
+    "gitcp.link": {
+        "kind": "word",
+        "default": "always",
+        "values": ("always", "ask"),
+        "meaning": "whether a commit with -m is linked without a question",
+    },
+    "gitcp.look-budget": {
+        "kind": "number",
+        "default": "20",
+        "meaning": "milliseconds that a look at the worktree may take around a shell call",
+    },
+    "gitcp.max-transcript-size": {
+        "kind": "size",
+        "default": "256m",
+        "least": 1,
+        "meaning": "how much of a session's transcript is kept",
+    },
+    "gitcp.summarize": {
+        "kind": "command",
+        "default": "claude --print --output-format json --model sonnet --setting-sources ''",
+        "meaning": "the command that summarizes a session",
+    },
+    "gitcp.git-timeout": {
+        "kind": "number",
+        "default": "60",
+        "least": 1,
+        "most": 86400,
+        "meaning": "how many seconds one call of git may take in a hook",
+    },
+    "gitcp.hook-timeout": {
+        "kind": "number",
+        "default": "120",
+        "least": 1,
+        "most": 86400,
+        "meaning": "how many seconds a hook may take",
+    },
+    "gitcp.guard": {
+        "kind": "word",
+        "default": "",
+        "values": ("off", "warn", "deny"),
+        "meaning": "what happens when two sessions would write the same file",
+    },
+    "gitcp.guard-wait": {
+        "kind": "number",
+        "default": "20",
+        "most": 86400,
+        "meaning": "how many seconds a tool call waits for another one",
+    },
+    "gitcp.session-trailers": {
+        "kind": "words",
+        "default": "Claude-Session-Id",
+        "many": True,
+        "meaning": "the trailers by which a commit names its session",
+    },
+    "gitcp.strategy": {
+        "kind": "word",
+        "default": "manual-commit",
+        "values": ("manual-commit", "auto-commit", "shadow", "dual"),
+        "meaning": "whether a turn is kept as a checkpoint or as a commit",
+    },
+    "gitcp.remote": {
+        "kind": "text",
+        "default": "",
+        "meaning": "where the permanent store is sent: a remote, a URL or none",
+    },
+    "gitcp.ai-notes": {
+        "kind": "flag",
+        "default": "false",
+        "meaning": "write who wrote which line under refs/notes/ai",
+    },
+    "gitcp.push": {
+        "kind": "flag",
+        "default": "true",
+        "meaning": "whether 'git push' also sends the permanent store",
+    },
+    "gitcp.push-check": {
+        "kind": "flag",
+        "default": "true",
+        "values": ("warn", "refuse"),
+        "meaning": "whether what is sent is searched for secrets first",
+    },
+    "gitcp.push-timeout": {
+        "kind": "number",
+        "default": "30",
+        "most": 86400,
+        "meaning": "how many seconds sending may take",
+    },
+}
+PIPELINE: Key = {
+    "kind": "pipeline",
+    "default": "default",
+    "many": True,
+    "meaning": "what runs at an event: stages separated by '|'",
+}
+
+
+def value(key: str, texts: list[str]) -> Any:
+    """What a key of the table holds where these texts are set: an int, a bool or a text; its
+    default where none is, or the last is no value of it; None where there is no default."""
+    about = KEYS[key]
+    if texts and not complaint(about, texts[-1]):
+        return _read(about, texts[-1])
+    return _read(about, about["default"]) if about["default"] else None
+
+
+def _read(about: Key, text: str) -> Any:
+    word = text.lower()
+    if about["kind"] in ("size", "number"):
+        return _number(word)
+    if about["kind"] == "flag" and word not in about.get("values", ()):
+        return word in _YES
+    return word if about["kind"] in ("word", "flag") else text
+
+
+def _number(word: str) -> int | None:
+    unit = _UNITS.get(word[-1:], 1)
+    digits = word if unit == 1 else word[:-1]
+    fits = digits.isascii() and digits.isdecimal() and len(digits) < 20
+    return int(digits) * unit if fits else None
+
+
+def complaint(about: Key, text: str) -> str:
+    """Why a text is no value of a key: what it must be; '' for one that is."""
+    kind, word, values = about["kind"], text.lower(), about.get("values", ())
+    if kind == "word":
+        return "" if word in values else f"must be {_either(values)}"
+    if kind == "flag":
+        fits = word in (*_YES, *_NO, *values)
+        return "" if fits else f"must be {_either(('true', 'false', *values))}"
+    if kind in ("size", "number"):
+        return _off_range(about, _number(word))
+    return _bad_pattern(text) if kind == "pattern" else ""
+
+
+def _off_range(about: Key, number: int | None) -> str:
+    what = "a size such as 10m" if about["kind"] == "size" else "a number"
+    least, most = about.get("least", 0), about.get("most", _MOST)
+    if number is None:
+        return f"must be {what}"
+    if number < least:
+        return f"must be at least {least}"
+    return f"must be at most {most}" if number > most else ""
+
+
+def _bad_pattern(text: str) -> str:
+    import re
+
+    try:
+        re.compile(text.encode("utf-8", "surrogateescape"))
+    except (re.error, RecursionError, OverflowError) as e:
+        return f"must be a regular expression: {e}"
+    return ""
+
+
+def _either(words: tuple[str, ...]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"

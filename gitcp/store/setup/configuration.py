@@ -1,0 +1,105 @@
+"""The configuration of gitcp in a repository: what is wrong with it, and where it stands."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp import pipelines
+from gitcp.core.setup import config_check, config_table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.core.record_types import Finding, Record
+    from gitcp.core.setup.config_table import Key
+    from gitcp.repo import Repo
+
+    Origin = tuple[str, str, int]  # scope, file, line; a line of 0 is not known
+
+
+def findings(repo: Repo) -> list[Finding]:
+    """A record of type finding for each value or name that is wrong, without asking git anew
+    where nothing is."""
+    from gitcp.store.setup.health import finding
+
+    every = []
+    for key, value, why in config_check.complaints(repo.config.values()):
+        reason = f"'{key} = {value}' in {place(origin(repo, key, value))}: {why}"
+        every.append(finding("config", key, reason, f"set it anew, or 'git config --unset {key}'"))
+    return every
+
+
+def at_start(repo: Repo) -> list[str]:
+    """What a session is told at its start: a line, where anything is wrong."""
+    wrong = findings(repo)
+    if len(wrong) > 1:
+        more = f"{len(wrong) - 1} more: 'gitcp config --check' shows them"
+        return [f"gitcp: {wrong[0]['reason']} ({more})"]
+    return [f"gitcp: {one['reason']}" for one in wrong]
+
+
+def origin(repo: Repo, key: str, value: str) -> Origin:
+    """Where the last of the settings of a key to a value stands."""
+    args = ("config", "-z", "--show-scope", "--show-origin", "--get-all", key)
+    words = repo.git.run(*args, ok=(0, 1))[1].decode("utf-8", "surrogateescape").split("\0")
+    found: Origin = ("", "", 0)
+    for scope, source, text in zip(words[::3], words[1::3], words[2::3], strict=False):
+        if text == value or not found[0]:
+            file = source.removeprefix("file:") if source.startswith("file:") else ""
+            found = scope, os.path.join(repo.top or repo.common, file) if file else "", 0
+    return (found[0], found[1], _line(found[1], key, value)) if found[1] else found
+
+
+def place(where: Origin) -> str:
+    """An origin in words: file and line, or the scope."""
+    scope, file, line = where
+    if not file:
+        return f"the {scope or 'command'} line" if scope in ("", "command") else scope
+    return f"{file}:{line}" if line else file
+
+
+def _line(file: str, key: str, value: str) -> int:
+    try:
+        with open(file, encoding="utf-8", errors="surrogateescape") as f:
+            return config_check.line_of(f.read(), key, value)
+    except OSError:
+        return 0
+
+
+def settings(repo: Repo, keys: Sequence[str] = ()) -> list[Record]:
+    """A record of type setting for each key of the table and each value of a pipeline that is set,
+    then for each name that is none; keys: of these alone.
+
+    value: what holds; text: what is set, '' for nothing; origin: where; complaint: what is wrong.
+    """
+    values = repo.config.values()
+    wrong = {(key, text): why for key, text, why in config_check.complaints(values)}
+    pipes = {key for key in values if key.startswith("gitcp.") and key.endswith(".pipeline")}
+    others = sorted(pipes | {key for key, _ in wrong})
+    records: list[Record] = []
+    for key in keys or dict.fromkeys([*config_table.KEYS, *others]):
+        about = config_check.table(key, pipelines.DEFAULT)
+        texts = values.get(key, [])
+        if about and not about.get("many"):
+            texts = texts[-1:]
+        for text in texts or [""]:
+            records.append(_setting(repo, key, about, text, wrong.get((key, text), "")))
+    return records
+
+
+def _setting(repo: Repo, key: str, about: Key | None, text: str, complaint: str) -> Record:
+    default = about["default"] if about else ""
+    where = origin(repo, key, text) if key in repo.config.values() else None
+    return {
+        "type": "setting",
+        "key": key,
+        "value": text if where and not complaint else default,
+        "text": text,
+        "origin": place(where) if where else "",
+        "scope": where[0] if where else "",
+        "default": default,
+        "kind": about["kind"] if about else "",
+        "meaning": about["meaning"] if about else "",
+        "complaint": complaint,
+    }

@@ -1,0 +1,60 @@
+"""gitcp config: every key with what holds, and what is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from gitcp.core.setup.config_table import KEYS
+from tests.support import warm
+
+
+def records(repo: Path, *args: str) -> dict[str, dict[str, str]]:
+    done = warm.run("config", "--json", *args, cwd=repo)
+    return {one["key"]: one for one in map(json.loads, done.stdout.splitlines())}
+
+
+def test_every_key_is_listed_with_its_default_and_meaning(repo: Path) -> None:
+    listed = records(repo)
+    assert list(listed) == list(KEYS)
+    assert listed["gitcp.streams"]["value"] == listed["gitcp.streams"]["default"] == "overlap"
+    lines = warm.run("config", cwd=repo).stdout.splitlines()
+    assert lines[:2] == [
+        "gitcp.max-file-size = 10m  (default)",
+        "    an untracked file larger than this is left out of checkpoints",
+    ]
+
+
+def test_what_is_set_has_its_file_and_line(repo: Path) -> None:
+    warm.run("config", cwd=repo)
+    config = repo / ".git" / "config"
+    config.write_text(config.read_text() + "[gitcp]\n\tstreams = suffix\n")
+    number = len(config.read_text().splitlines())
+    assert warm.run("config", "gitcp.streams", cwd=repo).stdout.splitlines()[0] == (
+        f"gitcp.streams = suffix  ({config}:{number}; default overlap)"
+    )
+
+
+def test_check_shows_what_is_wrong_alone_and_says_no(repo: Path) -> None:
+    assert warm.run("config", "--check", cwd=repo).returncode == 0
+    config = repo / ".git" / "config"
+    config.write_text(config.read_text() + "[gitcp]\n\tstreams = foo\n\tgard = deny\n")
+    done = warm.run("config", "--check", cwd=repo)
+    number = len(config.read_text().splitlines())
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == [
+        f"{config}:{number - 1}: 'gitcp.streams = foo':"
+        " must be overlap or suffix; the default holds: overlap",
+        f"{config}:{number}: 'gitcp.gard = deny': no such key: did you mean 'gitcp.guard'?",
+    ]
+    assert records(repo)["gitcp.streams"]["value"] == "overlap"
+
+
+def test_a_key_that_is_none_is_misuse_that_names_the_nearest(repo: Path) -> None:
+    done = warm.run("config", "gitcp.gaurd", cwd=repo)
+    assert done.returncode == 129 and "gitcp.guard" in done.stderr
+
+
+def test_completion_knows_the_keys(repo: Path) -> None:
+    for shell in ("bash", "zsh", "fish"):
+        assert "gitcp.max-file-size" in warm.run("completion", shell, cwd=repo).stdout
