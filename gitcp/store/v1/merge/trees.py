@@ -24,7 +24,7 @@ _HEX = frozenset("0123456789abcdef")
 _SHARD, _REST = 2, 10  # digits of a checkpoint's id in the names of its two directories
 _SESSIONS = 5000  # of one checkpoint
 _DOCUMENT = 4 << 20  # bytes of one metadata.json
-_ALL = 64 << 20  # bytes of what is read for one merge
+_ALL = 16 << 20  # bytes of what is read for one merge: a second of work
 _DEEPEST = 16  # directories within a checkpoint
 
 
