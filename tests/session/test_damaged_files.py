@@ -14,6 +14,7 @@ import pytest
 from gitcp.agents import adapter
 from gitcp.core.upkeep import shapes
 from gitcp.core.upkeep.shape_check import wrong
+from gitcp.process.regular_file import LARGEST
 from tests.support import recording
 from tests.support.broken import Store
 from tests.support.harness import Agent, World
@@ -103,6 +104,14 @@ def test_a_session_with_a_damaged_state_goes_on(world: World, what: str, damaged
     change = BAD_STATES.get(what)
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}) if change else what)
     goes_on(world, damaged, warns="kept as")
+
+
+def test_a_state_too_large_to_be_read_is_set_aside_and_its_session_goes_on(
+    world: World, damaged: Agent
+) -> None:
+    path = files(world) / "entire-sessions" / "s-bad.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "mine": "x" * LARGEST}))
+    goes_on(world, damaged, warns="larger than")
 
 
 @pytest.mark.parametrize("text", ["[" * 200_000, "5", "{", "[]"], ids=lambda text: text[:2])
