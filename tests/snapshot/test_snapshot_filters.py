@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.snapshot import blobs
+from tests.support.harness import World
 from tests.support.snapshots import assert_exact, both_ways, git, listing, oracle, seed, sh, take
 
 CRLF = "printf 'a\\r\\nb\\r\\n'"
@@ -204,3 +207,27 @@ def test_hashing_without_storing_gives_the_same_names(repo: Path) -> None:
         dry = blobs.resolve(objects, snapshot.scan(repo_), write=False)
         assert sorted(Path(".git/objects").rglob("*")) == objects_before
         assert blobs.resolve(objects, snapshot.scan(repo_), write=True) == dry
+
+
+def test_a_filter_that_hangs_is_waited_for_once_and_all_else_is_recorded(world: World) -> None:
+    """It reads a pipe that nobody writes to."""
+    pipe = world.home / "pipe"
+    os.mkfifo(pipe)
+    world.write(".gitattributes", "*.dat filter=hung\n")
+    world.write("a.dat", "one\n")
+    world.git("add", ".")
+    world.git("commit", "-q", "-m", "data")
+    world.git("config", "filter.hung.clean", f"cat {pipe}")
+    world.git("config", "gitcp.git-timeout", "4")
+    world.write("a.dat", "two\n")
+    agent = world.agent("s-one", tools=True)
+    agent.prompt("write a file", warns="a filter of git did not end in time")
+    agent.write("plain.py", "plain = 1\n")
+    agent.stop()
+    assert world.show(world.branch(), "plain.py") == "plain = 1\n"
+    assert world.show(world.branch(), "a.dat") == "one\n"
+    assert "a filter of git did not end in time" in world.gitcp("status")
+    with suppress(OSError):  # whoever still reads it ends
+        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+    world.git("config", "--unset", "filter.hung.clean")  # the person's own git would hang, too
+    assert len(world.commit("plain.py")) == 1

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     Changed = dict[str, tuple[Version, Version]]
 
 
-
 def whole(
     objects: Objects,
     journal: Journal,

@@ -7,7 +7,8 @@ import os
 import stat
 
 from gitcp.core.git.porcelain import GONE
-from gitcp.errors import Error
+from gitcp.errors import Error, Late
+from gitcp.store.snapshot import hung_filters
 from gitcp.store.snapshot.filters import Filters
 from gitcp.store.snapshot.stat_cache import StatCache
 
@@ -129,26 +130,41 @@ class Hasher:
             )
 
     def _convert(self) -> None:
-        from gitcp.store.snapshot import through_git  # only where filters or attributes apply
-
         changes, work = self._scan.changes, self._work
         for path in list(self._left):
             if os.path.lexists(work.full(path)) and not os.access(work.full(path), os.R_OK):
                 self._closed(path, changes[path])
                 del self._left[path]
-        aside = [path for path in self._left if self._needs_index(path)]
-        easy = [path for path in self._left if path not in set(aside)]
-        oids = through_git.hash_files(work, self._objects, easy, self._write)
-        if aside:
-            index = {path: entry for path in aside if (entry := changes[path].was)}
-            for name in {name for path in aside for name in self._filters.from_head(path)}:
-                index[name] = self._head(name) or index[name]
-            oids |= through_git.add_files(work, self._objects, aside, self._write, index)
+        try:
+            oids = self._converted(list(self._left))
+        except Late:
+            if not hung_filters.note(work.repo):
+                raise
+            oids = self._converted(list(self._left))
         for path, way in self._left.items():
             if oids.get(path, "") is None:
                 self._scan.omit(path, "unconverted")
             else:
                 self._keep(path, changes[path], oids.get(path), way)
+
+    def _converted(self, paths: list[str]) -> dict[str, str | None]:
+        """path -> oid of files that git converts; None for one that it cannot."""
+        from gitcp.store.snapshot import through_git
+
+        work, oids = self._work, dict[str, str | None]()
+        if hung_filters.hang(work.repo):
+            oids.update(dict.fromkeys(through_git.filtered(work, paths)))
+        left = [path for path in paths if path not in oids]
+        by_index = {path for path in left if self._needs_index(path)}
+        easy = [path for path in left if path not in by_index]
+        oids |= through_git.hash_files(work, self._objects, easy, self._write)
+        if by_index:
+            changes = self._scan.changes
+            index = {path: entry for path in by_index if (entry := changes[path].was)}
+            for name in {name for path in by_index for name in self._filters.from_head(path)}:
+                index[name] = self._head(name) or index[name]
+            oids |= through_git.add_files(work, self._objects, sorted(by_index), self._write, index)
+        return oids
 
     def _needs_index(self, path: str) -> bool:
         if self._filters.from_head(path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gitcp.errors import GitError, Late
 from gitcp.git import reading
+from gitcp.store.snapshot import hung_filters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,16 +28,25 @@ def honest(
 ) -> bytes:
     """What git prints when it works on this index file and believes no flag.
 
-    Where a filter fails that is required, git looks at the files as they are.
+    Where a filter fails that is required, or hangs, git looks at the files as they are.
     """
-    env = environment(index)
+    ways = hung_filters.off(repo) if hung_filters.hang(repo) else []
+
+    def run() -> bytes:
+        argv, env = (*HONEST, *ways, *args), environment(index)
+        running = repo.git.start(*argv, feed=bool(stdin), env=env, filters=True)
+        return running.finish(stdin, ok, hung_filters.patience(repo))[1]
+
     try:
-        return repo.git.run(*HONEST, *args, stdin=stdin, ok=ok, env=env, filters=True)[1]
-    except GitError as e:
-        ways = () if isinstance(e, Late) else unfiltered(repo)
-        if not ways:
+        return run()
+    except Late:
+        if not hung_filters.note(repo):
             raise
-    return repo.git.run(*HONEST, *ways, *args, stdin=stdin, ok=ok, env=env, filters=True)[1]
+        ways = hung_filters.off(repo)
+    except GitError:
+        if not (ways := unfiltered(repo)):
+            raise
+    return run()
 
 
 def environment(index: str) -> dict[str, str]:

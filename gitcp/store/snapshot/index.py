@@ -16,6 +16,7 @@ from gitcp.process import deadline
 from gitcp.process.regular_file import put_file
 from gitcp.process.running import Running
 from gitcp.store.git import files, private
+from gitcp.store.snapshot import hung_filters
 from gitcp.store.snapshot.honest import HONEST, environment, unfiltered
 
 TYPE_CHECKING = False
@@ -42,7 +43,8 @@ def status(repo: Repo, filters: bool = True) -> Running:
     if not os.path.isfile(place(repo)):  # git would wait for the other end of a pipe
         seed(repo, force=True)
     deadline.extend(_size(place(repo)) / _A_SECOND)
-    return _started(repo, persons(repo.git.env), [] if filters else unfiltered(repo))
+    ways = hung_filters.off(repo) if hung_filters.hang(repo) else []
+    return _started(repo, persons(repo.git.env), ways if filters else unfiltered(repo))
 
 
 def complaints(repo: Repo) -> bytes:

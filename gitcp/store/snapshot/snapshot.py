@@ -12,7 +12,7 @@ from gitcp.core.git.porcelain import GONE
 from gitcp.errors import Error, GitError, Late
 from gitcp.record import text
 from gitcp.store.git.tree import edit_tree
-from gitcp.store.snapshot import index
+from gitcp.store.snapshot import hung_filters, index
 from gitcp.store.snapshot.changes import Change, Scan
 from gitcp.store.snapshot.worktree import Worktree
 
@@ -101,10 +101,13 @@ def _sound(repo: Repo, running: Running, work: Worktree) -> tuple[Status, bytes]
     seeded, filters = False, True
     while True:
         try:
-            seen = porcelain.parse(running.finish()[1])
+            seen = porcelain.parse(running.finish(limit=hung_filters.patience(repo))[1])
             if seeded or not any(_misled(row, work) for row in seen.rows):
                 return seen, index.complaints(repo) if running.errors else b""
         except GitError as e:
+            if isinstance(e, Late) and hung_filters.note(repo):
+                running = index.status(repo)
+                continue
             if filters and not isinstance(e, Late):  # one that is required may have failed
                 filters, running = False, index.status(repo, filters=False)
                 continue

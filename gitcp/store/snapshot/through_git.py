@@ -10,8 +10,9 @@ import os
 import stat
 from contextlib import contextmanager
 
-from gitcp.errors import Error, GitError
+from gitcp.errors import Error, GitError, Late
 from gitcp.record import raw, text
+from gitcp.store.snapshot import hung_filters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +67,10 @@ def hash_files(
         ask = b"".join(quote(raw(path)) + b"\n" for path in there)
         try:
             with quarantine(work.repo, objects, write) as env:
-                _, out = work.repo.git.run(*args, stdin=ask, env=env, filters=True)
+                running = work.repo.git.start(*args, feed=True, env=env, filters=True)
+                _, out = running.finish(ask, limit=hung_filters.patience(work.repo))
+        except Late:
+            raise  # by halving more files would be waited for
         except GitError:
             if not all(_regular(work, path) for path in there):
                 continue  # one went away under git's eyes
@@ -75,6 +79,15 @@ def hash_files(
             return _apart(there, lambda part: hash_files(work, objects, part, write))
         return dict(zip(there, out.decode().split("\n")[:-1], strict=True))
     raise Error(f"'{there[0]}' changes while it is read")
+
+
+def filtered(work: Worktree, paths: Sequence[str]) -> set[str]:
+    """Those of paths that a filter applies to."""
+    ask = b"".join(raw(path) + b"\0" for path in paths)
+    _, out = work.repo.git.run("check-attr", "-z", "--stdin", "filter", stdin=ask)
+    words = out.split(b"\0")
+    answers = zip(words[::3], words[2::3], strict=False)
+    return {text(path) for path, name in answers if name not in (b"unspecified", b"unset", b"set")}
 
 
 def _storable(work: Worktree, objects: Objects, path: str) -> bool:
@@ -117,7 +130,11 @@ def add_files(
         repo.git.run(*cache, "--index-info", stdin=b"".join(lines), env=env)
         names = b"".join(raw(path) + b"\0" for path in paths)
         try:
-            repo.git.run(*cache, "--add", "--remove", "--stdin", stdin=names, env=env, filters=True)
+            args = (*cache, "--add", "--remove", "--stdin")
+            running = repo.git.start(*args, feed=True, env=env, filters=True)
+            running.finish(names, limit=hung_filters.patience(repo))
+        except Late:
+            raise
         except GitError:
             if len(paths) == 1 and not _storable(work, objects, paths[0]):
                 raise
