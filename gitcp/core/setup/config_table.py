@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from typing import Any, NotRequired, TypedDict
 
     class Key(TypedDict):
-        """kind: size, number, flag, word, words, text, pattern, command or pipeline.  default: as it
-        would be written, '' where another rule decides.  values: all that a word may be, or what
+        """kind: size, number, flag, word, words, text, pattern, command or pipeline.  default: as
+        it would be written, '' where another rule decides.  values: all that a word may be, or what
         a flag may be besides.  least, most: of a number.  many: several values count.  without:
         what comes of a pattern that cannot be read."""
 

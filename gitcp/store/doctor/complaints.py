@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 
+from gitcp.core.setup.install_findings import finding
 from gitcp.core.upkeep import findings
 from gitcp.store.git import files
 from gitcp.store.session import process, session_read
@@ -56,7 +57,7 @@ def _warnings(repo: Repo) -> Iterator[Finding]:
 
     for seconds, message in heard.warnings(repo):
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
-        one = health.finding("warning", repo.common, f"{when} {message}", "forget it")
+        one = finding("warning", repo.common, f"{when} {message}", "forget it")
         yield {**one, "fix": "forget"}
 
 
@@ -67,18 +68,18 @@ def _session(repo: Repo, state: State) -> Iterator[Finding]:
         return
     if why := transcript.unreadable(repo, state.get("transcript_path")):
         reason = f"nothing new is stored of what session '{name}' says: {why}"
-        yield health.finding("unread-transcript", name, reason, "let its owner read it")
+        yield finding("unread-transcript", name, reason, "let its owner read it")
     active = state.get("phase") == "active"
     here = (state.get("worktree_id") or "") == repo.worktree_id
     if active and (why := _left(state)):
         place = "" if here else f"run this in '{state.get('worktree_path')}'"
-        one = health.finding("dead-session", name, f"session '{name}' is {why}", place or "end it")
+        one = finding("dead-session", name, f"session '{name}' is {why}", place or "end it")
         yield {**one, "fix": "end" if here else ""}
     elif not active and state.get("turn_checkpoint_ids"):
         count = len(state["turn_checkpoint_ids"])
         reason = f"{count} checkpoints of session '{name}' have an incomplete transcript"
         yield {
-            **health.finding("provisional", name, reason, "complete them"),
+            **finding("provisional", name, reason, "complete them"),
             "fix": "finalize" if here else "",
         }
 
@@ -98,7 +99,7 @@ def _claims(repo: Repo) -> Iterator[Finding]:
     names = set(files.listed(repo.own("claims")))
     for key in sorted(names - {claim["key"] for claim in claims.listing(repo)}):
         reason = f"a claim is held for nobody: '{key}'"
-        yield {**health.finding("dead-claim", key, reason, "let go of it"), "fix": "release"}
+        yield {**finding("dead-claim", key, reason, "let go of it"), "fix": "release"}
 
 
 def _locks(repo: Repo) -> Iterator[Finding]:
@@ -112,7 +113,7 @@ def _locks(repo: Repo) -> Iterator[Finding]:
             continue
         if old:
             reason = f"'{path}' was left behind, and git writes nothing while it is there"
-            yield {**health.finding("git-lock", path, reason, "remove it if no git runs")}
+            yield {**finding("git-lock", path, reason, "remove it if no git runs")}
 
 
 def _stored(repo: Repo) -> Iterator[Finding]:
@@ -137,5 +138,5 @@ def _unlinked(repo: Repo) -> Iterator[Finding]:
         for one in lost_links.lost(repo, objects):
             commit, checkpoint = one["commit"], one["checkpoint_id"]
             reason = f"commit {commit[:12]} lost its checkpoint {checkpoint}"
-            lost = health.finding("lost-link", commit, reason, "link it by a note")
+            lost = finding("lost-link", commit, reason, "link it by a note")
             yield {**lost, "checkpoint_id": checkpoint, "fix": "relink"}

@@ -6,6 +6,7 @@ import os
 
 from gitcp import pipelines
 from gitcp.core.setup import config_check, config_table
+from gitcp.core.setup.install_findings import finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 def findings(repo: Repo) -> list[Finding]:
     """A record of type finding for each value or name that is wrong, without asking git anew
     where nothing is."""
-    from gitcp.store.setup.health import finding
-
     every = []
     for key, value, why in config_check.complaints(repo.config.values()):
         reason = f"'{key} = {value}' in {place(origin(repo, key, value))}: {why}"
@@ -43,12 +42,12 @@ def origin(repo: Repo, key: str, value: str) -> Origin:
     """Where the last of the settings of a key to a value stands."""
     args = ("config", "-z", "--show-scope", "--show-origin", "--get-all", key)
     words = repo.git.run(*args, ok=(0, 1))[1].decode("utf-8", "surrogateescape").split("\0")
-    found: Origin = ("", "", 0)
+    last: Origin = ("", "", 0)
     for scope, source, text in zip(words[::3], words[1::3], words[2::3], strict=False):
-        if text == value or not found[0]:
+        if text == value or not last[0]:
             file = source.removeprefix("file:") if source.startswith("file:") else ""
-            found = scope, os.path.join(repo.top or repo.common, file) if file else "", 0
-    return (found[0], found[1], _line(found[1], key, value)) if found[1] else found
+            last = scope, os.path.join(repo.top or repo.common, file) if file else "", 0
+    return (last[0], last[1], _line(last[1], key, value)) if last[1] else last
 
 
 def place(where: Origin) -> str:
@@ -76,9 +75,9 @@ def settings(repo: Repo, keys: Sequence[str] = ()) -> list[Record]:
     values = repo.config.values()
     wrong = {(key, text): why for key, text, why in config_check.complaints(values)}
     pipes = {key for key in values if key.startswith("gitcp.") and key.endswith(".pipeline")}
-    others = sorted(pipes | {key for key, _ in wrong})
+    besides = sorted(pipes | {key for key, _ in wrong})
     records: list[Record] = []
-    for key in keys or dict.fromkeys([*config_table.KEYS, *others]):
+    for key in keys or dict.fromkeys([*config_table.KEYS, *besides]):
         about = config_check.table(key, pipelines.DEFAULT)
         texts = values.get(key, [])
         if about and not about.get("many"):

@@ -6,6 +6,7 @@ import os
 import sys
 
 from gitcp.core.setup import hook_scripts, hook_text
+from gitcp.core.setup.install_findings import finding
 from gitcp.process.regular_file import Damaged
 from gitcp.record import text
 from gitcp.store.git import files
@@ -23,12 +24,6 @@ if TYPE_CHECKING:
 WEEK = 7 * 86400
 ENABLED, DISABLED = "enabled", "disabled"
 FORGOTTEN = "was kept aside, and what called it has given way to another tool's hook"
-
-
-def finding(kind: str, subject: str, reason: str, remedy: str) -> Finding:
-    """A record of type finding about the installation; remedy: what the person can do."""
-    head = {"type": "finding", "kind": kind, "severity": "warning", "subject": subject}
-    return {**head, "reason": reason, "remedy": remedy}
 
 
 def git(repo: Repo) -> Iterator[Finding]:

@@ -44,7 +44,7 @@ def honest(
             raise
         ways = hung_filters.off(repo)
     except GitError:
-        if not (ways := unfiltered(repo)):
+        if not (ways := hung_filters.unfiltered(repo)):
             raise
     return run()
 
@@ -52,11 +52,3 @@ def honest(
 def environment(index: str) -> dict[str, str]:
     """What an honest git has beside the person's environment."""
     return {**reading(), "GIT_INDEX_FILE": index}
-
-
-def unfiltered(repo: Repo, *kinds: str) -> list[str]:
-    """The options of git that switch off every filter that is required, or has one of kinds."""
-    keys = (key for kind in kinds or (".required",) for key in repo.config.keys("filter.", kind))
-    names = {key.rpartition(".")[0] for key in keys}
-    values = ("clean=", "process=", "required=false")
-    return [word for name in sorted(names) for v in values for word in ("-c", f"{name}.{v}")]

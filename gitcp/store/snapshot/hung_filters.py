@@ -35,9 +35,15 @@ def patience(repo: Repo) -> float | None:
 
 def off(repo: Repo) -> list[str]:
     """The options of git that switch off every filter; [] where none is configured."""
-    from gitcp.store.snapshot.honest import unfiltered
-
     return unfiltered(repo, *_KINDS)
+
+
+def unfiltered(repo: Repo, *kinds: str) -> list[str]:
+    """The options of git that switch off every filter that is required, or has one of kinds."""
+    keys = (key for kind in kinds or (".required",) for key in repo.config.keys("filter.", kind))
+    names = {key.rpartition(".")[0] for key in keys}
+    values = ("clean=", "process=", "required=false")
+    return [word for name in sorted(names) for v in values for word in ("-c", f"{name}.{v}")]
 
 
 def note(repo: Repo) -> bool:

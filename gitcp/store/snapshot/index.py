@@ -17,7 +17,8 @@ from gitcp.process.regular_file import put_file
 from gitcp.process.running import Running
 from gitcp.store.git import files, private
 from gitcp.store.snapshot import hung_filters
-from gitcp.store.snapshot.honest import HONEST, environment, unfiltered
+from gitcp.store.snapshot.honest import HONEST, environment
+from gitcp.store.snapshot.hung_filters import unfiltered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

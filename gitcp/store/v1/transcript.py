@@ -107,12 +107,10 @@ def stored(
     """Store what the live transcript at path has gained; None where there never was anything.
 
     agent_id: of the subagent whose it is, of that session.  The scanner reads the stored,
-    redacted bytes.  whole: take a last line that has no newline
-    yet.  check: compare all the bytes read before, not only the last 4 KiB.  A file that shrank or
-    was replaced begins a new part: lines not stored before are added, nothing stored is dropped
-    (doc/formats.md "Transcript").
-    Nothing is read while a rule of redaction cannot be.  Takes no lock but this session's
-    transcript lock.
+    redacted bytes.  whole: take a last line that has no newline yet.  check: compare all the bytes
+    read before, not only the last 4 KiB.  A file that shrank or was replaced begins a new part:
+    nothing stored is dropped (doc/formats.md "Transcript").  Nothing is read while a rule of
+    redaction cannot be.  Takes no lock but this session's transcript lock.
     """
     name = transcript_copy.name(session_id, agent_id)
     with exclusive(repo, f"transcript-{session_id}"):
