@@ -46,7 +46,7 @@ def test_what_git_pushes_itself_is_left_to_it(world: World, bare: Path, args: li
 def test_what_git_leaves_out_is_sent_before(world: World, bare: Path) -> None:
     world.git("push", "-q", "origin", "main")
     assert world.git("rev-parse", V1) == world.git("rev-parse", V1, cwd=bare)
-    assert there(world, bare) == [V1, "refs/heads/main"]
+    assert there(world, bare) == [V1, "refs/heads/main", "refs/notes/gitcp"]
 
 
 @pytest.mark.parametrize("option", ["--dry-run", "-qn"])
