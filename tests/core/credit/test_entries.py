@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,3 +50,45 @@ def test_what_a_commit_took_as_it_stood_is_told_by_path_and_content() -> None:
         {"commit": "e" * 40, "settled": ["b"]},
     ]
     assert entries.settled(lines) == {("a", "1" * 40), ("b", "3" * 40)}
+
+
+@pytest.mark.parametrize(
+    "line, expected",
+    [
+        ({"who": ["s", "t", "c"]}, ("s", "t", "c")),
+        ({"who": "unknown", "by": ["s", "t", "c"]}, ("s", "t", "c")),
+        ({"who": ["r", "u", "d"], "by": ["s", "t", "c"]}, ("s", "t", "c")),
+        ({"who": "person"}, entries.UNKNOWN),
+        ({"who": "unknown", "by": "s"}, entries.UNKNOWN),
+        ({"who": "unknown", "by": ["s", 1, "c"]}, entries.UNKNOWN),
+    ],
+)
+def test_the_cause_of_an_edit_is_the_call_it_went_through(
+    line: dict[str, object], expected: tuple[str, str, str]
+) -> None:
+    assert entries.cause(line) == expected
+
+
+@pytest.mark.parametrize(
+    "lines, expected",
+    [
+        ([], False),
+        ([{"open": "d", "session": "r", "at": 1, "looked": {"p": None}}], True),
+        ([{"open": "d", "session": "r", "at": 1, "looked": {"q": None}}], False),
+        (
+            [
+                {"open": "d", "session": "r", "at": 1, "looked": {"p": None}},
+                {"close": "d", "session": "r", "at": 2},
+            ],
+            False,
+        ),
+    ],
+)
+@pytest.mark.parametrize("before", [True, False])
+def test_a_path_that_another_call_has_in_hand_is_contested(
+    lines: list[dict[str, object]], expected: bool, before: bool
+) -> None:
+    own: dict[str, object] = {"open": "c", "session": "s", "at": 0, "looked": {"p": None}}
+    every = [*lines, own] if before else [own, *lines]
+    ended = "close" in (lines[-1] if lines else {})
+    assert entries.is_contested(every, "p", ("s", "t", "c")) == (expected or (ended and not before))

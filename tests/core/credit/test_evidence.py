@@ -37,6 +37,10 @@ CASES: list[tuple[str, Any, list[Any], Any, str]] = [
     ("after it", change(7), [window(4, 6)], PERSON, "between"),
     ("in a window without an end", change(7), [window(4, OPEN)], A, "window"),
     ("a content the repository had", change(5, restored=True), [window(4, 6)], UNKNOWN, "restored"),
+    ("a file tool that brings it back", change(5, restored=True),
+     [window(4, OPEN, "src/a.py", kind="tool")], A, "tool"),
+    ("a transcript that tells of it", change(5, restored=True),
+     [window(4, OPEN, "src/a.py", kind="transcript")], A, "transcript"),
     ("late: an old path", change(9), [window(4, OPEN, late=True)], PERSON, "between"),
     ("late: a new path", change(9, new=True), [window(4, OPEN, late=True)], A, "window"),
     ("late: a named path", change(9), [window(4, OPEN, "src/a.py", late=True)], A, "window"),
@@ -174,3 +178,19 @@ def test_a_chain_follows_a_path_through_its_renames() -> None:
 @pytest.mark.parametrize("who", [None, "somebody", ["a"], ["a", "b", 3], 5])
 def test_who_is_not_an_author_is_unknown(who: object) -> None:
     assert entries.author({"who": who}) == UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "command, brings",
+    [
+        ("git checkout feat -- a.py", True),
+        ("git stash pop", True),
+        ("cp ../b.py a.py", True),
+        ("git add -A && git commit -m done", False),
+        ("sed -i s/a/b/ a.py", False),
+        ("make restored", False),
+    ],
+)
+def test_which_commands_may_bring_content_in(command: str, brings: bool) -> None:
+    assert evidence.brings_in(window(4, 6, *evidence.words(command))) == brings
+    assert not evidence.brings_in(window(4, 6, *evidence.words(command), kind="tool"))
