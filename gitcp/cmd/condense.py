@@ -35,9 +35,9 @@ def _one(match: Record) -> None:
             replaced = {match["commit"]: olds if len(olds) < commit_sessions.MOST else ()}
             carried_lines.follow(ctx.repo, ctx.objects, [match["commit"]], replaced)
         if (match["id"] or match["carried"]) and reflog.stashes(ctx.repo):
-            from gitcp.store.relink import taken_back
+            from gitcp.store.relink import lost_commits
 
-            taken_back.add(ctx.repo, [match["commit"]])
+            lost_commits.add(ctx.repo, [match["commit"]])
         if not match["id"]:
             from gitcp.store.blame import ai_notes
 

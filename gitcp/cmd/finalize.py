@@ -24,6 +24,7 @@ def _finalize(records: Iterable[Record]) -> Iterator[Record]:
         if record.get("type") == "event" and record.get("session_id"):
             with context.here() as ctx:
                 done = [one for name in _whose(ctx, record) for one in _one(ctx, name)]
+                done += _settle(ctx, record) if record["event"] in _STARTS else []
             yield from done
 
 
@@ -32,18 +33,27 @@ def _whose(ctx: Context, event: Record) -> Iterator[str]:
     if event["event"] not in _STARTS or event.get("refused"):
         return
     from gitcp.store.aside import index
-    from gitcp.store.relink import judged
 
     if index.crowded(ctx.repo):
         from gitcp.store.aside import put
 
         ctx.leave()
         put.put(ctx.repo)
-    if judged.any_commit(ctx.repo, ctx.head):
-        from gitcp.store.relink import passed_by
 
-        ctx.leave()
-        passed_by.settle(ctx, event["session_id"])
+
+def _settle(ctx: Context, event: Record) -> list[Record]:
+    """Where HEAD is where nobody has looked yet, the commits up to there are."""
+    from gitcp.store.relink import judged
+
+    if event.get("refused") or not judged.any_commit(ctx.repo, ctx.head):
+        return []
+    from gitcp.store.relink import passed_by
+
+    ctx.leave()
+    pulled = passed_by.settle(ctx, event["session_id"])
+    what = "a commit that was pulled is" if pulled == 1 else "commits that were pulled are"
+    message = f"{what} linked again by a note: {pulled}, 'gitcp log' shows them"
+    return [{"type": "say", "message": message}] if pulled else []
 
 
 def _one(ctx: Context, session_id: str) -> list[Record]:

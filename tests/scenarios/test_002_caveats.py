@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from gitcp.core.decide import overlap, remaining
+from gitcp.core.decide import difference, overlap, remaining
 from tests.link.test_attribution import usage
 from tests.support.harness import Agent, World
 from tests.support.linking import own, sessions, settled, sound, v1
@@ -101,7 +101,7 @@ def test_caveat_7_the_two_checks_agree_on_every_content() -> None:
     for recorded in "123":
         for before in (None, "0"):
             for now in "123":
-                entry: overlap.Recorded = {
+                entry: difference.Recorded = {
                     "path": "p",
                     "oid": recorded,
                     "mode": "100644",

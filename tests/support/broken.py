@@ -97,6 +97,12 @@ def trailer(store: Store) -> None:
     git("-c", "core.hooksPath=/", "commit", "-q", "--allow-empty", "-m", message, cwd=store.path)
 
 
+def stranger(store: Store) -> None:
+    """A commit of nothing whose message names the checkpoint of another."""
+    message = f"x\n\nEntire-Checkpoint: {store.cid}"
+    git("-c", "core.hooksPath=/", "commit", "-q", "--allow-empty", "-m", message, cwd=store.path)
+
+
 def promise(store: Store) -> None:
     """A commit of the session's work whose post-commit is killed."""
     hook = store.git_dir / "hooks" / "post-commit"
@@ -210,8 +216,7 @@ STORED: dict[str, tuple[Broken, str, str]] = {
     "a commit that names no checkpoint": (trailer, "dangling-trailer", "warning"),
     "a note that names no checkpoint": (note("HEAD", UNKNOWN), "dangling-note", "warning"),
     "a note on no commit": (note("refs/heads/none", ""), "dangling-note", "warning"),
-    "a note that names another commit's checkpoint": (
-        lambda s: note(git("rev-parse", "HEAD~1", cwd=s.path), s.cid)(s), "empty-link", "note"),
+    "a commit that names another's checkpoint": (stranger, "empty-link", "note"),
     "a branch that was not fetched": (delete(V1), "no-store", "warning"),
     "a note that is gone": (lost_note, "missing-object", "error"),
     "a ref at a file": (at_a_blob, "bad-ref", "error"),
@@ -229,6 +234,8 @@ STORED: dict[str, tuple[Broken, str, str]] = {
 }  # fmt: skip
 
 MENDED: dict[str, tuple[Broken, str]] = {
+    "a note that names another commit's checkpoint": (
+        lambda s: note(git("rev-parse", "HEAD~1", cwd=s.path), s.cid)(s), "wrong-note"),
     "a commit whose last hook was killed": (promise, "dangling-trailer"),
     "a piece of a transcript that is gone": (only_stored, "broken-store"),
     "a commit of the permanent branch that is gone": (old_commit, "broken-store"),

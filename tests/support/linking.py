@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from tests.support.harness import V1, Agent, World
 
 NOTES = "refs/notes/gitcp"
+BARE = ("-c", "core.hooksPath=/dev/null")
 KEY = "Entire-Checkpoint"
 # The files of one session of a checkpoint, below its number.
 FILES = (

@@ -49,9 +49,9 @@ def significant(lines: set[bytes], long: Container[bytes] = ()) -> set[bytes]:
     }
 
 
-def contained(some: set[bytes], record: bytes | None) -> bool:
-    """Tell whether there are lines that mean anything, and all lines occur in the record."""
-    return any(map(meaningful, some)) and some <= lines(record or b"")
+def contained(some: set[bytes], record: set[bytes]) -> bool:
+    """Tell whether there are lines that mean anything, and all lines are in the record."""
+    return any(map(meaningful, some)) and some <= record
 
 
 def shared(mine: set[bytes], recorded: set[bytes], long: Container[bytes] = ()) -> bool:

@@ -10,53 +10,40 @@ the commit has; they ask different questions:
 
 from __future__ import annotations
 
-from gitcp.core.decide import line_evidence
+from gitcp.core.decide import difference, line_evidence
+from gitcp.core.decide.difference import ABSENT, REGULAR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping
-    from typing import NotRequired, TypedDict
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import TypedDict
 
-    Staged = tuple[str, str | None, str, str | None]  # old mode, old oid, new mode, new oid
-    Blob = Callable[[str], bytes | None]  # None: there is no such object
-
-    class Recorded(TypedDict):
-        """What a session recorded of a path; keys that are not named here are ignored."""
-
-        path: str
-        oid: str | None  # None: the session deleted it
-        mode: NotRequired[str]
-        live: bool  # the worktree's stream still has it; else it is away
-        stashed: NotRequired[bool]  # an entry of `git stash` made since holds what is recorded
+    from gitcp.core.decide.difference import Blob, Recorded, Shared, Staged
 
     class Matched(TypedDict):
+        """shared: what each path has in common with the record, of what is not live."""
+
         paths: list[str]
         reasons: dict[str, str]
+        shared: dict[str, frozenset[bytes]]
 
 
-ABSENT = "000000"
-REGULAR = ("100644", "100755")
 MOST_NEW = 50  # new files in a commit that a recorded one may have become by most of its lines
 
 
-def overlap(entry: Recorded, staged: Staged, blob: Blob) -> tuple[bool, str]:
-    """Tell whether what the commit does to a path is the session's work, and why.
+def overlap(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
+    """What the commit has of a session's work at a path, nothing for a foreign one, and why.
 
     `staged` is the change against the commit's parent; `blob` gives the content of an oid and is
     asked only where names and oids do not decide.
     """
     old_mode, old, mode, new = staged
-    if mode == ABSENT:
-        return _deletion(entry)
-    if entry["oid"] is None:
-        return _undoes_deletion(old, new, staged, blob)
-    if old == new and old_mode != mode:
-        return _mode(entry, mode)
-    if old_mode != ABSENT and entry["live"]:
-        if entry.get("stashed") and not _any_of_it(entry, staged, blob):
-            return False, "the session's change is in the stash, none of it in the commit"
-        return True, "the commit changes a file of the session"
-    return _evidence(entry, staged, blob)
+    changed = ABSENT not in (mode, old_mode) and old != new
+    if not (changed and entry["live"] and entry["oid"]):
+        return difference.compare(entry, staged, blob)
+    if entry.get("stashed") and not _any_of_it(entry, staged, blob):
+        return frozenset(), "the session's change is in the stash, none of it in the commit"
+    return frozenset([b"\0live"]), "the commit changes a file of the session"
 
 
 def match(
@@ -72,7 +59,7 @@ def match(
     content is the recorded one, or most of it while the old path is gone (from the worktree,
     which `gone` tells, or by the commit).
     """
-    paths: set[str] = set()
+    shared: dict[str, frozenset[bytes]] = {}
     reasons: dict[str, str] = {}
     moved: list[Recorded] = []
     for entry in entries:
@@ -80,37 +67,16 @@ def match(
         change = staged.get(path)
         if change is None or (change[2] == ABSENT and entry["oid"]):
             moved.append(entry)
-        if change is not None and path not in paths:
-            yes, reasons[path] = overlap(entry, change, blob)
-            paths.update([path] if yes else [])
-    for old, new in _moves(moved, staged, blob, gone):
-        if new not in paths:
-            paths.add(new)
+        if change is not None and path not in shared:
+            common, reasons[path] = overlap(entry, change, blob)
+            shared.update({path: common} if common else {})
+    for old, new, common in _moves(moved, staged, blob, gone):
+        if new not in shared:
+            shared[new] = common
             reasons[new] = f"the recorded content of '{old}'"
-    return {"paths": sorted(paths), "reasons": reasons}
+    return {"paths": sorted(shared), "reasons": reasons, "shared": shared}
 
 
-def _deletion(entry: Recorded) -> tuple[bool, str]:
-    if entry["oid"] is None:
-        return True, "the session deleted it"
-    return False, "the commit deletes it, the session did not"
-
-
-def _undoes_deletion(
-    old: str | None, new: str | None, staged: Staged, blob: Blob
-) -> tuple[bool, str]:
-    """Part of a deletion may be staged: lines go and none comes; all else undoes it."""
-    if old and new and old != new and staged[0] in REGULAR and staged[2] in REGULAR:
-        before, now = blob(old), blob(new)
-        if before is not None and now is not None and not line_evidence.added(before, now):
-            return True, "part of what the session deleted"
-    return False, "the session deleted it, the commit does not"
-
-
-def _mode(entry: Recorded, mode: str) -> tuple[bool, str]:
-    """A commit that changes the mode alone."""
-    same = entry.get("mode") == mode
-    return same, "the recorded mode" if same else "another mode than recorded"
 
 
 def _any_of_it(entry: Recorded, staged: Staged, blob: Blob) -> bool:
@@ -126,59 +92,14 @@ def _any_of_it(entry: Recorded, staged: Staged, blob: Blob) -> bool:
     return any(map(line_evidence.meaningful, mine | (gone & added(record, before))))
 
 
-def _evidence(entry: Recorded, staged: Staged, blob: Blob) -> tuple[bool, str]:
-    """Judge by content alone, as for a new file and for a path that is away."""
-    old_mode, old, mode, new = staged
-    recorded, recorded_mode = entry["oid"], entry.get("mode", mode)
-    if recorded is None or new is None:
-        return False, "no content was recorded"
-    if mode[:3] != recorded_mode[:3]:  # file, symlink, submodule
-        return False, "another type than recorded"
-    if new == recorded:
-        return True, "the recorded content"
-    if mode not in REGULAR:
-        return False, "another content than recorded"
-    parent = blob(old) if old and old_mode in REGULAR else b""
-    here, record = blob(new), blob(recorded)
-    if parent is None or here is None or record is None:
-        return False, "the recorded content cannot be read"
-    return _same_hand(parent, here, record)
-
-
-def _same_hand(parent: bytes, here: bytes, record: bytes) -> tuple[bool, str]:
-    if line_evidence.binary(parent) or line_evidence.binary(here) or line_evidence.binary(record):
-        return False, "another binary content than recorded"
-    bare = line_evidence.without_space
-    if bare(parent) == bare(here):
-        return _same_lines(parent, here, record)
-    long = line_evidence.significant(line_evidence.lines(here) | line_evidence.lines(record))
-    return _same_lines(bare(parent), bare(here), bare(record), set(map(bare, long)))
-
-
-def _same_lines(
-    parent: bytes, here: bytes, record: bytes, long: Container[bytes] = ()
-) -> tuple[bool, str]:
-    mine = line_evidence.added(parent, here)
-    if line_evidence.contained(mine, record):
-        return True, "every line the commit adds was recorded"
-    theirs = line_evidence.added(parent, record)
-    if line_evidence.contained(theirs, here):
-        return True, "every line of the record is in the commit"
-    if line_evidence.shared(mine, theirs, long):
-        return True, "significant lines in common with the record"
-    gone = line_evidence.added(here, parent)  # nothing is added: do the removed lines tell?
-    if not mine and gone and gone <= line_evidence.added(record, parent):
-        return True, "every line the commit removes was removed in the record"
-    return False, "other lines than recorded"
-
-
 def _moves(
     entries: Iterable[Recorded],
     staged: Mapping[str, Staged],
     blob: Blob,
     gone: Callable[[str], bool],
-) -> list[tuple[str, str]]:
-    """Pair recorded paths that the commit lacks with new files that have their content."""
+) -> list[tuple[str, str, frozenset[bytes]]]:
+    """Pair recorded paths that the commit lacks with new files that have their content; each with
+    what they have in common."""
     new = {path: c[3] for path, c in staged.items() if c[0] == ABSENT and c[2] in REGULAR and c[3]}
     pairs = []
     for entry in entries if new else ():
@@ -191,16 +112,19 @@ def _moves(
         like = exact or (list(new) if left else [])
         data = blob(oid) if like else None
         if data:
-            pairs += [(path, to) for to in like if _moved(oid, data, new[to], blob)]
+            shared = ((to, _moved(oid, data, new[to], blob)) for to in like)
+            pairs += [(path, to, common) for to, common in shared if common]
     return pairs
 
 
-def _moved(oid: str | None, data: bytes, new: str, blob: Blob) -> bool:
-    """Tell whether a new file is the recorded one, or most of it."""
+def _moved(oid: str, data: bytes, new: str, blob: Blob) -> frozenset[bytes]:
+    """What a new file has of the recorded one where it is that, or most of it."""
     record = line_evidence.added(None, data)
     if oid == new:
-        return line_evidence.binary(data) or bool(line_evidence.significant(record))
+        tells = line_evidence.binary(data) or line_evidence.significant(record)
+        return frozenset([b"\0" + oid.encode()]) if tells else frozenset()
     here = blob(new)
     if here is None or line_evidence.binary(data) or line_evidence.binary(here):
-        return False
-    return line_evidence.renamed(line_evidence.added(None, here), record)
+        return frozenset()
+    mine = line_evidence.added(None, here)
+    return frozenset(mine & record) if line_evidence.renamed(mine, record) else frozenset()

@@ -8,13 +8,14 @@ here doubt keeps the work.
 from __future__ import annotations
 
 from gitcp.core.decide import line_evidence
-from gitcp.core.decide.overlap import ABSENT, MOST_NEW, REGULAR
+from gitcp.core.decide.difference import ABSENT, REGULAR
+from gitcp.core.decide.overlap import MOST_NEW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from gitcp.core.decide.overlap import Blob, Recorded, Staged
+    from gitcp.core.decide.difference import Blob, Recorded, Staged
     from gitcp.core.record_types import Entry, Version
 
     Base = Callable[[Recorded], Version]

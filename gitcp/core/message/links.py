@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 KEY = trailers.KEY
 REMOVED = f"{KEY}-Removed"
+BY_HAND = "Linked-By-Hand"
 
 
 def linked(message: bytes, note: bytes = b"") -> dict[str, str]:
@@ -69,6 +70,19 @@ def _further(message: bytes, note: bytes, known: Collection[str]) -> list[str]:
 def added(note: bytes, checkpoint_id: str) -> bytes:
     """A note with a line that links."""
     return note if checkpoint_id in carried(b"", note) else _with(note, f"{KEY}: {checkpoint_id}")
+
+
+def made_by_hand(note: bytes, checkpoint_id: str) -> bytes:
+    """A note with a line that links and one that says that a person wants it so."""
+    note = added(note, checkpoint_id)
+    line = f"{BY_HAND}: {checkpoint_id}"
+    return note if line.encode() in note.splitlines() else _with(note, line)
+
+
+def by_hand(note: bytes) -> set[str]:
+    """The ids that a person linked in a note."""
+    pairs = (line.decode(errors="replace").partition(": ") for line in note.splitlines())
+    return {value for key, _, value in pairs if key == BY_HAND}
 
 
 def taken_away(note: bytes, checkpoint_id: str, reason: str) -> bytes:

@@ -28,6 +28,7 @@ CODES = {
     "left-out": (WARNING, True, "a checkpoint lacks the part of a session in its commit"),
     "dangling-note": (WARNING, False, "a note names such a checkpoint, or is on no commit"),
     "empty-link": (NOTE, False, "a commit has nothing of a checkpoint that it is linked to"),
+    "wrong-note": (WARNING, True, "a note links a commit to a checkpoint of another commit"),
     "no-store": (WARNING, False, "commits name checkpoints, and none is stored here"),
     "bad-state": (ERROR, True, "the state of a session cannot be read, or is not one"),
     "lost-state": (ERROR, True, "a session has a marker, and no state"),

@@ -107,7 +107,8 @@ def brought(repo: Repo, objects: Prefetched, path: str, oid: str) -> list[str]:
     changes: Changes = {path: ("100644", base[0] if base else None, "100644", oid)}
     picked = inherited_ids.picked_before(repo, objects, lambda: changes)
     picked += inherited_ids.picked(repo, objects, changes)
-    return list(dict.fromkeys([*inherited_ids.squashed(repo)[0], *picked]))
+    squashed = inherited_ids.squashed(repo, objects, changes, visible=True)[0]
+    return list(dict.fromkeys([*squashed, *picked]))
 
 
 def _looked(repo: Repo, objects: Prefetched, path: str) -> list[JournalLine]:

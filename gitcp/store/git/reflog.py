@@ -9,7 +9,9 @@ from gitcp.store.git.tree import Lookup, tree_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import Entry
+    from collections.abc import Iterable, Iterator
+
+    from gitcp.core.record_types import Entry, Version
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -82,9 +84,11 @@ class Stashed:
         work, _, untracked = self._trees
         return work(path) != self._base(path) or untracked(path) is not None
 
-    def brings(self, path: str, entry: Entry) -> bool:
-        """Whether to apply it may put just this at a path."""
-        return self.has(path, entry) and self._base(path) != entry
+    def steps(self, paths: Iterable[str]) -> Iterator[tuple[str, Version, Version]]:
+        """(path, what it was made on has there, what to apply it puts there) of these paths."""
+        work, _, untracked = self._trees
+        for path in paths:
+            yield path, self._base(path), work(path) or untracked(path)
 
 
 class Stash:

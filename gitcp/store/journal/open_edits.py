@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from gitcp.core.decide.overlap import Staged
+    from gitcp.core.decide.difference import Staged
     from gitcp.core.record_types import Commit, JournalLine, Marker, Version
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects

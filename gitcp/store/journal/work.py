@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable
 
-    from gitcp.core.decide.overlap import Recorded
+    from gitcp.core.decide.difference import Recorded
     from gitcp.core.record_types import JournalLine, Version
 
 

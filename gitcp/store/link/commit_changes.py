@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.decide import line_evidence, overlap
+from gitcp.core.decide import difference, line_evidence
 from gitcp.errors import Error, GitError
 from gitcp.record import one_a_line, text
 from gitcp.store.git.tree import diff_trees, tree_of
@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gitcp.core.decide.overlap import Staged
+    from gitcp.core.decide.difference import Staged
     from gitcp.core.record_types import Commit
     from gitcp.git import Git
     from gitcp.repo import Repo
@@ -37,7 +37,7 @@ def _staged(raw: bytes) -> Staged:
 
 def committed(objects: Objects, old: str | None, new: str) -> Changes:
     """The same for a commit that is made: tree new against tree old (None: no parent)."""
-    none = (overlap.ABSENT, None)
+    none = (difference.ABSENT, None)
     return {
         path: (*(was or none), *(now or none))
         for path, was, now in diff_trees(objects, old, new)
@@ -96,17 +96,6 @@ def beyond(objects: Objects, changes: Changes, commits: Iterable[Commit]) -> Cha
     }
 
 
-def has(objects: Objects, changes: Changes, commit: Commit) -> bool:
-    """Whether these changes have in them all that a commit does to one of its files."""
-    theirs = of_commit(objects, commit)[1]
-    return any(_has(objects, changes[path], theirs[path]) for path in theirs.keys() & changes)
-
-
-def _has(objects: Objects, change: Staged, other: Staged) -> bool:
-    lines = _added(objects, other)
-    return change[2:] == other[2:] or (bool(lines) and lines <= _added(objects, change))
-
-
 def _same(objects: Objects, one: Staged, other: Staged) -> bool:
     return one[2:] == other[2:] or _added(objects, one) == _added(objects, other)
 
@@ -126,6 +115,6 @@ def content(objects: Objects, oid: str | None) -> bytes | None:
     return obj[2] if obj and obj[1] == "blob" else None
 
 
-def blobs_of(objects: Objects) -> overlap.Blob:
+def blobs_of(objects: Objects) -> difference.Blob:
     """content() as match() asks for it."""
     return lambda oid: content(objects, oid)

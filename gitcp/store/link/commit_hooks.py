@@ -14,14 +14,8 @@ from gitcp.core.message import trailers
 from gitcp.record import raw
 from gitcp.store.git import refs
 from gitcp.store.git.commit import need_commit, read_commit
-from gitcp.store.link import (
-    commit_arguments,
-    commit_changes,
-    commit_match,
-    commit_verdict,
-    inherited_ids,
-)
-from gitcp.store.relink import taken_back
+from gitcp.store.link import commit_arguments, commit_changes, commit_match, commit_verdict
+from gitcp.store.relink import lost_commits
 from gitcp.store.session import process
 from gitcp.store.stream import place, shadow_refs
 
@@ -74,6 +68,8 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
         return _replayed(repo, objects, head, args)
     if source == "merge":
         commit_verdict.forget(repo)  # conclude() decides, when it is known what became of it
+        from gitcp.store.link import inherited_ids
+
         brought = inherited_ids.picked_before(repo, objects, lambda: _staged(repo, head))
         return {"ids": brought, "drop": [], "gather": False, "sessions": {}}
     amended = read_commit(objects, head) if commit_arguments.amends(args) else None
@@ -82,7 +78,8 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     ids, drop = _inherited(repo, objects, amended) if amended else ([], [])
     checkpoint_id = ids[-1] if ids else place.fresh_id()
     copied = _copied(objects, args) if source == "commit" and not amended else []
-    ids += _brought(repo, objects, source, head, copied, changes)
+    brought, left = _brought(repo, objects, source, head, copied, changes)
+    ids += brought
     if sessions:
         ids.append(checkpoint_id)
     ids = list(dict.fromkeys(ids))
@@ -97,31 +94,42 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     if sessions:
         verdict["maker"] = process.above("git")
     commit_verdict.save(repo, verdict)
-    drop += [one for one in copied if one not in ids]
+    drop += [one for one in [*copied, *left] if one not in ids]
     return {"ids": ids, "drop": drop, "gather": source == "squash", "sessions": sessions}
 
 
 def _brought(
     repo: Repo, objects: Objects, source: str, head: str, copied: list[str], changes: Changes
-) -> list[str]:
-    """The ids of what the commit takes from others: copied, taken back, squashed, picked."""
-    ids = inherited_ids.evident(repo, objects, copied, changes)
-    ids += taken_back.ids(repo, objects, head, changes)
-    squashed, merged = inherited_ids.squashed(repo)
+) -> tuple[list[str], list[str]]:
+    """The ids of what the commit takes from others: copied, taken back, squashed, picked; and
+    those that a squash names of which it has nothing."""
+    ids = lost_commits.ids(repo, objects, head, changes)
+    messages = (os.path.join(repo.git_dir, name) for name in ("SQUASH_MSG", "MERGE_MSG"))
+    if not (copied or any(map(os.path.exists, messages))):
+        if ids:
+            commit_verdict.expect_copy(repo)
+        return ids, []
+    from gitcp.store.link import inherited_ids
+
+    ids = inherited_ids.evident(repo, objects, copied, changes) + ids
+    visible = source == "squash"
+    squashed, merged, left = inherited_ids.squashed(repo, objects, changes, visible)
     if squashed:
         from gitcp.store.link import carried_lines
 
         carried_lines.squashed(repo, objects, squashed, changes, head, merged)
-    if source != "squash":
+    if not visible:
         ids += inherited_ids.picked_before(repo, objects, lambda: changes)
         ids += squashed + inherited_ids.picked(repo, objects, changes)
     if ids or squashed:
         commit_verdict.expect_copy(repo)
-    return ids
+    return ids, left
 
 
 def _inherited(repo: Repo, objects: Objects, amended: Commit) -> tuple[list[str], list[str]]:
     """The ids that what replaces a commit keeps, and those of which it has nothing any more."""
+    from gitcp.store.link import inherited_ids
+
     ids = inherited_ids.amended(repo, objects, amended)
     if not ids:
         return [], []
@@ -141,6 +149,8 @@ def _replayed(repo: Repo, objects: Objects, head: str, args: Sequence[str]) -> P
     replayed = read_commit(objects, "CHERRY_PICK_HEAD")
     if replayed:
         verdict["picked"] = replayed["oid"]
+        from gitcp.store.link import inherited_ids
+
         # The notes of what a rebase replays follow at its end, by post-rewrite.
         rebases = os.path.exists(os.path.join(repo.git_dir, "rebase-merge"))
         picked = None if rebases else replayed

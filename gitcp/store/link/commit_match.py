@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Container
     from typing import TypedDict
 
-    from gitcp.core.decide.overlap import Recorded
+    from gitcp.core.decide.difference import Recorded
+    from gitcp.core.decide.overlap import Matched
     from gitcp.core.record_types import JournalLine, Marker
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
@@ -51,7 +52,7 @@ def sessions(
     now, so the environment and the processes above may name the session that makes it.
     replay: the commit was rewritten from another one; only evidence counts.
     """
-    stash = reflog.Stash(repo, objects)
+    stash, blob = reflog.Stash(repo, objects), commit_changes.blobs_of(objects)
     linked: dict[str, Linked] = {}
     every = markers.concerned(repo, paths=changes) if open_markers is None else open_markers
     named = _named(every) if agent else {}
@@ -65,13 +66,10 @@ def sessions(
         session_id, how = marker["session_id"], named.get(marker["session_id"])
         work = Work(lines, session_id).records()
         work = _known_to_be_gone(stash, work, changes, replay)
-        blob = commit_changes.blobs_of(objects)
         verdict = overlap.match(work, changes, blob, lambda path: _is_gone(repo, path))
         trace.note("match", f"'{session_id}': {verdict['paths']} {verdict['reasons']}")
-        if verdict["paths"]:
-            linked[session_id] = {"how": how or "content", **verdict}
-        elif how:
-            linked[session_id] = {"how": how, "paths": [], "reasons": {}}
+        if verdict["paths"] or how:
+            linked[session_id] = _linked(how or "content", verdict)
     for path in {path for part in linked.values() for path in part["paths"]}:
         _give_each_its_own(objects, lines, linked, path, changes)
     return linked
@@ -106,6 +104,11 @@ def _give_each_its_own(
         part["reasons"][path] = "none of its lines is in the commit"
         if not part["paths"] and part["how"] == "content":
             del linked[session_id]
+
+
+def _linked(how: str, verdict: Matched) -> Linked:
+    paths = verdict["paths"]
+    return {"how": how, "paths": paths, "reasons": verdict["reasons"] if paths else {}}
 
 
 def _with_writers(

@@ -1,6 +1,6 @@
 """The ids a new commit inherits: of what it amends, and of what is squashed or picked into it
-(doc/behaviour.md "Ids in a message").
-What was taken back and is committed again: relink/taken_back.py."""
+(doc/behaviour.md "Ids in a message").  What was taken back and is committed again:
+relink/lost_commits.py."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import os
 from gitcp.core.message import trailers
 from gitcp.record import raw, text
 from gitcp.store.git import files as texts
+from gitcp.store.git.commit import read_commit
 from gitcp.store.link import commit_changes
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from gitcp.core.record_types import Commit
     from gitcp.repo import Repo
@@ -43,11 +44,11 @@ def left_out(
 ) -> set[str]:
     """Those of the ids of a commit of whose files what takes its place, with these changes, has
     none any more, by no other name either."""
-    from gitcp.store.relink import taken_back
+    from gitcp.store.relink import checkpoint_edits
 
     had, gone = commit_changes.of_commit(objects, was)[1], set()
     for one in ids:
-        record = {entry["path"] for entry in taken_back.entries(repo, objects, one, was)}
+        record = {entry["path"] for entry in checkpoint_edits.edits(repo, objects, one, was)}
         files = record & had.keys() or had.keys()
         if files and files.isdisjoint(changes) and not _moved(objects, files, had, changes):
             gone.add(one)
@@ -63,11 +64,33 @@ def _moved(objects: Objects, files: Iterable[str], had: Changes, changes: Change
     return bool(moves.moves(gone, come, lambda oid: (content(oid) or b"").split(b"\n")))
 
 
-def squashed(repo: Repo) -> tuple[list[str], list[str]]:
-    """(the ids of what `merge --squash` brought, for a message that does not show them; its
-    commits, as git has written them there)."""
-    words = (line.split(" ") for line in _text(repo, "SQUASH_MSG").splitlines())
-    return _ids_in(repo, "SQUASH_MSG"), [line[1] for line in words if line[0] == "commit"]
+def squashed(
+    repo: Repo, objects: Objects, changes: Changes, visible: bool
+) -> tuple[list[str], list[str], list[str]]:
+    """(the ids of what `merge --squash` brought, its commits as git has written them there; ids
+    that git names and of which these changes have nothing).
+
+    All are asked together: a later commit may overwrite an earlier one.  visible: the message that
+    the person sees names them, so that a path in common is enough.  git leaves its file behind
+    where a squash brought nothing, or was given up.
+    """
+    ids = _ids_in(repo, "SQUASH_MSG")
+    if not ids:
+        return [], [], []
+    from gitcp.store.link import find_commits
+    from gitcp.store.relink import checkpoint_edits
+
+    words = [line.split(" ") for line in _text(repo, "SQUASH_MSG").splitlines()]
+    commits = [line[1] for line in words if line[0] == "commit"]
+    for commit in filter(None, (read_commit(objects, oid) for oid in commits)):
+        had = commit_changes.of_commit(objects, commit)[1]
+        if visible and not changes.keys().isdisjoint(had):
+            return ids, commits, []
+        for one in find_commits.linked(objects, commit["oid"]):
+            record = checkpoint_edits.edits(repo, objects, one, commit)
+            if checkpoint_edits.match(objects, record, changes):
+                return ids, commits, []
+    return [], [], ids
 
 
 def picked(
@@ -93,23 +116,24 @@ def picked_before(repo: Repo, objects: Objects, changes: Callable[[], Changes]) 
     if not os.path.exists(picking) or os.path.exists(merging):
         return []
     from gitcp.store.link import find_commits
+    from gitcp.store.relink.search import Search
 
-    staged, ids = changes(), dict[str, None]()
-    for commit in find_commits.beside(repo, objects, staged):
-        if commit_changes.has(objects, staged, commit):
-            ids |= dict.fromkeys(find_commits.linked(objects, commit["oid"]))
-    return evident(repo, objects, ids, staged)
+    staged = changes()
+    beside = find_commits.beside(repo, objects, staged)
+    return Search(repo, objects, beside).ids(staged, "HEAD")
 
 
-def evident(repo: Repo, objects: Objects, ids: Iterable[str], changes: Changes) -> list[str]:
+def evident(repo: Repo, objects: Objects, ids: Collection[str], changes: Changes) -> list[str]:
     """Those of ids that a commit with these changes holds something of; one that the store here
     does not have is believed."""
-    from gitcp.store.relink import taken_back
+    if not ids:
+        return []
+    from gitcp.store.relink import checkpoint_edits
 
     kept = []
     for one in ids:
-        record = taken_back.entries(repo, objects, one)
-        if not record or taken_back.holds(objects, record, changes):
+        record = checkpoint_edits.edits(repo, objects, one)
+        if not record or checkpoint_edits.match(objects, record, changes):
             kept.append(one)
     return kept
 

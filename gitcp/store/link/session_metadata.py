@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Container
     from typing import Any
 
-    from gitcp.core.decide.overlap import Staged
+    from gitcp.core.decide.difference import Staged
     from gitcp.core.record_types import File, State, Usage
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects

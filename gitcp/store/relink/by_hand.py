@@ -9,6 +9,7 @@ from gitcp.core.message import links
 from gitcp.errors import Error
 from gitcp.store.blame import ai_notes
 from gitcp.store.git import notes
+from gitcp.store.git.commit import read_commit
 from gitcp.store.link import commit_changes, condense, find_commits
 from gitcp.store.relink import dismissed
 from gitcp.store.show import lookup
@@ -39,7 +40,7 @@ def link(ctx: Context, commit: Commit, name: str) -> str:
         raise Error(f"no such checkpoint or session: '{name}'")
     kind, key = meant
     checkpoint_id = key if kind == "checkpoint" else _of_session(ctx, commit, key)
-    _note(ctx.repo, ctx.objects, commit, "link", checkpoint_id, links.added, checkpoint_id)
+    _note(ctx.repo, ctx.objects, commit, "link", checkpoint_id, links.made_by_hand, checkpoint_id)
     dismissed.remove(ctx.repo, checkpoint_id)
     return checkpoint_id
 
@@ -59,6 +60,17 @@ def unlink(ctx: Context, commit: Commit, name: str, reason: str) -> list[str]:
         _note(ctx.repo, ctx.objects, commit, "unlink", one, links.taken_away, one, reason)
     dismissed.add(ctx.repo, gone)
     return gone
+
+
+def take_back(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> str:
+    """Take a link that a search made off a commit that has nothing of the checkpoint, and off
+    its note in every clone; say so, '' where it is not there any more."""
+    commit = read_commit(objects, oid)
+    if commit is None or checkpoint_id not in notes.parse(notes.text_on(objects, oid) or b""):
+        return ""
+    why = "no work of it"
+    _note(repo, objects, commit, "fsck", checkpoint_id, links.taken_away, checkpoint_id, why)
+    return "took the link away; 'gitcp undo' brings it back"
 
 
 def _note(

@@ -1,7 +1,7 @@
 """Commits that passed our hooks by, settled for every session here that is not at work.
 
-Made by a GUI, by plumbing, by a git without hooks, or while ours were killed: any session's
-start or prompt finds them, be their own session long over
+Made by a GUI, by plumbing, by a git without hooks, by a forge and pulled, or while our hooks were
+killed: any session's start or prompt finds them, be their own session long over
 (doc/behaviour.md "Commits without hooks").
 """
 
@@ -12,13 +12,13 @@ from gitcp.errors import Error
 from gitcp.store.git import notes, reflog
 from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.link import commit_changes, commit_verdict, finalize, find_commits
-from gitcp.store.relink import dismissed, judged, rewritten, taken_back
+from gitcp.store.relink import dismissed, judged, lost_commits, rewritten, unhooked_commits
 from gitcp.store.session import catch_up, markers, process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.context import Context
-    from gitcp.core.record_types import Marker
+    from gitcp.core.record_types import Commit, Marker
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 _MOST = 50  # commits that are looked at
 
 
-def settle(ctx: Context, but: str = "") -> None:
-    """Link what the sessions here that are not at work have in such commits, and give amended
-    commits the ids they lost.  but: a session that has settled by itself."""
+def settle(ctx: Context, but: str = "") -> int:
+    """Link what the sessions here that are not at work have in such commits, and give commits the
+    ids they lost; how many of those were pulled.  but: a session that has settled by itself."""
     repo, head = ctx.repo, ctx.head
     mend(repo, ctx.objects, since=judged.looked(repo))
     waiting = False
@@ -39,26 +39,57 @@ def settle(ctx: Context, but: str = "") -> None:
             waiting = True  # its own next event does it
             continue
         _one(ctx, marker["session_id"], head)
-    _give_back(repo, ctx.objects, head)
-    taken_back.ids(repo, ctx.objects, head, {})  # a later reset may hide the one there was
-    if not waiting:
+    pulled, late = _give_back(repo, ctx.objects, head)
+    if not (waiting or late):
         judged.look(repo, head)
+    return pulled
 
 
-def _give_back(repo: Repo, objects: Objects, head: str) -> None:
-    """Note on commits nobody has judged the ids of what was taken back and is in them again."""
-    looked, known, refused = judged.looked(repo), set(judged.read(repo)), dismissed.read(repo)
+def _give_back(repo: Repo, objects: Objects, head: str) -> tuple[int, bool]:
+    """Note on commits nobody has judged the ids whose work is in them again: of commits that HEAD
+    lost, and for what was pulled of other branches.  (How many links were pulled, whether there
+    was not time for all.)"""
+    looked, known = judged.looked(repo), set(judged.read(repo))
     since = [f"^{looked}"] if looked and read_commit(objects, looked) else []
-    args = ("--first-parent", "--reverse", f"--max-count={_MOST}", head, *since)
-    for oid in rev_list(repo, *args) if since else ():
-        commit = read_commit(objects, oid)
-        if commit is None or commit["oid"] in known:
-            continue
+    lost = lost_commits.find(repo, objects, head)
+    args = ("--first-parent", "--reverse", "--no-merges", f"--max-count={_MOST}", head, *since)
+    fresh = [oid for oid in rev_list(repo, *args) if oid not in known] if since else []
+    commits = [commit for oid in fresh if (commit := read_commit(objects, oid))]
+    here = unhooked_commits.made_here(repo)
+    pulled = {c["oid"] for c in commits if c["oid"] not in here}
+    beside = _beside(repo, objects, head, commits) if pulled else []
+    if not (lost or beside):
+        return 0, False
+    from gitcp.store.relink.search import Search
+
+    search, refused, links = Search(repo, objects, [*beside, *lost]), dismissed.read(repo), 0
+    for commit in commits:
         parent, changes = commit_changes.of_commit(objects, commit)
         has = {*find_commits.linked(objects, commit["oid"]), *refused}
-        for one in taken_back.ids(repo, objects, parent, changes):
+        for one in search.ids(changes, parent):
             if one not in has:
                 notes.add(repo, objects, commit["oid"], one)
+                links += commit["oid"] in pulled
+    late = search.late()
+    search.commits = lost
+    lost_commits.keep(repo, objects, search, head, {})
+    return links, late
+
+
+def _beside(repo: Repo, objects: Objects, head: str, fresh: list[Commit]) -> list[Commit]:
+    """The commits with an id that were made here, or are on a branch, and that HEAD has not,
+    where none of the commits that came to it has the id: a forge squashed or rebased them."""
+    moves = reflog.head(repo)[-_MOST:]
+    tips = [new for _, new, reason in moves if read_commit(objects, new)]
+    there = {one for commit in fresh for one in find_commits.linked(objects, commit["oid"])}
+    args = (f"--max-count={_MOST}", "--no-merges", *find_commits.CARRYING)
+    oids = rev_list(repo, *args, *dict.fromkeys(tips), "--not", head)
+    commits = [commit for oid in reversed(oids) if (commit := read_commit(objects, oid))]
+    return [
+        commit
+        for commit in commits
+        if not there.issuperset(find_commits.linked(objects, commit["oid"]))
+    ]
 
 
 def _one(ctx: Context, session_id: str, head: str) -> None:

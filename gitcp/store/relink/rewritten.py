@@ -19,7 +19,7 @@ from gitcp.store.link import (
     find_commits,
     inherited_ids,
 )
-from gitcp.store.relink import dismissed, taken_back, unhooked_commits
+from gitcp.store.relink import checkpoint_edits, dismissed, lost_commits, unhooked_commits
 from gitcp.store.v1 import committed_read
 
 TYPE_CHECKING = False
@@ -147,32 +147,32 @@ def remember(
         entry
         for one in find_commits.linked(objects, old)
         if before and one not in but
-        for entry in taken_back.entries(repo, objects, one, before)
+        for entry in checkpoint_edits.edits(repo, objects, one, before)
     ]
     if any((look(entry["path"]) or ("", None))[1] != entry["oid"] for entry in record):
-        taken_back.add(repo, [old])
+        lost_commits.add(repo, [old])
 
 
 def _split(
     repo: Repo, objects: Objects, olds: Mapping[str, Sequence[str]], fresh: Iterable[str]
 ) -> list[Pair]:
     """A commit that a rebase stopped for and the person made two of: git tells of the last one
-    only.  The others get the ids of whose files they have, by evidence."""
+    only.  The others get the ids whose work they have, by evidence."""
+    split = [commit for new in fresh if new not in olds and (commit := read_commit(objects, new))]
+    if not split:
+        return []
+    from gitcp.store.relink import search
+
+    sources = dict.fromkeys(old for each in olds.values() for old in each)
+    rebased = search.Search(repo, objects, search.linked(objects, sources))
     done: list[Pair] = []
-    for new in fresh:
-        commit = read_commit(objects, new)
-        if commit is None or new in olds:
-            continue
-        changes, carried = commit_changes.of_commit(objects, commit)[1], set()
-        for old in {old for sources in olds.values() for old in sources}:
-            before = need_commit(objects, old)
-            for one in find_commits.linked(objects, before["oid"]):
-                record = taken_back.entries(repo, objects, one, before)
-                if one not in carried and taken_back.holds(objects, record, changes):
-                    carried.add(one)
-        for one in carried.difference(find_commits.linked(objects, commit["oid"])):
-            notes.add(repo, objects, new, one)
-            done.append({"commit": new, "checkpoint_id": one, "how": "rebase"})
+    for commit in split:
+        parent, changes = commit_changes.of_commit(objects, commit)
+        has = find_commits.linked(objects, commit["oid"])
+        for one in rebased.ids(changes, parent):
+            if one not in has:
+                notes.add(repo, objects, commit["oid"], one)
+                done.append({"commit": commit["oid"], "checkpoint_id": one, "how": "rebase"})
     return done
 
 

@@ -47,18 +47,27 @@ def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> 
     """
     if not markers.unsettled(state):
         return
-    here = made_here(repo).difference(judged.read(repo))
+    moves = reflog.head(repo)
+    last = moves[-1][1] if moves else old
+    unlogged = set(between(repo, last, new)) if last != new else set[str]()
+    here = _made_here(moves).union(unlogged).difference(judged.read(repo))
     for oid in reversed(between(repo, old, new)) if here else ():
         commit = read_commit(objects, oid)
         if commit and oid in here:
-            link_one(repo, objects, state, commit)
+            link_one(repo, objects, state, commit, logged=oid not in unlogged)
 
 
 def link_one(
-    repo: Repo, objects: Objects, state: State, commit: Commit, olds: Sequence[str] = ()
+    repo: Repo,
+    objects: Objects,
+    state: State,
+    commit: Commit,
+    olds: Sequence[str] = (),
+    logged: bool = True,
 ) -> None:
     """Link what a session has in one commit.  olds: the commits it was rewritten from; then only
-    what they did not have counts, and that by evidence: to replay a change is nobody's work."""
+    what they did not have counts, and that by evidence: to replay a change is nobody's work.
+    logged: HEAD's reflog tells that it was made here; else only evidence counts, too."""
     session_id = state["session_id"]
     parent, changes = commit_changes.of_commit(objects, commit)
     ids = find_commits.linked(objects, commit["oid"])
@@ -66,33 +75,33 @@ def link_one(
     mine = [name for name in ids if session_id in stored[name]]
     promised = [name for name in ids if not stored[name]]
     own = [markers.marker(state)]
-    more = mine and _beyond(repo, objects, changes, parent, own, mine)
-    if mine and not promised and not olds and not more:
-        # Condensed, and killed before the state was saved.
-        open_edits.settle(repo, objects, commit, changes, {session_id})
-        condense.settle(repo, state)
-        condense.take_over(repo, objects, state, mine[-1], commit["oid"])
+    if mine and not (promised or olds or _beyond(repo, objects, changes, parent, own, mine)):
+        _settle_killed(repo, objects, state, commit, mine[-1])
         return
     if commit_verdict.pending(repo, ids, parent):
         return  # its own post-commit is about to come
     had = [old for oid in olds if (old := read_commit(objects, oid))]
-    fresh = commit_changes.beyond(objects, changes, had)
-    matched = commit_match.sessions(
-        repo, objects, fresh, parent, own, agent=False, replay=bool(olds)
-    )
-    if session_id not in matched:
-        matched = _decided(repo, parent, ids, session_id)
-    if session_id not in matched:
+    fresh, replay = commit_changes.beyond(objects, changes, had), bool(olds) or not logged
+    matched = commit_match.sessions(repo, objects, fresh, parent, own, agent=False, replay=replay)
+    linked = matched.get(session_id) or _decided(repo, parent, ids, session_id)
+    if not linked or not phase.condenses(state, linked["paths"]):
         return
-    trace.note("match", f"'{commit['oid']}' was made without our hooks: {matched}")
+    trace.note("match", f"'{commit['oid']}' was made without our hooks: {linked}")
     checkpoint_id = (promised or mine or ids or [place.fresh_id()])[-1]
-    linked = matched[session_id]
-    if not phase.condenses(state, linked["paths"]):
-        return
     if not ids:
         notes.add(repo, objects, commit["oid"], checkpoint_id)
     pair = [(state, linked)]
     condense.together(repo, objects, commit, checkpoint_id, pair, noted=not ids)
+
+
+def _settle_killed(
+    repo: Repo, objects: Objects, state: State, commit: Commit, checkpoint_id: str
+) -> None:
+    """A commit was condensed, and the hook killed before the session's state was saved."""
+    changes = commit_changes.of_commit(objects, commit)[1]
+    open_edits.settle(repo, objects, commit, changes, {state["session_id"]})
+    condense.settle(repo, state)
+    condense.take_over(repo, objects, state, checkpoint_id, commit["oid"])
 
 
 def _beyond(
@@ -105,20 +114,22 @@ def _beyond(
 ) -> bool:
     """Whether a commit has work of the session that none of these checkpoints of its holds: an id
     may have come back with the content of an earlier commit."""
-    from gitcp.store.relink import taken_back
+    from gitcp.store.relink import checkpoint_edits
 
     matched = commit_match.sessions(repo, objects, changes, parent, own, agent=False)
     paths = {path for linked in matched.values() for path in linked["paths"]}
-    held = {(e["path"], e["oid"]) for one in ids for e in taken_back.entries(repo, objects, one)}
+    held = {
+        (e["path"], e["oid"]) for one in ids for e in checkpoint_edits.edits(repo, objects, one)
+    }
     return any((path, changes[path][3]) not in held for path in paths)
 
 
-def _decided(repo: Repo, parent: str, ids: Sequence[str], session_id: str) -> dict[str, Linked]:
+def _decided(repo: Repo, parent: str, ids: Sequence[str], session_id: str) -> Linked | None:
     """What was decided before the commit, where that was killed before it could be obeyed."""
     verdict = commit_verdict.load(repo)
     if not verdict or verdict["parent"] != parent or verdict["id"] not in ids:
-        return {}
-    return {one: linked for one, linked in verdict["sessions"].items() if one == session_id}
+        return None
+    return verdict["sessions"].get(session_id)
 
 
 def between(repo: Repo, old: str, new: str) -> list[str]:
@@ -137,7 +148,11 @@ def between(repo: Repo, old: str, new: str) -> list[str]:
 def made_here(repo: Repo) -> set[str]:
     """The commits that HEAD's reflog calls made in this worktree, whatever made them: not
     pulled, merged in, reset to or switched to."""
-    return {new for _, new, reason in reflog.head(repo) if not _comes_from_elsewhere(reason)}
+    return _made_here(reflog.head(repo))
+
+
+def _made_here(moves: Sequence[reflog.Move]) -> set[str]:
+    return {new for _, new, reason in moves if not _comes_from_elsewhere(reason)}
 
 
 def _comes_from_elsewhere(reason: bytes) -> bool:

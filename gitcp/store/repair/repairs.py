@@ -10,6 +10,7 @@ from gitcp.errors import Busy, Error, Moved
 from gitcp.process.regular_file import move_aside
 from gitcp.store.aside import index
 from gitcp.store.git import files
+from gitcp.store.relink import by_hand
 from gitcp.store.repair import (
     broken_edits,
     broken_refs,
@@ -55,6 +56,8 @@ def _repair(repo: Repo, objects: Objects, finding: Finding) -> str:
         return broken_edits.mend(repo, objects, subject)
     if finding["kind"] in ("dangling-trailer", "left-out"):
         return kept_promises.keep(repo, objects, subject, finding["checkpoint_id"])
+    if finding["kind"] == "wrong-note":
+        return by_hand.take_back(repo, objects, subject, finding["checkpoint_id"])
     if finding["kind"] == "broken-store":
         return _graphed(repo, broken_store.mend(repo, objects))
     if finding["kind"] == "bad-ref":

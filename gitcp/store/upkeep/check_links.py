@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import notice
+from gitcp.core.message import links
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import Error
 from gitcp.record import parse
@@ -11,7 +12,7 @@ from gitcp.store.git.commit import read_commit
 from gitcp.store.git.prefetch import windows
 from gitcp.store.git.spread import spread
 from gitcp.store.link import commit_changes, find_commits
-from gitcp.store.relink import open_work, taken_back
+from gitcp.store.relink import checkpoint_edits, open_work
 from gitcp.store.show import commit_list
 from gitcp.store.v1 import committed_list, committed_read
 
@@ -51,7 +52,7 @@ def check(survey: Survey, stored: Mapping[str, str]) -> Iterator[Finding]:
             reason = f"names '{name}', which is not stored"
             yield finding("dangling-trailer", oid, reason, checkpoint_id=name)
     yield from _left_out(survey, stored)
-    yield from _notes(survey, stored)
+    yield from _notes(survey, stored, named)
 
 
 def _left_out(survey: Survey, stored: Mapping[str, str]) -> Iterator[Finding]:
@@ -90,14 +91,17 @@ def _without(
             checkpoint = committed_read.load(objects, name, "", stored[name], trees, True, parse)
             if oid not in changed or checkpoint["lacks"]:
                 continue
-            record = taken_back.recorded(checkpoint, changed[oid])
-            if record and not taken_back.holds(objects, record, changed[oid]):
+            record = checkpoint_edits.recorded(objects, checkpoint, changed[oid])
+            if record and not checkpoint_edits.match(objects, record, changed[oid]):
                 empty.append((oid, name))
     objects.forget()
     return empty
 
 
-def _notes(survey: Survey, stored: Mapping[str, str]) -> Iterator[Finding]:
+def _notes(
+    survey: Survey, stored: Mapping[str, str], named: list[tuple[str, str]]
+) -> Iterator[Finding]:
+    """named: (commit, id) of each trailer on a branch."""
     if notes.REF not in survey.refs:
         return
     try:
@@ -113,5 +117,39 @@ def _notes(survey: Survey, stored: Mapping[str, str]) -> Iterator[Finding]:
             if name not in stored:
                 reason = f"its note names '{name}', which is not stored"
                 yield finding("dangling-note", oid, reason, checkpoint_id=name)
+    carriers: dict[str, list[str]] = {}
+    for oid, name in named:
+        carriers.setdefault(name, []).append(oid)
+    wrong = set()
+    for oid, names in every:
+        for name in (name for name in names if name in stored and name in carriers):
+            home = _home(survey, oid, name, carriers[name])
+            if home:
+                wrong.add((oid, name))
+                reason = f"its note links it to '{name}', whose work is in {home[:12]} alone"
+                yield finding("wrong-note", oid, reason, checkpoint_id=name)
     survey.objects.forget()
-    yield from _empty(survey, [(oid, name) for oid, names in every for name in names], stored)
+    pairs = [(oid, name) for oid, names in every for name in names if (oid, name) not in wrong]
+    yield from _empty(survey, pairs, stored)
+
+
+def _home(survey: Survey, oid: str, name: str, carriers: list[str]) -> str:
+    """The commit on the same line of history whose message has an id that a note gives to this
+    commit, which has nothing of its work; '' where the note may be right, or a person's."""
+    commit = read_commit(survey.objects, oid)
+    note = notes.text_on(survey.objects, oid) or b""
+    if commit is None or oid in carriers or name in links.by_hand(note):
+        return ""
+    changes = commit_changes.of_commit(survey.objects, commit)[1]
+    for other in (other for other in carriers if _in_line(survey.repo, oid, other)):
+        home = read_commit(survey.objects, other)
+        record = checkpoint_edits.edits(survey.repo, survey.objects, name, home)
+        if record and not checkpoint_edits.match(survey.objects, record, changes):
+            return other
+    return ""
+
+
+def _in_line(repo: Repo, one: str, other: str) -> bool:
+    """Whether one of two commits is an ancestor of the other."""
+    pairs = ((one, other), (other, one))
+    return any(repo.git.run("merge-base", "--is-ancestor", *p, ok=(0, 1))[0] == 0 for p in pairs)

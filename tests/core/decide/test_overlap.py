@@ -8,7 +8,7 @@ from gitcp.core.decide.overlap import match, overlap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.decide.overlap import Recorded, Staged
+    from gitcp.core.decide.difference import Recorded, Staged
 
 STORE: dict[str, bytes] = {}
 FILE, EXEC, LINK, MODULE, NONE = "100644", "100755", "120000", "160000", "000000"
@@ -40,7 +40,7 @@ def change(old: bytes | None, new: bytes | None, modes: tuple[str, str] = (FILE,
 
 
 def verdict(entry: Recorded, staged: Staged) -> bool:
-    return overlap(entry, staged, STORE.get)[0]
+    return bool(overlap(entry, staged, STORE.get)[0])
 
 
 def away(data: bytes | None, mode: str = FILE) -> Recorded:
@@ -149,7 +149,7 @@ def test_a_commit_overlaps_with_a_record_or_not(
 def test_content_that_cannot_be_read_does_not_link() -> None:
     staged = change(None, text("a", "b"))
     assert overlap(entry(AGENT), staged, lambda _: None) == (
-        False,
+        frozenset(),
         "the recorded content cannot be read",
     )
 
@@ -175,7 +175,8 @@ def test_paths_are_named_with_reasons_also_for_those_that_do_not_count() -> None
         "old": change(P, text("x")),
         "theirs": change(P, None),
     }
-    assert match(entries, staged, STORE.get) == {
+    found = match(entries, staged, STORE.get)
+    assert {key: found[key] for key in ("paths", "reasons")} == {
         "paths": ["old"],
         "reasons": {
             "new": "other lines than recorded",
@@ -186,7 +187,7 @@ def test_paths_are_named_with_reasons_also_for_those_that_do_not_count() -> None
 
 def test_nothing_in_common_is_no_path() -> None:
     found = match([entry(AGENT)], {"g": change(P, text("x"))}, STORE.get)
-    assert found == {"paths": [], "reasons": {}}
+    assert found == {"paths": [], "reasons": {}, "shared": {}}
 
 
 def test_the_same_path_live_and_away_links_by_either() -> None:

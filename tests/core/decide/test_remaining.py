@@ -6,7 +6,7 @@ from gitcp.core.decide.remaining import EMPTY, remaining, rest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.decide.overlap import Recorded, Staged
+    from gitcp.core.decide.difference import Recorded, Staged
     from gitcp.core.record_types import Version
 
 FILE, EXEC, NONE = "100644", "100755", "000000"

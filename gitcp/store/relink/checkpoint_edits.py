@@ -1,0 +1,130 @@
+"""What the sessions of a checkpoint changed, path by path, as match() takes it.
+
+A path goes from what stood there before the linked commit to what that has.  The commit itself
+tells both, where it is known; else the checkpoint's metadata.  Of the lines that the commit
+added only those count that `lines.json` gives to a session of the checkpoint.
+"""
+
+from __future__ import annotations
+
+from gitcp.core import json
+from gitcp.core.decide import line_evidence, overlap
+from gitcp.core.decide.difference import ABSENT
+from gitcp.core.v1 import summary
+from gitcp.store.link import commit_changes
+from gitcp.store.v1 import committed_read, committed_refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from gitcp.core.decide.difference import Recorded, Staged
+    from gitcp.core.record_types import Commit, Version
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.link.commit_changes import Changes
+    from gitcp.store.v1.committed_read import Checkpoint
+
+
+def edits(
+    repo: Repo, objects: Objects, checkpoint_id: str, commit: Commit | None = None
+) -> list[Recorded]:
+    """The edits of a stored checkpoint, as a commit that carries its id has them; [] without
+    such a checkpoint.  Where it names no file of the commit, all that the commit changed."""
+    if committed_refs.find(repo, objects, checkpoint_id) is None:
+        return []
+    changed = commit_changes.of_commit(objects, commit)[1] if commit else {}
+    record = recorded(objects, committed_read.read(repo, objects, checkpoint_id), changed)
+    if changed.keys().isdisjoint(entry["path"] for entry in record):
+        record += [_entry(path, change) for path, change in changed.items()]
+    return record
+
+
+def recorded(objects: Objects, checkpoint: Checkpoint, changed: Changes) -> list[Recorded]:
+    """edits() of a checkpoint that was read; changed: what its commit changes, {} if unknown.
+    Where it names no file at all, all that the commit changes."""
+    by_path: dict[str, Recorded] = {}
+    touched = set[str]()
+    for session in checkpoint["sessions"]:
+        files = session["metadata"].get("files")
+        for path, file in (files if isinstance(files, dict) else {}).items():
+            if isinstance(file, dict) and file:
+                by_path[path] = _stored(path, file)
+        paths = session["metadata"].get("files_touched")
+        touched.update(p for p in (paths if isinstance(paths, list) else ()) if isinstance(p, str))
+    named = changed.keys() & {*by_path, *touched}
+    by_path |= {path: _entry(path, changed[path]) for path in named}
+    by_path = by_path or {path: _entry(path, change) for path, change in changed.items()}
+    _leave_foreign_lines(objects, checkpoint, by_path)
+    return list(by_path.values())
+
+
+def _entry(path: str, change: Staged) -> Recorded:
+    old_mode, old, mode, oid = change
+    before: Version = (old_mode, old) if old else None
+    return {"path": path, "mode": mode, "oid": oid, "live": False, "before": before}
+
+
+def _stored(path: str, file: Mapping[str, Any]) -> Recorded:
+    """An edit as metadata tells it: by anybody who can push, so not of any form."""
+    mode, oid = (v if isinstance(v := file.get(key), str) else "" for key in ("mode", "oid"))
+    entry: Recorded = {"path": path, "mode": mode or ABSENT, "oid": oid or None, "live": False}
+    before = file.get("before", "")
+    if before is None:
+        entry["before"] = None
+    elif isinstance(before, list) and [type(v) for v in before] == [str, str]:
+        entry["before"] = (before[0], before[1])
+    return entry
+
+
+def _leave_foreign_lines(
+    objects: Objects, checkpoint: Checkpoint, by_path: Mapping[str, Recorded]
+) -> None:
+    """Let only those lines count that lines.json gives a session, where it gives any."""
+    written: dict[tuple[str, str], set[int]] = {}
+    credited = False
+    for session in checkpoint["sessions"]:
+        blob = session["files"].get(summary.LINES)
+        stored = objects.read(blob[1]) if blob else None
+        for path, entries in _lines(stored[2] if stored else b"").items():
+            for oid, first, last, who in _ranges(entries):
+                numbers = written.setdefault((path, oid), set())
+                if who not in ("person", "unknown"):
+                    credited = True
+                    numbers.update(range(first, last + 1))
+    for path, entry in by_path.items() if credited else ():
+        mine = written.get((path, entry["oid"] or ""))
+        text = commit_changes.content(objects, entry["oid"]) if mine is not None else None
+        if mine is not None and text is not None and not line_evidence.binary(text):
+            lines = enumerate(text.split(b"\n"), 1)
+            entry["own"] = frozenset(s.removesuffix(b"\r") for n, s in lines if n in mine)
+
+
+def _lines(data: bytes) -> Mapping[str, Any]:
+    try:
+        value = json.loads(data) if data else {}
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _ranges(entries: object) -> list[tuple[str, int, int, str]]:
+    """(blob, first line, last line, whose) of what lines.json says of a path."""
+    ranges = []
+    for entry in entries if isinstance(entries, list) else ():
+        for run in entry.get("ranges", ()) if isinstance(entry, dict) else ():
+            if isinstance(run, list) and [type(v) for v in run[:3]] == [int, int, str]:
+                ranges.append((str(entry.get("oid")), run[0], min(run[1], 1 << 20), run[2]))
+    return ranges
+
+
+def match(
+    objects: Objects,
+    record: list[Recorded],
+    changes: Changes,
+    gone: Callable[[str], bool] = lambda _: False,
+) -> dict[str, frozenset[bytes]]:
+    """What a commit with these changes has in common with edits, by evidence: path -> what; gone:
+    as overlap.match() asks it."""
+    return overlap.match(record, changes, commit_changes.blobs_of(objects), gone)["shared"]

@@ -1,0 +1,179 @@
+"""Commits that HEAD lost and that may be made again: their ids come back with their content.
+
+A reset leaves them in ORIG_HEAD, an amend that leaves content out names what it replaced, and a
+stash that was applied and kept can be applied on another branch.  While content of theirs is still
+to be committed, <git-dir>/gitcp/taken-back lists them, so that the sh guard starts us although no
+session is open; <git-dir>/gitcp/orig-head is the very file (a hard link) of the ORIG_HEAD that was
+looked at last: git never writes into one, but makes another, be it to say the same (behaviour.md
+§5.2).
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp import trace
+from gitcp.core.decide.difference import ABSENT
+from gitcp.core.upkeep.shapes import object_name
+from gitcp.store.git import private, reflog
+from gitcp.store.git.commit import read_commit, rev_list
+from gitcp.store.git.tree import Lookup, tree_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gitcp.core.decide.difference import Recorded
+    from gitcp.core.record_types import Commit, Version
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.link.commit_changes import Changes
+    from gitcp.store.relink.search import Search
+
+_MOST = 50  # commits that are looked at
+_RECENT = 50  # entries of HEAD's reflog
+
+
+def ids(repo: Repo, objects: Objects, head: str, changes: Changes) -> list[str]:
+    """The ids that a commit with these changes on head gets again, by evidence."""
+    lost = find(repo, objects, head)
+    if not lost:
+        private.remove(repo, repo.own("taken-back"))
+        return []
+    from gitcp.store.relink.search import Search
+
+    search = Search(repo, objects, lost)
+    again = search.ids(changes, head)
+    keep(repo, objects, search, head, changes)
+    return again
+
+
+def find(repo: Repo, objects: Objects, head: str) -> list[Commit]:
+    """The commits with an id that HEAD, at head, has lost, oldest first, as they were listed or a
+    reset since has left them."""
+    listed = private.words(repo.own("taken-back"), object_name)
+    lost = [*listed, *_reset(repo, objects, head)]
+    if not lost:
+        return []
+    from gitcp.store.relink import search
+
+    return search.linked(objects, dict.fromkeys(lost))
+
+
+def keep(repo: Repo, objects: Objects, search: Search, head: str, changes: Changes) -> None:
+    """List those commits of a search of which something may still come once a commit with these
+    changes is made on head; the others can never come back."""
+    pending: list[str] = []
+    if search.commits:
+        still = _Pending(repo, objects, head, changes)
+        for commit in search.commits:
+            # What there is no time for is for the next hook.
+            if search.late() or any(map(still.comes, search.edits(commit).values())):
+                pending.append(commit["oid"])
+    path = repo.own("taken-back")
+    if pending:
+        trace.note("commit", f"taken back, and still to come: {pending}")
+        private.write_words(repo, path, pending[-_MOST:])
+    else:
+        private.remove(repo, path)
+
+
+class _Pending:
+    """Whether recorded work may still be committed, once HEAD has some changes more."""
+
+    def __init__(self, repo: Repo, objects: Objects, head: str, changes: Changes) -> None:
+        self._repo, self._objects, self._changes = repo, objects, changes
+        self._look = Lookup(objects, tree_of(objects, head))
+        self._stash = reflog.Stash(repo, objects).entries()
+        self._now: dict[str, Version] = {}
+
+    def _after(self, path: str) -> Version:
+        if path not in self._changes:
+            return self._look(path)
+        mode, oid = self._changes[path][2:]
+        return (mode, oid) if oid else None
+
+    def comes(self, record: Sequence[Recorded]) -> bool:
+        """Whether the worktree or an entry of the stash brings work that HEAD has not; or a stash
+        that was applied brings it once more, on another branch."""
+        open_ = [e for e in record if (self._after(e["path"]) or ("", None))[1] != e["oid"]]
+        fresh = [e["path"] for e in open_ if e["path"] not in self._now]
+        if fresh:
+            from gitcp.store.snapshot import blobs
+
+            self._now |= blobs.at(self._repo, self._objects, sorted(fresh), write=True)
+        steps = [(path, self._after(path), self._now.get(path)) for path in _paths(open_)]
+        if self._has(open_, steps):
+            return True
+        return any(self._has(list(record), entry.steps(_paths(record))) for entry in self._stash)
+
+    def _has(self, record: list[Recorded], steps: Iterable[tuple[str, Version, Version]]) -> bool:
+        none = (ABSENT, None)
+        changes = {p: (*(was or none), *(now or none)) for p, was, now in steps if was != now}
+        from gitcp.store.relink import checkpoint_edits
+
+        return bool(changes and checkpoint_edits.match(self._objects, record, changes))
+
+
+def _paths(record: Iterable[Recorded]) -> list[str]:
+    return [entry["path"] for entry in record]
+
+
+def add(repo: Repo, commits: Iterable[str]) -> None:
+    """Content of these commits may be committed again: it is looked for."""
+    path = repo.own("taken-back")
+    private.write_words(repo, path, list(dict.fromkeys([*private.words(path, object_name), *commits])))
+
+
+def _at(repo: Repo) -> str:
+    return os.path.join(repo.git_dir, "ORIG_HEAD")
+
+
+def _looked(repo: Repo) -> bool:
+    """Whether ORIG_HEAD is the file that was looked at last."""
+    try:
+        return os.path.samefile(_at(repo), repo.own("orig-head"))
+    except OSError:
+        return False
+
+
+def _look(repo: Repo, *, seen: bool) -> None:
+    """ORIG_HEAD as it is now has been looked at, or is to be looked at again.  Where the file
+    system has no hard links, it always is."""
+    mark = repo.own("orig-head")
+    private.remove(repo, mark)
+    if seen:
+        try:
+            os.makedirs(os.path.dirname(mark), exist_ok=True)
+            os.link(_at(repo), mark)
+        except OSError as e:
+            trace.note("commit", f"ORIG_HEAD cannot be marked: {e}")
+
+
+def _reset(repo: Repo, objects: Objects, head: str) -> list[str]:
+    """The commits that only ORIG_HEAD has, oldest first; looked at once.  One whose ids are on
+    commits that took its place, as after a rebase, is not lost."""
+    orig = "".join(private.words(_at(repo), object_name))
+    # At HEAD nothing is taken back yet, but it may be, and git leave the file that says so.
+    if not orig or (orig != head and _looked(repo)):
+        return []
+    _look(repo, seen=orig != head)
+    # A stash, too, ends in a reset: the reflog tells of those before it.
+    resets = [old for old, _, why in reflog.head(repo)[-_RECENT:] if why.startswith(b"reset:")]
+    tips = [oid for oid in dict.fromkeys([*resets, orig]) if read_commit(objects, oid)]
+    if not tips:
+        return []
+    args = ["--first-parent", f"--max-count={_MOST}", *tips]
+    born = head.strip("0")
+    lost = rev_list(repo, *args, *([f"^{head}"] if born else []))[::-1]
+    return _not_replaced(repo, objects, lost, head, tips) if lost and born else lost
+
+
+def _not_replaced(
+    repo: Repo, objects: Objects, lost: list[str], head: str, tips: Iterable[str]
+) -> list[str]:
+    from gitcp.store.link import find_commits
+
+    fresh = rev_list(repo, f"--max-count={_MOST}", head, *(f"^{oid}" for oid in tips))
+    there = {one for oid in fresh for one in find_commits.linked(objects, oid)}
+    return [oid for oid in lost if not there.issuperset(find_commits.linked(objects, oid))]
