@@ -37,7 +37,7 @@ def _one(match: Record) -> None:
         if (match["id"] or match["carried"]) and reflog.stashes(ctx.repo):
             from gitcp.store.relink import lost_commits
 
-            lost_commits.add(ctx.repo, [match["commit"]])
+            lost_commits.add_stashed(ctx.repo, ctx.objects, match["commit"])
         if not match["id"]:
             from gitcp.store.blame import ai_notes
 

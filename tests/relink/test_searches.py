@@ -226,6 +226,31 @@ def test_a_merge_of_a_forge_that_is_pulled_is_linked_by_a_note_and_told_once(
     sound(world)
 
 
+def test_a_forges_squash_is_linked_in_a_fresh_clone_that_has_no_branch(
+    world: World, tmp_path: Path
+) -> None:
+    """Of two commits of one file, and beside a commit of others in it: no content is as it was."""
+    agent, base, clone = world.agent("session-a"), world.head, tmp_path / "clone"
+    lib = world.read("src/lib.py")
+    agent.turn("one", {"src/lib.py": lib + LINES})
+    [first] = world.commit()
+    agent.turn("two", {"src/lib.py": lib + LINES + "\n\ndef third(a):\n    return a ** (1 / 3)\n"})
+    [second] = world.commit()
+    text = world.read("src/lib.py")
+    shell(world, f"git switch -q -c merged {base}")
+    world.write("src/lib.py", "import math\n\n" + lib)
+    world.git(*BARE, "commit", "-q", "-a", "-m", "others")
+    world.write("src/lib.py", "import math\n\n" + text)
+    world.git(*BARE, "commit", "-q", "-a", "-m", "squash (#1)")
+    world.git("clone", "-q", "--single-branch", "-b", "merged", ".", str(clone))
+    world.git("fetch", "-q", "origin", f"+{V1}:{V1}", cwd=clone)
+    there = World(clone, world.home, world.env)
+    there.gitcp("relink")
+    assert sorted(noted(there)) == sorted([first, second])
+    assert noted(there, "HEAD~") == []
+    there.close()
+
+
 def wrongly_noted(world: World) -> tuple[str, str]:
     """(the id of a commit's checkpoint, the person's commit after it whose note has it too)."""
     text = world.read("src/lib.py")

@@ -77,8 +77,6 @@ def match(
     return {"paths": sorted(shared), "reasons": reasons, "shared": shared}
 
 
-
-
 def _any_of_it(entry: Recorded, staged: Staged, blob: Blob) -> bool:
     """Tell whether a commit adds a line the session added, or removes one it removed."""
     _, old, _, new = staged

@@ -126,15 +126,15 @@ def _kept_tasks(objects: Objects, live: Live, state: State) -> dict[str, bytes]:
 def files(
     state: State, linked: Linked, changes: dict[str, Staged], credit: Credit
 ) -> dict[str, dict[str, Any]]:
-    """For each path of the commit that is the session's: what it is there, the last turn that
-    wrote a line of it with its prompt, and all turns that did."""
+    """For each path of the commit that is the session's: what it is there and in its parent, the
+    last turn that wrote a line of it with its prompt, and all turns that did."""
     recorded: dict[str, File] = {}
     for stream in state["streams"]:
         recorded |= stream["files"]
     session_id, prompts_of = state["session_id"], state.get("turns", {})
     touched: dict[str, dict[str, Any]] = {}
     for path in sorted({*linked["paths"], *credit.touched(session_id)}):
-        _, _, mode, oid = changes.get(path, ("", None, "000000", None))
+        old_mode, old, mode, oid = changes.get(path, ("", None, "000000", None))
         wrote = [turn for turn in credit.turns(session_id, path) if turn]
         wrote.sort(key=lambda turn: int(prompts_of.get(turn, {}).get("number", 0)))
         # Without a line that tells: the turn that recorded it, or the one that runs.
@@ -143,7 +143,7 @@ def files(
         wrote = wrote or [turn_id]
         prompt = prompts_of.get(wrote[-1], {}).get("prompt", "")
         touched[path] = {"oid": oid or "", "mode": mode, "turn_id": wrote[-1], "prompt": prompt}
-        touched[path]["turns"] = wrote
+        touched[path] |= {"turns": wrote, "before": [old_mode, old] if old else None}
         if credit.by_window(session_id, path):
             touched[path]["by_window"] = True
     return touched

@@ -16,7 +16,7 @@ from gitcp import trace
 from gitcp.core.decide.difference import ABSENT
 from gitcp.core.upkeep.shapes import object_name
 from gitcp.store.git import private, reflog
-from gitcp.store.git.commit import read_commit, rev_list
+from gitcp.store.git.commit import need_commit, read_commit, rev_list
 from gitcp.store.git.tree import Lookup, tree_of
 
 TYPE_CHECKING = False
@@ -103,16 +103,23 @@ class _Pending:
 
             self._now |= blobs.at(self._repo, self._objects, sorted(fresh), write=True)
         steps = [(path, self._after(path), self._now.get(path)) for path in _paths(open_)]
-        if self._has(open_, steps):
+        if _brings(self._objects, open_, steps):
             return True
-        return any(self._has(list(record), entry.steps(_paths(record))) for entry in self._stash)
+        stash = (entry.steps(_paths(record)) for entry in self._stash)
+        return any(_brings(self._objects, record, steps) for steps in stash)
 
-    def _has(self, record: list[Recorded], steps: Iterable[tuple[str, Version, Version]]) -> bool:
-        none = (ABSENT, None)
-        changes = {p: (*(was or none), *(now or none)) for p, was, now in steps if was != now}
-        from gitcp.store.relink import checkpoint_edits
 
-        return bool(changes and checkpoint_edits.match(self._objects, record, changes))
+def _brings(
+    objects: Objects, record: Sequence[Recorded], steps: Iterable[tuple[str, Version, Version]]
+) -> bool:
+    """Whether steps, from one content of a path to another, have some of the recorded work."""
+    none = (ABSENT, None)
+    changes = {p: (*(was or none), *(now or none)) for p, was, now in steps if was != now}
+    if not changes:
+        return False
+    from gitcp.store.relink import checkpoint_edits
+
+    return bool(checkpoint_edits.match(objects, list(record), changes))
 
 
 def _paths(record: Iterable[Recorded]) -> list[str]:
@@ -122,7 +129,25 @@ def _paths(record: Iterable[Recorded]) -> list[str]:
 def add(repo: Repo, commits: Iterable[str]) -> None:
     """Content of these commits may be committed again: it is looked for."""
     path = repo.own("taken-back")
-    private.write_words(repo, path, list(dict.fromkeys([*private.words(path, object_name), *commits])))
+    private.write_words(
+        repo, path, list(dict.fromkeys([*private.words(path, object_name), *commits]))
+    )
+
+
+def add_stashed(repo: Repo, objects: Objects, oid: str) -> None:
+    """Look for the work of a commit again where an entry of the stash has it as well: that may be
+    applied once more, on another branch."""
+    from gitcp.store.link import commit_changes, find_commits
+    from gitcp.store.relink import checkpoint_edits
+
+    commit = need_commit(objects, oid)
+    paths = commit_changes.of_commit(objects, commit)[1]
+    stash = [e for e in reflog.Stash(repo, objects).entries() if any(map(e.changes, paths))]
+    for one in find_commits.linked(objects, oid) if stash else ():
+        record = checkpoint_edits.edits(repo, objects, one, commit)
+        if any(_brings(objects, record, entry.steps(_paths(record))) for entry in stash):
+            add(repo, [oid])
+            return
 
 
 def _at(repo: Repo) -> str:

@@ -11,13 +11,14 @@ import os
 from gitcp.core.decide import relink_rules as core
 from gitcp.errors import GitError
 from gitcp.record import text
-from gitcp.store.link import find_commits
-from gitcp.store.relink import dismissed
+from gitcp.store.git.commit import read_commit
+from gitcp.store.link import commit_changes, find_commits
+from gitcp.store.relink import checkpoint_edits, dismissed
 from gitcp.store.v1 import committed_list, committed_read, committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gitcp.core.decide.relink_rules import Blobs, Pair
     from gitcp.repo import Repo
@@ -67,7 +68,31 @@ def _paired(
     originals = patch_ids(repo, [oid for oids in gone.values() for oid in oids])
     known = {one: {originals[o] for o in oids if o in originals} for one, oids in gone.items()}
     patches = patch_ids(repo, list(free)) if known else {}
-    return core.pair(wanted, known, free, patches)
+    pairs = core.pair(wanted, known, free, patches)
+    left = sorted(wanted.keys() - {pair["checkpoint_id"] for pair in pairs})
+    return pairs + _by_difference(repo, objects, {one: gone.get(one, []) for one in left}, free)
+
+
+def _by_difference(
+    repo: Repo, objects: Objects, lost: Mapping[str, list[str]], free: Iterable[str]
+) -> list[Pair]:
+    """Pair checkpoints, each with the commits that a reflog has of it, with those free commits
+    that change what it changed; without such a commit it has to say what was there before."""
+    if not lost:
+        return []
+    commits = [commit for oid in free if (commit := read_commit(objects, oid))]
+    changed = commit_changes.of_commits(repo, objects, commits)
+    pairs: list[Pair] = []
+    for one, oids in lost.items():
+        original = read_commit(objects, oids[0]) if oids else None
+        record = checkpoint_edits.edits(repo, objects, one, original)
+        if not all("before" in entry for entry in record):
+            continue
+        shared = {oid: checkpoint_edits.match(objects, record, c) for oid, c in changed.items()}
+        evidence = {oid: {(p, x) for p in s for x in s[p]} for oid, s in shared.items() if s}
+        chosen = core.choose([{oid: lines} for oid, lines in evidence.items()])
+        pairs += [{"commit": oid, "checkpoint_id": one, "how": "evidence"} for oid in chosen]
+    return pairs
 
 
 def _on_a_branch(repo: Repo, commits: Sequence[str]) -> bool:

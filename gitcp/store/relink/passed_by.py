@@ -39,16 +39,16 @@ def settle(ctx: Context, but: str = "") -> int:
             waiting = True  # its own next event does it
             continue
         _one(ctx, marker["session_id"], head)
-    pulled, late = _give_back(repo, ctx.objects, head)
-    if not (waiting or late):
-        judged.look(repo, head)
+    pulled, done = _give_back(repo, ctx.objects, head)
+    if done and not waiting:
+        judged.look(repo, done)
     return pulled
 
 
-def _give_back(repo: Repo, objects: Objects, head: str) -> tuple[int, bool]:
+def _give_back(repo: Repo, objects: Objects, head: str) -> tuple[int, str]:
     """Note on commits nobody has judged the ids whose work is in them again: of commits that HEAD
-    lost, and for what was pulled of other branches.  (How many links were pulled, whether there
-    was not time for all.)"""
+    lost, and for what was pulled of other branches.  (How many links were pulled, the last commit
+    there was time for, '' for none.)"""
     looked, known = judged.looked(repo), set(judged.read(repo))
     since = [f"^{looked}"] if looked and read_commit(objects, looked) else []
     lost = lost_commits.find(repo, objects, head)
@@ -59,21 +59,26 @@ def _give_back(repo: Repo, objects: Objects, head: str) -> tuple[int, bool]:
     pulled = {c["oid"] for c in commits if c["oid"] not in here}
     beside = _beside(repo, objects, head, commits) if pulled else []
     if not (lost or beside):
-        return 0, False
+        return 0, head
     from gitcp.store.relink.search import Search
 
     search, refused, links = Search(repo, objects, [*beside, *lost]), dismissed.read(repo), 0
+    done = ""
     for commit in commits:
+        if search.late():
+            break
         parent, changes = commit_changes.of_commit(objects, commit)
         has = {*find_commits.linked(objects, commit["oid"]), *refused}
         for one in search.ids(changes, parent):
             if one not in has:
                 notes.add(repo, objects, commit["oid"], one)
                 links += commit["oid"] in pulled
-    late = search.late()
+        done = commit["oid"]
+    else:
+        done = head
     search.commits = lost
     lost_commits.keep(repo, objects, search, head, {})
-    return links, late
+    return links, done
 
 
 def _beside(repo: Repo, objects: Objects, head: str, fresh: list[Commit]) -> list[Commit]:

@@ -1,0 +1,117 @@
+"""What two changes have in common: of lines, of entries; which of several candidates is meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitcp.core.decide.difference import ABSENT, compare
+from gitcp.core.decide.relink_rules import choose
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.decide.difference import Recorded, Staged
+    from gitcp.core.decide.relink_rules import Evidence
+
+FILE, EXEC, LINK = "100644", "100755", "120000"
+STORE: dict[str, bytes] = {}
+
+
+def oid(data: str) -> str:
+    """The name of a content."""
+    STORE[f"<{data}>"] = data.encode()
+    return f"<{data}>"
+
+
+def text(*parts: str) -> str:
+    return "".join(f"the line of the part {part}\n" for part in parts)
+
+
+# before and after of the record, before and after of the commit, the lines that count, the verdict
+CASES: dict[str, tuple[str | None, str | None, str | None, str | None, set[str] | None, bool]] = {
+    "the same change": ("", text("a"), "", text("a"), None, True),
+    "the same change on other ground": (text("a"), text("a", "b"), "", text("b"), None, True),
+    "what stood before the record": (text("a"), text("a", "b"), "", text("a"), None, False),
+    "the recorded content, brought by what came before": (
+        text("a"), text("a", "b"), text("b"), text("a", "b"), None, False),
+    "part of it": ("", text("a", "b", "c"), "", text("b"), None, True),
+    "it and more": ("", text("a"), "", text("a", "x", "y"), None, True),
+    "another's line": ("", text("a", "b"), "", text("b"), {"a"}, False),
+    "a line of the session's": ("", text("a", "b"), "", text("a"), {"a"}, True),
+    "the removed line": (text("a", "b"), text("a"), text("b", "c"), text("c"), None, True),
+    "another removed line": (text("a", "b"), text("a"), text("b", "c"), text("b"), None, False),
+    "the removed line beside a new one": (
+        text("a", "b"), text("a"), text("b"), text("x"), None, True),
+    "a deletion": (text("a"), None, text("a", "b"), None, None, True),
+    "a deletion by others": (text("a"), text("b"), text("a"), None, None, False),
+    "an empty file": (None, "", None, "", None, True),
+    "the same binary content": ("a\0", "b\0", "c\0", "b\0", None, True),
+    "another binary content": ("a\0", "b\0", "a\0", "c\0", None, False),
+    "lines in another order": (
+        text("a", "b"), text("b", "a"), text("a"), text("b", "a"), None, True),
+    "white space alone": ("", text("a"), "", text("a").replace(" ", "  "), None, True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_two_changes_have_something_in_common_or_not(name: str) -> None:
+    was, recorded, parent, here, own, want = CASES[name]
+    entry: Recorded = {
+        "path": "f",
+        "mode": ABSENT if recorded is None else FILE,
+        "oid": None if recorded is None else oid(recorded),
+        "before": None if was is None else (FILE, oid(was)),
+        "live": False,
+    }
+    if own is not None:
+        entry["own"] = frozenset(text(part).strip().encode() for part in own)
+    change: Staged = (
+        ABSENT if parent is None else FILE,
+        None if parent is None else oid(parent),
+        ABSENT if here is None else FILE,
+        None if here is None else oid(here),
+    )
+    common, reason = compare(entry, change, STORE.get)
+    assert bool(common) is want, reason
+
+
+@pytest.mark.parametrize(("before", "want"), [(FILE, True), (EXEC, False)])
+def test_a_mode_is_the_sessions_where_it_set_it(before: str, want: bool) -> None:
+    name = oid("x")
+    common, _ = compare(
+        {"path": "f", "mode": EXEC, "oid": name, "before": (before, name), "live": False},
+        (FILE, name, EXEC, name),
+        STORE.get,
+    )
+    assert bool(common) is want
+
+
+def test_a_link_in_a_files_place_is_another_type() -> None:
+    common, _ = compare(
+        {"path": "f", "mode": FILE, "oid": oid("x"), "before": None, "live": False},
+        (ABSENT, None, LINK, oid("x")),
+        STORE.get,
+    )
+    assert not common
+
+
+def lines(*names: str) -> Evidence:
+    return {("f", name.encode()) for name in names}
+
+
+CHOICES: dict[str, tuple[list[dict[str, Evidence]], list[str]]] = {
+    "none": ([], []),
+    "each its own": ([{"1": lines("a")}, {"2": lines("b")}], ["1", "2"]),
+    "less than another has": ([{"1": lines("a")}, {"2": lines("a", "b")}], ["2"]),
+    "several that fit equally": ([{"1": lines("a")}, {"2": lines("a")}], []),
+    "several of which one has more": (
+        [{"1": lines("a")}, {"2": lines("a")}, {"3": lines("a", "b")}], ["3"]),
+    "one id on several commits": ([{"1": lines("a")}, {"1": lines("a")}], ["1"]),
+    "two ids of one commit": ([{"1": lines("a"), "2": lines("a")}], ["1", "2"]),
+    "some in common": ([{"1": lines("a", "b")}, {"2": lines("b", "c")}], ["1", "2"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_the_candidates_that_explain_a_commit_best_are_chosen(name: str) -> None:
+    candidates, want = CHOICES[name]
+    assert choose(candidates) == want
