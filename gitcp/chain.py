@@ -108,10 +108,10 @@ def keep_promise(repo: Repo, first: Record) -> None:
     """After a commit: what its trailer promises is stored, whatever its pipelines hold or fail
     at.  first: the event of post-commit."""
     from gitcp import context
-    from gitcp.store.relink import promised
+    from gitcp.store.link import commit_verdict
 
     with context.of(repo) as ctx:
-        if promised.pending(ctx):
+        if commit_verdict.unkept(ctx):
             list(connect(pipelines.DEFAULT["post-commit"], [first], repo.top))
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Container
     from typing import NotRequired, TypedDict
 
+    from gitcp.context import Context
     from gitcp.core.record_types import Commit, Process
     from gitcp.repo import Repo
     from gitcp.store.link.commit_match import Linked
@@ -80,6 +81,21 @@ def pending(repo: Repo, ids: Container[str], parent: str) -> bool:
     from gitcp.store.session import process
 
     return verdict["id"] in ids and process.alive(verdict.get("maker"))
+
+
+def unkept(ctx: Context) -> bool:
+    """Whether HEAD has the id that was decided for it, and no checkpoint of that id is stored."""
+    from gitcp.store.git.commit import read_commit
+    from gitcp.store.relink import judged
+    from gitcp.store.v1 import committed_refs
+
+    verdict = load(ctx.repo)
+    if not verdict or not verdict["id"] or ctx.head in judged.read(ctx.repo):
+        return False
+    commit = read_commit(ctx.objects, ctx.head)
+    if commit is None or verdict["id"] not in trailers.read(raw(commit["message"])):
+        return False
+    return committed_refs.find(ctx.repo, ctx.objects, verdict["id"]) is None
 
 
 def forget(repo: Repo) -> None:
