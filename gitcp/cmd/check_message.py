@@ -42,7 +42,7 @@ def _check(repo: Repo, path: str) -> None:
         text, template = _above(text, comment), _above(template, comment)
         comment = b""
     if trailers.only_trailers(text, comment=comment, template=template):
-        files.replace(path, trailers.remove(text, comment=comment), durable=False)
+        files.replace(path, trailers.collect(text, comment=comment)[1], durable=False)
 
 
 def _above(text: bytes, comment: bytes) -> bytes:

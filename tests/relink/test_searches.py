@@ -52,13 +52,17 @@ def test_a_squash_keeps_the_link_of_a_commit_that_a_later_one_overwrote(world: W
     assert sorted(ids(world)) == sorted([first, second])
 
 
-@pytest.mark.parametrize("mode", ["", "--no-verify"])
+COMMENT = "# a line that looks like a comment\n"
+SCISSORS = [("", ""), ("--no-verify", ""), ("-s", ""), ("-v", ""), ("", COMMENT), ("-v", COMMENT)]
+
+
+@pytest.mark.parametrize(("mode", "comments"), SCISSORS)
 def test_an_unchanged_template_with_scissors_aborts_as_without_hooks(
-    world: World, mode: str
+    world: World, mode: str, comments: str
 ) -> None:
     world.agent("session-a").turn("write", {"new.py": LINES})
     base = world.head
-    world.write("../template", "subject of the template\n\nits body\n")
+    world.write("../template", f"subject of the template\n\nits body\n\n{comments}")
     world.env["GIT_EDITOR"] = "true"
     shell(world, f"git add .; ! git commit -q --cleanup=scissors {mode} -t ../template 2>/dev/null")
     assert world.head == base

@@ -70,7 +70,7 @@ def text_start(lines: list[bytes], comment: bytes) -> int:
 
 
 def explained(lines: list[bytes], comment: bytes, comments: Sequence[str]) -> list[bytes]:
-    """Put lines for the person at the head of git's own comments, or below the cut.
+    """Put lines for the person below the cut, or at the head of git's own comments.
 
     Where there is neither, nobody would see them, or git would keep them: nothing is put.
     """
@@ -78,11 +78,9 @@ def explained(lines: list[bytes], comment: bytes, comments: Sequence[str]) -> li
     here = [comment + s + b"\n" for s in words]
     if not here:
         return lines
-    if at is not None:
-        return [*lines[:at], *here, comment + b"\n", *lines[at:]]
     below = cut(lines, comment) + 1
-    if below > len(lines):
-        return lines
+    if below > len(lines):  # above a cut, what looks like comments may be text
+        return lines if at is None else [*lines[:at], *here, comment + b"\n", *lines[at:]]
     for _ in range(2):  # what git says there about the cut
         below += below < len(lines) and is_comment(lines[below], comment)
     return [*lines[:below], comment + b"\n", *here, *lines[below:]]

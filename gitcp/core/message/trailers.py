@@ -119,13 +119,16 @@ def only_trailers(message: bytes, *, comment: bytes = b"#", template: bytes = b"
     As for git, lines of sign-off are no text, and neither is a commit template left as it was.
     """
     lines = _text(message, comment)
-    prose = [line for line in lines if not _own(line) and not line.startswith(_SIGNED)]
-    return any(map(_own, lines)) and prose in ([], _text(template, comment))
+    return any(map(_own, lines)) and _prose(lines) in ([], _prose(_text(template, comment)))
 
 
 def unwritten(message: bytes, *, comment: bytes = b"#") -> bool:
     """Tell whether a message has no text yet: only sign-offs, comments and lines of ours."""
     return all(_own(line) or line.startswith(_SIGNED) for line in _text(message, comment))
+
+
+def _prose(lines: Iterable[bytes]) -> list[bytes]:
+    return [line for line in lines if not _own(line) and not line.startswith(_SIGNED)]
 
 
 def _text(message: bytes, comment: bytes) -> list[bytes]:
