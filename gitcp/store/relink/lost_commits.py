@@ -4,8 +4,8 @@ A reset leaves them in ORIG_HEAD, an amend that leaves content out names what it
 stash that was applied and kept can be applied on another branch.  While content of theirs is still
 to be committed, <git-dir>/gitcp/taken-back lists them, so that the sh guard starts us although no
 session is open; <git-dir>/gitcp/orig-head is the very file (a hard link) of the ORIG_HEAD that was
-looked at last: git never writes into one, but makes another, be it to say the same (behaviour.md
-§5.2).
+looked at last: git never writes into one, but makes another, also to say the same
+(doc/behaviour.md "Ids in a message").
 """
 
 from __future__ import annotations
