@@ -74,7 +74,7 @@ def test_relink_finds_the_commit_that_lost_its_line(world: World, name: str) -> 
 
 
 def noted_commits(world: World) -> list[str]:
-    """The objects with a note, but for the empty tree: its note tells since when a clone records."""
+    """The objects with a note; that of the empty tree tells since when a clone records."""
     listed = world.git("notes", "--ref=gitcp", "list", ok=False).splitlines()
     return [oid for line in listed if (oid := line.split()[1]) != EMPTY_TREE]
 
