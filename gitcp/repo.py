@@ -61,7 +61,7 @@ class Config:
     def option(self, key: str) -> Any:
         """The value of one of our keys, as the table of them has it: of its kind, its default
         where it is not set or holds what it cannot."""
-        from gitcp.core.setup import config_table
+        from gitcp.core import config_table
 
         return config_table.value(key, self.all(key))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from gitcp.console import cli
-from gitcp.core.setup import config_table
+from gitcp.core import config_table
 from gitcp.errors import NO, OK
 
 TYPE_CHECKING = False

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gitcp import commands
-from gitcp.core.setup.config_table import KEYS
+from gitcp.core.config_table import KEYS
 from tests.form.source import none
 from tests.support.paths import TOP
 

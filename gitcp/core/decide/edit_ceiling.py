@@ -6,8 +6,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-MOST = 256 << 20  # bytes: gitcp.max-edits
-
 
 def surplus(sizes: Mapping[str, int], settled: Iterable[str], ceiling: int) -> list[str]:
     """The first of the settled sessions, the oldest first, without whose edits all others take

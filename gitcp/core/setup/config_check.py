@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp import pipelines
-from gitcp.core.setup import config_table
+from gitcp.core import config_table
 from gitcp.errors import Error
 
 TYPE_CHECKING = False

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 
 from gitcp import pipelines
-from gitcp.core.setup import config_check, config_table
+from gitcp.core import config_table
+from gitcp.core.setup import config_check
 from gitcp.core.setup.install_findings import finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gitcp.core.config_table import Key
     from gitcp.core.record_types import Finding, Record
-    from gitcp.core.setup.config_table import Key
     from gitcp.repo import Repo
 
     Origin = tuple[str, str, int]  # scope, file, line; a line of 0 is not known

@@ -11,7 +11,7 @@ from contextlib import suppress
 from gitcp import trace
 from gitcp.errors import Error
 from gitcp.lock import exclusive
-from gitcp.store.git import files, notes, refs
+from gitcp.store.git import notes, private, refs
 from gitcp.store.share import push_check
 from gitcp.store.share.remote import Remote
 from gitcp.store.v1 import committed_write, destination, kept_tips
@@ -145,4 +145,4 @@ def _settle(repo: Repo, name: str, tips: Tips) -> None:
     with exclusive(repo, "v1"), exclusive(repo, "notes"):
         kept_tips.set_pushed(repo, name, tips)
         if name == destination.read(repo) and local(repo) == tips:
-            files.remove(repo.shared("unpushed"))
+            private.remove(repo, repo.shared("unpushed"))

@@ -8,7 +8,6 @@ import stat
 
 from gitcp.core.git.porcelain import GONE
 from gitcp.errors import Error, Late
-from gitcp.store.snapshot import hung_filters
 from gitcp.store.snapshot.filters import Filters
 from gitcp.store.snapshot.stat_cache import StatCache
 
@@ -130,6 +129,8 @@ class Hasher:
             )
 
     def _convert(self) -> None:
+        from gitcp.store.snapshot import hung_filters  # only where filters or attributes apply
+
         changes, work = self._scan.changes, self._work
         for path in list(self._left):
             if os.path.lexists(work.full(path)) and not os.access(work.full(path), os.R_OK):
@@ -149,7 +150,7 @@ class Hasher:
 
     def _converted(self, paths: list[str]) -> dict[str, str | None]:
         """path -> oid of files that git converts; None for one that it cannot."""
-        from gitcp.store.snapshot import through_git
+        from gitcp.store.snapshot import hung_filters, through_git
 
         work, oids = self._work, dict[str, str | None]()
         if hung_filters.hang(work.repo):

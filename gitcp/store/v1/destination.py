@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp.core import config_table
 from gitcp.core.decide import destination as rules
 from gitcp.errors import Error
 from gitcp.record import lines, text
@@ -90,7 +91,8 @@ def inherited(repo: Repo) -> str:
     """The remote that an older version has been sending to from this clone, where there is one
     and nothing is configured; else ""."""
     earlier = [name for name in remotes(repo) if _was_sent_to(repo, name)]
-    asked = bool(repo.config.all("gitcp.push")) and repo.config.option("gitcp.push")
+    values = repo.config.all("gitcp.push")
+    asked = bool(values) and values[-1].lower() in config_table.YES
     return rules.choose(earlier, asked, usual(repo))
 
 

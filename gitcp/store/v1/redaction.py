@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.setup import config_table
+from gitcp.core import config_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

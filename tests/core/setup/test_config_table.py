@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.setup import config_check, config_table
-from gitcp.core.setup.config_table import KEYS, complaint, value
+from gitcp.core import config_table
+from gitcp.core.config_table import KEYS, complaint, value
+from gitcp.core.setup import config_check
 
 READ = [
     ("gitcp.max-file-size", [], 10 << 20),

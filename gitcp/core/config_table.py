@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         without: NotRequired[str]
 
 
-_YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0", "")
+YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0", "")
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _MOST = 1 << 50
 
@@ -202,7 +202,7 @@ def _read(about: Key, text: str) -> Any:
     if about["kind"] in ("size", "number"):
         return _number(word)
     if about["kind"] == "flag" and word not in about.get("values", ()):
-        return word in _YES
+        return word in YES
     return word if about["kind"] in ("word", "flag") else text
 
 
@@ -219,7 +219,7 @@ def complaint(about: Key, text: str) -> str:
     if kind == "word":
         return "" if word in values else f"must be {_either(values)}"
     if kind == "flag":
-        fits = word in (*_YES, *_NO, *values)
+        fits = word in (*YES, *_NO, *values)
         return "" if fits else f"must be {_either(('true', 'false', *values))}"
     if kind in ("size", "number"):
         return _off_range(about, _number(word))
