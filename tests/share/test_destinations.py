@@ -25,10 +25,9 @@ def stored(world: World) -> World:
 
 
 def refs(bare: Path) -> list[str]:
-    """The refs that a bare repository has, without main and the notes."""
+    """The refs that a bare repository has, without main."""
     out = subprocess.check_output(["git", "for-each-ref", "--format=%(refname)"], cwd=bare)
-    others = ("refs/heads/main", "refs/notes/gitcp")
-    return [ref for ref in out.decode().split() if ref not in others]
+    return [ref for ref in out.decode().split() if ref != "refs/heads/main"]
 
 
 def push(world: World, *args: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.store.git import refs
+from gitcp.store.journal import open_edits
 from gitcp.store.link import session_metadata
 from gitcp.store.session import markers, turn_work
 from gitcp.store.session import state as states
@@ -62,6 +63,8 @@ def discard(ctx: Context, session_id: str) -> None:
         for tip in tips:
             edits = [place.archive(ctx.repo, tip), (tip["ref"], None, tip["oid"])]
             refs.update(ctx.repo, edits, "gitcp: doctor")
+    paths = {path for stream in state["streams"] for path in stream["files"]}
+    open_edits.let_go(ctx.repo, session_id, paths)
     state["streams"], state["checkpoint_count"] = [], 0
     checkpoint.clear_verdict(state)
     ctx.keep(state)

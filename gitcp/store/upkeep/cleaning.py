@@ -12,6 +12,7 @@ from gitcp.errors import Moved
 from gitcp.lock import exclusive
 from gitcp.store.git import files, refs
 from gitcp.store.git.objects import Objects
+from gitcp.store.journal import open_edits
 from gitcp.store.pack import dropping, upkeep
 from gitcp.store.repair import repairs
 from gitcp.store.session import markers
@@ -110,6 +111,7 @@ def _let_go(repo: Repo, finding: Finding) -> bool:
         if any(state["phase"] == "active" for state in named):
             return False
         for state in named:
+            open_edits.let_go(repo, state["session_id"], alone[state["session_id"]])
             for stream in state["streams"]:
                 if stream["id"] == finding["stream"]:
                     for path in alone[state["session_id"]]:

@@ -63,10 +63,13 @@ def test_a_number_is_short(count: int, told: str) -> None:
         ([], ""),
         ({}, ""),
         ({"input_tokens": 0, "output_tokens": 0}, ""),
-        ({"input_tokens": 5, "output_tokens": 7}, "5 in, 7 out"),
-        ({"output_tokens": 7, "api_call_count": 1}, "0 in, 7 out, 1 call"),
-        ({"cache_read_tokens": 900, "cache_creation_tokens": 100}, "0 in, 0 out, 1.0k cached"),
-        ({"input_tokens": 1, "subagent_tokens": {"input_tokens": 2}}, "3 in, 0 out"),
+        ({"input_tokens": 5, "output_tokens": 7}, "5 tokens in, 7 out"),
+        ({"output_tokens": 7, "api_call_count": 1}, "0 tokens in, 7 out, 1 request"),
+        (
+            {"cache_read_tokens": 900, "cache_creation_tokens": 100},
+            "0 tokens in, 0 out, 1.0k cached",
+        ),
+        ({"input_tokens": 1, "subagent_tokens": {"input_tokens": 2}}, "3 tokens in, 0 out"),
         ({"input_tokens": "x", "output_tokens": -3, "subagent_tokens": 4}, ""),
     ],
 )
@@ -145,7 +148,10 @@ def test_a_session_in_a_status() -> None:
         "last_verdict": {"verdict": "reset", "reason": "clean worktree at prompt start"},
     }
     text = drawn(status_lines.status(ABOUT, [session], [], ago))
-    assert "  s1  Agent  active  9s  1 file on entire/1234567-e3b0c4, 1 away\n" in text
+    assert (
+        "  s1  Agent  active  9s  1 uncommitted file on entire/1234567-e3b0c4, 1 more stashed or left behind\n"
+        in text
+    )
     assert f"      {'x' * 59}…\n      reset: clean worktree at prompt start\n" in text
     bare = {"session_id": "s2", "phase": "", "unreadable": "no JSON", "worktree_path": ""}
     assert "s2  cannot be read: no JSON" in drawn(status_lines.status(ABOUT, [bare], [], ago))
@@ -276,5 +282,5 @@ def test_a_text_is_cut_by_the_cells_it_takes_and_never_within_a_sign(
 
 def test_what_came_from_a_cache_is_told_apart_for_every_client() -> None:
     usage = {"input_tokens": 100, "cache_read_tokens": 90, "output_tokens": 5, "api_call_count": 1}
-    assert spans.spent(usage, "Codex") == "100 in, 5 out, 90 cached, 1 call"
-    assert spans.spent(usage, "Gemini CLI") == "10 in, 5 out, 90 cached, 1 call"
+    assert spans.spent(usage, "Codex") == "100 tokens in, 5 out, 90 cached, 1 request"
+    assert spans.spent(usage, "Gemini CLI") == "10 tokens in, 5 out, 90 cached, 1 request"
