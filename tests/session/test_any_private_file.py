@@ -18,7 +18,6 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.aside import index
 from gitcp.store.git import private
 from gitcp.store.session import markers
 from gitcp.store.setup import heard
@@ -127,7 +126,6 @@ def lived(world: World) -> None:
     markers.of(repo, "s-one")
     (world.path / ".git/gitcp/open/~aside").mkdir(exist_ok=True)
     shutil.copy(world.path / ".git/gitcp/open/s-two", world.path / ".git/gitcp/open/~aside/s-two")
-    index.read(repo, index.stamp(repo), markers.of)
 
 
 def names(world: World) -> list[str]:

@@ -15,7 +15,7 @@ from gitcp.core.upkeep.shape_check import wrong
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
     from typing import Any
 
     from gitcp.core.record_types import Author, JournalLine, State, Version
@@ -117,6 +117,17 @@ def entry(value: Any) -> Version:
 def edits(lines: Iterable[JournalLine]) -> list[JournalLine]:
     """The edits among the lines of a journal."""
     return [line for line in lines if line.get("path") and "at" in line]
+
+
+def writers(lines: Iterable[JournalLine], paths: Container[str]) -> set[str]:
+    """The sessions that lines name for one of the paths."""
+    return {
+        who[0]
+        for line in lines
+        if line.get("path") in paths
+        for who in (line.get("who"), line.get("by"))
+        if isinstance(who, list) and who and isinstance(who[0], str)
+    }
 
 
 def lasting(lines: Iterable[JournalLine]) -> list[JournalLine]:

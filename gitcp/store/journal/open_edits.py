@@ -53,17 +53,6 @@ def _look(objects: Objects, held: Journal, paths: Iterable[str]) -> None:
     look.paths(objects, held, sorted({*paths, *named}), clock(held.repo))
 
 
-def writers(lines: Iterable[JournalLine], changes: Collection[str]) -> set[str]:
-    """The sessions that lines name for a path of changes."""
-    return {
-        who[0]
-        for line in lines
-        if line.get("path") in changes
-        for who in (line.get("who"), line.get("by"))
-        if isinstance(who, list) and who and isinstance(who[0], str)
-    }
-
-
 def settle(
     repo: Repo,
     objects: Objects,

@@ -31,7 +31,7 @@ def at(journal: Journal) -> list[Window]:
     """Every window that can explain what a look finds now."""
     repo, lines = journal.repo, journal.lines
     calling = {call["session"] for call in entries.calls(lines) if call["end"] is None}
-    near = markers.concerned(repo, sessions=calling)
+    near = markers.concerned(repo, calling)
     sessions = {m["session_id"]: m for m in near if markers.is_home(repo, m)}
     if journal.acting:
         sessions[journal.acting["session_id"]] = journal.acting

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from gitcp import trace
+from gitcp.core.credit import entries
 from gitcp.core.decide import overlap
 from gitcp.record import raw
 from gitcp.store.git import reflog
@@ -54,14 +55,14 @@ def sessions(
     """
     stash, blob = reflog.Stash(repo, objects), commit_changes.blobs_of(objects)
     linked: dict[str, Linked] = {}
-    every = markers.concerned(repo, paths=changes) if open_markers is None else open_markers
+    every = markers.concerned(repo) if open_markers is None else open_markers
     named = _named(every) if agent else {}
     foreign = [m for m in every if not markers.is_home(repo, m)]
     visitors = [m for m in foreign if m["session_id"] in named]
     guests = [m for m in foreign if m["phase"] == "active" and not m["tool_events"]]
     lines = open_edits.for_commit(repo, objects, None if replay else changes, visitors, guests)
     if open_markers is None:
-        every = _with_writers(repo, every, changes, open_edits.writers(lines, changes))
+        every = _with_writers(repo, every, changes, entries.writers(lines, changes))
     for marker in every:
         session_id, how = marker["session_id"], named.get(marker["session_id"])
         work = Work(lines, session_id).records()
@@ -117,7 +118,7 @@ def _with_writers(
     """Those of every, and those of sessions that the journal names."""
     if writers <= {marker["session_id"] for marker in every}:
         return every
-    return markers.concerned(repo, paths=changes, sessions=writers)
+    return markers.concerned(repo, writers)
 
 
 def _known_to_be_gone(

@@ -31,7 +31,7 @@ def amended(repo: Repo, objects: Objects, commit: Commit) -> list[str]:
     linked = find_commits.linked(objects, commit["oid"])
     if linked:
         return linked
-    for marker in markers.concerned(repo, bases=[commit["oid"]]):
+    for marker in markers.read(repo):
         if marker["base_commit"] == commit["oid"] and markers.is_home(repo, marker):
             state = states.peek(repo, marker["session_id"])
             if state and state.get("last_checkpoint_id"):

@@ -132,7 +132,8 @@ def _follow(repo: Repo, objects: Objects, state: State, tip: Tip, now: str) -> N
     from gitcp.store.session import turn_work
 
     own = [s["files"] for s in state["streams"] if s["id"] == tip["stream"]]
-    files = markers.paths(repo, tip["stream"]).union(*own)
+    named = markers.named_paths(repo, tip["stream"], shadow_refs.sessions(objects, tip))
+    files = set[str]().union(*named.values(), *own)
     if not turn_work.dirty_among(repo, objects, files, now):
         trace.note("stream", f"'{tip['ref']}' stays: none of its files is changed here")
         return

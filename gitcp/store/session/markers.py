@@ -21,7 +21,7 @@ from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from gitcp.core.record_types import Marker, State
@@ -114,7 +114,7 @@ def _announce(repo: Repo, session_id: str, data: bytes) -> None:
 
 def names(repo: Repo) -> list[str]:
     """The sessions that have a marker, sorted."""
-    return index.seen(repo, of, lambda known: known.signs)
+    return index.every(repo)
 
 
 def read(repo: Repo) -> list[Marker]:
@@ -122,22 +122,11 @@ def read(repo: Repo) -> list[Marker]:
     return [marker for name in names(repo) if (marker := of(repo, name))]
 
 
-def concerned(
-    repo: Repo,
-    *,
-    paths: Collection[str] = (),
-    streams: Iterable[str] = (),
-    bases: Iterable[str] = (),
-    sessions: Collection[str] = (),
-) -> list[Marker]:
-    """The markers that are not put aside, and of the rest those that name one of the paths, streams
-    or bases, or are of one of the sessions; by session id."""
-
-    def touching(known: index.Index) -> Iterable[str]:
-        near = known.touching(paths, streams, bases)
-        return near.union(one for one in sessions if one in known.signs)
-
-    return [m for name in index.seen(repo, of, touching) if (m := of(repo, name))]
+def concerned(repo: Repo, sessions: Iterable[str] = ()) -> list[Marker]:
+    """The markers that are not put aside, and of the rest those of these sessions; by session
+    id."""
+    near = sorted({*index.recent(repo), *sessions})
+    return [marker for name in near if (marker := of(repo, name))]
 
 
 def of(repo: Repo, session_id: str) -> Marker | None:
@@ -178,15 +167,15 @@ def stored(repo: Repo, session_id: str) -> Marker | None:
     return answer
 
 
-def paths(repo: Repo, stream_id: str) -> set[str]:
-    """The unsettled paths of a stream, whichever session of this worktree names them."""
+def named_paths(repo: Repo, stream_id: str, sessions: Iterable[str]) -> dict[str, set[str]]:
+    """session -> its unsettled paths on a stream, of the sessions of this worktree that name it;
+    sessions: those that may, though they are put aside."""
     return {
-        path
-        for marker in concerned(repo, streams=[stream_id])
+        marker["session_id"]: set(stream["files"])
+        for marker in concerned(repo, sessions)
         if is_home(repo, marker)
         for stream in marker["streams"]
         if stream["id"] == stream_id
-        for path in stream["files"]
     }
 
 

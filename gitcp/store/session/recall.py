@@ -56,11 +56,10 @@ def orphaned(repo: Repo, objects: Objects, tip: Tip) -> bool:
     A state that is merely behind it, or cannot be read, still counts: its session will settle
     that.  So does one of the original program, which names only a base.
     """
-    near = markers.concerned(repo, streams=[tip["stream"]])
+    owners = shadow_refs.sessions(objects, tip)
+    near = markers.concerned(repo, owners)
     if any(stream["id"] == tip["stream"] for marker in near for stream in marker["streams"]):
         return False
-    folders = shadow_refs.metadata(objects, tip["tree"])
-    owners = {tip["session_id"], *(path.rpartition("/")[2] for path in folders)}
     return not any(_names(repo, objects, tip, session_id) for session_id in owners)
 
 
@@ -70,9 +69,7 @@ def forsaken(repo: Repo, objects: Objects, tip: Tip, sure: Collection[str] = fro
     sure: sessions whose states have just been saved with all that the stream knows.
     """
     try:
-        folders = shadow_refs.metadata(objects, tip["tree"])
-        owners = {tip["session_id"], *(path.rpartition("/")[2] for path in folders)}
-        for session_id in owners.difference(sure):
+        for session_id in shadow_refs.sessions(objects, tip).difference(sure):
             state = states.peek(repo, ids.session_id(session_id))
             copy = state_copy.read(objects, tip, session_id)
             if state is None or (copy and copy.get("revision", 0) > state.get("revision", 0)):

@@ -68,7 +68,8 @@ def streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
 
 
 def _here(repo: Repo, objects: Objects, tip: Tip, new: str) -> bool:
-    if markers.paths(repo, tip["stream"]):
+    named = markers.named_paths(repo, tip["stream"], shadow_refs.sessions(objects, tip))
+    if any(named.values()):
         return live.follows(repo, objects, tip, new)
     return not recall.forsaken(repo, objects, tip)
 
@@ -77,11 +78,7 @@ def _settled(
     repo: Repo, objects: Objects, tip: Tip, commit: Commit, condensed: set[str]
 ) -> list[refs.Edit]:
     """What a linked commit leaves of a stream starts the next one, under the same id."""
-    named: dict[str, set[str]] = {}
-    for marker in markers.concerned(repo, streams=[tip["stream"]]):
-        for stream in marker["streams"] if markers.is_home(repo, marker) else ():
-            if stream["id"] == tip["stream"]:
-                named[marker["session_id"]] = set(stream["files"])
+    named = markers.named_paths(repo, tip["stream"], shadow_refs.sessions(objects, tip))
     unsettled = set().union(*named.values())
     present = turn_work.dirty_among(repo, objects, unsettled, commit["oid"])
     edits: list[refs.Edit] = []

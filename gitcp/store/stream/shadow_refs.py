@@ -152,3 +152,12 @@ def metadata(objects: Objects, tree: str) -> dict[str, Entry]:
     """The metadata directory of every session on a stream: path -> tree entry."""
     folder = Lookup(objects, tree).folder(METADATA.rstrip("/"))
     return {METADATA + name: e for name, e in folder.items() if e[0] == TREE}
+
+
+def sessions(objects: Objects, tip: Tip) -> set[str]:
+    """The sessions that a stream has something of."""
+    try:
+        folders = metadata(objects, tip["tree"])
+    except Error:
+        folders = {}  # of a tree that is gone nothing else is known
+    return {tip["session_id"], *(path.rpartition("/")[2] for path in folders)}

@@ -6,10 +6,12 @@ import os
 import sys
 
 from gitcp import trace
+from gitcp.core.credit import entries
 from gitcp.core.decide import line_evidence, stream_rules
 from gitcp.errors import Error
 from gitcp.record import raw
 from gitcp.store.git.tree import Lookup, tree_of
+from gitcp.store.journal import journal
 from gitcp.store.session import markers, recall
 from gitcp.store.stream import branches, shadow_refs
 
@@ -27,7 +29,7 @@ def decide(
     """Take the verdict for a turn that starts with dirty; keep it in state
     (doc/behaviour.md "Which stream a turn continues")."""
     tip = branches.current(repo, objects, state, head)
-    named = _named(repo, state, dirty, tip)
+    named = _named(repo, objects, state, dirty, tip)
     current = _current(repo, objects, tip, named)
     alternatives = [
         view
@@ -51,12 +53,13 @@ def decide(
 
 
 def _named(
-    repo: Repo, state: State, dirty: dict[str, Entry | None], tip: Tip | None
+    repo: Repo, objects: Objects, state: State, dirty: dict[str, Entry | None], tip: Tip | None
 ) -> dict[str, tuple[str, Entries]]:
     """The streams that unsettled states of this worktree name, as far as tip or what is dirty
     concerns them: id -> (ref, their files)."""
     named: dict[str, tuple[str, Entries]] = {}
-    near = markers.concerned(repo, paths=dirty, streams=[tip["stream"]] if tip else ())
+    writers = entries.writers(journal.read(repo), dirty)
+    near = markers.concerned(repo, writers | (shadow_refs.sessions(objects, tip) if tip else set()))
     elsewhere = [m for m in near if m["session_id"] != state["session_id"]]
     for marker in [*filter(lambda m: markers.is_home(repo, m), elsewhere), markers.marker(state)]:
         for stream in marker["streams"]:
