@@ -1,0 +1,91 @@
+"""The open edits of a session at a path, by the lines of a journal: live, or away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitcp.core.credit import entries
+from gitcp.core.record_types import Author, JournalLine, Version
+from gitcp.store.journal.work import Work
+
+MINE: Author = ("s", "turn", "")
+OTHER: Author = ("t", "turn", "")
+
+
+def blob(name: str) -> Version:
+    return ("100644", name * 40) if name else None
+
+
+def lines(*steps: tuple[Any, ...]) -> list[JournalLine]:
+    """A step is (who, content, more keys) or a line as it stands; a file begins as '0'."""
+    made: list[JournalLine] = []
+    stands = "0"
+    for at, step in enumerate(steps, 1):
+        if isinstance(step[0], dict):
+            made.append({"at": at, **step[0]})
+            continue
+        who, after, *more = step
+        how = "restored" if who == entries.UNKNOWN else "tool"
+        edit = entries.edit("f", blob(stands), blob(str(after)), who, how, at)
+        made.append(edit | (more[0] if more else {}))
+        stands = str(after)
+    return made
+
+
+def names(*edits: tuple[int, str]) -> dict[str, list[list[object]]]:
+    return {"f": [[at, oid * 40] for at, oid in edits]}
+
+
+BACK = entries.UNKNOWN
+CASES: dict[str, tuple[list[Any], list[tuple[str, bool]]]] = {
+    "one edit": ([(MINE, "1")], [("1", True)]),
+    "two in a row": ([(MINE, "1"), (MINE, "2")], [("2", True)]),
+    "a person goes on": ([(MINE, "1"), (entries.PERSON, "2")], [("1", True)]),
+    "put away": ([(MINE, "1"), (BACK, "0")], [("1", False)]),
+    "put away with what a person added": (
+        [(MINE, "1"), (entries.PERSON, "2"), (BACK, "0")],
+        [("2", False)],
+    ),
+    "put away and back": ([(MINE, "1"), (BACK, "0"), (BACK, "1")], [("1", True)]),
+    "put away, and other work": (
+        [(MINE, "1"), (BACK, "0"), (MINE, "2")],
+        [("1", False), ("2", True)],
+    ),
+    "taken back by itself for good": ([(MINE, "1"), (BACK, "0", {"by": ["s", "", ""]})], []),
+    "put away by itself": (
+        [(MINE, "1"), (BACK, "0", {"by": ["s", "", ""], "away": True})],
+        [("1", False)],
+    ),
+    "written back": ([(MINE, "1"), (MINE, "0")], []),
+    "settled": ([(MINE, "1"), ({"commit": "c", "settled": ["f"]},)], []),
+    "left out by a commit": (
+        [(MINE, "1"), ({"commit": "c", "settled": ["f"], "left": names((1, "1"))},)],
+        [("1", False)],
+    ),
+    "left out, and there again": (
+        [
+            (MINE, "1"),
+            (entries.PERSON, "2"),
+            ({"commit": "c", "settled": ["f"], "left": names((1, "1"))},),
+            (BACK, "1"),
+        ],
+        [("1", True)],
+    ),
+    "taken of a file that is not settled": (
+        [(MINE, "1"), (OTHER, "2"), ({"commit": "c", "settled": [], "taken": names((1, "1"))},)],
+        [],
+    ),
+    "the other's taken": (
+        [(MINE, "1"), (OTHER, "2"), ({"commit": "c", "settled": [], "taken": names((2, "2"))},)],
+        [("1", True)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_a_session_has_open_at_a_path(name: str) -> None:
+    steps, want = CASES[name]
+    records = Work(lines(*steps), "s").records()
+    assert [(str(one["oid"])[0], one["live"]) for one in records[::-1]] == want
