@@ -107,6 +107,22 @@ def test_an_agent_that_a_trailer_names_is_attested(world: World, author: str) ->
     assert "attested: Claude Code, 1 commit with 1 unrecorded line" in table
 
 
+def test_a_clone_of_an_older_version_recorded_since_its_first_checkpoint(world: World) -> None:
+    agent = world.agent("session-a", tools=True)
+    agent.turn("write", {"its.txt": text("a session", 1)})
+    world.commit()
+    since = (int(world.git("log", "-1", "--format=%at", V1)) - DATE) // HOUR
+    commit(world, "before.txt", since - 1)
+    commit(world, "after.txt", since + 2)
+    for path in (world.path / ".git" / "gitcp").glob("recording*"):
+        path.unlink()
+    world.git("update-ref", "-d", "refs/notes/gitcp")
+    world.env["GIT_AUTHOR_DATE"] = f"{DATE + (since + 3) * HOUR} +0000"
+    world.agent("session-b").start()
+    assert of_file(world, "before.txt") == "unrecorded"
+    assert of_file(world, "after.txt") == "person"
+
+
 def test_a_colleague_s_and_an_unattended_clone_know_when_this_one_recorded(
     world: World, tmp_path: Path
 ) -> None:

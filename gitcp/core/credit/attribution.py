@@ -132,15 +132,8 @@ def _part(author: Author, session_id: str) -> str:
 def ranges(session_id: str, path: PathCredit) -> list[list[Any]]:
     """[first, last, turn id | 'person' | 'unknown', tool use | null] of the lines a commit adds
     to a path, other sessions' left out; lines from 1."""
-    runs: list[list[Any]] = []
-    for line, (session, turn, tool) in path["added"]:
-        if session and session != session_id:
-            continue
-        if runs and runs[-1][1] == line - 1 and runs[-1][2:] == [turn, tool or None]:
-            runs[-1][1] = line
-        else:
-            runs.append([line, line, turn, tool or None])
-    return runs
+    own = ("", session_id)
+    return _runs((line, [w[1], w[2] or None]) for line, w in path["added"] if w[0] in own)
 
 
 def foreign(
@@ -148,15 +141,20 @@ def foreign(
 ) -> list[list[Any]]:
     """[first, last, turn id, tool use | null, session id, checkpoint id] of the lines a commit
     adds to a path that other sessions wrote, as checkpoints of before tell; lines from 1."""
+    return _runs(
+        (line, [who[1], who[2] or None, who[0], checkpoints[who]])
+        for line, who in path["added"]
+        if who[0] not in ("", session_id) and who in checkpoints
+    )
+
+
+def _runs(lines: Iterable[tuple[int, list[Any]]]) -> list[list[Any]]:
     runs: list[list[Any]] = []
-    for line, who in path["added"]:
-        if who[0] in ("", session_id) or who not in checkpoints:
-            continue
-        name = [who[1], who[2] or None, who[0], checkpoints[who]]
-        if runs and runs[-1][1] == line - 1 and runs[-1][2:] == name:
+    for line, whose in lines:
+        if runs and runs[-1][1] == line - 1 and runs[-1][2:] == whose:
             runs[-1][1] = line
         else:
-            runs.append([line, line, *name])
+            runs.append([line, line, *whose])
     return runs
 
 

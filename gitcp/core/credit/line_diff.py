@@ -34,6 +34,17 @@ def counted(items: Iterable[bytes]) -> dict[bytes, int]:
     return counts
 
 
+def runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """(first, last) of numbers that follow each other, in order."""
+    spans: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        if spans and number == spans[-1][1] + 1:
+            spans[-1] = spans[-1][0], number
+        else:
+            spans.append((number, number))
+    return spans
+
+
 def pairs(a: Sequence[bytes], b: Sequence[bytes]) -> Pairs:
     """Return (i, j) for every line of a that stands in b as well, each index once."""
     in_a, in_b = set(a), set(b)

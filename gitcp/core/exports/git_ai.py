@@ -10,6 +10,7 @@ import hashlib
 import json
 
 from gitcp.core.blame.authors import nobody
+from gitcp.core.credit import line_diff
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -146,13 +147,7 @@ def load(text: str) -> Log | None:
 
 def ranges(lines: Iterable[int]) -> str:
     """`1,2,19-222` of line numbers."""
-    runs: list[list[int]] = []
-    for line in sorted(lines):
-        if runs and line == runs[-1][1] + 1:
-            runs[-1][1] = line
-        else:
-            runs.append([line, line])
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in line_diff.runs(lines))
 
 
 def numbers(text: str) -> set[int] | None:

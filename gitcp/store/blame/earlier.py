@@ -119,7 +119,7 @@ class Earlier:
 
     def _blamed(self, commit: str, path: str, lines: Mapping[int, int]) -> dict[int, Spot]:
         """name -> where a line was put in, white space and moves aside; lines: name -> line."""
-        ranges = [f"-L{first},{last}" for first, last in _runs(sorted(lines.values()))]
+        ranges = [f"-L{first},{last}" for first, last in line_diff.runs(lines.values())]
         words = [*_FOLLOW, *(ranges if len(ranges) <= _RANGES else ()), commit, "--", path]
         try:
             entries, _ = run.blame(self._repo.git, options.parse(words))
@@ -135,14 +135,3 @@ class Earlier:
 
 def _spot(entry: Entry) -> Spot:
     return entry["oid"], entry["path"], entry["orig"]
-
-
-def _runs(lines: Sequence[int]) -> list[tuple[int, int]]:
-    """(first, last) of lines that follow each other."""
-    runs: list[tuple[int, int]] = []
-    for line in lines:
-        if runs and line == runs[-1][1] + 1:
-            runs[-1] = runs[-1][0], line
-        else:
-            runs.append((line, line))
-    return runs

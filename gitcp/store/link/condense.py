@@ -78,9 +78,13 @@ def together(
 def _keep_notes(repo: Repo, objects: Objects, commit: Commit) -> None:
     ai_notes.keep(repo, [commit["oid"]])
     if os.path.exists(repo.shared("recording-unshared")):
+        from gitcp.errors import Error
         from gitcp.store.setup import recording
 
-        recording.share(repo, objects)
+        try:
+            recording.share(repo, objects)
+        except Error as e:  # the next commit shares it
+            trace.note("condense", f"recording: {e!r}")
 
 
 def _add(

@@ -24,12 +24,18 @@ _DATE = re.compile(r"@?(\d+)(?: [-+]\d{4})?")
 
 
 def begin(repo: Repo) -> None:
-    """Note that work is recorded from now on; that it still is where it was."""
+    """Note that work is recorded from now on; that it still is where it was.
+
+    A clone that says nothing yet, and whose person has written checkpoints, did so before this
+    was noted: since the first of them.
+    """
     mail, seconds = _author(repo)
     last = _last(repo)
     if last and last[1] == BEGUN and last[3] == mail:
         private.touch(repo, repo.shared("recording"))
         return
+    if last is None:
+        seconds = min([seconds, *(first for first, _ in _writers(repo).get(mail, ()))])
     clone = last[0] if last else os.urandom(6).hex()
     ended = [(clone, ENDED, seconds, last[3])] if last and last[1] == BEGUN else []
     _append(repo, [*ended, (clone, BEGUN, seconds, mail)])
