@@ -149,8 +149,8 @@ def test_a_session_in_a_status() -> None:
     }
     text = drawn(status_lines.status(ABOUT, [session], [], ago))
     assert (
-        "  s1  Agent  active  9s  1 uncommitted file on entire/1234567-e3b0c4, 1 more stashed or left behind\n"
-        in text
+        "  s1  Agent  active  9s  1 uncommitted file on entire/1234567-e3b0c4,"
+        " 1 more stashed or left behind\n" in text
     )
     assert f"      {'x' * 59}…\n      reset: clean worktree at prompt start\n" in text
     bare = {"session_id": "s2", "phase": "", "unreadable": "no JSON", "worktree_path": ""}
