@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -127,4 +126,4 @@ def test_both_are_undone_and_done_again(at: World) -> None:
 def test_what_is_not_there_is_named(at: World, args: tuple[str, ...]) -> None:
     done = run(*args)
     assert done.returncode == 128 and done.stderr.startswith("fatal: "), done
-    assert not Path(at.path, ".git", "refs", "notes", "gitcp").exists()
+    assert noted(at) == noted(at, "HEAD~") == []
