@@ -55,7 +55,7 @@ def _as_it_is_to_stay(match: Record, text: bytes, comment: bytes) -> tuple[bytes
     if match["gather"]:
         buried, rest = trailers.collect(text, comment=comment)
         if set(buried) != set(carried):
-            text, ids = rest, [*(one for one in buried if one not in match["drop"]), *ids]
+            text, ids = rest, [*(one for one in buried if one not in match.get("drop", ())), *ids]
     elif match.get("drop"):
         ids = [one for one in carried if one not in match["drop"]] + ids
         text = trailers.remove(text, comment=comment)

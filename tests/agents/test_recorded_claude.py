@@ -137,7 +137,7 @@ def test_what_the_readme_shows_of_this_session_is_what_the_commands_print(played
     repo, _ = of(played("claude-code/resume"))
     _, _, rest = (TOP / "README.md").read_text().partition("    $ gitcp status\n")
     example, _, _ = rest.partition("\n`gitcp page` ")
-    shown = re.findall(r"^    ([^$ ].*|  +.*)", example, re.M)
+    shown = re.findall(r"^    (?! *\[\.\.\.\])([^$ ].*|  +.*)", example, re.M)
     printed = repo.gitcp("status")
     repo.git("add", "second.txt")
     repo.git("commit", "-q", "-m", "Add the second file")

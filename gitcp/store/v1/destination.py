@@ -93,7 +93,7 @@ def inherited(repo: Repo) -> str:
     earlier = [name for name in remotes(repo) if _was_sent_to(repo, name)]
     values = repo.config.all("gitcp.push")
     asked = bool(values) and values[-1].lower() in config_table.YES
-    return rules.choose(earlier, asked, usual(repo))
+    return rules.choose(earlier, asked, usual(repo) if asked else "")
 
 
 def _was_sent_to(repo: Repo, remote: str) -> bool:
