@@ -69,7 +69,12 @@ def test_the_sums_count_every_commit_and_line_once(long: Path) -> None:
     process = started(long, "stats", "--json", "--survival")
     record = json.loads(process.communicate()[0])
     assert (record["commits"], record["linked"], record["checkpoints"]) == (COMMITS,) * 3
-    assert record["added"] == {"agent": COMMITS * history.LINES, "person": 0, "unknown": 0, "unrecorded": 0}
+    assert record["added"] == {
+        "agent": COMMITS * history.LINES,
+        "person": 0,
+        "unknown": 0,
+        "unrecorded": 0,
+    }
     assert len(record["sessions"]) == COMMITS // history.SESSION
     assert not left(process.pid)
 
