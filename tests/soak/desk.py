@@ -99,8 +99,10 @@ class Desk:
         return done
 
     def enable(self) -> None:
+        """Record here, and send what is recorded to where the team shares its commits."""
         done = self.gitcp("enable")
         assert done.status == 0, done
+        self.ask("config", "gitcp.remote", "origin")
         self._commands = {}
 
     def hook(self, event: str, payload: Mapping[str, object], cwd: Path, pid: int) -> Call:
