@@ -36,11 +36,7 @@ CODES = {
     "lost-stream": (ERROR, False, "a state names a stream that no ref has"),
     "no-marker": (ERROR, True, "a state has something unsettled, and no marker tells commits"),
     "bad-marker": (WARNING, True, "a marker tells something else than its state"),
-    "orphan-stream": (
-        WARNING,
-        False,
-        "no state names a stream; a note where commits have settled it",
-    ),
+    "orphan-stream": (WARNING, False, "no state names a stream that commits have not settled"),
     "broken-stream": (ERROR, True, "a stream lacks objects"),
     "broken-edits": (ERROR, True, "the edits of a session lack objects"),
     "broken-store": (ERROR, True, "the permanent branch lacks objects"),

@@ -93,10 +93,9 @@ def _marker(survey: Survey, state: State) -> Iterator[Finding]:
 
 def _orphans(survey: Survey) -> Iterator[Finding]:
     for tip in survey.tips:
-        if survey.orphaned(tip):
-            settled = survey.settled(tip)
-            why = "commits have settled it" if settled else "it may be all that is left of it"
-            reason = f"no state names it; session '{tip['session_id']}' wrote it last: {why}"
-            yield finding("orphan-stream", tip["ref"], reason, settled, oid=tip["oid"])
+        if survey.orphaned(tip) and not survey.settled(tip):
+            wrote = f"session '{tip['session_id']}' wrote it last"
+            reason = f"no state names it; {wrote}: it may be all that is left of it"
+            yield finding("orphan-stream", tip["ref"], reason, oid=tip["oid"])
     for ref in survey.strangers:
         yield finding("not-a-stream", ref, "it is not a stream of checkpoints: never touched")
