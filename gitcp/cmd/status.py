@@ -24,6 +24,7 @@ _CLEAR = "\033[H\033[J"
 
 def parser() -> cli.Parser:
     p = cli.Parser("status")
+    p.add_argument("-v", "--verbose", action="store_true", help="show all sessions and decisions")
     p.add_argument("--watch", action="store_true", help="show it again whenever it changes")
     p.add_argument("--json", action="store_true", help="write records, one to a line")
     return p
@@ -45,7 +46,7 @@ def run(argv: Sequence[str]) -> int:
     repo = Repo.here()
     configured.write(repo)
     if args.watch:
-        return _watch(repo)
+        return _watch(repo, args.verbose)
     records = gathered(repo)
     if args.json:
         from gitcp import record
@@ -53,14 +54,16 @@ def run(argv: Sequence[str]) -> int:
         about, sessions, streams = records
         record.write(sys.stdout.buffer, [about, *sessions, *streams])
     else:
-        show.page(_lines(*records), paged=False)
+        show.page(_lines(*records, args.verbose), paged=False)
     return OK
 
 
-def _lines(about: Record, sessions: list[Record], streams: list[Record]) -> Iterator[Line]:
+def _lines(
+    about: Record, sessions: list[Record], streams: list[Record], verbose: bool
+) -> Iterator[Line]:
     from gitcp.core.render import status_lines
 
-    return status_lines.status(about, sessions, streams, _age)
+    return status_lines.status(about, sessions, streams, _age, verbose)
 
 
 def _age(then: float) -> str:
@@ -69,7 +72,7 @@ def _age(then: float) -> str:
     return ago(time.time() - then) if then else "never"
 
 
-def _watch(repo: Repo) -> int:
+def _watch(repo: Repo, verbose: bool) -> int:
     """Show status with its lanes until somebody ends it: at a terminal in place, cut to what it
     can hold; else below one another."""
     from itertools import islice
@@ -86,7 +89,7 @@ def _watch(repo: Repo) -> int:
         about, sessions, streams = gathered(repo)
         with Objects(repo) as objects:
             at_work = lanes.at_work(repo, objects, [one["session_id"] for one in sessions])
-        first, *rest = _lines(about, sessions, streams)
+        first, *rest = _lines(about, sessions, streams, verbose)
         frame = [first, *lane_lines.now(at_work, time.time(), _age), *rest]
         if terminal:
             width, height = get_terminal_size()
@@ -102,7 +105,7 @@ def _watch(repo: Repo) -> int:
 
 
 def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
-    """(a record of type status, sessions: open and recent ones, all streams)."""
+    """(a record of type status, the sessions that are at work or have open work, all streams)."""
     from gitcp.store.git.objects import Objects
     from gitcp.store.relink import lost_links
     from gitcp.store.session import session_list, session_read
@@ -146,7 +149,13 @@ def _besides(state: State, places: dict[str, str]) -> Record:
 
 
 def _of_interest(state: State) -> bool:
-    return state["phase"] != "ended" or bool(state.get("files_touched"))
+    """Whether a session is at work, or has work that no commit holds."""
+    from gitcp.store.session import process
+
+    phase = state["phase"]
+    if phase == "active" or state.get("files_touched") or state.get("unreadable"):
+        return True
+    return phase != "ended" and process.alive(state.get("agent_process"))
 
 
 def _last(state: State) -> float:

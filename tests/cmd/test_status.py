@@ -14,10 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.store.session import process
 from tests.support.checkpoints import git
 from tests.support.paths import BIN
 from tests.support.story import ALPHA, BETA, GAMMA, Story
 from tests.support.warm import run
+
+SCREEN = 24  # lines
 
 
 def test_a_repository_without_gitcp_says_how_to_begin(repo: Path) -> None:
@@ -34,8 +37,12 @@ def test_status_shows_the_sessions_of_this_worktree(story: Story) -> None:
     here = text[: text.index("Other worktrees:")]
     assert "8f76b0e8  Claude Code  idle" in here and "8f76c111  Claude Code  active" in here
     assert f"2 uncommitted files on {story.world.branch()}, 1 more stashed or left behind" in here
-    assert "Review the tests" in here and "continue: file overlap detected at prompt start" in here
-    assert GAMMA[:8] not in here
+    assert "Review the tests" in here and GAMMA[:8] not in here
+
+
+def test_decisions_about_streams_are_shown_to_who_asks(story: Story) -> None:
+    decision = "continue: file overlap detected at prompt start"
+    assert decision not in run("status").stdout and decision in run("status", "-v").stdout
 
 
 def test_status_tells_of_other_worktrees_briefly(story: Story) -> None:
@@ -124,15 +131,18 @@ def test_a_disabled_repository_says_so(repo: Path) -> None:
     assert run("disable", "--uninstall").returncode == 0
 
 
-def test_sessions_that_ended_settled_are_only_counted(repo: Path) -> None:
+def test_sessions_that_are_not_at_work_and_have_nothing_open_are_only_counted(
+    repo: Path,
+) -> None:
     folder = repo / ".git" / "entire-sessions"
     folder.mkdir()
     for n in range(14):
         state = {"session_id": f"s{n}", "phase": "ended" if n % 2 else "idle"}
         (folder / f"s{n}.json").write_text(json.dumps(state))
+    at_work = {"session_id": "s", "phase": "idle", "agent_process": process.describe(os.getpid())}
+    (folder / "s.json").write_text(json.dumps(at_work))
     head, *sessions = [json.loads(x) for x in run("status", "--json").stdout.splitlines()]
-    assert all(r["phase"] == "idle" for r in sessions)
-    assert head["settled"] + len(sessions) == 14
+    assert (head["settled"], [r["session_id"] for r in sessions]) == (14, ["s"])
 
 
 def test_of_very_many_sessions_and_streams_the_newest_are_shown(repo: Path) -> None:
@@ -160,9 +170,15 @@ def test_of_very_many_sessions_and_streams_the_newest_are_shown(repo: Path) -> N
     assert (len(shown), head["settled"], len(streams), head["more_streams"]) == (100, 20, 100, 20)
     assert {*shown} == {f"s{n}" for n in range(20, 120)}
     assert streams[0] == f"refs/heads/entire/{119:07x}-e3b0c4"
-    text = run("status").stdout
-    assert "and 20 more sessions (gitcp list-sessions)" in text
-    assert "and 20 older streams (gitcp list-streams; " in text
+    told = {
+        (): ("and 116 more sessions", "120 settled"),
+        ("-v",): ("and 20 more sessions", "and 20 more"),
+    }
+    for args, (left, older) in told.items():
+        text = run("status", *args).stdout
+        assert f"  {left} (gitcp list-sessions)\n" in text
+        assert f"  {older} streams (gitcp list-streams; " in text
+        assert (len(text.splitlines()) <= SCREEN) is (not args)
 
 
 @pytest.mark.parametrize("how", ["unborn", "detached", "bare"])

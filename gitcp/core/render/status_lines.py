@@ -17,13 +17,20 @@ _BEGIN, _BEGIN_ELSEWHERE = "'gitcp enable' installs the hooks", "'gitcp enable' 
 _PHASES = {"active": "green", "idle": "cyan", "ended": "dim"}
 _DEAD = ("active, its agent is gone", "red")
 _PROMPT = 60
+# What a screen of 24 lines has room for.
+_SESSIONS, _STREAMS, _PLACES = 4, 3, 2
 
 
 def status(
-    about: Record, sessions: Sequence[Record], streams: Sequence[Record], ago: Ago
+    about: Record,
+    sessions: Sequence[Record],
+    streams: Sequence[Record],
+    ago: Ago,
+    verbose: bool = False,
 ) -> Iterator[Line]:
     """about: the record of type status; sessions, streams: as the listings give them, and of
-    a session also prompt, last (seconds since 1970) and stream (its ref, or '')."""
+    a session also prompt, last (seconds since 1970) and stream (its ref, or '').  verbose: show
+    all of them, and the last decision about each session's stream."""
     yield _head(about)
     for finding in about.get("findings", ()):
         yield [("  ! ", "red"), (f"{finding['reason']}: {remedy(finding)}", "yellow")]
@@ -32,25 +39,18 @@ def status(
     if here:
         yield []
         yield [("Sessions:", "bold")]
-        for session in here:
-            yield from _session(session, names[session["session_id"]], ago)
-        yield from _claims(about.get("claims") or (), names, ago)
+        for session in here if verbose else here[:_SESSIONS]:
+            yield from _session(session, names[session["session_id"]], ago, verbose)
     elif about["settled"]:
         yield [("no session is at work here, or has work that no commit holds", "dim")]
     elif about["state"] == "enabled":
         yield [("no session yet: one begins with the next prompt of an agent", "dim")]
-    if about["settled"]:
-        rest = many(about["settled"], "more session" if sessions else "earlier session")
-        yield [(f"  {'and ' if sessions else ''}{rest} (gitcp list-sessions)", "dim")]
-    yield from _elsewhere([s for s in sessions if s not in here])
-    if streams:
-        yield []
-        yield [("Streams:", "bold")]
-        for stream in streams:
-            yield _stream(stream, names, about["worktree"], ago)
-        if about["more_streams"]:
-            more = many(about["more_streams"], "older stream")
-            yield [(f"  and {more} (gitcp list-streams; 'gitcp clean' takes expired ones)", "dim")]
+    if more := about["settled"] + (0 if verbose else len(here[_SESSIONS:])):
+        counted = many(more, "more session" if sessions else "earlier session")
+        yield [(f"  {'and ' if sessions else ''}{counted} (gitcp list-sessions)", "dim")]
+    yield from _claims(about.get("claims") or (), names, ago)
+    yield from _elsewhere([s for s in sessions if s not in here], verbose)
+    yield from _streams(about, streams, names, ago, verbose)
     yield from _lost(about, names)
     yield from _store(about)
 
@@ -75,7 +75,7 @@ def remedy(finding: Record) -> str:
     return f"'{what}'" if what.startswith("gitcp ") else what
 
 
-def _session(session: Record, name: str, ago: Ago) -> Iterator[Line]:
+def _session(session: Record, name: str, ago: Ago, verbose: bool) -> Iterator[Line]:
     if "unreadable" in session:
         yield [(f"  {name}  ", "yellow"), (f"cannot be read: {session['unreadable']}", "red")]
         return
@@ -88,7 +88,7 @@ def _session(session: Record, name: str, ago: Ago) -> Iterator[Line]:
     ]
     if session["prompt"]:
         yield [("      ", ""), (short(session["prompt"], _PROMPT), "")]
-    verdict = session.get("last_verdict")
+    verdict = session.get("last_verdict") if verbose else None
     if isinstance(verdict, dict) and verdict.get("reason") and verdict.get("verdict") != "none":
         yield [(f"      {verdict.get('verdict', '')}: {verdict['reason']}", "dim")]
 
@@ -121,17 +121,35 @@ def _work(session: Record) -> str:
     return f"{many(here, 'uncommitted file')} on {_ref(session['stream'])}{elsewhere}"
 
 
-def _elsewhere(sessions: Sequence[Record]) -> Iterator[Line]:
+def _elsewhere(sessions: Sequence[Record], verbose: bool) -> Iterator[Line]:
     places: dict[str, list[Record]] = {}
     for session in sessions:
         places.setdefault(session["worktree_path"], []).append(session)
     if places:
         yield []
         yield [("Other worktrees:", "bold")]
-    for place, there in sorted(places.items()):
-        active = sum(s["phase"] == "active" for s in there)
+    shown = sorted(places) if verbose else sorted(places)[:_PLACES]
+    for place in shown:
+        active = sum(s["phase"] == "active" for s in places[place])
         more = f", {active} active" if active else ""
-        yield [(f"  {place}  {many(len(there), 'session')}{more}", "")]
+        yield [(f"  {place}  {many(len(places[place]), 'session')}{more}", "")]
+    if left := len(places) - len(shown):
+        yield [(f"  and {many(left, 'more worktree')} ('gitcp status -v')", "dim")]
+
+
+def _streams(
+    about: Record, streams: Sequence[Record], names: dict[str, str], ago: Ago, verbose: bool
+) -> Iterator[Line]:
+    shown = streams if verbose else [s for s in streams if not s.get("settled")][:_STREAMS]
+    if streams:
+        yield []
+        yield [("Streams:", "bold")]
+    for stream in shown:
+        yield _stream(stream, names, about["worktree"], ago)
+    if left := about["more_streams"] + len(streams) - len(shown):
+        counted = f"and {many(left, 'more stream')}" if shown else many(left, "settled stream")
+        how = "gitcp list-streams; 'gitcp clean' takes expired ones"
+        yield [(f"  {counted} ({how})", "dim")]
 
 
 def _stream(stream: Record, names: dict[str, str], worktree: str, ago: Ago) -> Line:

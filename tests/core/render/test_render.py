@@ -152,7 +152,9 @@ def test_a_session_in_a_status() -> None:
         "  s1  Agent  active  9s  1 uncommitted file on entire/1234567-e3b0c4,"
         " 1 more stashed or left behind\n" in text
     )
-    assert f"      {'x' * 59}…\n      reset: clean worktree at prompt start\n" in text
+    assert f"      {'x' * 59}…\n" in text and "reset: " not in text
+    told = drawn(status_lines.status(ABOUT, [session], [], ago, verbose=True))
+    assert f"      {'x' * 59}…\n      reset: clean worktree at prompt start\n" in told
     bare = {"session_id": "s2", "phase": "", "unreadable": "no JSON", "worktree_path": ""}
     assert "s2  cannot be read: no JSON" in drawn(status_lines.status(ABOUT, [bare], [], ago))
 
