@@ -59,6 +59,21 @@ def test_a_revert_of_a_revert_gives_its_lines_back_to_their_authors(world: World
     assert added(world, "HEAD~1..") == {"agent": 3}
 
 
+def test_lines_that_are_restored_and_committed_again_with_more_are_their_authors(
+    world: World, a: Agent
+) -> None:
+    world.git("revert", "--no-edit", "HEAD")
+    world.git("revert", "--no-edit", "HEAD")
+    more = HERS + ITS + text("a session", 7)
+    a.turn("write seven", {"f.txt": more})
+    world.commit()
+    world.git("reset", "-q", "--mixed", "HEAD~2")
+    world.commit()
+    assert told(world, "f.txt") == [*WANT, "session-a"]
+    assert prompts(world, "f.txt") == [*PROMPTS, "write seven"]
+    assert added(world, "HEAD~1..") == {"agent": 4}
+
+
 def test_a_file_that_the_person_brings_back_from_an_old_commit_keeps_its_authors(
     world: World, a: Agent
 ) -> None:

@@ -1,7 +1,8 @@
 """Lines that a commit puts in and did not write: it formatted, moved or restored them.
 
 git tells where a line was before white space in it changed, or it moved within its file.  A
-commit that reverts another one, or that gives a path a content it had before, wrote nothing.
+commit that reverts another one, or that gives a path a content it had before, wrote nothing; nor
+did one that is linked write those lines of an earlier content of which its checkpoints name nobody.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _REVERTS = re.compile(rb"^This reverts commit ([0-9a-f]{40,64})\b", re.M)
 _FOLLOW = ("-w", f"-M{line_evidence.SIGNIFICANT}", "--ignore-revs-file=", "--no-textconv")
 _RAW = "log --raw -z --no-abbrev --no-renames --no-show-signature --no-notes --format=%H".split()
 _RANGES = 200  # of lines that one question to git names
+_VERSIONS = 20  # of a path that are read before a commit
 
 
 class Earlier:
@@ -57,11 +59,13 @@ class Earlier:
         except GitError:
             pass  # a part of the history is not here
 
-    def _log(self, tips: Sequence[str], paths: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    def _log(
+        self, tips: Sequence[str], paths: Sequence[str], *options: str
+    ) -> Iterator[tuple[str, str, str]]:
         """(commit, path, blob) of all that commits made of paths, newest first."""
         commit = oid = ""
         args = [*map(raw, tips), b"--", *map(raw, paths)]
-        for token in self._repo.git.stream(*_RAW, "--end-of-options", *args):
+        for token in self._repo.git.stream(*_RAW, *options, "--end-of-options", *args):
             if oid:
                 yield commit, text(token), oid
                 oid = ""
@@ -71,14 +75,15 @@ class Earlier:
                 commit = text(token)
 
     def spots(
-        self, place: Place, lines: Sequence[int], before: str, alike: bool
+        self, place: Place, lines: Sequence[int], before: str, alike: bool, linked: bool
     ) -> dict[int, Spot]:
         """line -> where it was put in before, of lines that a commit puts in at a path.
 
         before: the path in its parent, "" for none.  alike: a line that went may read the same.
+        linked: the commit names a checkpoint.
         """
         sources, alike = [*self._sources(place)], alike and bool(before)
-        if not (alike or sources):
+        if not (alike or sources or linked):
             return {}
         now = self._lines(*place)
         lines = [line for line in lines if line <= len(now)]
@@ -88,6 +93,8 @@ class Earlier:
         for source in sources:
             if rest := [line for line in lines if line not in known]:
                 known |= self._restored(place, rest, now, source)
+        if linked:
+            known |= self._returned(place, {n for n in lines if n not in known}, now)
         return {line: spot for line, spot in known.items() if spot[0] != place[0]}
 
     def forget(self) -> None:
@@ -108,6 +115,26 @@ class Earlier:
             yield f"{text(oid)}^"
         if same := self._same.get(place):
             yield same
+
+    def _returned(self, place: Place, lines: set[int], now: Sequence[bytes]) -> dict[int, Spot]:
+        """line -> where it was put in, of lines that an earlier content of the path had."""
+        telling = line_evidence.significant({now[n - 1] for n in lines})
+        wanted = {n for n in lines if now[n - 1].strip() in telling}
+        known: dict[int, Spot] = {}
+        for source in self._versions(place) if wanted else ():
+            if not telling.isdisjoint(line.strip() for line in self._lines(source, place[1])):
+                known |= self._restored(place, sorted(wanted - known.keys()), now, source)
+            if wanted <= known.keys():
+                break
+        return known
+
+    def _versions(self, place: Place) -> list[str]:
+        """The newest commits before one that changed the path, newest first."""
+        tips, most = [f"{place[0]}^"], f"--max-count={_VERSIONS}"
+        try:
+            return [commit for commit, _, _ in self._log(tips, [place[1]], most)]
+        except GitError:
+            return []  # it has no parent, or a part of the history is not here
 
     def _restored(
         self, place: Place, lines: Sequence[int], now: Sequence[bytes], source: str

@@ -129,7 +129,8 @@ class Evidence:
             origins: dict[Place, list[int]] = {}
             for place, lines in pending.items():
                 _, before, alike = places.get(place, ((), "", False))
-                spots = self._earlier.spots(place, lines, before, alike)
+                linked = self.linked(place[0])
+                spots = self._earlier.spots(place, lines, before, alike, linked)
                 self._before.setdefault(place, {}).update({n: spots.get(n) for n in lines})
                 self._known.pop(place, None)
                 for commit, path, line in spots.values():
