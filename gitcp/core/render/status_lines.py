@@ -128,26 +128,26 @@ def _elsewhere(sessions: Sequence[Record], verbose: bool) -> Iterator[Line]:
     if places:
         yield []
         yield [("Other worktrees:", "bold")]
-    shown = sorted(places) if verbose else sorted(places)[:_PLACES]
-    for place in shown:
+    listed = sorted(places) if verbose else sorted(places)[:_PLACES]
+    for place in listed:
         active = sum(s["phase"] == "active" for s in places[place])
         more = f", {active} active" if active else ""
         yield [(f"  {place}  {many(len(places[place]), 'session')}{more}", "")]
-    if left := len(places) - len(shown):
+    if left := len(places) - len(listed):
         yield [(f"  and {many(left, 'more worktree')} ('gitcp status -v')", "dim")]
 
 
 def _streams(
     about: Record, streams: Sequence[Record], names: dict[str, str], ago: Ago, verbose: bool
 ) -> Iterator[Line]:
-    shown = streams if verbose else [s for s in streams if not s.get("settled")][:_STREAMS]
+    listed = streams if verbose else [s for s in streams if not s.get("settled")][:_STREAMS]
     if streams:
         yield []
         yield [("Streams:", "bold")]
-    for stream in shown:
+    for stream in listed:
         yield _stream(stream, names, about["worktree"], ago)
-    if left := about["more_streams"] + len(streams) - len(shown):
-        counted = f"and {many(left, 'more stream')}" if shown else many(left, "settled stream")
+    if left := about["more_streams"] + len(streams) - len(listed):
+        counted = f"and {many(left, 'more stream')}" if listed else many(left, "settled stream")
         how = "gitcp list-streams; 'gitcp clean' takes expired ones"
         yield [(f"  {counted} ({how})", "dim")]
 
