@@ -215,7 +215,6 @@ STORED: dict[str, tuple[Broken, str, str]] = {
         lambda s: s.put("../../README", b""), "stray", "note"),
     "a commit that names no checkpoint": (trailer, "dangling-trailer", "warning"),
     "a note that names no checkpoint": (note("HEAD", UNKNOWN), "dangling-note", "warning"),
-    "a note on no commit": (note("refs/heads/none", ""), "dangling-note", "warning"),
     "a commit that names another's checkpoint": (stranger, "empty-link", "note"),
     "a branch that was not fetched": (delete(V1), "no-store", "warning"),
     "a note that is gone": (lost_note, "missing-object", "error"),

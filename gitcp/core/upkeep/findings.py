@@ -26,7 +26,7 @@ CODES = {
     "secret": (ERROR, False, "stored data holds what looks like a secret"),
     "dangling-trailer": (WARNING, True, "a commit names a checkpoint that is not stored"),
     "left-out": (WARNING, True, "a checkpoint lacks the part of a session in its commit"),
-    "dangling-note": (WARNING, False, "a note names such a checkpoint, or is on no commit"),
+    "dangling-note": (WARNING, False, "a note names a checkpoint that is not stored"),
     "empty-link": (NOTE, False, "a commit has nothing of a checkpoint that it is linked to"),
     "wrong-note": (WARNING, True, "a note links a commit to a checkpoint of another commit"),
     "no-store": (WARNING, False, "commits name checkpoints, and none is stored here"),

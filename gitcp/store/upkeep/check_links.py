@@ -111,8 +111,6 @@ def _notes(
         return
     survey.objects.fetch(oid for oid, _ in every)
     for oid, names in every:
-        if survey.objects.read(oid) is None:
-            yield finding("dangling-note", oid, "there is a note on it, and no such commit")
         for name in names:
             if name not in stored:
                 reason = f"its note names '{name}', which is not stored"
