@@ -127,6 +127,12 @@ class Desk:
         self.sessions.append(client)
         return client
 
+    def settle(self) -> None:
+        """A last session: its first event ends those of agents that are gone."""
+        client = self.start(f"last-{self.name}")
+        client.end()
+        self.close(client)
+
     def close(self, client: Client) -> None:
         """The client's process ends without a word."""
         client.process.kill()

@@ -102,6 +102,7 @@ class Team:
             self.day(day)
         for person in self.people:
             self.note(person, "last push")
+            person.desk.settle()
             person.push()
 
     def day(self, number: int) -> None:
