@@ -89,3 +89,8 @@ def test_what_a_session_has_open_at_a_path(name: str) -> None:
     steps, want = CASES[name]
     records = Work(lines(*steps), "s").records()
     assert [(str(one["oid"])[0], one["live"]) for one in records[::-1]] == want
+
+
+def test_a_record_says_what_stood_there_before_the_session_wrote() -> None:
+    [record] = Work(lines((OTHER, "1"), (MINE, "2"), (OTHER, "3")), "s").records()
+    assert (record["before"], record["oid"]) == (blob("1"), "2" * 40)

@@ -79,7 +79,7 @@ def compare(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
     if mode_now not in REGULAR:
         return same or (_NONE, "another content than recorded")
     base = entry.get("before", (old_mode, old))
-    if same and ("before" not in entry or base == (old_mode, old)):
+    if same and (entry["live"] or "before" not in entry or base == (old_mode, old)):
         return same
     parent = blob(old) if old and old_mode in REGULAR else b""
     was = blob(base[1]) if base and base[1] and base[0] in REGULAR else b""

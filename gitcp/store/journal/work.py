@@ -52,7 +52,9 @@ class Stretch:
     def record(self, path: str) -> Recorded:
         """The form in which match() takes it."""
         mode, oid = (self.own if self.live else self.content) or ("000000", "")
-        return {"path": path, "mode": mode, "oid": oid or None, "live": self.live}
+        record: Recorded = {"path": path, "mode": mode, "oid": oid or None, "live": self.live}
+        record["before"] = self.before
+        return record
 
     def _wrote(self, version: Version) -> bool:
         return any(version == entries.entry(edit["after"]) for edit in self.edits)

@@ -74,6 +74,13 @@ def test_two_changes_have_something_in_common_or_not(name: str) -> None:
     assert bool(common) is want, reason
 
 
+@pytest.mark.parametrize("live", [True, False])
+def test_a_file_as_a_session_left_it_is_evidence_while_it_is_live(live: bool) -> None:
+    before, left = (FILE, oid(text("a", "b"))), oid(text("a"))
+    entry: Recorded = {"path": "f", "mode": FILE, "oid": left, "before": before, "live": live}
+    assert bool(compare(entry, (ABSENT, None, FILE, left), STORE.get)[0]) is live
+
+
 @pytest.mark.parametrize(("before", "want"), [(FILE, True), (EXEC, False)])
 def test_a_mode_is_the_sessions_where_it_set_it(before: str, want: bool) -> None:
     name = oid("x")

@@ -1,0 +1,74 @@
+"""A new or an away file that several wrote: a session is held to its own change of it alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.harness import Agent, World
+from tests.support.linking import sessions, sound
+
+
+@pytest.fixture
+def a(world: World) -> Agent:
+    return world.agent("session-a", tools=True)
+
+
+@pytest.fixture
+def b(world: World) -> Agent:
+    return world.agent("session-b", tools=True)
+
+
+def test_a_short_line_in_the_new_file_of_another_session_links_who_wrote_it(
+    world: World, a: Agent, b: Agent
+) -> None:
+    a.turn("begin", {"new.py": "x = 1\n"})
+    b.turn("add a line", {"new.py": "x = 1\ny = 2\n"})
+    a.turn("change the first", {"new.py": "x = 3\ny = 2\n"})
+    [one] = world.commit("new.py")
+    assert sorted(sessions(world, one)) == [a.sid, b.sid]
+    sound(world)
+
+
+def test_a_short_line_in_a_new_file_that_the_person_goes_on_with_links(
+    world: World, a: Agent
+) -> None:
+    world.write("new.py", "x = 1\n")
+    a.turn("add a line", {"new.py": "x = 1\ny = 2\n"})
+    world.write("new.py", "x = 3\ny = 2\n")
+    [one] = world.commit("new.py")
+    assert list(sessions(world, one)) == [a.sid]
+    sound(world)
+
+
+def test_a_new_file_without_the_sessions_lines_is_the_persons(world: World, a: Agent) -> None:
+    mine = "a line of the person\nanother line of the person\n"
+    world.write("new.txt", mine)
+    a.turn("add a line", {"new.txt": mine + "a line of the session\n"})
+    world.write("new.txt", mine)
+    assert world.commit("new.txt") == []
+    sound(world)
+
+
+def test_what_a_person_writes_again_that_stood_before_the_session_is_the_persons(
+    world: World, a: Agent
+) -> None:
+    world.write("old.txt", "zero\n")
+    world.commit("old.txt")
+    mine = "zero\na line of the person\nanother line of the person\n"
+    world.write("old.txt", mine)
+    a.turn("add a line", {"old.txt": mine + "a line of the session\n"})
+    world.git("checkout", "-q", "--", "old.txt")
+    world.write("other.txt", "other\n")
+    world.commit("other.txt")
+    a.turn("look around")
+    world.write("old.txt", mine)
+    assert world.commit("old.txt") == []
+    sound(world)
+
+
+def test_a_new_file_that_is_as_the_session_left_it_links(world: World, a: Agent) -> None:
+    world.write("new.txt", "a line of the person\na line to take away\n")
+    a.turn("take a line away", {"new.txt": "a line of the person\n"})
+    [one] = world.commit("new.txt")
+    assert list(sessions(world, one)) == [a.sid]
+    sound(world)
