@@ -136,3 +136,23 @@ def test_a_hotfix_on_another_branch_after_a_restore_is_the_persons(
     shell(world, "echo fixed >>src/app.py; git commit -qam hotfix")
     later(world)
     assert links(world) == []
+
+
+@pytest.mark.parametrize("how", ["-qm squashed", "-q --no-edit"])
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_squash_merge_takes_the_ids_that_notes_link(world: World, how: str, beside: bool) -> None:
+    world.git("switch", "-q", "-c", "side")
+    want = []
+    if beside:
+        world.agent("session-a").turn("write a", {"a.py": "alpha = 1\nbeta = 2\n"})
+        want += world.commit()
+    world.write("own.txt", "the person's\n")
+    world.commit()
+    world.agent("session-b").turn("write b", {"b.py": "gamma = 3\ndelta = 4\n"})
+    want += world.commit()
+    shell(world, "GIT_SEQUENCE_EDITOR='sed -i 2s/pick/fixup/' git rebase -qi HEAD~2")
+    assert noted(world) == want[-1:]
+    world.git("switch", "-q", "main")
+    shell(world, f"git merge -q --squash side; GIT_EDITOR=true git commit {how}")
+    assert sorted(ids(world)) == sorted(want)
+    sound(world)

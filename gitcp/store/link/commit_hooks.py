@@ -118,7 +118,9 @@ def _brought(
         from gitcp.store.link import carried_lines
 
         carried_lines.squashed(repo, objects, squashed, changes, head, merged)
-    if not visible:
+    if visible:
+        ids += inherited_ids.unnamed(repo, squashed)
+    else:
         ids += inherited_ids.picked_before(repo, objects, lambda: changes)
         ids += squashed + inherited_ids.picked(repo, objects, changes)
     if ids or squashed:

@@ -67,30 +67,39 @@ def _moved(objects: Objects, files: Iterable[str], had: Changes, changes: Change
 def squashed(
     repo: Repo, objects: Objects, changes: Changes, visible: bool
 ) -> tuple[list[str], list[str], list[str]]:
-    """(the ids of what `merge --squash` brought, its commits as git has written them there; ids
+    """(the ids of what `merge --squash` brought, by trailer or note, its commits; ids of those
     that git names and of which these changes have nothing).
 
     All are asked together: a later commit may overwrite an earlier one.  visible: the message that
     the person sees names them, so that a path in common is enough.  git leaves its file behind
     where a squash brought nothing, or was given up.
     """
-    ids = _ids_in(repo, "SQUASH_MSG")
-    if not ids:
+    lines = _text(repo, "SQUASH_MSG").splitlines()
+    words = [line.split(" ") for line in lines if line.startswith("commit ")]
+    if not words:
         return [], [], []
     from gitcp.store.link import find_commits
     from gitcp.store.relink import checkpoint_edits
 
-    words = [line.split(" ") for line in _text(repo, "SQUASH_MSG").splitlines()]
-    commits = [line[1] for line in words if line[0] == "commit"]
-    for commit in filter(None, (read_commit(objects, oid) for oid in commits)):
+    commits = list(filter(None, (read_commit(objects, line[1]) for line in words)))
+    links = {commit["oid"]: find_commits.linked(objects, commit["oid"]) for commit in commits}
+    every = [one for linked in links.values() for one in linked]
+    ids = list(dict.fromkeys([*_ids_in(repo, "SQUASH_MSG"), *every]))
+    for commit in commits if ids else ():
         had = commit_changes.of_commit(objects, commit)[1]
         if visible and not changes.keys().isdisjoint(had):
-            return ids, commits, []
-        for one in find_commits.linked(objects, commit["oid"]):
+            return ids, list(links), []
+        for one in links[commit["oid"]]:
             record = checkpoint_edits.edits(repo, objects, one, commit)
             if checkpoint_edits.match(objects, record, changes):
-                return ids, commits, []
+                return ids, list(links), []
     return [], [], ids
+
+
+def unnamed(repo: Repo, ids: Iterable[str]) -> list[str]:
+    """Those of the ids of a squash that notes link: the message git has begun lacks them."""
+    shown = set(_ids_in(repo, "SQUASH_MSG"))
+    return [one for one in ids if one not in shown]
 
 
 def picked(
