@@ -20,8 +20,8 @@ COLLEAGUE = "dan"
 
 
 def earlier() -> str:
-    """The revision that is installed first: SOAK_FROM, else fifty commits ago, '' for this one."""
-    name = os.environ.get("SOAK_FROM", "HEAD~50")
+    """The revision that is installed first, '' for this one."""
+    name = os.environ.get("SOAK_FROM", "")
     argv = ["git", "rev-parse", "-q", "--verify", f"{name}^{{commit}}"]
     return subprocess.run(argv, cwd=TOP, capture_output=True, text=True).stdout.strip()
 

@@ -1,8 +1,8 @@
 """A team at work for six weeks: links, prompts, speed and sizes are as they should be at the end.
 
 SOAK=short takes a minute, any other value a quarter of an hour.  SEED repeats a run; SOAK_FROM
-names the revision that is installed first, before the upgrade in the middle: 50 commits ago, or
-nothing for this one.
+names a revision that is installed before the upgrade in the middle: its defects stay in the
+history that all share.
 """
 
 from __future__ import annotations
