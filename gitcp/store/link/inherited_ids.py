@@ -98,8 +98,8 @@ def squashed(
 
 def unnamed(repo: Repo, ids: Iterable[str]) -> list[str]:
     """Those of the ids of a squash that notes link: the message git has begun lacks them."""
-    shown = set(_ids_in(repo, "SQUASH_MSG"))
-    return [one for one in ids if one not in shown]
+    named = set(_ids_in(repo, "SQUASH_MSG"))
+    return [one for one in ids if one not in named]
 
 
 def picked(
