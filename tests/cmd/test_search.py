@@ -108,6 +108,22 @@ def test_a_person_reads_commit_prompt_and_match_and_what_to_type_next(told: Worl
     assert "gitcp show" in text
 
 
+def test_a_commit_is_shown_with_its_own_checkpoint(world: World) -> None:
+    a = world.agent("session-a")
+    a.turn("Write two", {"one.txt": "one\n", "two.txt": "two\n"})
+    for path in ("one.txt", "two.txt"):
+        world.commit(path)
+    (hit,) = search(world, "two")
+    assert len(hit["checkpoint_ids"]) == 2
+    assert [[c["checkpoint_id"]] for c in hit["commits"]] == [
+        world.ids(c["oid"]) for c in hit["commits"]
+    ]
+    row = json.loads(run("search", "--compact", "two", cwd=world.path).stdout)
+    assert world.ids(row["commit"]) == [row["checkpoint"]]
+    text = run("search", "two", cwd=world.path).stdout
+    assert f"checkpoint {row['checkpoint']}" in text and text.startswith(row["commit"])
+
+
 def test_a_compact_line_is_json_of_at_most_200_bytes(told: World) -> None:
     a = told.agent("session-a")
     a.turn("ü" * 500 + " quagga", {f"{'long' * 20}/{n}.txt": "x\n" for n in range(5)})

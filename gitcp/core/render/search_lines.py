@@ -30,13 +30,13 @@ def hits(listed: Sequence[Hit], left: int, ago: Ago) -> Iterator[Line]:
 
 
 def _hit(hit: Hit, ago: Ago) -> Iterator[Line]:
-    commit, name = next(iter(hit["commits"]), None), turn_name(hit)
+    (commit, checkpoint), name = _link(hit), turn_name(hit)
     yield [
         (commit["oid"][:7] if commit else "not committed", "yellow" if commit else "dim"),
         (f"  {ago(hit['time'])}  " if hit["time"] else "  ", "dim"),
         (hit["agent"] or "Agent", "green"),
         (f" {name}", "cyan"),
-        (f"  checkpoint {hit['checkpoint_ids'][-1]}" if hit["checkpoint_ids"] else "", "dim"),
+        (f"  checkpoint {checkpoint}" if checkpoint else "", "dim"),
     ]
     if commit:
         note = "" if commit["live"] else "  (on no branch)"
@@ -45,6 +45,14 @@ def _hit(hit: Hit, ago: Ago) -> Iterator[Line]:
         yield [("    > ", "dim"), (short(hit["prompt"], _PROMPT), "")]
     if hit["snippet"]:
         yield [("      ", ""), *_marked(hit["snippet"])]
+
+
+def _link(hit: Hit) -> tuple[Mapping[str, Any] | None, str]:
+    """The first commit of a turn and the checkpoint that links the two; of a turn without a commit
+    its last checkpoint, '' for none."""
+    for commit in hit["commits"]:
+        return commit, commit["checkpoint_id"]
+    return None, next(reversed(hit["checkpoint_ids"]), "")
 
 
 def _marked(snippet: str) -> Iterator[tuple[str, str]]:
@@ -62,10 +70,10 @@ def turn_name(hit: Hit) -> str:
 
 def compact(hit: Hit) -> str:
     """A hit as one line of JSON of at most 200 bytes: ids, files, snippet."""
-    commit, checkpoint = next(iter(hit["commits"]), None), hit["checkpoint_ids"][-1:]
+    commit, checkpoint = _link(hit)
     row: dict[str, Any] = {"turn": turn_name(hit)}
     row |= {"commit": commit["oid"][:7]} if commit else {}
-    row |= {"checkpoint": checkpoint[0]} if checkpoint else {}
+    row |= {"checkpoint": checkpoint} if checkpoint else {}
     text = (hit["snippet"] or hit["prompt"]).replace("\1", "").replace("\2", "")
     files = list(hit["files"])
     while True:

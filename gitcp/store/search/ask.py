@@ -212,11 +212,11 @@ def _hit(database: Connection, turn: int) -> Hit | None:
 
 def _commits(database: Connection, checkpoint: str) -> list[dict[str, Any]]:
     rows = database.execute(
-        "select oid, author, time, subject, live from linked where checkpoint=?"
+        "select oid, checkpoint, author, time, subject, live from linked where checkpoint=?"
         " order by live desc, time desc",
         (checkpoint,),
     )
-    keys = ("oid", "author", "time", "message", "live")
+    keys = ("oid", "checkpoint_id", "author", "time", "message", "live")
     return [{**dict(zip(keys, row, strict=True)), "live": bool(row[-1])} for row in rows]
 
 
