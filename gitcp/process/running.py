@@ -160,8 +160,8 @@ class Running:
                 send(self.pid, sign)
                 while time.monotonic() < until:
                     reaped = reaped or os.waitpid(self.pid, os.WNOHANG)[0]
-                    if reaped and not self._apart:
-                        return
+                    if reaped and (sign == SIGKILL or not self._apart):
+                        return  # of a group that was killed some may wait for another to reap them
                     if reaped:
                         send(self.pid, 0)  # raises when nobody of the group is left
                     time.sleep(0.005)
