@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
 
 
+_GRACE = 0.3  # seconds to end in, and for others to be reaped in
 _MOST = 1 << 20  # bytes of what it complains of that are kept while somebody converses with it
 
 
@@ -154,14 +155,17 @@ class Running:
         """End it without waiting for what it may still say: with all below it, if apart."""
         send = os.killpg if self._apart else os.kill
         reaped = 0
-        for sign, patience in ((SIGTERM, 0.3), (SIGKILL, 60.0)):
-            until = time.monotonic() + patience
+        for sign, patience in ((SIGTERM, _GRACE), (SIGKILL, 60.0)):
+            # Others of the group that were killed wait for init to reap them.
+            until = time.monotonic() + (_GRACE if reaped else patience)
             try:
                 send(self.pid, sign)
                 while time.monotonic() < until:
-                    reaped = reaped or os.waitpid(self.pid, os.WNOHANG)[0]
-                    if reaped and (sign == SIGKILL or not self._apart):
-                        return  # of a group that was killed some may wait for another to reap them
+                    if not reaped:
+                        reaped = os.waitpid(self.pid, os.WNOHANG)[0]
+                        until = min(until, time.monotonic() + _GRACE) if reaped else until
+                    if reaped and not self._apart:
+                        return
                     if reaped:
                         send(self.pid, 0)  # raises when nobody of the group is left
                     time.sleep(0.005)
