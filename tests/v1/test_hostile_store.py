@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.console import notice
 from gitcp.core.v1 import summary
 from gitcp.repo import Repo
 from gitcp.store.git import refs
@@ -128,13 +129,17 @@ def test_of_more_sessions_than_anybody_has_the_other_side_stays(
     assert push(here) == {"mine"}
 
 
-def test_of_one_merge_only_so_much_is_read(here: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_one_merge_only_so_much_is_read_and_that_is_said_once(
+    here: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(trees, "_ALL", 3000)
     many = {f"aa/000000000{n}/0/metadata.json": metadata(f"t{n}", x="x" * 999) for n in range(9)}
     theirs(here, many)
     for number in range(9):
         write(here, f"aa000000000{number}")
-    push(here)
+    with notice.Aside() as left_out:
+        push(here)
+    assert set(left_out) == {trees._CUT}
     assert {path[:13] for path in tree()} == {path[:13] for path in many}
     kept = [path for path in tree() if path.endswith("/metadata.json") and path.count("/") == 3]
     assert len(kept) < 18  # some were taken apart, of the others one side stayed

@@ -7,6 +7,7 @@ two such things the greater in a fixed order stays, whole.
 
 from __future__ import annotations
 
+from gitcp.console import notice
 from gitcp.core.v1 import merge_rules, summary
 from gitcp.store.git.tree import TREE, edit_tree, read_tree, write_tree
 from gitcp.store.v1.committed_tree import BLOB, numbers
@@ -26,6 +27,10 @@ _SESSIONS = 5000  # of one checkpoint
 _DOCUMENT = 4 << 20  # bytes of one metadata.json
 _ALL = 16 << 20  # bytes of what is read for one merge: a second of work
 _DEEPEST = 16  # directories within a checkpoint
+_CUT = (
+    "too much differs between two stores to be merged at once:"
+    " the rest is as one of them has it, and the other's stays in the history"
+)
 
 
 class Union:
@@ -101,6 +106,8 @@ class Union:
 
     def _affords(self, *oids: str) -> bool:
         self._left -= sum(map(self._objects.size, oids))
+        if self._left < 0:
+            notice.lack(_CUT)
         return self._left >= 0
 
     def _directory(self, tree: str) -> Directory:
