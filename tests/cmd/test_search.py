@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from gitcp.core.search import query, turns
+from gitcp.store.search import ask
 from tests.support.harness import World
 from tests.support.warm import run
 
@@ -80,6 +81,16 @@ def test_a_part_of_an_identifier_is_found_exactly(told: World) -> None:
     assert prompts(told, "--exact", "eade") == ["Parse the header of a request"]
     assert prompts(told, "--exact", "src/par") == ["Parse the header of a request"]
     assert prompts(told, "--exact", "he") != []
+
+
+def test_no_part_of_a_word_is_too_long_too_short_or_too_common_to_be_found_exactly(
+    told: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "x" * 150 + "okapi"
+    told.agent("session-b").turn(f"go on with {long}", {"n.txt": "x\n"})
+    assert prompts(told, "--exact", "xokap") == prompts(told, "--exact", "go") != []
+    monkeypatch.setattr(ask, "_MOST_WORDS", 0)
+    assert prompts(told, "--exact", "xokap") != []
 
 
 def test_filters_choose_by_agent_session_branch_path_and_date(told: World) -> None:

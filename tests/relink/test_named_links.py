@@ -99,6 +99,7 @@ def test_a_session_that_another_overwrote_before_the_commit_leaves_it_that_one(
     assert "session-b" in world.committed(one)
 
 
+@pytest.mark.xfail(strict=True, reason="open edits are asked in the worktree they lie in alone")
 def test_what_is_stashed_and_taken_up_in_another_worktree_is_linked(
     world: World, tmp_path: Path
 ) -> None:
@@ -108,7 +109,7 @@ def test_what_is_stashed_and_taken_up_in_another_worktree_is_linked(
     shell(world, "git stash pop -q; git add .; git commit -qm elsewhere", cwd=aside)
     world.agent("session-b", cwd=aside).start()
     found = [*ids(world, cwd=aside), *noted(world, "aside")]
-    assert len(found) <= 1  # another worktree's session is not asked; what is wrong is a wrong one
+    assert len(found) == 1
     assert all(list(world.committed(one)) == ["session-a"] for one in found)
 
 

@@ -25,7 +25,8 @@ _NEAR = 1.5  # what a turn counts whose words stand close together
 _WEIGHTS = "4.0, 1.0, 1.5, 2.0"  # of prompt, answer, calls, files
 _MESSAGE = 3.0  # of a commit message
 _OUTPUT = 0.1  # what a turn counts that has the words in outputs alone
-_MOST_WORDS = 50  # of the vocabulary that a part of a word may stand for
+_SHORTEST = 3  # characters of what the vocabulary is asked for
+_MOST_WORDS = 1000  # of the vocabulary that a part of a word may stand for
 _MARK = ("\1", "\2")  # around what matches, in a snippet
 
 
@@ -150,13 +151,14 @@ def _containing(database: Connection, query: Query, most: int) -> list[int]:
     parts = [
         _any_word(database, token) for word in query["words"] for token in queries.tokens(word)
     ]
-    if not all(parts):
+    if "" in parts:
         return []
-    wanted = " AND ".join(f"({part})" for part in parts)
+    wanted = " AND ".join(f"({part})" for part in parts if part)
+    chosen = " where texts match ?" if wanted else ""
     rows = database.execute(
         "select rowid, prompt || char(10) || answer || char(10) || calls || char(10) || files"
-        " from texts where texts match ? order by rowid desc",
-        (wanted,),
+        f" from texts{chosen} order by rowid desc",
+        (wanted,) if wanted else (),
     )
     words = [word.lower() for word in query["words"]]
     without = [word.lower() for word in query["without"]]
@@ -170,14 +172,14 @@ def _containing(database: Connection, query: Query, most: int) -> list[int]:
     return having
 
 
-def _any_word(database: Connection, part: str) -> str:
-    """An expression for the words of the vocabulary that have this part; '' for none."""
-    if len(part) > 2:
-        sql, given = "select text from word_parts where text match ? limit ?", queries.phrase(part)
-    else:
-        sql, given = "select text from word where text like ? limit ?", f"%{part}%"
-    words = [word for (word,) in database.execute(sql, (given, _MOST_WORDS))]
-    return " OR ".join(map(queries.phrase, words))
+def _any_word(database: Connection, part: str) -> str | None:
+    """An expression for the words of the vocabulary that have this part; None where it is too
+    short, or too common, to choose by, '' where no word has it."""
+    if len(part) < _SHORTEST:
+        return None
+    sql = "select text from word_parts where text match ? limit ?"
+    words = [word for (word,) in database.execute(sql, (queries.phrase(part), _MOST_WORDS + 1))]
+    return None if len(words) > _MOST_WORDS else " OR ".join(map(queries.phrase, words))
 
 
 def _hit(database: Connection, turn: int) -> Hit | None:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     Spoken = list[tuple[str, str, str, list[Turn]]]  # session, agent, branch, turns
     Commit = tuple[str, str, int, str, str, str]  # oid, author, time, subject, checkpoint, message
 
+_SHORTEST = 3  # characters of a word in the vocabulary: trigrams have so many
 _BATCH = 4  # checkpoints that are read together
 
 
@@ -236,7 +237,7 @@ def _turn(database: Connection, session: str, agent: str, branch: str, turn: Tur
 def _words(database: Connection, text: str) -> None:
     """Take the words of a text into the vocabulary in which parts of words are looked up."""
     for word in set(query.tokens(text)):
-        if 3 <= len(word) <= 100:
+        if len(word) >= _SHORTEST:
             cursor = database.execute("insert or ignore into word(text) values(?)", (word,))
             if cursor.rowcount == 1:
                 row = (cursor.lastrowid, word)
