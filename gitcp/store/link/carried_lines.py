@@ -100,12 +100,12 @@ def _items(
         if records and credit:
             items += [(one, data) for data in _counted(credit, records, evidence)]
         elif records:
-            known = _known(evidence, records, changes, before)
+            known = _recorded_authors(evidence, records, changes, before)
             items += [(one, data) for data in _standing(changes, records, known, typed)]
     return items
 
 
-def _known(
+def _recorded_authors(
     evidence: Evidence, records: Sequence[Record], changes: Changes, before: Lookup
 ) -> dict[str, dict[int, LineAuthor]]:
     """The recorded authors of the lines of each content of a commit; those of a path that is

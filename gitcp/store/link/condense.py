@@ -93,7 +93,7 @@ def _add(
     data["tasks"] = task_files
     data["metadata"] |= extra
     if task_files:
-        data["metadata"]["tasks"] = tasks.named(task_files)
+        data["metadata"]["tasks"] = tasks.list_tasks(task_files)
     if noted:
         data["metadata"]["commit"] = noted
 

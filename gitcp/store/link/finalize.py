@@ -44,7 +44,7 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     subject = f"Finalize transcript for Checkpoint: {ids[0]}"
     items = [(one, data) for one in ids[:-1]]
     spent = session_metadata.spent(state, stored)
-    if done := tasks.named(task_files):
+    if done := tasks.list_tasks(task_files):
         spent["tasks"] = done
     metadata = {**data["metadata"], **spent}
     items.append((ids[-1], {**data, "metadata": metadata, "tasks": task_files}))

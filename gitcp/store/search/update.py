@@ -75,7 +75,7 @@ def _state(database: Connection, key: str) -> str:
 def _take_sources(repo: Repo, database: Connection, progress: Callable[[int, int], None]) -> None:
     with Prefetched(repo) as objects:
         there = [*_checkpoints(repo, objects), *_streams(repo, objects)]
-        known = _known(database, "session")
+        known = _versions(database, "session")
         fresh = [source for source in there if known.get(source[:2]) != source[2]]
         gone = known.keys() - {source[:2] for source in there}
         if any(kind == "checkpoint" for kind, _ in gone):
@@ -96,7 +96,7 @@ def _take_sources(repo: Repo, database: Connection, progress: Callable[[int, int
             progress(done, len(fresh))
 
 
-def _known(database: Connection, but: str = "") -> dict[tuple[str, str], str]:
+def _versions(database: Connection, but: str = "") -> dict[tuple[str, str], str]:
     rows = database.execute("select kind, name, version from source where kind <> ?", (but,))
     return {(kind, name): version for kind, name, version in rows}
 
@@ -163,7 +163,7 @@ def _take_conversations(repo: Repo, database: Connection) -> None:
         state = states.peek(repo, name)
         if state and state.get("phase") != "ended" and (version := _stamp(state)):
             there["session", name] = version, state
-    known = {key: v for key, v in _known(database).items() if key[0] == "session"}
+    known = {key: v for key, v in _versions(database).items() if key[0] == "session"}
     _drop(database, known.keys() - there.keys())
     for (kind, name), (version, state) in there.items():
         if known.get((kind, name)) != version:

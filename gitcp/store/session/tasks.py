@@ -129,7 +129,7 @@ def ended_apart(repo: Repo, objects: Objects, state: State) -> dict[str, bytes]:
     return ended(repo, objects, state, lambda agent_id: entries.written(lines, agent_id))
 
 
-def named(files: Iterable[str]) -> list[str]:
+def list_tasks(files: Iterable[str]) -> list[str]:
     """The tasks that paths below tasks/ belong to."""
     return sorted({path.split("/")[0] for path in files})
 
@@ -192,7 +192,7 @@ def commit(repo: Repo, objects: Objects, state: State, step: Step) -> None:
     files = {path.removeprefix("tasks/"): data for path, data in step["files"].items()}
     if step["tool_use_id"] in state.get("ended_tasks", {}):
         files = ended_apart(repo, objects, state)
-    done = named(files)
+    done = list_tasks(files)
     minimal: SessionData = {
         "session_id": state["session_id"],
         "tasks": files,
