@@ -16,6 +16,9 @@ import pytest
 from gitcp import commands
 from gitcp.core.config_table import KEYS
 from tests.form.source import none
+from tests.support.harness import World
+from tests.support.linking import moved
+from tests.support.manual import recorded
 from tests.support.paths import TOP
 
 TABLE = {**commands.STAGES, **commands.TOOLS}
@@ -126,23 +129,32 @@ def test_the_program_reads_exactly_the_environment_that_is_documented() -> None:
     assert read == set(re.findall(r"^\.It Ev (GITCP_\S+)", page("gitcp", 7), re.M))
 
 
+@pytest.fixture(scope="session")
+def manual(ground: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recorded(ground, tmp_path_factory.mktemp("manual"))
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
-def test_the_examples_of_a_page_run(path: Path, repo: Path) -> None:
-    """In a repository with two commits and one change that is not committed."""
+def test_the_examples_of_a_page_run(path: Path, manual: Path, tmp_path: Path) -> None:
+    """In a repository with a session: a script of a page stops at the first line that fails."""
     _, _, examples = path.read_text().partition(".Sh EXAMPLES\n")
-    lines = re.findall(r"^\.Dl \$ (.*)", examples.partition("\n.Sh ")[0], re.M)
-    (repo / "README.md").write_text("line one\nline 2\nline three\n")
+    lines = re.findall(r"^(?:\.Dl )?\$ (.*)", examples.partition("\n.Sh ")[0], re.M)
+    script = "\n".join(lines)
+    for name, char in MDOC.items():
+        script = script.replace(name, char)
+    if "jq " in script and not shutil.which("jq"):
+        pytest.skip("jq is not installed")
+    repo = Path(shutil.copytree(manual, tmp_path / "repo", symlinks=True))
+    moved(repo, World(repo, tmp_path / "home"))
     search = f"{TOP / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
-    for line in lines:
-        for name, char in MDOC.items():
-            line = line.replace(name, char)  # noqa: PLW2901
-        done = subprocess.run(
-            ["sh", "-c", line],
-            env={**os.environ, "PATH": search},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            start_new_session=True,
-        )
-        assert (done.returncode, done.stderr) == (0, ""), line
+    done = subprocess.run(
+        ["sh", "-ec", script],
+        cwd=repo,
+        env={**os.environ, "PATH": search},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        start_new_session=True,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), script
