@@ -223,6 +223,7 @@ def parser() -> Parser:
 
     p = cli.Parser("hook")
     p.add_argument("--list", action="store_true", help="show what is in force, and from where")
+    p.add_argument("--sh", action="store_true", help="name the file that git's hooks source")
     p.add_argument("hook", nargs="?", metavar="<hook>", help="a git hook, or an agent")
     p.add_argument("args", nargs="*", metavar="<arg>", help="what git gave, or the agent's event")
     return p
@@ -233,6 +234,9 @@ def _listing(argv: Sequence[str]) -> int:
 
     def body() -> int:
         options = parser().parse_args(argv)
+        if options.sh:
+            print(os.path.join(os.path.dirname(os.path.abspath(__file__)), "hooks.sh"))
+            return OK
         if not options.list:
             raise UsageError(f"no hook named\n{parser().format_usage().rstrip()}")
         from gitcp.repo import Repo

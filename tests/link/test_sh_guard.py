@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from gitcp.cmd import enable
 from gitcp.core.setup import hook_scripts
+from gitcp.store.git import files
+from tests.support.installed import write
+from tests.support.paths import ENTRY, TOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +24,9 @@ if TYPE_CHECKING:
     Env = Mapping[str, str]
 
 NONE: Env = {}
+# Those that are here: of a Debian, all of them.
+_SHELLS = ("sh", "dash", "bash --posix", "bash", "busybox sh", "mksh", "ksh93", "zsh --emulate sh")
+SHELLS = [shell for shell in _SHELLS if shutil.which(shell.split()[0])]
 RECORDER = """#!/bin/sh
 # stands in for the interpreter: one line a call, then what it was given to read
 shift 3
@@ -41,7 +49,7 @@ class Place:
 
     def write(self, hook: str, chain: Chain | None = None) -> None:
         path = self.hooks / hook
-        path.write_text(hook_scripts.script(hook, str(self.py), __file__, chain))
+        path.write_text(hook_scripts.script(hook, str(self.py), str(ENTRY), chain))
         path.chmod(0o755)
 
     def theirs(self, hook: str, body: str) -> None:
@@ -225,6 +233,80 @@ def test_a_missing_gitcp_fails_nothing_and_says_nothing(place: Place, tmp_path: 
     push(place, tmp_path)
 
 
+def test_a_hook_is_short_enough_to_be_read() -> None:
+    text = hook_scripts.script("post-commit", "/py", "/gitcp/entry.py")
+    assert len(text.splitlines()) <= 18
+
+
+def moved(place: Place, folder: Path) -> Path:
+    """An installation of its own, which the hooks start; its directory."""
+    (folder / "gitcp").mkdir(parents=True)
+    shutil.copy(ENTRY.with_name("hooks.sh"), folder / "gitcp")
+    for hook in hook_scripts.HOOKS:
+        text = hook_scripts.script(hook, str(place.py), str(folder / "gitcp" / "entry.py"))
+        (place.hooks / hook).write_text(text)
+    return folder / "gitcp"
+
+
+def test_an_upgrade_changes_what_the_hooks_do_without_another_enable(
+    place: Place, tmp_path: Path
+) -> None:
+    package = moved(place, tmp_path / "a b")
+    (package / "entry.py").write_text("")
+    place.mark("open/s1")
+    place.commit()
+    assert place.called() == ["prepare-commit-msg", "post-commit"]
+    (package / "hooks.sh").write_text('echo "$hook" >>"$CALLS"\n')
+    place.commit()
+    assert place.called() == ["prepare-commit-msg", "commit-msg", "post-commit"]
+
+
+def test_hooks_without_their_installation_take_that_of_the_gitcp_on_path(
+    place: Place, tmp_path: Path
+) -> None:
+    shutil.rmtree(moved(place, tmp_path / "gone"))
+    place.theirs("post-commit", 'echo theirs >>"$CALLS"')
+    place.mark("open/s1")
+    place.commit()
+    assert place.called() == ["theirs"]
+    path = f"{tmp_path}/bin:{os.environ['PATH']}"
+    sh = ENTRY.with_name("hooks.sh")
+    write(
+        tmp_path / "bin/gitcp-hook",
+        f'#!/bin/sh\nif [ "$1" = --sh ]; then echo {sh}; else echo "$1" >>"$CALLS"; fi\n',
+    )
+    place.commit(env={"PATH": path})
+    assert place.called() == ["prepare-commit-msg", "post-commit", "theirs"]
+    place.mark("off")
+    place.commit(env={"PATH": path})
+    assert place.called() == ["theirs"]
+
+
+def test_a_hook_without_its_installation_ends_a_circle(place: Place, tmp_path: Path) -> None:
+    shutil.rmtree(moved(place, tmp_path / "gone"))
+    place.theirs("post-commit", 'echo theirs >>"$CALLS"; .git/hooks/post-commit')
+    place.commit()
+    assert place.called() == ["theirs"]
+
+
+def test_the_hooks_of_a_former_gitcp_still_work_and_give_way_to_an_enable(
+    place: Place, tmp_path: Path
+) -> None:
+    enable.run([])
+    place.mark("open/s1")
+    hook, record = place.hooks / "post-commit", place.top / ".git/gitcp/installed/manifest.json"
+    text = (TOP / "tests/data/old_hooks/post-commit").read_text()
+    text = text.replace("'@PY@'", hook_scripts.quoted(str(place.py)))
+    short = hook.read_bytes()
+    hook.write_text(text.replace("@ENTRY@", str(ENTRY)))
+    place.commit()
+    assert place.called() == ["post-commit"]
+    digests = [files.digest(data) for data in (short, hook.read_bytes())]
+    record.write_text(record.read_text().replace(digests[0], digests[1]))
+    enable.run([])
+    assert len(hook.read_text().splitlines()) <= 18
+
+
 def test_gitcp_hook_on_path_stands_in_for_a_python_that_is_gone(place: Place) -> None:
     place.mark("open/s1")
     place.py.unlink()
@@ -235,13 +317,14 @@ def test_gitcp_hook_on_path_stands_in_for_a_python_that_is_gone(place: Place) ->
     assert place.called() == ["prepare-commit-msg", "post-commit"]
 
 
+@pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("hook", hook_scripts.HOOKS)
-def test_the_strictest_shell_runs_every_hook(place: Place, hook: str) -> None:
+def test_every_shell_at_its_strictest_runs_every_hook(place: Place, hook: str, shell: str) -> None:
     for name in ("open/s1", "linked", "unpushed"):
         place.mark(name)
     done = subprocess.run(
-        ["sh", "-eu", f".git/hooks/{hook}"], cwd=place.top, env=place.env, capture_output=True,
-        stdin=subprocess.DEVNULL,
+        [*shell.split(), "-eu", f".git/hooks/{hook}"], cwd=place.top, env=place.env,
+        capture_output=True, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, b"")
     assert place.called() == ([] if hook in ("commit-msg", "post-checkout") else [hook])

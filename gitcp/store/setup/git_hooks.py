@@ -110,9 +110,7 @@ def _plan_one(
         "path": path, "kind": "hook", "data": b"", "note": f"wrote '{path}'", "alone": True,
     }  # fmt: skip
     if hook_text.is_ours(old):
-        entry = known.find(path)
-        mine = (entry and known.intact(entry)) or hook_text.untouched(hook, old)
-        if not mine and not force:
+        if not (known.wrote(raw(old)) or hook_text.untouched(hook, old) or force):
             return _EDITED.format(path)
         chain = hook_text.read_chain(old)
     elif hook_text.is_entires(old):

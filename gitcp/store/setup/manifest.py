@@ -66,6 +66,10 @@ class Manifest:
         """Whether nobody has touched the file since we wrote it."""
         return bool(files.digest(files.read(self.path(entry)) or b"") == entry["after"])
 
+    def wrote(self, data: bytes) -> bool:
+        """Whether a file has these bytes by us, wherever somebody has moved it."""
+        return files.digest(data) in {entry["after"] for entry in self.entries}
+
     def put(self, write: Write, strip: Strip) -> None:
         """Write one file.  What it was before our first touch is what will be restored.
 

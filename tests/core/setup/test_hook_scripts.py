@@ -10,6 +10,7 @@ import pytest
 from gitcp import pipelines
 from gitcp.core.setup import hook_scripts, hook_text
 from tests.support.installed import write
+from tests.support.paths import TOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,13 +42,20 @@ def test_every_script_is_sh_and_is_known_again(
 
 def test_the_paths_are_data_to_the_shell(tmp_path: Path) -> None:
     text = hook_scripts.script("post-commit", *PATHS[1])
-    shown = text.partition("any()")[0] + 'printf "%s|%s" "$py" "$entry"\n'
+    shown = text.partition("theirs()")[0] + 'printf "%s|%s" "$py" "$entry"\n'
     out = subprocess.run(["sh", "-c", shown], capture_output=True, check=True, cwd=tmp_path)
     assert tuple(out.stdout.decode().split("|")) == PATHS[1]
 
 
+def test_the_file_that_hooks_source_knows_the_signs_of_tools() -> None:
+    text = (TOP / "gitcp/hooks.sh").read_text()
+    assert all(sign in text for sign in hook_scripts.TOOLS)
+    assert all(f"\n{hook}) " in text for hook in hook_scripts.HOOKS)
+    assert all(str(status) in text for status in hook_scripts.CANNOT)
+
+
 def test_an_edited_script_is_seen_to_be_edited() -> None:
-    text = hook_scripts.script("post-commit", *PATHS[0]).replace("-I -S", "-I")
+    text = hook_scripts.script("post-commit", *PATHS[0]).replace("py=", "py='' py=")
     assert hook_text.is_ours(text) and not hook_text.untouched("post-commit", text)
 
 
