@@ -40,7 +40,7 @@ def run(argv: Sequence[str]) -> int:
     """Show a file's lines with their authors; nothing is changed."""
     from gitcp.core.blame import options as arguments
     from gitcp.git import Git
-    from gitcp.store.blame import run as asked
+    from gitcp.store.lines import run as asked
 
     if argv in (["-h"], ["--help"]):
         parser().parse_args(argv)
@@ -53,8 +53,8 @@ def run(argv: Sequence[str]) -> int:
     blamed = asked.begun(git, options)  # git is at it while the rest is brought in
     from gitcp.repo import Repo
     from gitcp.store.blame import view
-    from gitcp.store.blame.evidence import Evidence
     from gitcp.store.git.prefetch import Prefetched
+    from gitcp.store.lines.evidence import Evidence
 
     repo = Repo.find()
     with Prefetched(repo) as objects:

@@ -29,17 +29,18 @@ def _one(match: Record) -> None:
         _settle(match)
     with context.here() as ctx:  # what it copies from another commit is kept up alike
         if match["carried"]:
-            from gitcp.store.link import carried_lines, commit_sessions
+            from gitcp.store.lines import carried
+            from gitcp.store.link import commit_sessions
 
             olds = commit_sessions.taken_back(ctx.repo, match["old"])
             replaced = {match["commit"]: olds if len(olds) < commit_sessions.MOST else ()}
-            carried_lines.follow(ctx.repo, ctx.objects, [match["commit"]], replaced)
+            carried.follow(ctx.repo, ctx.objects, [match["commit"]], replaced)
         if (match["id"] or match["carried"]) and reflog.stashes(ctx.repo):
             from gitcp.store.relink import lost_commits
 
             lost_commits.add_stashed(ctx.repo, ctx.objects, match["commit"])
         if not match["id"]:
-            from gitcp.store.blame import ai_notes
+            from gitcp.store.lines import ai_notes
 
             ai_notes.keep(ctx.repo, [match["commit"]])
 

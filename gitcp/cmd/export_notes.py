@@ -19,7 +19,7 @@ def main() -> int:
 def _run() -> int:
     """Write the notes, and say on which commits."""
     from gitcp.repo import Repo
-    from gitcp.store.blame import exports
+    from gitcp.store.lines import exports
 
     args = parser().parse_args()
     changed, warnings = exports.note(Repo.find(), args.revision)

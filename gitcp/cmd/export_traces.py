@@ -20,7 +20,7 @@ def _run() -> int:
     """Write a record for each commit that a session wrote lines of; nothing is changed."""
     from gitcp import record
     from gitcp.repo import Repo
-    from gitcp.store.blame import exports
+    from gitcp.store.lines import exports
 
     revisions = parser().parse_args().revision
     record.write(sys.stdout.buffer, exports.traces(Repo.find(), revisions))

@@ -56,8 +56,8 @@ def run(argv: Sequence[str]) -> int:
 
 def of_name(repo: Repo, name: str) -> str:
     """The page of what name stands for."""
-    from gitcp.store.blame.evidence import Evidence
     from gitcp.store.git.prefetch import Prefetched
+    from gitcp.store.lines.evidence import Evidence
     from gitcp.store.page import gather, template
     from gitcp.store.page.render import Page
     from gitcp.store.v1 import redaction

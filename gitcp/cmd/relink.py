@@ -54,7 +54,7 @@ def _events(records: Iterable[Record]) -> Iterator[Record]:
 
 def _rewritten(event: Record) -> Iterator[Record]:
     from gitcp import context
-    from gitcp.store.blame import ai_notes
+    from gitcp.store.lines import ai_notes
     from gitcp.store.link import finalize
     from gitcp.store.relink import rewritten
     from gitcp.store.session import markers
@@ -82,13 +82,14 @@ def _rewritten(event: Record) -> Iterator[Record]:
 def _follow_lines(
     ctx: Context, command: str, became: Mapping[str, Sequence[str]], noted: Sequence[Pair]
 ) -> None:
-    from gitcp.store.link import carried_lines, commit_hooks
+    from gitcp.store.lines import carried
+    from gitcp.store.link import commit_hooks
 
     if command == "rebase" or not commit_hooks.rewriting(ctx.repo):
         commits = dict.fromkeys([*became, *(link["commit"] for link in noted)])
         amended = command == "amend"
         replaced = {new: olds for new, olds in became.items() if amended or len(olds) > 1}
-        carried_lines.follow(ctx.repo, ctx.objects, commits, replaced, amended)
+        carried.follow(ctx.repo, ctx.objects, commits, replaced, amended)
 
 
 def _wanted(options: Namespace) -> Iterator[Record]:
@@ -104,7 +105,7 @@ def _wanted(options: Namespace) -> Iterator[Record]:
 def _noted(links: Iterable[Record]) -> Iterator[Record]:
     """The links, and where the person wants them the notes of Git AI on their commits."""
     from gitcp.repo import Repo
-    from gitcp.store.blame import ai_notes
+    from gitcp.store.lines import ai_notes
 
     commits = []
     for link in links:
@@ -145,11 +146,11 @@ def _onto(target: str, head: str, dry_run: bool) -> Iterator[Record]:
 def _note(ctx: Context, links: Sequence[Pair]) -> None:
     """Note links, and let their checkpoints know the lines of the commits they go to."""
     from gitcp.store.git import notes
-    from gitcp.store.link import carried_lines
+    from gitcp.store.lines import carried
 
     for link in links:
         notes.add(ctx.repo, ctx.objects, link["commit"], link["checkpoint_id"])
-    carried_lines.follow(ctx.repo, ctx.objects, dict.fromkeys(link["commit"] for link in links))
+    carried.follow(ctx.repo, ctx.objects, dict.fromkeys(link["commit"] for link in links))
 
 
 def main() -> int:

@@ -80,9 +80,10 @@ def _counted(repo: Repo, revisions: list[str], paths: list[str], lived: bool) ->
     import gc
 
     from gitcp.core.stats.sums import Sums
-    from gitcp.store.blame.evidence import Evidence
     from gitcp.store.git.prefetch import Prefetched
-    from gitcp.store.stats import history, survival
+    from gitcp.store.lines import ranges
+    from gitcp.store.lines.evidence import Evidence
+    from gitcp.store.stats import survival
 
     gc.disable()  # what it looks through for circles comes and goes with each window of commits
     sums = Sums()
@@ -90,13 +91,13 @@ def _counted(repo: Repo, revisions: list[str], paths: list[str], lived: bool) ->
         about = repo, Evidence(repo, objects), revisions, paths
         replay = survival.Replay(*about) if lived else None
         of = f" of {replay.commits}" if replay else ""
-        options, limits = (survival.OPTIONS, ()) if replay else (history.WHOLE, paths)
-        for count, commit in enumerate(history.commits(repo, objects, revisions, limits, options)):
+        options, limits = (survival.OPTIONS, ()) if replay else (ranges.WHOLE, paths)
+        for count, commit in enumerate(ranges.commits(repo, objects, revisions, limits, options)):
             if count % _EACH == 0:
                 notice.progress(f"stats: {count}{of} commits")
             if replay:
                 replay.take(commit)
-            if history.limit(commit, paths):
+            if ranges.limit(commit, paths):
                 sums.take(commit)
         stats = sums.record()
         if replay:

@@ -34,8 +34,8 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.git import Git
     from gitcp.repo import Repo
     from gitcp.store.blame import origin
-    from gitcp.store.blame.evidence import Evidence
     from gitcp.store.git.prefetch import Prefetched
+    from gitcp.store.lines.evidence import Evidence
 
     args = parser().parse_args(argv)
     repo = Repo.here()

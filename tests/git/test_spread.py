@@ -17,8 +17,8 @@ from gitcp.git import settle_first
 from gitcp.repo import Repo
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.spread import spread
+from gitcp.store.lines import ranges
 from gitcp.store.show import commit_list
-from gitcp.store.stats import history
 from tests.blame.recorded_lines import linked
 from tests.support.checkpoints import git
 
@@ -200,11 +200,11 @@ def test_a_history_told_by_several_is_the_one_told_by_one(
     repo = Repo.find()
 
     def everything() -> list[object]:
-        return [*commit_list.listing(repo, []), *history.commits(repo, objects, [], [])]
+        return [*commit_list.listing(repo, []), *ranges.commits(repo, objects, [], [])]
 
     alone = everything()
     monkeypatch.setattr(commit_list, "_FIRST", 2)
     monkeypatch.setattr(commit_list, "_BATCH", 3)
-    monkeypatch.setattr(history, "_WINDOW", 3)
+    monkeypatch.setattr(ranges, "_WINDOW", 3)
     assert everything() == alone
     assert len(forked) == 6

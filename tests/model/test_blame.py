@@ -17,9 +17,10 @@ import pytest
 
 from gitcp.core.blame import options
 from gitcp.repo import Repo
-from gitcp.store.blame import run, view
-from gitcp.store.blame.evidence import Evidence
+from gitcp.store.blame import view
 from gitcp.store.git.prefetch import Prefetched
+from gitcp.store.lines import run
+from gitcp.store.lines.evidence import Evidence
 from tests.model.lines import PERSON, UNKNOWN, Lines
 from tests.support.harness import World
 from tests.support.paths import BIN

@@ -18,11 +18,11 @@ from gitcp.core.blame import options
 from gitcp.core.exports import agent_trace
 from gitcp.core.stats import sums
 from gitcp.repo import Repo
-from gitcp.store.blame import exports, origin, run, view
-from gitcp.store.blame.evidence import Evidence
+from gitcp.store.blame import origin, view
 from gitcp.store.git.prefetch import Prefetched
+from gitcp.store.lines import exports, ranges, run
+from gitcp.store.lines.evidence import Evidence
 from gitcp.store.page import gather
-from gitcp.store.stats import history
 from tests.model.lines import Lines
 from tests.support.harness import World
 
@@ -73,7 +73,7 @@ class Readers:
     def stats(self) -> Iterator[tuple[dict[Spot, Name], Counter[str]]]:
         """(the author of each line that a commit put in, how many stats counts for whom)."""
         with Prefetched(self.repo) as objects:
-            for commit in history.commits(self.repo, objects, ["HEAD"], (), history.WHOLE):
+            for commit in ranges.commits(self.repo, objects, ["HEAD"], (), ranges.WHOLE):
                 spots: dict[Spot, Name] = {}
                 counts: Counter[str] = Counter()
                 for patch in sums.patches(commit):

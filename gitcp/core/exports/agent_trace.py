@@ -11,8 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitcp.core.blame.authors import Author
     from gitcp.core.exports.git_ai import Lines
+    from gitcp.core.lines.authors import Author
     from gitcp.core.record_types import Record
 
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 
-from gitcp.core.blame.authors import nobody
-from gitcp.core.credit import line_diff
+from gitcp.core.lines import line_diff
+from gitcp.core.lines.authors import nobody
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any, TypedDict
 
-    from gitcp.core.blame.authors import Author
+    from gitcp.core.lines.authors import Author
 
     # path -> line (1-based) -> author
     Lines = Mapping[str, Mapping[int, Author]]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from gitcp.core.blame import authors
+from gitcp.core.lines import authors
 from gitcp.core.transcript import tokens
 
 TYPE_CHECKING = False
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from gitcp.core.blame.authors import Author, Record
     from gitcp.core.git.patches import Change, Patch
+    from gitcp.core.lines.authors import Author, Record
 
     class Commit(Change):
         """linked: it names a checkpoint.  known: path -> line -> author.  unsaid: whose the

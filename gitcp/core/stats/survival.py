@@ -6,15 +6,15 @@ What is behind the last agent's line is left off, so that memory holds what agen
 
 from __future__ import annotations
 
-from gitcp.core.blame import authors
+from gitcp.core.lines import authors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from gitcp.core.blame.authors import Author
     from gitcp.core.git.patches import Hunk, Resolved
+    from gitcp.core.lines.authors import Author
 
     Owners = bytes
     Files = dict[str, tuple[str, Owners]]  # path -> blob, owners

@@ -6,9 +6,10 @@ them are.  A path with a line of somebody else's is left out.
 
 from __future__ import annotations
 
-from gitcp.core.credit.replay import UNKNOWN
+from gitcp.core.lines.replay import UNKNOWN
 from gitcp.store.git.tree import TREE, Lookup
-from gitcp.store.journal import commit_credit, journal
+from gitcp.store.journal import journal
+from gitcp.store.lines import edit_lines
 from gitcp.store.stream.live import Live
 
 TYPE_CHECKING = False
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TypedDict
 
-    from gitcp.core.credit.attribution import PathCredit
+    from gitcp.core.lines.attribution import PathCredit
     from gitcp.core.record_types import Author, Entry, State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
@@ -64,7 +65,7 @@ def work(
                 current.add(path)
             author = (state["session_id"], str(file["turn_id"]), "")
             records.setdefault(path, []).append((file["oid"], author))
-    credit = commit_credit.credits(objects, journal.read(repo), changes, recorded=records)
+    credit = edit_lines.credits(objects, journal.read(repo), changes, recorded=records)
     return {
         "entries": {p: (mode, oid) if oid else None for p, (_, _, mode, oid) in changes.items()},
         "current": current,

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from gitcp.core.blame import authors, layout, porcelain
+import os
+
+from gitcp.core.blame import layout, porcelain
 from gitcp.core.blame import options as arguments
+from gitcp.core.lines import authors
 from gitcp.record import raw, text
-from gitcp.store.blame import run
+from gitcp.store.lines import run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from gitcp.core.blame.authors import Author
     from gitcp.core.blame.layout import Row
     from gitcp.core.blame.options import Options
     from gitcp.core.blame.porcelain import Entry
+    from gitcp.core.lines.authors import Author
     from gitcp.core.record_types import Record
     from gitcp.git import Git
     from gitcp.repo import Config, Repo
-    from gitcp.store.blame.evidence import Evidence
-    from gitcp.store.blame.run import Blamed
+    from gitcp.store.lines.evidence import Evidence
+    from gitcp.store.lines.run import Blamed
+
+    # (abbreviated name, date) of a commit.
+    Date = tuple[bytes, bytes]
 
 _UNKNOWN = b"?", b"<?>"
 # What git alone can show before the author: the option, or the configuration that asks for it.
@@ -78,15 +84,15 @@ def _table(
     flags |= {"e"} if config.flag("blame.showemail") and "no-e" not in flags else set()
     flags |= {"b"} if config.flag("blame.blankboundary") else set()
     mode = options["date"] or config.get("blame.date") or "iso"
-    displayed, width = run.displayed(repo, entries, mode)
-    dates = run.padded(displayed, width)
+    dated, width = display_commits(repo, entries, mode)
+    dates = pad_dates(dated, width)
     heads = porcelain.heads(entries)
     rows = [
         _row(flags, entry, heads[entry["oid"]], dates, _names(evidence, options, entry, 0, moved))
         for entry in entries
     ]
     edges = run.edges(git, options, entries) if _asks_git(flags, config) else None
-    abbrev = _abbrev(options, [name for name, _ in displayed.values()], len(entries[0]["oid"]))
+    abbrev = _abbrev(options, [name for name, _ in dated.values()], len(entries[0]["oid"]))
     path = run.asked(repo, options, entries)
     yield from layout.table(rows, flags, abbrev, path, edges)
     yield rest
@@ -98,7 +104,7 @@ def _asks_git(flags: set[str], config: Config) -> bool:
 
 def _ready(repo: Repo, options: Options, evidence: Evidence, entries: list[Entry]) -> bool:
     """Have the evidence at hand; whether lines may read otherwise where they came from."""
-    moved = run.moved(repo, options)
+    moved = may_read_otherwise(repo, options)
     evidence.prefetch(entries, contents=moved)
     return moved
 
@@ -155,3 +161,78 @@ def _guess(evidence: Evidence, options: Options, entry: Entry, author: Author) -
 def _author(evidence: Evidence, entry: Entry, offset: int, moved: bool) -> Author:
     content = entry["content"] if moved else None
     return evidence.author(entry["oid"], entry["path"], entry["orig"] + offset, content)
+
+
+def may_read_otherwise(repo: Repo, options: Options) -> bool:
+    """Whether git may show a line whose commit has it otherwise: by options, by a list of
+    commits to pass over, or because it blames what a text conversion makes of the file."""
+    config = repo.config
+    configured = config.get("blame.ignorerevsfile") or config.keys("diff.", ".textconv")
+    return bool(configured) or arguments.moves(options)
+
+
+def display_commits(repo: Repo, rows: Iterable[Entry], mode: str) -> tuple[dict[str, Date], int]:
+    """How git names and dates the commits of rows; and the columns it gives to dates in mode.
+
+    One git process.  The time of what is not committed, and 1970 for a mode whose width only a
+    date tells, are shown by commits in a scratch directory that goes at once.
+    """
+    times = porcelain.heads(rows)
+    stamps = {
+        oid: headers[b"author-time"] + b" " + headers[b"author-tz"]
+        for oid, headers in times.items()
+        if not oid.strip("0")
+    }
+    width = layout.date_width(mode)
+    if width is None:
+        stamps[""] = b"0 +0000"
+    stored = [oid for oid in times if oid.strip("0")]
+    known = _with_scratch(repo, stored, stamps, mode) if stamps else _log(repo.git, stored, mode)
+    if width is None:
+        width = layout.width(known.pop("")[1])
+    return known, width
+
+
+def _with_scratch(
+    repo: Repo, stored: Sequence[str], stamps: Mapping[str, bytes], mode: str
+) -> dict[str, Date]:
+    import tempfile
+
+    from gitcp.store.stream import shadow_refs
+
+    with tempfile.TemporaryDirectory(prefix="gitcp-") as scratch:
+        env = {
+            "GIT_OBJECT_DIRECTORY": scratch,
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.path.join(repo.common, "objects"),
+        }
+        oids = {}
+        make = ("hash-object", "-t", "commit", "-w", "--literally", "--stdin")
+        for name, stamp in stamps.items():
+            tree = b"0" * len(shadow_refs.zeros(repo))
+            commit = b"tree %s\nauthor x <x> %s\ncommitter x <x> %s\n\n" % (tree, stamp, stamp)
+            oids[name] = text(repo.git.run(*make, stdin=commit, env=env)[1].strip())
+        known = _log(repo.git, [*stored, *oids.values()], mode, env)
+    for name, oid in oids.items():
+        abbreviated, date = known.pop(oid)
+        known[name] = b"0" * len(abbreviated), date
+    return known
+
+
+def _log(
+    git: Git, oids: Sequence[str], mode: str, env: Mapping[str, str] | None = None
+) -> dict[str, Date]:
+    args = ("log", "--no-walk=unsorted", "--no-show-signature", "--no-notes", "--stdin", "-z")
+    form = (f"--date={mode}", "--format=%H%x01%h%x01%ad")
+    _, out = git.run(*args, *form, stdin="\n".join(oids).encode() + b"\n", env=env)
+    known = {}
+    for item in out.split(b"\0"):
+        oid, _, rest = item.partition(b"\x01")
+        name, _, date = rest.partition(b"\x01")
+        if oid:
+            known[text(oid.strip())] = name, date
+    return known
+
+
+def pad_dates(dates: Mapping[str, Date], width: int) -> dict[str, bytes]:
+    """The date of each commit, as wide as git makes them."""
+    return {oid: date + b" " * (width - layout.width(date)) for oid, (_, date) in dates.items()}

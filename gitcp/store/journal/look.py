@@ -118,7 +118,8 @@ def _record(
     """Write down each change, with whose it is."""
     if not changed:
         return
-    from gitcp.core.credit import evidence, replay
+    from gitcp.core.credit import evidence
+    from gitcp.core.lines import replay
     from gitcp.store.journal import restored, windows
 
     repo, able = journal.repo, windows.at(journal)
@@ -208,14 +209,14 @@ def _moves(objects: Objects, changed: Changed) -> dict[str, str]:
     # Something went and something came, or stands where another thing stood: else none has moved.
     if not ("" in before and "" in after) and before.isdisjoint(after - {""}):
         return {}
-    from gitcp.core.credit import moves
+    from gitcp.core.lines import moves
 
     return moves.origins(oids, lambda oid: content(objects, oid))
 
 
 def content(objects: Objects, oid: str) -> list[bytes]:
     """The lines of a blob; [] for one that is not there."""
-    from gitcp.core.credit import replay
+    from gitcp.core.lines import replay
 
     named = objects.read(oid) if oid else None
     return replay.split(oid, named[2] if named and named[1] == "blob" else None)

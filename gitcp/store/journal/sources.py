@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from time import monotonic, process_time
 
-from gitcp.core.credit import replay
 from gitcp.core.decide import line_evidence
+from gitcp.core.lines import replay
 from gitcp.errors import Error
 from gitcp.store.git import files, reflog
 from gitcp.store.git.commit import read_commit

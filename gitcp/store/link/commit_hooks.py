@@ -115,9 +115,9 @@ def _brought(
     visible = source == "squash"
     squashed, merged, left = inherited_ids.squashed(repo, objects, changes, visible)
     if squashed:
-        from gitcp.store.link import carried_lines
+        from gitcp.store.lines import carried
 
-        carried_lines.squashed(repo, objects, squashed, changes, head, merged)
+        carried.squashed(repo, objects, squashed, changes, head, merged)
     if visible:
         ids += inherited_ids.unnamed(repo, squashed)
     else:

@@ -11,10 +11,10 @@ import os
 
 from gitcp import trace
 from gitcp.core.v1.summary import strings
-from gitcp.store.blame import ai_notes
 from gitcp.store.journal import journal, open_edits
 from gitcp.store.journal.work import Work
-from gitcp.store.link import commit_changes, line_credit, session_metadata
+from gitcp.store.lines import ai_notes, commit_lines
+from gitcp.store.link import commit_changes, session_metadata
 from gitcp.store.session import markers, tasks, turn_work
 from gitcp.store.stream import checkpoint
 from gitcp.store.stream.live import Live
@@ -51,7 +51,7 @@ def together(
     """
     parent, changes = commit_changes.of_commit(objects, commit)
     live, failed = Live(repo, objects, parent), dict[str, Exception]()
-    credit = line_credit.Credit(repo, objects, commit, changes, [s for s, _ in sessions], replaced)
+    credit = commit_lines.Credit(repo, objects, commit, changes, [s for s, _ in sessions], replaced)
     items: list[tuple[str, SessionData]] = []
     storeds: list[tuple[State, Stored | None]] = []
     for state, linked in sessions:
@@ -128,7 +128,7 @@ def _other_shares(
     repo: Repo,
     objects: Objects,
     checkpoint_id: str,
-    credit: line_credit.Credit,
+    credit: commit_lines.Credit,
     items: list[tuple[str, SessionData]],
 ) -> list[tuple[str, SessionData]]:
     """The checkpoint's other sessions, where it is extended: their shares are others now."""

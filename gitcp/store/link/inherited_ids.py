@@ -56,7 +56,7 @@ def left_out(
 
 
 def _moved(objects: Objects, files: Iterable[str], had: Changes, changes: Changes) -> bool:
-    from gitcp.core.credit import moves
+    from gitcp.core.lines import moves
 
     gone = {path: oid for path in files if (oid := had[path][3])}
     come = {path: new for path, (_, old, _, new) in changes.items() if new and not old}

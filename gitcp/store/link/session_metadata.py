@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import File, State, Usage
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.lines.commit_lines import Credit
     from gitcp.store.link.commit_match import Linked
-    from gitcp.store.link.line_credit import Credit
     from gitcp.store.stream.live import Live
     from gitcp.store.v1.committed_write import SessionData
     from gitcp.store.v1.transcript import Stored

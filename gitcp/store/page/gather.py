@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gitcp.errors import Error
 from gitcp.record import text
+from gitcp.store.lines import ranges
 from gitcp.store.link import find_commits
 from gitcp.store.show import commit_list, lookup, turn_tokens
-from gitcp.store.stats import history
 from gitcp.store.v1 import committed_read
 
 TYPE_CHECKING = False
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from gitcp.core.page.turns import Turn
     from gitcp.core.record_types import Record
     from gitcp.repo import Repo
-    from gitcp.store.blame.evidence import Evidence
     from gitcp.store.git.objects import Objects
     from gitcp.store.git.prefetch import Prefetched
+    from gitcp.store.lines.evidence import Evidence
 
     Progress = Callable[[str], None]
 
@@ -116,7 +116,7 @@ def lines(repo: Repo, objects: Prefetched, records: Sequence[Record]) -> dict[st
 
     names = [record["oid"] for record in records]
     counted = {}
-    for commit in history.commits(repo, objects, names, (), ["--no-walk=unsorted"]):
+    for commit in ranges.commits(repo, objects, names, (), ["--no-walk=unsorted"]):
         shares: dict[str, dict[str, int]] = {}
         for patch in sums.patches(commit):
             row = shares.setdefault(patch["path"] or patch["old"], {})
@@ -131,8 +131,9 @@ def files(
     repo: Repo, evidence: Evidence, records: Sequence[Record], paths: Sequence[str], say: Progress
 ) -> list[Record]:
     """The files of paths as the newest commit has them, each line with its author."""
-    from gitcp.core.blame import authors, options
-    from gitcp.store.blame import run
+    from gitcp.core.blame import options
+    from gitcp.core.lines import authors
+    from gitcp.store.lines import run
 
     newest = records[0]["oid"]
     there = {text(name) for name in repo.git.lines("ls-tree", "-r", "-z", "--name-only", newest)}

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from gitcp.core.message import links
 from gitcp.errors import Error
-from gitcp.store.blame import ai_notes
 from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit
+from gitcp.store.lines import ai_notes
 from gitcp.store.link import commit_changes, condense, find_commits
 from gitcp.store.relink import dismissed
 from gitcp.store.show import lookup

@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 import re
 
-from gitcp.core.blame import recording
-from gitcp.core.blame.recording import BEGUN, ENDED
+from gitcp.core.lines import recording
+from gitcp.core.lines.recording import BEGUN, ENDED
 from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.git import notes, private
@@ -15,7 +15,7 @@ from gitcp.store.git.commit import ident, stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.blame.recording import Periods
+    from gitcp.core.lines.recording import Periods
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 

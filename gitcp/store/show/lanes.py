@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from gitcp.core.credit import attribution, entries
+from gitcp.core.credit import entries
+from gitcp.core.lines import attribution
 from gitcp.errors import GitError
 from gitcp.record import raw, text
 from gitcp.store.git import refs
 from gitcp.store.git.tree import Lookup, tree_of
-from gitcp.store.journal import commit_credit, journal
+from gitcp.store.journal import journal
+from gitcp.store.lines import edit_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ def at_work(repo: Repo, objects: Objects, session_ids: Sequence[str]) -> list[Re
     in seconds since 1970, lines by author; last the person, whose calls are edits."""
     lines = journal.read(repo)
     edits = entries.unsettled(lines)
-    credits = commit_credit.credits(objects, lines, _changes(repo, objects, edits)).values()
+    credits = edit_lines.credits(objects, lines, _changes(repo, objects, edits)).values()
     authors = [entries.author(edit) for edit in edits]
     working = {author[:2] for author in authors}
     lanes = []

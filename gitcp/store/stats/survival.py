@@ -11,7 +11,7 @@ from gitcp.core.stats import sums
 from gitcp.core.stats.survival import Survival
 from gitcp.errors import GitError
 from gitcp.record import raw, text
-from gitcp.store.stats import history
+from gitcp.store.lines import ranges
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from gitcp.core.stats.sums import Commit
     from gitcp.core.stats.survival import Files
     from gitcp.repo import Repo
-    from gitcp.store.blame.evidence import Evidence
+    from gitcp.store.lines.evidence import Evidence
 
 _ORDER = ("--reverse", "--topo-order")
-OPTIONS = (*_ORDER, "-c")  # of history.commits(), for take() to have them in its order
+OPTIONS = (*_ORDER, "-c")  # of ranges.commits(), for take() to have them in its order
 _MERGES = """--merges --diff-merges=first-parent --raw --no-abbrev --no-renames --no-color
 --no-show-signature --no-notes --format=%H""".split()
 
@@ -112,7 +112,7 @@ class Replay:
                 files.pop(patch["old"], None)
         for patch in commit["patches"]:
             path, (blob, owners) = patch["path"], before[patch["old"]]
-            if not history.below(path or patch["old"], self._paths):
+            if not ranges.below(path or patch["old"], self._paths):
                 continue
             if patch["hunks"]:
                 known = commit["known"].get(path, {})

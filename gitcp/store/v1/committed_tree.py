@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.credit import lines_file
+from gitcp.core.lines import attribution
 from gitcp.core.transcript import chunks
 from gitcp.core.v1 import summary
 from gitcp.store.git.tree import TREE, edit_tree, lookup, read_tree
@@ -61,7 +61,7 @@ class Checkpoint:
         if lines:
             stored = read_tree(self._objects, base).get(summary.LINES) if base else None
             known = summary.load(self._objects.need(stored[1], "blob")) if stored else None
-            data = summary.dump(lines_file.joined(known, lines))
+            data = summary.dump(attribution.joined(known, lines))
             edits[summary.LINES] = (BLOB, self._objects.write("blob", data))
         blob = self._objects.write("blob", summary.dump(summary.merged(old, new)))
         edits[summary.METADATA] = (BLOB, blob)

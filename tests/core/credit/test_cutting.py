@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gitcp.core.credit import cutting, entries
-from gitcp.core.credit.replay import PERSON
+from gitcp.core.lines.replay import PERSON
 
 NOW = ("100644", "1" * 40)
 

@@ -7,8 +7,8 @@ import uuid
 
 import pytest
 
-from gitcp.core.blame import authors
 from gitcp.core.exports import agent_trace
+from gitcp.core.lines import authors
 from tests.core.exports.test_git_ai import COMMIT, wrote
 
 LINES = {"a.py": {1: wrote(), 2: wrote(turn="t2", tool=None), 3: authors.nobody("person")}}

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitcp.core.blame import authors
 from gitcp.core.exports import git_ai
+from gitcp.core.lines import authors
 
 if TYPE_CHECKING:
-    from gitcp.core.blame.authors import Author
+    from gitcp.core.lines.authors import Author
 
 COMMIT = "f" * 40
 

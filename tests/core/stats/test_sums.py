@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gitcp.core.blame import authors
+from gitcp.core.lines import authors
 from gitcp.core.stats import sums
 from gitcp.core.transcript import tokens
 
 if TYPE_CHECKING:
-    from gitcp.core.blame.authors import Record
     from gitcp.core.git.patches import Patch
+    from gitcp.core.lines.authors import Record
     from gitcp.core.stats.sums import Commit
 
 

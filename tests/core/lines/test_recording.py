@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.blame import recording
-from gitcp.core.blame.recording import BEGUN, ENDED
+from gitcp.core.lines import recording
+from gitcp.core.lines.recording import BEGUN, ENDED
 
 ME, YOU = "me@example.com", "you@example.com"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.credit import entries, moves
+from gitcp.core.credit import entries
 from gitcp.core.credit.entries import PERSON
+from gitcp.core.lines import moves
 
 EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 

@@ -9,8 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gitcp.core.blame.authors import Author
     from gitcp.core.exports.git_ai import Log
+    from gitcp.core.lines.authors import Author
     from gitcp.store.git.prefetch import Prefetched
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from itertools import count
 
-from gitcp.core.credit import attribution, entries
-from gitcp.core.credit.entries import PERSON, UNKNOWN
+from gitcp.core.credit import entries
+from gitcp.core.lines import attribution
+from gitcp.core.lines.replay import PERSON, UNKNOWN
 from gitcp.store.git.tree import Lookup, tree_of
-from gitcp.store.journal import commit_credit, journal
+from gitcp.store.journal import journal
 from gitcp.store.journal.work import Work
+from gitcp.store.lines import edit_lines
 from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from gitcp.core.credit.attribution import PathCredit
+    from gitcp.core.lines.attribution import PathCredit
     from gitcp.core.record_types import Author, Commit, JournalLine, State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
@@ -31,8 +33,8 @@ def _committed(
 ) -> tuple[dict[int, Author], dict[Author, str]]:
     """(the authors of a content by what was committed before, the checkpoints that tell of them);
     rare, and asks git."""
-    from gitcp.store.blame import evidence, history
     from gitcp.store.git.prefetch import Prefetched
+    from gitcp.store.lines import evidence, history
 
     parent = commit["parents"][0] if commit["parents"] else ""
     with Prefetched(repo) as objects:
@@ -43,8 +45,8 @@ def _committed(
 
 def _leave_silent(repo: Repo, paths: Mapping[str, PathCredit], replaced: Iterable[str]) -> None:
     """Take from the person what commits that are replaced had already and told nobody of."""
-    from gitcp.store.blame.evidence import Evidence
     from gitcp.store.git.prefetch import Prefetched
+    from gitcp.store.lines.evidence import Evidence
 
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects, worktree=False)
@@ -103,7 +105,7 @@ class Credit:
 
         looks = [Lookup(objects, tree_of(objects, oid)) for oid in commit["parents"][1:]]
         other_parents = [{p: e for p in changes if (e := look(p))} for look in looks]
-        self.paths = commit_credit.credits(
+        self.paths = edit_lines.credits(
             objects,
             self.lines,
             changes,

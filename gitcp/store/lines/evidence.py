@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from gitcp.core.blame import alignment, authors, recording
-from gitcp.core.credit import line_diff
+from gitcp.core.lines import alignment, authors, line_diff, recording
 from gitcp.record import raw, text
-from gitcp.store.blame import changes, run, unrecorded
-from gitcp.store.blame.attested import Attested
-from gitcp.store.blame.earlier import Earlier
-from gitcp.store.blame.recorded import Recorded
 from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit, stamp
+from gitcp.store.lines import recorded, run
+from gitcp.store.lines.attested import Attested
+from gitcp.store.lines.earlier import Earlier
 from gitcp.store.link import find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from gitcp.core.blame.authors import Author, Record
     from gitcp.core.blame.porcelain import Entry
     from gitcp.core.git.patches import Change, Hunk
+    from gitcp.core.lines.authors import Author, Record
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
 
@@ -44,7 +42,7 @@ class Evidence:
         revisions: a range, of which prefetch_changes() is given the commits."""
         self._repo, self._objects = repo, objects
         self._journalled, self._revisions = worktree, revisions
-        self.recorded = Recorded(repo, objects)
+        self.recorded = recorded.Recorded(repo, objects)
         self._notes = notes.Reader(objects)
         self._attested = Attested(objects)
         self._earlier = Earlier(repo, objects)
@@ -265,7 +263,7 @@ class Evidence:
         those that their transcripts prove."""
         if commit not in self._records:
             records = [record for one in self._ids(commit) for record in self.recorded.of(one)]
-            self._records[commit] = unrecorded.completed(self._repo, self._objects, commit, records)
+            self._records[commit] = recorded.completed(self._repo, self._objects, commit, records)
         return self._records[commit]
 
     def silent(self, commit: str, path: str, oid: str) -> set[int]:
@@ -281,7 +279,7 @@ class Evidence:
     def guess(self, commit: str, path: str) -> Author | None:
         """Whom a line of a linked commit may be of where nothing is known: the one session that
         touched the path.  A guess: for eyes alone, and shown as one."""
-        records = [r for r in self.records(commit) if path in unrecorded.touched(r)]
+        records = [r for r in self.records(commit) if path in recorded.touched(r)]
         if len({record["session_id"] for record in records}) != 1:
             return None
         files = records[-1]["metadata"].get("files")
@@ -316,7 +314,7 @@ class Evidence:
             return
         commits = list(dict.fromkeys(commit for commit, _ in places))
         paths = [raw(path) for path in dict.fromkeys(path for _, path in places)]
-        for change in changes.of_paths(self._repo, commits, paths):
+        for change in run.of_paths(self._repo, commits, paths):
             for patch in change["patches"]:
                 self._hunks[change["oid"], patch["path"]] = patch["hunks"]
         for place in places:
@@ -329,7 +327,7 @@ class Evidence:
     def _uncommitted(self, path: str) -> tuple[Known, Sequence[bytes]]:
         """The authors of the lines of path in the worktree, and these lines."""
         if path not in self._worktree:
-            from gitcp.store.blame import history, uncommitted
+            from gitcp.store.lines import history, uncommitted
 
             about = self._repo, self._objects, path
             now = uncommitted.content(*about) if self._journalled else None

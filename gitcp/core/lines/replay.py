@@ -7,8 +7,8 @@ the author the caller names.
 
 from __future__ import annotations
 
-from gitcp.core.credit import line_diff
 from gitcp.core.credit.entries import PERSON, UNKNOWN
+from gitcp.core.lines import line_diff
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,18 +9,18 @@ from __future__ import annotations
 from gitcp.core.blame import options
 from gitcp.core.credit.entries import PERSON, UNKNOWN
 from gitcp.errors import Error
-from gitcp.store.blame import run
 from gitcp.store.git import reflog
+from gitcp.store.lines import run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gitcp.core.blame.authors import Author as LineAuthor
+    from gitcp.core.lines.authors import Author as LineAuthor
     from gitcp.core.record_types import Author
     from gitcp.repo import Repo
-    from gitcp.store.blame.evidence import Evidence
     from gitcp.store.git.prefetch import Prefetched
+    from gitcp.store.lines.evidence import Evidence
 
 _MOST = 100  # places HEAD has been at that are looked at
 

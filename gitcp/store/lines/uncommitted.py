@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp.core.blame import authors
-from gitcp.core.credit import entries, evidence, replay
+from gitcp.core.credit import entries, evidence
 from gitcp.core.git import ids
+from gitcp.core.lines import authors, replay
 from gitcp.errors import Error
 from gitcp.record import raw
-from gitcp.store.journal import commit_credit, journal, look
+from gitcp.store.journal import journal, look
+from gitcp.store.lines import edit_lines
 from gitcp.store.session import state as states
 from gitcp.store.snapshot import blobs
 
@@ -18,13 +19,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.core.blame.authors import Author
-    from gitcp.core.credit.replay import Version
+    from gitcp.core.lines.authors import Author
+    from gitcp.core.lines.replay import Version
     from gitcp.core.record_types import Author as Writer
     from gitcp.core.record_types import JournalLine
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
-    from gitcp.store.journal.commit_credit import Committed
+    from gitcp.store.lines.edit_lines import Committed
     from gitcp.store.link.commit_changes import Changes
 
 
@@ -64,9 +65,9 @@ def lines(
 ) -> dict[int, Author]:
     """The authors of the lines of path, which reads so (content()), by 1-based line: as a commit
     that is made now would have them; where lines are not told apart (replay.whole), all are whose
-    the edits are, be it one alone.  committed: as commit_credit.credits() has it."""
+    the edits are, be it one alone.  committed: as edit_lines.credits() has it."""
     base = objects.read(f"HEAD:{path}")
-    contents = commit_credit.Contents(objects)
+    contents = edit_lines.Contents(objects)
     parent = contents.version("100644", base[0] if base else None)
     if parent is None:
         return {}
@@ -78,11 +79,11 @@ def lines(
         return dict.fromkeys(range(1, data.count(b"\n") + 2), author)
     if chain:
         taken = entries.settled(known)
-        replayed = commit_credit.replayed(contents, parent, chain, taken, committed, reading=True)
+        replayed = edit_lines.replayed(contents, parent, chain, taken, committed, reading=True)
     else:
         replayed = replay.Replay(parent, lambda: committed(path, parent.oid, ""))
     if not replayed.knows(now):
-        replayed.step(now, replay.PERSON, commit_credit.regains(evidence.BETWEEN))
+        replayed.step(now, replay.PERSON, edit_lines.regains(evidence.BETWEEN))
     numbers = enumerate(replayed.at(now, replay.PERSON), 1)
     return {n: _author(repo, replayed.author(number)) for n, number in numbers}
 

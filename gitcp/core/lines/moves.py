@@ -3,8 +3,8 @@ paths that have taken the content of another one, which has a new content itself
 
 from __future__ import annotations
 
-from gitcp.core.credit.line_diff import counted
-from gitcp.core.credit.replay import without_space
+from gitcp.core.lines.line_diff import counted
+from gitcp.core.lines.replay import without_space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.core.credit import line_diff
-from gitcp.core.credit.line_diff import changed, lines
+from gitcp.core.lines import line_diff
+from gitcp.core.lines.line_diff import changed, lines
 
 
 def text(letters: str) -> list[bytes]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def keep(repo: Repo, commits: Iterable[str]) -> None:
     """With gitcp.ai-notes: let the notes on these commits (full oids) say what is recorded."""
     if repo.config.option("gitcp.ai-notes"):
-        from gitcp.store.blame import exports
+        from gitcp.store.lines import exports
 
         if oids := list(dict.fromkeys(commits)):
             exports.note(repo, oids, "--no-walk=unsorted")

@@ -6,10 +6,10 @@ from functools import partial
 
 from gitcp.core.stats import sums
 from gitcp.record import raw
-from gitcp.store.blame import changes
-from gitcp.store.blame.evidence import Evidence
 from gitcp.store.git.prefetch import windows
 from gitcp.store.git.spread import spread
+from gitcp.store.lines import run
+from gitcp.store.lines.evidence import Evidence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def retold(
     def begin(objects: Prefetched) -> Callable[[list[Change]], list[Retold]]:
         return partial(_window, tell, Evidence(repo, objects, revisions=revisions or ["HEAD"]))
 
-    every = windows(changes.changes(repo, [*options, *where]), _WINDOW)
+    every = windows(run.changes(repo, [*options, *where]), _WINDOW)
     for batch in spread(objects, every, begin):
         yield from batch
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitcp.core.blame import alignment
-from gitcp.core.blame.authors import nobody
+from gitcp.core.lines import alignment
+from gitcp.core.lines.authors import nobody
 
 if TYPE_CHECKING:
-    from gitcp.core.blame.authors import Author
+    from gitcp.core.lines.authors import Author
 
 FILE = ["a", "}", "b", "}", "c", "}"]
 

@@ -1,17 +1,18 @@
-"""Who wrote the lines of a commit: the journal's edits of its paths, replayed to what it has."""
+"""The journal's edits of a path, replayed: whose the lines of what they came to are."""
 
 from __future__ import annotations
 
-from gitcp.core.credit import attribution, entries, replay
-from gitcp.core.credit.replay import UNKNOWN, Version
+from gitcp.core.credit import entries
 from gitcp.core.decide import line_evidence
+from gitcp.core.lines import attribution, replay
+from gitcp.core.lines.replay import UNKNOWN, Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from gitcp.core.credit.attribution import PathCredit
-    from gitcp.core.credit.replay import Regains, Replay
+    from gitcp.core.lines.attribution import PathCredit
+    from gitcp.core.lines.replay import Regains, Replay
     from gitcp.core.record_types import Author, JournalLine
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_changes import Changes

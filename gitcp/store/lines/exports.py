@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import time
 
-from gitcp.core.blame import alignment
 from gitcp.core.exports import agent_trace, git_ai, git_ai_union
+from gitcp.core.lines import alignment
 from gitcp.record import text
-from gitcp.store.blame.evidence import Evidence
 from gitcp.store.git import notes, refs
 from gitcp.store.git.commit import need_commit, read_commit, stamp, write_commit
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import edit_tree
-from gitcp.store.stats import history
+from gitcp.store.lines import ranges
+from gitcp.store.lines.evidence import Evidence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from gitcp.core.blame.authors import Author
     from gitcp.core.exports.git_ai import Lines, Log
     from gitcp.core.git.patches import Change
+    from gitcp.core.lines.authors import Author
     from gitcp.core.record_types import Entry, Record
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
@@ -110,7 +110,7 @@ def _commits(
         lines = _lines(repo, evidence, change) if is_linked or change["patches"] else {}
         return (oid, lines) if is_linked or any(map(len, lines.values())) else None
 
-    yield from filter(None, history.retold(repo, objects, lines_of, revisions, (), options))
+    yield from filter(None, ranges.retold(repo, objects, lines_of, revisions, (), options))
 
 
 def _lines(repo: Repo, evidence: Evidence, change: Change) -> Lines:

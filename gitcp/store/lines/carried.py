@@ -3,24 +3,23 @@ picked or squashed, `lines.json` tells the lines of its contents too (doc/credit
 
 from __future__ import annotations
 
-from gitcp.core.blame import authors
-from gitcp.core.credit import attribution, line_diff, moves
 from gitcp.core.credit.entries import PERSON
-from gitcp.store.blame import history
-from gitcp.store.blame.evidence import Evidence
+from gitcp.core.lines import attribution, authors, line_diff, moves
 from gitcp.store.git.commit import need_commit, read_commit
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import Lookup, tree_of
-from gitcp.store.link import commit_changes, find_commits, line_credit
+from gitcp.store.lines import commit_lines, history
+from gitcp.store.lines.evidence import Evidence
+from gitcp.store.link import commit_changes, find_commits
 from gitcp.store.v1 import committed_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from gitcp.core.blame.authors import Author as LineAuthor
-    from gitcp.core.blame.authors import Record
-    from gitcp.core.credit.attribution import PathCredit
+    from gitcp.core.lines.attribution import PathCredit
+    from gitcp.core.lines.authors import Author as LineAuthor
+    from gitcp.core.lines.authors import Record
     from gitcp.core.record_types import Author, Commit
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
@@ -58,7 +57,7 @@ def follow(
             before = Lookup(objects, tree_of(objects, next(iter(commit["parents"]), None)))
             typed, credit = dict[str, set[int]](), None
             if amended:
-                credit = line_credit.Credit(repo, objects, commit, changes, (), olds)
+                credit = commit_lines.Credit(repo, objects, commit, changes, (), olds)
             elif _all_told(objects, before, changes, ids, olds):
                 typed = _typed(repo, objects, commit, changes, olds)
             items += _items(ids, changes, before, evidence, typed, credit)
@@ -92,7 +91,7 @@ def _items(
     before: Lookup,
     evidence: Evidence,
     typed: Lines,
-    credit: line_credit.Credit | None = None,
+    credit: commit_lines.Credit | None = None,
 ) -> list[tuple[str, SessionData]]:
     items: list[tuple[str, SessionData]] = []
     for one in ids:
@@ -152,7 +151,7 @@ def _typed(
 ) -> Lines:
     """The lines that are the person's in a commit with these changes that took the place of
     others: those of commits without a checkpoint, and what was put in here."""
-    credit = line_credit.Credit(repo, objects, commit, changes, (), olds)
+    credit = commit_lines.Credit(repo, objects, commit, changes, (), olds)
     return {p: {n for n, who in c["added"] if who == PERSON} for p, c in credit.paths.items()}
 
 
@@ -198,7 +197,7 @@ def _data(
     records: Sequence[Record],
     credits: dict[str, PathCredit],
     checkpoints: Mapping[Author, str],
-    credit: line_credit.Credit | None = None,
+    credit: commit_lines.Credit | None = None,
 ) -> list[SessionData]:
     data: list[SessionData] = []
     for record in records:
@@ -213,7 +212,7 @@ def _data(
 
 
 def _counted(
-    credit: line_credit.Credit, records: Sequence[Record], evidence: Evidence
+    credit: commit_lines.Credit, records: Sequence[Record], evidence: Evidence
 ) -> list[SessionData]:
     """Lines and sums of an amended commit: what is recorded stays, the journal (which credit goes
     by) tells the rest."""

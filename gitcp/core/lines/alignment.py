@@ -11,8 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from gitcp.core.blame.authors import Author
     from gitcp.core.git.patches import Hunk
+    from gitcp.core.lines.authors import Author
 
 
 def added(known: Mapping[int, Author], hunks: Iterable[Hunk]) -> dict[int, Author]:

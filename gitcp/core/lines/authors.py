@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from gitcp.core.credit import line_diff, replay
+from gitcp.core.lines import line_diff, replay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from gitcp.core.blame.authors import Record
+    from gitcp.core.lines.authors import Record
 
     Typed = dict[bytes, tuple[str, str]]  # line -> turn, tool use
 

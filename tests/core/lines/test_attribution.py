@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.credit import lines_file
+from gitcp.core.lines import attribution
 
 OLD = [[1, 4, "t1", "u1"], [7, 9, "t2", None]]
 
@@ -28,7 +28,7 @@ OLD = [[1, 4, "t1", "u1"], [7, 9, "t2", None]]
     ],
 )
 def test_lines_that_a_content_was_known_to_have_stay_known(new: list[Any], want: list[Any]) -> None:
-    joined = lines_file.joined(
+    joined = attribution.joined(
         {"f": [{"oid": "a", "ranges": OLD}]}, {"f": [{"oid": "a", "ranges": new}]}
     )
     assert joined == {"f": [{"oid": "a", "ranges": want}]}
@@ -37,14 +37,14 @@ def test_lines_that_a_content_was_known_to_have_stay_known(new: list[Any], want:
 def test_what_was_nobodys_is_whose_the_newer_says() -> None:
     old = {"f": [{"oid": "a", "ranges": [[1, 2, "person", None], [3, 3, "unknown", None]]}]}
     new = {"f": [{"oid": "a", "ranges": [[2, 2, "t1", None], [3, 3, "person", None]]}]}
-    [entry] = lines_file.joined(old, new)["f"]
+    [entry] = attribution.joined(old, new)["f"]
     assert entry["ranges"] == [[1, 1, "person", None], *new["f"][0]["ranges"]]
 
 
 def test_a_line_that_is_told_now_is_no_more_anothers() -> None:
     other = [[2, 3, "t9", None, "s9", "c9"]]
     old = {"f": [{"oid": "a", "ranges": [], "others": other, "more": 1}]}
-    [entry] = lines_file.joined(old, {"f": [{"oid": "a", "ranges": [[2, 2, "t1", None]]}]})["f"]
+    [entry] = attribution.joined(old, {"f": [{"oid": "a", "ranges": [[2, 2, "t1", None]]}]})["f"]
     assert entry == {
         "oid": "a",
         "ranges": [[2, 2, "t1", None]],
@@ -52,17 +52,17 @@ def test_a_line_that_is_told_now_is_no_more_anothers() -> None:
         "more": 1,
     }
     whole = {"f": [{"oid": "a", "ranges": [[1, 3, "t1", None]]}]}
-    assert "others" not in lines_file.joined(old, whole)["f"][0]
+    assert "others" not in attribution.joined(old, whole)["f"][0]
 
 
 def test_other_contents_and_paths_stay_as_they_are() -> None:
     old = {"f": [{"oid": "a", "ranges": OLD}], "g": [{"oid": "x", "ranges": OLD}]}
     new = {"f": [{"oid": "b", "ranges": [[1, 1, "t1", None]]}]}
-    assert lines_file.joined(old, new) == {"f": [*old["f"], *new["f"]], "g": old["g"]}
-    assert lines_file.joined(None, new) == new
+    assert attribution.joined(old, new) == {"f": [*old["f"], *new["f"]], "g": old["g"]}
+    assert attribution.joined(None, new) == new
 
 
 @pytest.mark.parametrize("odd", [None, 3, "x", [3, None], [{"oid": "a", "ranges": [[1], "x", 4]}]])
 def test_what_cannot_be_read_of_the_old_is_let_go(odd: Any) -> None:
     new = {"f": [{"oid": "a", "ranges": [[1, 1, "t1", None]]}]}
-    assert lines_file.joined({"f": odd}, new) == new
+    assert attribution.joined({"f": odd}, new) == new

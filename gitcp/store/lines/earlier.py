@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 
 from gitcp.core.blame import options
-from gitcp.core.credit import line_diff, replay
-from gitcp.core.credit.replay import without_space
 from gitcp.core.decide import line_evidence
+from gitcp.core.lines import line_diff, replay
+from gitcp.core.lines.replay import without_space
 from gitcp.errors import Error, GitError
 from gitcp.record import raw, text
-from gitcp.store.blame import run
+from gitcp.store.lines import run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

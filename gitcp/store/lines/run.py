@@ -1,0 +1,138 @@
+"""What `git blame` and `git log -p` say, read."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.blame import options as arguments
+from gitcp.core.blame import porcelain
+from gitcp.core.git import patches, quoting
+from gitcp.errors import USAGE, GitError, UsageError
+from gitcp.record import raw, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from gitcp.core.blame.options import Options
+    from gitcp.core.blame.porcelain import Entry
+    from gitcp.core.git.patches import Change
+    from gitcp.git import Git
+    from gitcp.process.running import Running
+    from gitcp.repo import Repo
+
+    Blamed = tuple[list[Entry], bytes]  # and what git says behind them
+
+
+def begun(git: Git, options: Options) -> Callable[[], Blamed]:
+    """Start git in the format asked for, or in `porcelain`; what is returned waits for it."""
+    running = _started(git, f"--{arguments.form(options) or 'porcelain'}", *options["given"])
+    return lambda: porcelain.parse(_finished(running))
+
+
+def blame(git: Git, options: Options) -> Blamed:
+    """The entries of `git blame` with the person's arguments, and what follows them.
+
+    git runs where the person stands.  Raises Error with git's own words.
+    """
+    return begun(git, options)()
+
+
+def whole(git: Git, options: Options) -> tuple[list[Entry], bytes]:
+    """blame(), with all headers in each entry."""
+    entries, rest = blame(git, options)
+    return porcelain.whole(entries), rest
+
+
+def places(entries: Iterable[Entry]) -> dict[tuple[str, str], list[int]]:
+    """(commit, path there) of entries -> their lines there: what evidence is asked of."""
+    lines: dict[tuple[str, str], list[int]] = {}
+    for entry in entries:
+        count = entry["count"] if entry["content"] is None else 1
+        first = entry["orig"]
+        lines.setdefault((entry["oid"], entry["path"]), []).extend(range(first, first + count))
+    return lines
+
+
+def befores(entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
+    """(commit, path there) of entries -> the path in the commit's parent, where it has one."""
+    paths: dict[tuple[str, str], str] = {}
+    for entry in entries:
+        for key, value in entry["headers"]:
+            if key == b"previous":
+                paths[entry["oid"], entry["path"]] = text(quoting.unquote(value.split(b" ", 1)[1]))
+    return paths
+
+
+def _started(git: Git, *args: str) -> Running:
+    ways = ("-c", "core.useReplaceRefs=false")  # filters and textconv are the person's
+    return git.start(*ways, "blame", *map(raw, args), filters=True)
+
+
+def _finished(running: Running) -> bytes:
+    try:
+        return running.finish()[1]
+    except GitError as e:
+        if e.git_status == USAGE:
+            usage = str(e.plain()).replace("usage: git ", "no file given\nusage: gitcp ", 1)
+            raise UsageError(usage.removeprefix("error: ")) from None
+        raise e.plain() from None
+
+
+def edges(git: Git, options: Options, rows: Sequence[Entry]) -> list[tuple[bytes, bytes]]:
+    """What git shows of each line before the author, and between the number and the content:
+    for options whose effect (colours, scores, marks) git alone can tell."""
+    width = len(str(max((row["final"] for row in rows), default=0)))
+    parts = []
+    lines = _finished(_started(git, *options["given"], "-s")).split(b"\n")
+    for line, row in zip(lines, rows, strict=False):
+        end = len(line) - len(row["content"] or b"")
+        middle = b" %*d) " % (width, row["final"])
+        at = line.rindex(middle, 0, end)
+        parts.append((line[:at], line[at + len(middle) : end]))
+    return parts
+
+
+def asked(repo: Repo, options: Options, rows: Sequence[Entry]) -> bytes:
+    """The path of the file asked for, from the top of the worktree."""
+    here = os.path.relpath(os.path.realpath(os.getcwd()), os.path.realpath(repo.top or "."))
+    names = [os.path.normpath(os.path.join(here, name)) for name in options["names"]]
+    paths = {row["path"] for row in rows}
+    # `<rev> <file>`, or `<file> <rev>` as git also takes it.
+    likely = [n for n in reversed(names) if n in paths or os.path.lexists(_at(repo, n))]
+    return raw((likely or names or [""])[0])
+
+
+def _at(repo: Repo, path: str) -> str:
+    return os.path.join(repo.top or ".", path)
+
+
+_LOG = """log --no-color --no-show-signature --no-notes -p -U0 -M --root --full-index
+--inter-hunk-context=0 --src-prefix=a/ --dst-prefix=b/ --no-ext-diff --no-textconv
+--submodule=short --no-color-moved""".split()
+
+
+def changes(repo: Repo, args: Sequence[str | bytes]) -> Iterator[Change]:
+    """The commits that `git log` tells of with these arguments, as they come.
+
+    Merges have no patches, unless an argument asks for them.  Raises Error in git's words for
+    what is no revision.
+    """
+    try:
+        yield from patches.commits(repo.git.stream(*_LOG, *patches.FORMAT, *args, sep=b"\n"))
+    except GitError as e:
+        raise e.plain() from None
+
+
+def of_paths(repo: Repo, commits: Sequence[str], paths: Sequence[bytes]) -> list[Change]:
+    """What these commits (full oids) change in these paths, by one process of git."""
+    args: tuple[str | bytes, ...] = (
+        *_LOG,
+        *patches.FORMAT,
+        "--no-walk=unsorted",
+        "--stdin",
+        "--",
+        *paths,
+    )
+    _, out = repo.git.run(*args, stdin="\n".join(commits).encode() + b"\n")
+    return list(patches.commits(out.split(b"\n")))
