@@ -11,7 +11,7 @@ NOTES = "refs/notes/gitcp"
 SILENT = ("-c", "core.hooksPath=/dev/null")
 
 
-def test_a_note_on_a_commit_that_was_rebased_away_is_no_finding(
+def test_a_note_on_a_commit_that_was_amended_away_stays_here_and_is_no_finding(
     world: World, a: Agent, tmp_path: Path
 ) -> None:
     bare = world.share()
@@ -30,5 +30,5 @@ def test_a_note_on_a_commit_that_was_rebased_away_is_no_finding(
         world.git("fetch", "-q", "origin", f"{ref}:{ref}", cwd=fresh)
     there = World(fresh, world.home, world.env)
     listed = there.git("notes", "--ref=gitcp", "list")
-    assert before in listed and link in there.git("log", "-1", "--notes=gitcp")
+    assert before not in listed and link in there.git("log", "-1", "--notes=gitcp")
     assert there.gitcp("fsck") == ""

@@ -12,7 +12,7 @@ from gitcp import trace
 from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.store.git import notes, private, refs
-from gitcp.store.share import push_check
+from gitcp.store.share import outgoing_notes, push_check
 from gitcp.store.share.remote import Remote
 from gitcp.store.v1 import committed_write, destination, kept_tips
 from gitcp.store.v1.merge import histories
@@ -49,27 +49,27 @@ def push(
     leave: refs that are not to be pushed.  Raises Error naming the remote when it cannot be
     reached, refuses, or time runs out.
     """
-    remote, merges = None, 0
+    remote, merges, there = None, 0, kept_tips.pushed(repo, name)
     while True:
-        tips = {ref: oid for ref, oid in local(repo).items() if ref not in leave}
+        tips = _outgoing(repo, objects, there, leave)
         if not tips and again:
             Remote(repo, name, timeout).listing(committed_write.REF)
         if not tips or (not again and kept_tips.pushed(repo, name) == tips):
-            _settle(repo, name, tips)
+            _settle(repo, objects, name, tips)
             return tips, merges
         if remote is None:
             limit = timeout if search is None else search
             push_check.refuse(repo, objects, tips, kept_tips.pushed(repo, name), limit)
             remote = Remote(repo, name, timeout)
         if not remote.push(tips):
-            _settle(repo, name, tips)
+            _settle(repo, objects, name, tips)
             return tips, merges
         if merges:  # whoever lost twice lets others go first
             time.sleep(min(remote.left(), random.uniform(0, 0.05 * 2 ** min(merges, 5))))
         if not remote.left():
             raise Error(f"'{name}' is too busy: others pushed {merges} times meanwhile")
         merges += 1
-        _bring(repo, objects, remote)
+        there = _bring(repo, objects, remote)
 
 
 def fetch(repo: Repo, objects: Objects, name: str, timeout: float) -> Tips:
@@ -85,6 +85,15 @@ def local(repo: Repo) -> Tips:
     """The tips of what is shared."""
     tips = refs.listing(repo, *_shared(repo))
     return {ref: tips[ref] for ref in _shared(repo) if ref in tips}
+
+
+def _outgoing(repo: Repo, objects: Objects, theirs: Tips, leave: Container[str] = ()) -> Tips:
+    """Our tips as they are pushed to where theirs are, without the refs in leave."""
+    tips = {ref: oid for ref, oid in local(repo).items() if ref not in leave}
+    for ref, oid in tips.items():
+        if (joined := _join(ref)) and theirs.get(ref) != oid:
+            tips[ref] = outgoing_notes.select(repo, objects, oid, theirs.get(ref, ""), joined)
+    return tips
 
 
 def _shared(repo: Repo) -> list[str]:
@@ -140,9 +149,9 @@ def unite(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
     return refs.again(repo, _LOCKS[ref], attempt)
 
 
-def _settle(repo: Repo, name: str, tips: Tips) -> None:
+def _settle(repo: Repo, objects: Objects, name: str, tips: Tips) -> None:
     """Remember what the remote has; where the destination has all nothing is left to push."""
     with exclusive(repo, "v1"), exclusive(repo, "notes"):
         kept_tips.set_pushed(repo, name, tips)
-        if name == destination.read(repo) and local(repo) == tips:
+        if name == destination.read(repo) and _outgoing(repo, objects, tips) == tips:
             private.remove(repo, repo.shared("unpushed"))
