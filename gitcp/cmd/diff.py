@@ -29,13 +29,13 @@ def run(argv: Sequence[str]) -> int:
     """Let git compare the trees, with its own pager and colours; git's status."""
     from gitcp.console import shell
     from gitcp.repo import Repo
+    from gitcp.store.back import trees
     from gitcp.store.git.objects import Objects
     from gitcp.store.pack import aside
-    from gitcp.store.show import trees
 
     at = argv.index("--") if "--" in argv else len(argv)
     args, options = parser().parse_known_args(list(argv[:at]))
     with aside.looking(Repo.find()) as repo:
         with Objects(repo) as objects:
-            pair = [trees.named(repo, objects, name) for name in (args.old, args.new)]
+            pair = [trees.find_tree(repo, objects, name) for name in (args.old, args.new)]
         return shell.git(repo.git, ["diff", *options, *pair, "--", *argv[at + 1 :]])

@@ -121,8 +121,8 @@ def _lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
 def _list(repo: Repo) -> Iterator[Line]:
     from gitcp.cmd import show
     from gitcp.core.render import explain_lines
+    from gitcp.store.back import points
     from gitcp.store.git.objects import Objects
-    from gitcp.store.rewind import points
 
     args = ("symbolic-ref", "-q", "--short", "HEAD")
     branch = repo.git.run(*args, ok=(0, 1))[1].decode(errors="replace").strip()

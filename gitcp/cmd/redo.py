@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitcp.repo import Repo
+    from gitcp.store.back.steps import Outcome
     from gitcp.store.git.objects import Objects
-    from gitcp.store.rewind.going_back import Outcome
 
 
 def parser() -> cli.Parser:
@@ -31,13 +31,13 @@ def main() -> int:
 
 def run(argv: Sequence[str]) -> int:
     """Redo one step."""
-    from gitcp.store.rewind import going_back
+    from gitcp.store.back import steps
 
     args = parser().parse_args(argv)
 
     def one(repo: Repo, objects: Objects) -> Outcome:
         agree = undo.Agreement(repo, args)
-        mover = going_back.Mover(repo, objects, agree, undo.progress())
+        mover = steps.Mover(repo, objects, agree, undo.progress())
         return mover.redo(args.step, args.conflict)
 
     return undo.moves(args, one, 1, "redone")

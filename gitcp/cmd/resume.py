@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gitcp.repo import Repo
-    from gitcp.store.rewind.resume import Restored, Stored
+    from gitcp.store.back.resume import Restored, Stored
 
 _WORDS = {
     "written": "put back",
@@ -45,8 +45,8 @@ def main() -> int:
 def run(argv: Sequence[str]) -> int:
     """Restore the conversations behind a name; the status: NO when one cannot be."""
     from gitcp.repo import Repo
+    from gitcp.store.back import resume
     from gitcp.store.git.objects import Objects
-    from gitcp.store.rewind import resume
     from gitcp.store.show import on_demand
 
     args = parser().parse_args(argv)

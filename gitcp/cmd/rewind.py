@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
+    from gitcp.core.back.point_list import Point
     from gitcp.core.record_types import Record
-    from gitcp.core.rewind.point_list import Point
     from gitcp.repo import Repo
+    from gitcp.store.back.conversation import Conversation
     from gitcp.store.git.objects import Objects
-    from gitcp.store.rewind.conversation import Conversation
 
 LISTED = 20  # points of a list for eyes
 
@@ -86,7 +86,7 @@ def _go_to(repo: Repo, objects: Objects, args: Namespace) -> int:
 
 
 def _list(repo: Repo, objects: Objects, args: Namespace) -> int:
-    from gitcp.store.rewind import points
+    from gitcp.store.back import points
 
     listed = points.listing(repo, objects, args.all)
     if args.json:
@@ -106,12 +106,12 @@ def _record(point: Point) -> Record:
 def _show(repo: Repo, objects: Objects, listed: Sequence[Point]) -> None:
     from gitcp.cmd import show
     from gitcp.core.render import rewind_lines
-    from gitcp.store.rewind import preview
+    from gitcp.store.back import points
 
     if not listed:
         print("no point to go back to")
         return
-    changes = preview.Preview(repo, objects)
+    changes = points.Preview(repo, objects)
     show.page(rewind_lines.points(listed, changes.counts, _ago))
 
 
@@ -124,15 +124,15 @@ def _ago(seconds: float) -> str:
 
 
 def _chosen(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
-    from gitcp.core.rewind import point_list
-    from gitcp.store.rewind import journal_edits, points
+    from gitcp.core.back import point_list
+    from gitcp.store.back import moments, points
 
     named = points.exactly(repo, objects, args.to) if args.to else None
     if named:
         return named
     if args.to is None:
         return _pick(repo, objects, points.listing(repo, objects, args.all)[:LISTED])
-    after = journal_edits.AFTER if args.to.endswith(journal_edits.AFTER) else ""
+    after = moments.AFTER if args.to.endswith(moments.AFTER) else ""
     name = args.to.removesuffix(after)
     try:
         point = point_list.choose(points.every(repo, objects, args.all), name)
@@ -147,12 +147,12 @@ def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None
     """Let the person choose a point."""
     from gitcp.console import picker
     from gitcp.core.render import rewind_lines, spans
-    from gitcp.store.rewind import preview
+    from gitcp.store.back import points
 
     if not listed:
         print("no point to go back to")
         return None
-    changes, names = preview.Preview(repo, objects), rewind_lines.names_of(listed)
+    changes, names = points.Preview(repo, objects), rewind_lines.names_of(listed)
 
     def line(point: Point) -> str:
         parts = rewind_lines.point(point, names[point["id"]], changes.counts(point), _ago)
@@ -167,37 +167,37 @@ def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None
 
 
 def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
-    from gitcp.store.rewind import going_back, journal_edits, scopes, wishes
-    from gitcp.store.rewind.kept_edits import KeptEdits
+    from gitcp.store.back import moments, planning, present, steps
+    from gitcp.store.back.moments import KeptEdits
     from gitcp.store.undo import undo_log
 
     _check(point, args)
-    below = [scopes.named(repo, path) for path in args.path]
-    to_point = journal_edits.to(KeptEdits(repo), objects, point, below)
-    wisher = wishes.nothing if args.transcript_only else to_point
+    below = [present.name_in_worktree(repo, path) for path in args.path]
+    to_point = moments.to(KeptEdits(repo), objects, point, below)
+    wisher = planning.nothing if args.transcript_only else to_point
     reason = f"to {point['id'][:10]}" + (f", {' '.join(below)}" if below else "")
     talk = _conversation(repo, objects, args, point)
     step = undo_log.new_step("rewind", reason, session_id=point["session_id"], point=point["id"])
     step["effects"] = talk["effects"] if talk else []
     agree = undo.Agreement(repo, args, ask=args.to is None)
-    outcome = going_back.Mover(repo, objects, agree, undo.progress()).step(wisher, step, talk)
+    outcome = steps.Mover(repo, objects, agree, undo.progress()).step(wisher, step, talk)
     return undo.tell(repo, outcome, args, "rewound")
 
 
 def _edits(repo: Repo, objects: Objects, args: Namespace) -> int:
     """Take back single edits, as a step of its own."""
-    from gitcp.store.rewind import going_back, journal_edits, scopes
-    from gitcp.store.rewind.kept_edits import KeptEdits
+    from gitcp.store.back import moments, present, steps
+    from gitcp.store.back.moments import KeptEdits
     from gitcp.store.undo import undo_log
 
     if args.to or args.list or args.transcript_only or args.same_id:
         raise UsageError("--session, --turn and --tool go to no point, and have no conversation")
-    below = [scopes.named(repo, path) for path in args.path]
-    what, lines = journal_edits.chosen(KeptEdits(repo), args.session, args.turn, args.tool)
-    wisher = journal_edits.without(repo, objects, lines, below, args.conflict)
+    below = [present.name_in_worktree(repo, path) for path in args.path]
+    what, lines = moments.chosen(KeptEdits(repo), args.session, args.turn, args.tool)
+    wisher = moments.without(repo, objects, lines, below, args.conflict)
     step = undo_log.new_step("rewind", f"the edits of {what}")
     agree = undo.Agreement(repo, args)
-    outcome = going_back.Mover(repo, objects, agree, undo.progress()).step(wisher, step)
+    outcome = steps.Mover(repo, objects, agree, undo.progress()).step(wisher, step)
     return undo.tell(repo, outcome, args, "taken back")
 
 
@@ -207,10 +207,10 @@ def _conversation(
     """The conversation that goes back with the files; of single paths none does."""
     if args.files_only or args.path:
         return None
-    from gitcp.store.rewind import moment_talk
+    from gitcp.store.back import conversation
 
     try:
-        return moment_talk.at(repo, objects, point, args.same_id)
+        return conversation.at(repo, objects, point, args.same_id)
     except Error as e:
         if args.transcript_only or args.same_id:
             raise

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gitcp.repo import Repo
+    from gitcp.store.back.apply import Progress
+    from gitcp.store.back.planning import Prepared
+    from gitcp.store.back.steps import Outcome
     from gitcp.store.git.objects import Objects
-    from gitcp.store.restore.apply import Progress
-    from gitcp.store.restore.planning import Prepared
-    from gitcp.store.rewind.going_back import Outcome
 
 _SOON = 1.0  # seconds before progress is shown
 _STEPS = {"undone": "undo", "redone": "redo"}  # what is said of a step along the log -> its command
@@ -35,13 +35,13 @@ def options(p: cli.Parser) -> None:
 
 def conflict(p: cli.Parser) -> None:
     """The option that says what becomes of conflicts."""
-    from gitcp.store.rewind import wishes
+    from gitcp.store.back import planning
 
     p.add_argument(
         "--conflict",
         metavar="<how>",
-        choices=wishes.CONFLICTS,
-        default=wishes.REFUSE,
+        choices=planning.CONFLICTS,
+        default=planning.REFUSE,
         help="a file changed since in the same place: refuse (default), markers or keep",
     )
 
@@ -61,13 +61,13 @@ def main() -> int:
 
 def run(argv: Sequence[str]) -> int:
     """Undo steps one by one, each with a plan of its own."""
-    from gitcp.store.rewind import going_back
+    from gitcp.store.back import steps
 
     args = parser().parse_args(argv)
 
     def one(repo: Repo, objects: Objects) -> Outcome:
         agree = Agreement(repo, args)
-        return going_back.Mover(repo, objects, agree, progress()).undo(args.conflict)
+        return steps.Mover(repo, objects, agree, progress()).undo(args.conflict)
 
     return moves(args, one, args.count, "undone")
 
@@ -111,13 +111,13 @@ def _list(repo: Repo, args: Namespace) -> int:
 
 def finish(repo: Repo, objects: Objects) -> None:
     """Finish what a kill left in the middle, and say so."""
-    from gitcp.store.restore import staging
+    from gitcp.store.back import carry_out
 
-    if not staging.abandoned(repo):
+    if not carry_out.abandoned(repo):
         return
-    from gitcp.store.rewind import going_back
+    from gitcp.store.back import steps
 
-    for sentence in going_back.recovered(repo, objects):
+    for sentence in steps.recovered(repo, objects):
         print(cli.printable(f"warning: {sentence}"), file=sys.stderr)
 
 
@@ -169,8 +169,8 @@ def progress() -> Progress:
 
 def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
     """report(), and leave word for the agents where that was asked for."""
-    from gitcp.core.rewind import plan
-    from gitcp.store.rewind import follow
+    from gitcp.core.back import plan
+    from gitcp.store.back import follow
 
     if args.tell and outcome["step"]:
         paths = [a["path"] for a in plan.effective(outcome["plan"]["actions"])]
@@ -181,7 +181,7 @@ def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
 
 def report(outcome: Outcome, args: Namespace, word: str) -> int:
     """Say what was done; the status: NO when a file came out otherwise."""
-    from gitcp.store.rewind import going_back
+    from gitcp.store.back import steps
 
     if args.json:
         from gitcp import record
@@ -192,7 +192,7 @@ def report(outcome: Outcome, args: Namespace, word: str) -> int:
             del step["plan"]
             record.write(sys.stdout.buffer, [{"type": "step", **step}])
     elif not args.dry_run:
-        changed = going_back.summary(outcome["plan"]) or "no file changed"
+        changed = steps.summary(outcome["plan"]) or "no file changed"
         done = f"{outcome['subject']} ({changed})" if outcome["subject"] else changed
         print(cli.printable(f"{word}: {done}") if outcome["step"] else "nothing changed")
         if outcome["step"] and word not in _STEPS:

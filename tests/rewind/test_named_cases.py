@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from gitcp.cmd import rewind
-from gitcp.core.rewind import plan as plans
+from gitcp.core.back import plan as plans
 from gitcp.repo import Repo
+from gitcp.store.back import planning, steps
+from gitcp.store.back import points as listed_points
+from gitcp.store.back.planning import Prepared
 from gitcp.store.git.objects import Objects
-from gitcp.store.restore.planning import Prepared
-from gitcp.store.rewind import going_back, wishes
-from gitcp.store.rewind import points as listed_points
 from gitcp.store.undo import undo_log
 from tests.rewind.going import around, done, files, plan, points, temporary
 from tests.rewind.test_crash import in_child
@@ -165,9 +165,9 @@ def test_a_write_while_the_plan_is_shown_makes_it_void_and_it_is_shown_again(
     with Objects(repo) as objects:
         known = listed_points.exactly(repo, objects, oldest)
         assert known
-        wisher = wishes.to_point(repo, objects, known, [])
+        wisher = planning.to_point(repo, objects, known, [])
         step = undo_log.new_step("rewind", "test")
-        outcome = going_back.Mover(repo, objects, agree, lambda done, of: None).step(wisher, step)
+        outcome = steps.Mover(repo, objects, agree, lambda done, of: None).step(wisher, step)
     assert seen == [["a.py", "z.py"], ["a.py", "src/app.py", "z.py"]]
     assert outcome["step"]
     assert world.read("src/app.py") == "print('app')\n"

@@ -11,7 +11,7 @@ from gitcp.repo import Repo
 from gitcp.store.git import notes, refs
 from gitcp.store.git.objects import Objects
 from gitcp.store.session.state import held
-from gitcp.store.undo import kept, undo_log
+from gitcp.store.undo import effects, undo_log
 from tests.rewind.going import done, run
 from tests.support.harness import World
 
@@ -74,7 +74,11 @@ def test_the_content_of_a_file_is_kept_privately_and_comes_back(
 ) -> None:
     path = tmp_path / "settings.json"
     path.write_text("new")
-    effect = {"file": str(path), "old": kept.keep(repo, b"old"), "new": kept.keep(repo, b"new")}
+    effect = {
+        "file": str(path),
+        "old": effects.keep(repo, b"old"),
+        "new": effects.keep(repo, b"new"),
+    }
     with Objects(repo) as objects:
         undo_log.record(repo, objects, "enable", "settings", [effect])
     done(world, "undo")
@@ -91,13 +95,17 @@ def test_a_step_that_is_only_half_possible_is_not_begun(
     linked(repo, world)
     path = tmp_path / "f"
     path.write_text("somebody else's")
-    effects = [
-        {"file": str(path), "old": kept.keep(repo, b"before"), "new": kept.keep(repo, b"ours")},
+    wanted = [
+        {
+            "file": str(path),
+            "old": effects.keep(repo, b"before"),
+            "new": effects.keep(repo, b"ours"),
+        },
         {"ref": "refs/gitcp/test", "old": None, "new": world.head},
     ]
     refs.update(repo, [("refs/gitcp/test", world.head, None)], "test")
     with Objects(repo) as objects:
-        undo_log.record(repo, objects, "repair", "both", effects)
+        undo_log.record(repo, objects, "repair", "both", wanted)
     assert "changed since by somebody else" in run(world, "undo").stderr
     assert world.git("rev-parse", "refs/gitcp/test") == world.head
     assert path.read_text() == "somebody else's"

@@ -12,7 +12,7 @@ import pytest
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.prefetch import Prefetched
-from gitcp.store.undo import kept, undo_log
+from gitcp.store.undo import effects, undo_log
 from gitcp.store.upkeep import cleaning, orphans
 from gitcp.store.upkeep.survey import Survey
 from tests.rewind.going import done, points, run, temporary
@@ -143,9 +143,9 @@ def test_the_log_of_a_worktree_that_is_gone_expires_too(
 
 def test_a_content_that_is_kept_anew_is_not_removed(world: World, a: Agent) -> None:
     repo = Repo.find(str(world.path))
-    name = kept.keep(repo, b"what was there")
+    name = effects.keep(repo, b"what was there")
     age_kept(world)
-    kept.keep(repo, b"what was there")
+    effects.keep(repo, b"what was there")
     assert clean(world, 0) == []
     age_kept(world)
     assert clean(world, 0) == [("kept-file", name)]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from gitcp.core.back import plan as plans
+from gitcp.core.back import point_list, undo_tree
 from gitcp.core.render.spans import many, short
-from gitcp.core.rewind import plan as plans
-from gitcp.core.rewind import point_list, undo_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from gitcp.core.back.plan import Plan
+    from gitcp.core.back.point_list import Point
+    from gitcp.core.back.undo_tree import Step
     from gitcp.core.render.spans import Line
-    from gitcp.core.rewind.plan import Plan
-    from gitcp.core.rewind.point_list import Point
-    from gitcp.core.rewind.undo_tree import Step
 
     Ago = Callable[[float], str]
 

@@ -6,10 +6,10 @@ from gitcp.core.blame import options as arguments
 from gitcp.core.transcript import around_call
 from gitcp.errors import Error, InputError
 from gitcp.record import text
+from gitcp.store.back import conversation
 from gitcp.store.git import files
 from gitcp.store.journal import journal
 from gitcp.store.lines import run
-from gitcp.store.rewind import conversation
 from gitcp.store.session import state as states
 from gitcp.store.session import tasks
 from gitcp.store.stream import shadow_refs

@@ -8,8 +8,8 @@ somebody else's lines, begins a part: refs/gitcp/edits/<session>.<n>.
 
 from __future__ import annotations
 
+from gitcp.core.back import three_way
 from gitcp.core.credit import entries
-from gitcp.core.rewind import three_way
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit
 from gitcp.store.git.tree import edit_tree, lookup
@@ -93,7 +93,7 @@ def _put(repo: Repo, objects: Objects, tree: str, edits: list[Edit]) -> tuple[st
         if how == three_way.TAKE:
             tree = edit_tree(objects, tree, {path: after})
         elif how == three_way.MERGE and before and ours and after:
-            from gitcp.store.restore.merging import Merger
+            from gitcp.store.back.merging import Merger
 
             oid, clean = Merger(repo, objects).merge(before[1], ours[1], after[1])
             if not clean:

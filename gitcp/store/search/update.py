@@ -14,6 +14,7 @@ from gitcp.core.search import query
 from gitcp.core.search.turns import cut_turns
 from gitcp.core.v1 import summary
 from gitcp.record import parse, text
+from gitcp.store.back import conversation
 from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit, rev_list, stamp
 from gitcp.store.git.objects import Objects
@@ -21,7 +22,6 @@ from gitcp.store.git.prefetch import Prefetched, finish, windows
 from gitcp.store.git.spread import spread
 from gitcp.store.git.tree import Lookup, read_tree, tree_of
 from gitcp.store.link import find_commits
-from gitcp.store.rewind import conversation
 from gitcp.store.search import database as storage
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs

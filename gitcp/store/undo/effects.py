@@ -1,24 +1,28 @@
-"""What a step changed beside the worktree: notes, refs and files of clients, put back.
+"""What a step changes outside the worktree: notes, refs and files of clients, put back.
 
-All of a step's effects are looked at before the first is touched: one that somebody has
-changed since is a reason not to, never overwritten.
+All of a step's effects are looked at before the first is touched: one that has changed since is
+never overwritten.  Contents of files that are not the repository's lie under <common>/gitcp/kept
+by the name of their bytes, readable for the person alone, and never in an object database: a live
+transcript is not redacted.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 
 from gitcp.errors import Changed, Error
-from gitcp.store.git import notes, refs
-from gitcp.store.git.files import replace
-from gitcp.store.undo import kept
+from gitcp.process.regular_file import Damaged, read_file
+from gitcp.store.git import notes, private, refs
+from gitcp.store.git.files import digest, replace
+from gitcp.store.git.files import read as content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from gitcp.core.rewind.plan import Conflict
+    from gitcp.core.back.plan import Conflict
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -93,7 +97,7 @@ def _now(repo: Repo, objects: Objects, effect: Effect) -> str | None:
     if "note" in effect:
         text = notes.text_on(objects, effect["note"])
         return None if text is None else objects.hash("blob", text)
-    return refs.read(repo, effect["ref"]) if "ref" in effect else kept.now(effect["file"])
+    return refs.read(repo, effect["ref"]) if "ref" in effect else now(effect["file"])
 
 
 def _note(repo: Repo, objects: Objects, effect: Effect) -> None:
@@ -107,9 +111,46 @@ def _note(repo: Repo, objects: Objects, effect: Effect) -> None:
 
 
 def _file(repo: Repo, effect: Effect) -> None:
-    path, data = effect["file"], kept.give(repo, effect["new"])
+    path, data = effect["file"], give(repo, effect["new"])
     if data is None:
         os.unlink(path)
     else:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         replace(path, data, 0o600)
+
+
+def keep(repo: Repo, data: bytes | None) -> str | None:
+    """The name of these bytes, which are kept; None for none."""
+    if data is None:
+        return None
+    name = digest(data)
+    path = repo.shared("kept", name)
+    if _read(path) == data:
+        os.utime(path)  # it is needed anew: clean leaves it alone
+    else:
+        private.write(repo, path, data, durable=True)
+    return name
+
+
+def give(repo: Repo, name: str | None) -> bytes | None:
+    """The bytes kept under a name; raise Error when they are gone."""
+    if name is None:
+        return None
+    data = _read(repo.shared("kept", name))
+    if data is None or digest(data) != name:
+        raise Error(f"what '{name[:12]}' held is not kept any more")
+    return data
+
+
+def now(path: str) -> str | None:
+    """The name of what a file holds now; None when there is none."""
+    data = content(path)
+    return None if data is None else digest(data)
+
+
+def _read(path: str) -> bytes | None:
+    """The bytes of a kept file, however many; None where it cannot be read."""
+    try:
+        return read_file(path, most=sys.maxsize)
+    except Damaged:
+        return None

@@ -2,14 +2,14 @@
 
 A commit holds the worktree before and after the step as two trees, and in its message the
 step as JSON (gitcp-formats(5)).  It only grows, so no step that was undone is lost to gc, to a
-new turn or to another step.
+new turn or to another step; what is old goes with the steps that were first (gitcp-clean(1)).
 """
 
 from __future__ import annotations
 
 import json
 
-from gitcp.core.rewind import undo_tree
+from gitcp.core.back import undo_tree
 from gitcp.errors import Moved
 from gitcp.lock import exclusive
 from gitcp.record import text
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from gitcp.core.rewind.undo_tree import Step
+    from gitcp.core.back.undo_tree import Step
+    from gitcp.core.record_types import Record
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
     Effect = dict[str, Any]  # {note|ref|file, old, new}: store.undo.effects
+
 
 PREFIX = "refs/gitcp/undo/"
 _LOG = "log -z --reverse --first-parent --no-show-signature --no-notes --no-color"
@@ -70,7 +72,7 @@ def record(
     kind: the command's name, for eyes.  reason: what it did, on one line, redacted.  effects:
     what it changed, each {'note': commit, 'old', 'new'} (blobs on refs/notes/gitcp), {'ref':
     name, 'old', 'new'} (oids) or {'file': absolute path, 'old', 'new'} (names that
-    store.undo.kept gave their contents); old or new None for absent.  The caller has
+    store.undo.effects gave their contents); old or new None for absent.  The caller has
     changed it already, and may hold any lock.  Raises Moved when the log never stands still.
     """
     step = new_step(kind, reason, effects)
@@ -144,3 +146,62 @@ def tree(objects: Objects, commit: str, part: str) -> str | None:
 def look(objects: Objects, commit: str, part: str) -> Lookup:
     """Entries of the worktree before or after a step."""
     return Lookup(objects, tree(objects, commit, part))
+
+
+def young(steps: Sequence[Step], before: float) -> Sequence[Step]:
+    """The steps from the first on that is not older than before, seconds since 1970."""
+    start = next((n for n, step in enumerate(steps) if step["time"] >= before), len(steps))
+    return steps[start:]
+
+
+def names(steps: Iterable[Step]) -> set[str]:
+    """The names of the contents that the effects of steps need from store.undo.effects."""
+    effects = (effect for step in steps for effect in step["effects"] if "file" in effect)
+    return {name for effect in effects for name in (effect["old"], effect["new"]) if name}
+
+
+def shorten(repo: Repo, objects: Objects, ref: str, tip: str, before: float) -> list[Record] | None:
+    """Let a log begin with its first step that is not older than before; the points that went.
+
+    The steps that stay keep their ids, dates and trees.  None, and nothing is done, where ref is
+    not at tip any more.
+    """
+    with lock(repo, ref.removeprefix(PREFIX)):
+        if refs.read(repo, ref) != tip:
+            return None
+        steps = read(repo, ref)
+        left = young(steps, before)
+        parent = ""
+        for step in left:
+            parent = _moved(repo, objects, step["commit"], parent)
+        refs.update(repo, [(ref, parent or None, tip)], "gitcp: clean")
+        return points(objects, ref, steps[: len(steps) - len(left)])
+
+
+def points(objects: Objects, ref: str, steps: Iterable[Step]) -> list[Record]:
+    """What steps were as points to go back to, as store.stream.expired remembers them."""
+    return [
+        {
+            "id": step["commit"],
+            "kind": "safety",
+            "time": step["time"],
+            "message": undo_tree.before(step),
+            "session_id": "",
+            "base_commit": "",
+            "worktree": ref.removeprefix(PREFIX),
+        }
+        for step in steps
+        if tree(objects, step["commit"], "before")
+    ]
+
+
+def _moved(repo: Repo, objects: Objects, oid: str, parent: str) -> str:
+    """The commit of a step, put onto another one; the other commits that it holds stay."""
+    head, _, message = objects.need(oid, "commit").partition(b"\n\n")
+    lines = head.split(b"\n")
+    parents = [line for line in lines if line.startswith(b"parent ")]
+    onto = parent or (empty_root(repo, objects) if parents[1:] else "")
+    kept = [b"parent %s" % onto.encode()] if onto else []
+    kept += parents[1:]
+    rest = [line for line in lines[1:] if line not in parents]
+    return objects.write("commit", b"\n".join([lines[0], *kept, *rest]) + b"\n\n" + message)

@@ -18,7 +18,7 @@ from gitcp.store.repair import repairs
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
 from gitcp.store.stream import expired
-from gitcp.store.undo import expiry, undo_log
+from gitcp.store.undo import undo_log
 from gitcp.store.upkeep import check_files, orphans, undo_logs
 
 TYPE_CHECKING = False
@@ -90,7 +90,7 @@ def _points(repo: Repo, doomed: Iterable[Finding]) -> dict[str, list[Record]]:
     points = expired.of_streams(repo, streams) if streams else {}
     for ref in [one["ref"] for one in doomed if one["kind"] == undo_logs.LOG]:
         with Objects(repo) as objects:
-            points[ref] = expiry.points(objects, ref, undo_log.read(repo, ref))
+            points[ref] = undo_log.points(objects, ref, undo_log.read(repo, ref))
     return points
 
 

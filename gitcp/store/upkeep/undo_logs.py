@@ -6,7 +6,7 @@ import os
 
 from gitcp.core.decide.orphan_rules import days, orphan
 from gitcp.store.git import files
-from gitcp.store.undo import expiry, undo_log
+from gitcp.store.undo import undo_log
 from gitcp.store.upkeep import check_files
 
 TYPE_CHECKING = False
@@ -30,8 +30,8 @@ def find(survey: Survey, ages: Ages) -> Iterator[Finding]:
         if not ref.startswith(undo_log.PREFIX):
             continue
         steps = undo_log.read(repo, ref)
-        left = expiry.young(steps, before)
-        needed |= expiry.names(left)
+        left = undo_log.young(steps, before)
+        needed |= undo_log.names(left)
         if steps and not left:
             age = days(ages.now - steps[-1]["time"])
             yield orphan(LOG, ref, f"its last step is {age} old", oid=oid, ref=ref)
@@ -49,7 +49,7 @@ def shorten(repo: Repo, objects: Objects, one: Finding) -> bool:
     """Cut a log as a finding says; whether it was still the one that was looked at."""
     from gitcp.store.stream import expired
 
-    gone = expiry.shorten(repo, objects, one["subject"], one["oid"], one["before"])
+    gone = undo_log.shorten(repo, objects, one["subject"], one["oid"], one["before"])
     expired.note(repo, gone or [])
     return gone is not None
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gitcp.core.back import three_way
+from gitcp.core.back.three_way import CONFLICT, MERGE, SAME, TAKE
 from gitcp.core.record_types import Version
-from gitcp.core.rewind import three_way
-from gitcp.core.rewind.three_way import CONFLICT, MERGE, SAME, TAKE
 
 A, B, C = ("100644", "a"), ("100644", "b"), ("100644", "c")
 EXE, LINK = ("100755", "a"), ("120000", "l")

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 
+from gitcp.core.conversation import asked
 from gitcp.errors import Error, InputError
+from gitcp.store.back.moments import AFTER
 from gitcp.store.git.files import read as content
 from gitcp.store.git.tree import Lookup
 from gitcp.store.session import process
 from gitcp.store.session import state as states
-from gitcp.store.undo import kept
+from gitcp.store.undo import effects
 from gitcp.store.v1 import committed_read
 
 TYPE_CHECKING = False
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, TypedDict
 
+    from gitcp.core.back.point_list import Point
     from gitcp.core.record_types import State
-    from gitcp.core.rewind.point_list import Point
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
         effects: list[dict[str, Any]]
         command: str
         notes: list[str]
+
+
+MOMENTS = ("prompt", "tool")
 
 
 def of_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> Conversation | None:
@@ -72,13 +77,13 @@ def ready(
     path = _path(repo, state, agent, new_id, same_id)
     if not same_id:
         data += cutter.title(f"{point['session_prompt'] or 'rewound'} (rewound)", new_id)
-    effects = [effect(repo, path, data)]
+    written = [effect(repo, path, data)]
     if not same_id:
-        effects += _subagents(repo, state, path, data)
+        written += _subagents(repo, state, path, data)
     return {
         "session_id": new_id,
         "agent": agent.NAME,
-        "effects": effects,
+        "effects": written,
         "command": agent.resume_command(new_id),
         "notes": notes,
     }
@@ -86,7 +91,7 @@ def ready(
 
 def effect(repo: Repo, path: str, data: bytes) -> dict[str, Any]:
     """The effect of writing a file that is not the repository's; both contents are kept."""
-    return {"file": path, "old": kept.keep(repo, content(path)), "new": kept.keep(repo, data)}
+    return {"file": path, "old": effects.keep(repo, content(path)), "new": effects.keep(repo, data)}
 
 
 def agent_of(state: State) -> ModuleType:
@@ -147,13 +152,13 @@ def _subagents(repo: Repo, state: State, path: str, data: bytes) -> list[dict[st
     if not os.path.isdir(folder):
         return []
     target = os.path.join(path.removesuffix(".jsonl"), "subagents")
-    effects = []
+    copies = []
     for name in sorted(os.listdir(folder)):
         named = name.removeprefix("agent-").partition(".")[0]
         theirs = content(os.path.join(folder, name))
         if theirs is not None and named and named.encode() in data:
-            effects.append(effect(repo, os.path.join(target, name), theirs))
-    return effects
+            copies.append(effect(repo, os.path.join(target, name), theirs))
+    return copies
 
 
 def _refuse_open(state: State, agent: ModuleType, session_id: str) -> None:
@@ -161,3 +166,40 @@ def _refuse_open(state: State, agent: ModuleType, session_id: str) -> None:
     alive = state.get("phase") != "ended" and bool(owner) and process.alive(owner)
     if alive or (hasattr(agent, "is_open") and agent.is_open(home, session_id)):
         raise Error(f"session '{session_id[:8]}' is open in its client")
+
+
+def at(repo: Repo, objects: Objects, point: Point, same_id: bool) -> Conversation | None:
+    """The conversation at any point; None for one that has none, or that is no further.
+
+    Raises Error like of_point(), and where the transcript does not have the moment.
+    """
+    if point["kind"] not in MOMENTS:
+        return of_point(repo, objects, point, same_id)
+    state = states.peek(repo, point["session_id"]) or {}
+    data = live(state)
+    if not data:
+        from gitcp.store.back import resume
+
+        data = resume.of_session(repo, objects, point["session_id"])["transcript"]
+    place = _place(state, data, point)
+    if place is None:
+        return None  # nothing was said before it
+    return ready(repo, point, state, (data, *place), same_id)
+
+
+def _place(state: State, data: bytes, point: Point) -> tuple[str, bool] | None:
+    """(the leaf to cut at, whether exactly there); None where the conversation had not begun."""
+    cutter = agent_of(state).cutter()
+    name, after = point["id"].removesuffix(AFTER), point["id"].endswith(AFTER)
+    if point["kind"] == "tool":
+        leaf = cutter.around_call(data, name)[after]
+        if not leaf:
+            raise Error(f"the transcript does not have the tool use '{name}'")
+        return leaf, True
+    prompts = cutter.prompts(data)
+    prompt = asked.begun(prompts, point["session_prompt"], point["time"])
+    if prompt is None:
+        raise Error(f"the transcript does not have the prompt of turn '{name}'")
+    later = prompts[prompts.index(prompt) + 1 :]
+    leaf = prompt[2] if not after else later[0][2] if later else cutter.last(data)
+    return (leaf, False) if leaf else None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.rewind import undo_tree
+from gitcp.core.back import undo_tree
 from gitcp.errors import Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.rewind.undo_tree import Step
+    from gitcp.core.back.undo_tree import Step
 
 
 def log(text: str) -> list[Step]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.rewind import plan, point_list
+from gitcp.core.back import plan, point_list
 from gitcp.errors import Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gitcp.core.back.plan import Facts
+    from gitcp.core.back.point_list import Point
     from gitcp.core.record_types import Version
-    from gitcp.core.rewind.plan import Facts
-    from gitcp.core.rewind.point_list import Point
 
 A, B, SUB = ("100644", "a"), ("100644", "b"), ("160000", "s")
 IN_HEAD, IN_BASE, MADE = "head", "both", "made"

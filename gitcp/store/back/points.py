@@ -1,19 +1,20 @@
 """The points to go back to: temporary checkpoints of this base, archived ones, committed ones,
-and what the undo log kept; newest first (doc/behaviour.md "Going back")."""
+what the undo log kept, and moments; newest first (doc/behaviour.md "Going back")."""
 
 from __future__ import annotations
 
 import json
 import time
 
-from gitcp.core.rewind import point_list, undo_tree
+from gitcp.core.back import plan as plans
+from gitcp.core.back import point_list, undo_tree
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.record import text
+from gitcp.store.back import moments
+from gitcp.store.back.present import Present
 from gitcp.store.git import refs
 from gitcp.store.git.tree import Lookup, read_tree
-from gitcp.store.rewind import journal_edits
-from gitcp.store.rewind.kept_edits import KeptEdits
 from gitcp.store.session import session_read
 from gitcp.store.stream import expired, shadow_refs, stream_history, stream_list
 from gitcp.store.undo import undo_log
@@ -22,10 +23,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from gitcp.core.back.plan import Plan
+    from gitcp.core.back.point_list import Point
     from gitcp.core.record_types import Record, Tip
-    from gitcp.core.rewind.point_list import Point
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+
 
 _LACKING = ("too-large", "unreadable")
 COMMITS = 50  # of HEAD's history that are looked at for committed points
@@ -44,9 +47,9 @@ def every(
     """Every point of this worktree, newest first; everywhere: also those of other bases, and the
     moments that the journal has no more.  depth: how many commits are looked at."""
     points = [*_temporary(repo, objects, everywhere), *_kept(repo, objects)]
-    kept = KeptEdits(repo)
+    kept = moments.KeptEdits(repo)
     edits = (kept.all(), set()) if everywhere else kept.recent()
-    points += journal_edits.moments(edits, _prompts(repo), _date)
+    points += moments.moments(edits, _prompts(repo), _date)
     points += _committed(repo, depth)
     points += _expired(repo, {point["id"] for point in points}, everywhere)
     return point_list.newest_first(points)
@@ -71,11 +74,7 @@ def _here(repo: Repo, tip: Tip, head: str, everywhere: bool) -> bool:
     kind, worktree = stream_list.place(tip["ref"])
     if worktree not in ("", repo.worktree_hash):
         return False
-    return everywhere or kind != "archived" or tip["base"].startswith(_named(tip, head))
-
-
-def _named(tip: Tip, head: str) -> str:
-    return head[: len(tip["base"])]
+    return everywhere or kind != "archived" or tip["base"].startswith(head[: len(tip["base"])])
 
 
 def _point(objects: Objects, checkpoint: Record, kind: str) -> Point:
@@ -201,3 +200,36 @@ def _prompts(repo: Repo) -> dict[str, str]:
 
 def _date(seconds: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+class Preview:
+    """The plans of points, as a look at the worktree that is not repeated gives them."""
+
+    def __init__(self, repo: Repo, objects: Objects) -> None:
+        self._repo, self._objects = repo, objects
+        self._present: Present | None = None
+        self._kept = moments.KeptEdits(repo)
+        self._plans: dict[str, Plan] = {}
+
+    def plan(self, point: Point) -> Plan:
+        """The plan to a point; one without actions where no file is to change."""
+        if point["id"] not in self._plans:
+            self._plans[point["id"]] = self._planned(point)
+        return self._plans[point["id"]]
+
+    def counts(self, point: Point) -> dict[str, int] | None:
+        """verb -> how many paths; None for a point of a conversation alone."""
+        if point["is_logs_only"] or point["gone"]:
+            return None
+        return plans.counts(self.plan(point)["actions"])
+
+    def _planned(self, point: Point) -> Plan:
+        if point["is_logs_only"] or point["gone"]:
+            return {"actions": [], "conflicts": [], "notes": []}
+        if self._present is None:
+            self._present = Present(self._repo, self._objects)
+        try:
+            wish = moments.to(self._kept, self._objects, point, ())(self._present)
+        except Error as e:
+            return {"actions": [], "conflicts": [], "notes": [str(e)]}
+        return {"actions": wish["actions"], "conflicts": wish["conflicts"], "notes": wish["notes"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp.errors import Error
 from gitcp.store.git.tree import TREE, Lookup, tree_of
 from gitcp.store.snapshot import blobs, snapshot
 from gitcp.store.snapshot.worktree import Worktree
@@ -64,3 +65,13 @@ def signature(name: bytes, folder: int) -> Signature:
 
 def _signature(st: os.stat_result | None) -> Signature:
     return (st.st_mode, st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns) if st else None
+
+
+def name_in_worktree(repo: Repo, path: str) -> str:
+    """A path as it is named from the root of the worktree; Error when it lies outside."""
+    top = os.path.realpath(repo.worktree)
+    folder, name = os.path.split(os.path.abspath(path))
+    inside = os.path.relpath(os.path.join(os.path.realpath(folder), name), top)
+    if inside == ".." or inside.startswith("../"):
+        raise Error(f"'{path}' is outside the worktree")
+    return "" if inside == "." else inside

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
+
 _LABELS = ("now", "what is taken back", "before it")
 _WAYS = ("-c", "merge.conflictStyle=merge", "merge-file", "-p", "-q")
 

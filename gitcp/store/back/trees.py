@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.errors import Error
+from gitcp.store.back.present import Present
 from gitcp.store.git.commit import need_commit
 from gitcp.store.git.tree import edit_tree
 from gitcp.store.link import find_commits
@@ -17,15 +18,13 @@ if TYPE_CHECKING:
 WORKTREE = "worktree"
 
 
-def named(repo: Repo, objects: Objects, name: str) -> str:
+def find_tree(repo: Repo, objects: Objects, name: str) -> str:
     """The tree of a commit, a checkpoint, a session (its newest one) or of the worktree now.
 
     Without what checkpoints keep under `.entire/metadata`.  Raises Error for a name of nothing,
     and for a committed checkpoint that no commit here carries.
     """
     if name == WORKTREE:
-        from gitcp.store.restore.present import Present
-
         return Present(repo, objects).tree
     kind, key = lookup.resolve(repo, objects, name)
     if kind == "checkpoint":

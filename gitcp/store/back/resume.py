@@ -7,11 +7,11 @@ import os
 
 from gitcp.agents import adapter
 from gitcp.errors import Error, InputError
+from gitcp.store.back import conversation
 from gitcp.store.git.commit import read_commit
 from gitcp.store.git.files import read as content
 from gitcp.store.git.tree import Lookup
 from gitcp.store.link import find_commits
-from gitcp.store.rewind import conversation
 from gitcp.store.session import state as states
 from gitcp.store.show import lookup
 from gitcp.store.stream import shadow_refs, stream_history

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from gitcp.core.rewind import plan as plans
-from gitcp.core.rewind import undo_tree
+from gitcp.core.back import plan as plans
+from gitcp.core.back import undo_tree
 from gitcp.errors import Busy, Changed, Moved
-from gitcp.store.restore import intent, staging
-from gitcp.store.restore.carry_out import carry_out
-from gitcp.store.restore.planning import Prepared, refuse
-from gitcp.store.rewind import follow, wishes
+from gitcp.store.back import carry_out, follow, planning
+from gitcp.store.back.planning import Prepared, refuse
 from gitcp.store.undo import effects, undo_log
 
 TYPE_CHECKING = False
@@ -16,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypedDict
 
-    from gitcp.core.rewind.plan import Plan
-    from gitcp.core.rewind.undo_tree import Step
+    from gitcp.core.back.plan import Plan
+    from gitcp.core.back.undo_tree import Step
     from gitcp.repo import Repo
+    from gitcp.store.back.apply import Progress
+    from gitcp.store.back.conversation import Conversation
+    from gitcp.store.back.planning import Wisher
     from gitcp.store.git.objects import Objects
-    from gitcp.store.restore.apply import Progress
-    from gitcp.store.restore.planning import Wisher
-    from gitcp.store.rewind.conversation import Conversation
 
     Agree = Callable[[Prepared], bool]  # shows a plan; whether to carry it out
 
@@ -45,10 +43,10 @@ _TRIES = 5
 
 def recovered(repo: Repo, objects: Objects) -> list[str]:
     """Finish what a kill left unfinished here; a sentence for each thing that was done."""
-    if not staging.abandoned(repo):
+    if not carry_out.abandoned(repo):
         return []
     with undo_log.lock(repo):
-        sentences = intent.recover(repo, objects)
+        sentences = carry_out.recover(repo, objects)
         return [*sentences, *follow.files(repo, objects)]
 
 
@@ -81,7 +79,7 @@ class Mover:
             agreed = prepared.plan
             try:
                 with undo_log.lock(repo):
-                    differ = carry_out(repo, objects, prepared, wanted, self._progress)
+                    differ = carry_out.carry_out(repo, objects, prepared, wanted, self._progress)
                     notes = follow.files(repo, objects, [a["path"] for a in prepared.todo])
             except (Changed, Moved):
                 continue
@@ -106,16 +104,16 @@ class Mover:
         self, target: Step, parts: tuple[str, str], wanted: Step, conflict: str
     ) -> Outcome:
         """From one part of what a step kept to the other: its worktree before, or after."""
-        repo, objects, keep = self._repo, self._objects, conflict == wishes.KEEP
+        repo, objects, keep = self._repo, self._objects, conflict == planning.KEEP
         todo, left, blocked = effects.possible(repo, objects, wanted["effects"], keep)
         wanted["effects"] = todo
         refuse(blocked)
         old, new = (undo_log.tree(objects, target["commit"], part) for part in parts)
         why = f"{wanted['kind']} of {target['kind']}"
         if old and new:
-            wisher = wishes.between(repo, objects, old, new, conflict, why)
+            wisher = planning.between(repo, objects, old, new, conflict, why)
         else:
-            wisher = wishes.taking_back(repo, objects, {}, conflict, why)
+            wisher = planning.taking_back(repo, objects, {}, conflict, why)
         outcome = self.step(wisher, wanted)
         return {**outcome, "subject": wanted["reason"], "notes": [*outcome["notes"], *left]}
 

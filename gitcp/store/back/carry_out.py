@@ -1,0 +1,286 @@
+"""A prepared plan carried out: kept safe, staged, applied, checked, written into the undo log.
+
+<git-dir>/gitcp/rewind/intent is there from before the first file is touched until all are
+checked; whoever comes next after a kill finishes what it tells.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+
+from gitcp.core.back.plan import effective
+from gitcp.errors import Changed, Error, GitError
+from gitcp.record import raw, text
+from gitcp.store.back.apply import Apply
+from gitcp.store.back.present import signs
+from gitcp.store.git import files, private, refs
+from gitcp.store.git.files import read as content
+from gitcp.store.git.tree import TREE, Lookup
+from gitcp.store.snapshot import blobs
+from gitcp.store.undo import effects, undo_log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    from gitcp.core.back.plan import Action
+    from gitcp.core.back.undo_tree import Step
+    from gitcp.core.record_types import Entry
+    from gitcp.repo import Repo
+    from gitcp.store.back.apply import Progress
+    from gitcp.store.back.planning import Prepared
+    from gitcp.store.git.objects import Objects
+
+    Intent = dict[str, Any]  # step, commit, staging, actions, effects, head
+
+
+_WAYS = (
+    "-c core.hooksPath=/dev/null -c core.splitIndex=false -c core.fsmonitor=false"
+    " -c core.sparseCheckout=false -c core.bare=false -c core.useReplaceRefs=false"
+).split()
+ATTRIBUTES = ".gitattributes"
+
+
+def _quiet(done: int, of: int) -> None:
+    """No progress."""
+
+
+def carry_out(
+    repo: Repo, objects: Objects, prepared: Prepared, step: Step, progress: Progress = _quiet
+) -> list[str]:
+    """Do what the plan says and what step's effects are, as one step of the undo log.
+
+    Returns the paths that were not as they should be when they were read again afterwards.
+    Raises Changed, with nothing touched or all taken back, when the plan does not hold any
+    more; Error for what the machine refuses, likewise.  The caller holds the log's lock.
+    """
+    staging = Staging(repo, f"step-{step['id']}")
+    wanted = {a["path"]: a["now"] for a in prepared.todo if a["now"]}
+    try:
+        staging.fill(wanted, Lookup(objects, prepared.tree))
+        _hold(repo, prepared)
+        trees = (prepared.present.tree, prepared.tree)
+        written = undo_log.write(repo, objects, step, trees)
+        _do(repo, objects, prepared, step, staging, written, progress)
+    finally:
+        staging.remove()
+    return _differ(repo, objects, prepared)
+
+
+def _hold(repo: Repo, prepared: Prepared) -> None:
+    """Raise Changed unless what the plan was made for is still there."""
+    paths = [a["path"] for a in prepared.todo]
+    if signs(repo, paths) != prepared.signs or not prepared.present.still(paths):
+        raise Changed("the worktree has changed since it was looked at")
+
+
+def _do(
+    repo: Repo,
+    objects: Objects,
+    prepared: Prepared,
+    step: Step,
+    staging: Staging,
+    written: tuple[str, str | None],
+    progress: Progress,
+) -> None:
+    record = {"step": step["kind"], "commit": written[0], "staging": f"step-{step['id']}"}
+    record |= {"actions": prepared.todo, "effects": step["effects"]}
+    job = Apply(prepared.present.worktree.top, staging, prepared.todo, prepared.signs)
+    _begin(repo, record)
+    logged = False
+    try:
+        undo_log.append(repo, written)
+        logged = True
+        job.run(progress)
+        effects.put(repo, objects, step["effects"])
+    except BaseException as e:
+        job.take_back()
+        if logged:
+            undo_log.withdraw(repo, written)
+        _end(repo)
+        if isinstance(e, OSError):
+            where = f": '{text(os.fsencode(e.filename))}'" if e.filename else ""
+            raise Error(f"{e.strerror}{where}; everything is as it was") from None
+        raise
+    try:
+        _end(repo)
+    except OSError:
+        pass  # all of it is done: the next command finds nothing left to do
+
+
+def _differ(repo: Repo, objects: Objects, prepared: Prepared) -> list[str]:
+    paths = [a["path"] for a in prepared.todo]
+    there, after = blobs.at(repo, objects, paths, write=False), Lookup(objects, prepared.tree)
+    differing = []
+    for path in paths:
+        entry = after(path)
+        wanted = None if entry and entry[0] == TREE else entry
+        if there.get(path) != wanted:
+            differing.append(path)
+    return differing
+
+
+def _begin(repo: Repo, intent: Intent) -> None:
+    """Write the record, durably."""
+    data = json.dumps(intent).encode()
+    private.write(repo, _path(repo), data, durable=True)
+
+
+def _end(repo: Repo) -> None:
+    """The step is done, or taken back: nothing is left to do."""
+    os.unlink(_path(repo))
+
+
+def pending(repo: Repo) -> Intent | None:
+    """The record of a step that was not finished; None without one."""
+    data = content(_path(repo))
+    return dict(json.loads(data)) if data else None
+
+
+def recover(repo: Repo, objects: Objects) -> list[str]:
+    """Finish the step that a kill left unfinished; what was done, a sentence each.
+
+    A step whose safety was not kept yet has touched nothing: it is dropped.  What somebody
+    changed since stays as it is, and is told.  Files made aside for a step that had not begun
+    go.  The caller holds the lock.
+    """
+    left = pending(repo)
+    sentences = _recover(repo, objects, left) if left else []
+    for name in abandoned(repo):
+        Staging(repo, name).remove()
+    return sentences
+
+
+def _recover(repo: Repo, objects: Objects, left: Intent) -> list[str]:
+    aside = Staging(repo, left["staging"])
+    if not _logged(repo, left["commit"]):
+        aside.remove()
+        _end(repo)
+        return [f"an interrupted {left['step']} had changed nothing: it is forgotten"]
+    todo, foreign = _open(repo, objects, left)
+    aside.remove()
+    _finish(repo, objects, aside, todo, left)
+    effects.put(repo, objects, left["effects"])
+    aside.remove()
+    _end(repo)
+    done = f"an interrupted {left['step']} has been completed ({len(todo)} files were left)"
+    return [done, *(f"'{path}' was changed since, and stays as it is" for path in foreign)]
+
+
+def _logged(repo: Repo, commit: str) -> bool:
+    tip = refs.read(repo, undo_log.ref(repo))
+    return tip is not None and any(s["commit"] == commit for s in undo_log.read(repo))
+
+
+def _open(repo: Repo, objects: Objects, left: Intent) -> tuple[list[Action], list[str]]:
+    """(the actions that are still to do, the paths that are neither before nor after)."""
+    actions = [_entries(a) for a in effective(left["actions"])]
+    there = blobs.at(repo, objects, [a["path"] for a in actions], write=True)
+    todo, foreign = [], []
+    for action in actions:
+        now = there.get(action["path"])
+        if now == action["was"] and action["path"] in there:
+            todo.append(action)
+        elif now != action["now"]:
+            foreign.append(action["path"])
+    return todo, foreign
+
+
+def _finish(repo: Repo, objects: Objects, aside: Staging, todo: list[Action], left: Intent) -> None:
+    wanted = {a["path"]: a["now"] for a in todo if a["now"]}
+    after = undo_log.look(objects, left["commit"], "after")
+    aside.fill(wanted, after)
+    now = signs(repo, [a["path"] for a in todo])
+    try:
+        Apply(os.fsencode(repo.worktree), aside, todo, now).run(lambda done, of: None)
+    except Changed:
+        again, _ = _open(repo, objects, left)
+        if again == todo:
+            raise
+        aside.remove()
+        _finish(repo, objects, aside, again, left)
+
+
+def _entries(action: Action) -> Action:
+    """An action as JSON gives it back, its entries as pairs."""
+    was, now = action["was"], action["now"]
+    return {
+        **action,
+        "was": (was[0], was[1]) if was else None,
+        "now": (now[0], now[1]) if now else None,
+    }
+
+
+def _path(repo: Repo) -> str:
+    return repo.own("rewind", "intent")
+
+
+class Staging:
+    """The directory of one step back.  new: what is to come, old: what was replaced."""
+
+    def __init__(self, repo: Repo, name: str) -> None:
+        self._repo = repo
+        self.place = repo.own("rewind", name)
+        self.new, self.old = os.path.join(self.place, "new"), os.path.join(self.place, "old")
+
+    def fill(
+        self, wanted: Mapping[str, Entry], will: Callable[[str], Entry | None], part: str = "new"
+    ) -> None:
+        """Write the wanted files, by paths, below the part of it; will tells the entry that
+        any path will have when all is done, for the attributes.
+
+        Raises Error when the content of one is not in this repository, or there is no room.
+        """
+        at = os.path.join(self.place, part)
+        os.makedirs(at, exist_ok=True)
+        if not wanted:
+            return
+        lines = {path: entry for path in _attributes(wanted) if (entry := will(path))}
+        order = b"".join(_line(path, e) for path, e in {**lines, **wanted}.items())
+        index = os.path.join(self.place, f"{part}.index")
+        env = {"GIT_INDEX_FILE": index, "GIT_WORK_TREE": at}
+        git = self._repo.git.bound(at, env)
+        try:
+            git.run(*_WAYS, "update-index", "-z", "--index-info", stdin=order)
+            names = b"".join(raw(path) + b"\0" for path in wanted)
+            git.run(*_WAYS, "checkout-index", "-f", "-z", "--stdin", stdin=names, filters=True)
+        except GitError as e:
+            raise Error(f"cannot prepare the files: {e.complaint.splitlines()[0]}") from None
+        for path in wanted:
+            if not os.path.lexists(self.file(path, part)):
+                raise Error(f"cannot prepare '{path}': its content is not here")
+
+    def file(self, path: str, part: str = "new") -> bytes:
+        """Where fill() put a path."""
+        return os.path.join(os.fsencode(self.place), part.encode(), raw(path))
+
+    def aside(self, number: int) -> bytes:
+        """Where the file that the action of that number replaces is kept meanwhile."""
+        return os.path.join(os.fsencode(self.old), b"%d" % number)
+
+    def remove(self) -> None:
+        """Forget all of it."""
+        shutil.rmtree(self.place, ignore_errors=True)
+
+
+def abandoned(repo: Repo) -> list[str]:
+    """The names of what stands there, which is nobody's while the caller holds the log's lock."""
+    return files.listed(repo.own("rewind"))
+
+
+def _attributes(paths: Iterable[str]) -> set[str]:
+    """Every attributes file that has a say about paths."""
+    files = set()
+    for path in paths:
+        folder = path
+        while folder:
+            folder = folder.rpartition("/")[0]
+            files.add(f"{folder}/{ATTRIBUTES}".lstrip("/"))
+    return files
+
+
+def _line(path: str, entry: Entry) -> bytes:
+    return b"%s %s\t%s\0" % (entry[0].encode(), entry[1].encode(), raw(path))

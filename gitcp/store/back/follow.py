@@ -1,0 +1,195 @@
+"""What sessions and streams believe about the worktree, brought up to date after a step.
+
+Going back is nobody's work: the turn of a session that is under way does not get what was put
+back as its own, and a commit is not compared with content that was taken back
+(doc/behaviour.md "Going back").
+"""
+
+from __future__ import annotations
+
+from gitcp.core.git.porcelain import GONE
+from gitcp.errors import Busy, Error, Moved
+from gitcp.lock import exclusive
+from gitcp.store.git import refs
+from gitcp.store.git.commit import write_commit
+from gitcp.store.git.tree import Lookup, edit_tree, tree_of
+from gitcp.store.session import markers, recall, tidings, turn_log
+from gitcp.store.session import state as states
+from gitcp.store.snapshot import blobs
+from gitcp.store.stream import shadow_refs, state_copy, stream_history
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from gitcp.core.record_types import Entry, File, State, Stream, Tip
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+    Now = Mapping[str, Entry | None]  # path -> what is there after the step
+
+    Files = dict[str, File]
+
+
+_LISTED = 100
+
+
+def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
+    """Let the next prompt of every session that is open here say which files changed under its
+    agent; a sentence for each."""
+    names = sorted(paths)
+    listed = "\n".join(f"- {path}" for path in names[:_LISTED])
+    more = f"\n- and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    begin = f"The user ran 'gitcp {what}'. These files changed since you last saw them; read them"
+    text = f"{begin} again before you rely on them:\n{listed}{more}"
+    notes = []
+    for session_id in states.names(repo):
+        state = states.peek(repo, session_id)
+        if state and state.get("phase") != "ended" and markers.is_home(repo, state):
+            tidings.leave(repo, session_id, text)
+            notes.append(f"session {session_id[:8]} is told with its next prompt")
+    return notes
+
+
+def files(repo: Repo, objects: Objects, paths: Collection[str] = ()) -> list[str]:
+    """Let every turn under way here begin with these paths as they are now; sentences about
+    the sessions that this concerns."""
+    if not paths:
+        return []
+    there = blobs.at(repo, objects, paths, write=True)
+    head = Lookup(objects, tree_of(objects, refs.head(repo)))
+    notes = []
+    for session_id in states.names(repo):
+        baseline = turn_log.baseline(repo, session_id)
+        if baseline is None:
+            continue
+        state = states.peek(repo, session_id)
+        dirty = {**baseline["dirty"], **there}
+        dirty = {path: entry for path, entry in dirty.items() if entry != head(path)}
+        turn_log.set_dirty(repo, session_id, baseline, dirty)
+        if state and state.get("phase") == "active":
+            notes.append(f"session {session_id[:8]} is at work here: its files changed under it")
+    try:
+        _follow_streams(repo, objects, there, head)
+    except (Busy, Moved) as e:
+        notes.append(f"the streams are brought up to date by the next turn: {e}")
+    return notes
+
+
+def _follow_streams(repo: Repo, objects: Objects, now: Now, head: Lookup) -> None:
+    """Bring every live stream of this worktree, and the states on it, up to date.
+
+    now: the paths that the step touched.  head: HEAD's tree.  Raises Moved when a stream
+    moves meanwhile, Busy when a session's lock is not let go: then it stays as it was, and the
+    next turn sees to it.
+    """
+    for ref, sessions in _live(repo).items():
+        try:
+            tip = shadow_refs.read(objects, ref)
+        except Error:
+            continue
+        if tip:
+            with states.held(repo, sessions), exclusive(repo, f"stream-{repo.worktree_hash}"):
+                _one(repo, objects, tip, sessions, now, head)
+
+
+def _live(repo: Repo) -> dict[str, list[str]]:
+    """ref -> the sessions homed here that are on it."""
+    streams: dict[str, list[str]] = {}
+    for name in states.names(repo):
+        state = states.peek(repo, name)
+        if not state or not markers.is_home(repo, state):
+            continue
+        for stream in state["streams"]:
+            if stream["ref"].startswith(shadow_refs.BRANCHES):
+                streams.setdefault(stream["ref"], []).append(state["session_id"])
+    return streams
+
+
+def _one(
+    repo: Repo, objects: Objects, tip: Tip, sessions: list[str], now: Now, head: Lookup
+) -> None:
+    known = Recorded(repo, objects, tip)
+    changed = []
+    for session_id in sorted(set(sessions)):
+        state = recall.recall(repo, objects, session_id)
+        stream = _stream(state, tip["stream"])
+        if state and stream:
+            files = known.after(session_id, stream["files"], now, head)
+            if files != stream["files"]:
+                stream["files"] = files
+                changed.append(state)
+    look = Lookup(objects, tip["tree"])
+    edits = {path: entry for path, entry in now.items() if look(path) != entry}
+    if not edits and not changed:
+        return
+    for state in changed:
+        state["revision"] = state.get("revision", 0) + 1
+    oid = _commit(repo, objects, tip, edits, changed)
+    refs.update(repo, [(tip["ref"], oid, tip["oid"])], "gitcp: rewind")
+    for state in changed:
+        markers.save(repo, state)
+
+
+def _stream(state: State | None, stream_id: str) -> Stream | None:
+    return next((s for s in (state or {}).get("streams", ()) if s["id"] == stream_id), None)
+
+
+def _commit(
+    repo: Repo,
+    objects: Objects,
+    tip: Tip,
+    edits: Mapping[str, Entry | None],
+    changed: list[State],
+) -> str:
+    tree = edit_tree(objects, tip["tree"], edits)
+    for state in changed:
+        blob = objects.write("blob", states.text(state))
+        path = f"{shadow_refs.METADATA}{state['session_id']}/state.json"
+        tree = edit_tree(objects, tree, {path: ("100644", blob)})
+    about = (tip["session_id"], tip["base"], tip["stream"])
+    message = shadow_refs.message(shadow_refs.FOLLOWED, *about)
+    return write_commit(objects, repo, tree, [tip["oid"]], message)
+
+
+class Recorded:
+    """The records that the copies of states in a stream's checkpoints have, newest first."""
+
+    def __init__(self, repo: Repo, objects: Objects, tip: Tip) -> None:
+        self._objects, self._tip = objects, tip
+        self._copies: list[tuple[str, Files]] | None = None
+        self._repo = repo
+
+    def after(
+        self, session_id: str, files: Files, now: Mapping[str, Entry | None], head: Lookup
+    ) -> Files:
+        """files of a session when the paths of now have become what now says.
+
+        A path that is as in HEAD, or gone and not in HEAD, is no work any more.  One whose
+        content this session recorded before is its work again; other content is left as it
+        was recorded.
+        """
+        recorded = dict(files)
+        for path, entry in now.items():
+            if entry == head(path):
+                recorded.pop(path, None)
+            elif record := self._record(session_id, path, entry):
+                recorded[path] = record
+        return recorded
+
+    def _record(self, session_id: str, path: str, entry: Entry | None) -> File | None:
+        wanted = (entry[0], entry[1]) if entry else (GONE, "")
+        if self._copies is None:
+            self._copies = list(self._read())
+        for owner, files in self._copies:
+            record = files.get(path) if owner == session_id else None
+            if record and (record["mode"], record["oid"]) == wanted:
+                return record
+        return None
+
+    def _read(self) -> Iterator[tuple[str, Files]]:
+        chain = stream_history.chains(self._repo, [self._tip])[self._tip["ref"]]
+        for copy in state_copy.along(self._objects, chain):
+            for stream in copy["streams"]:
+                if stream["id"] == self._tip["stream"]:
+                    yield copy["session_id"], stream["files"]
