@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gitcp.repo import Repo
-    from gitcp.store.back.resume import Restored, Stored
+    from gitcp.store.back.conversation import Stored
+    from gitcp.store.back.resume import Restored
 
 _WORDS = {
     "written": "put back",

@@ -9,17 +9,21 @@ from __future__ import annotations
 import os
 
 from gitcp.core.conversation import asked
+from gitcp.core.v1 import summary
 from gitcp.errors import Error, InputError
 from gitcp.store.back.moments import AFTER
+from gitcp.store.git.commit import read_commit
 from gitcp.store.git.files import read as content
 from gitcp.store.git.tree import Lookup
 from gitcp.store.session import process
 from gitcp.store.session import state as states
+from gitcp.store.stream import shadow_refs, stream_history
 from gitcp.store.undo import effects
-from gitcp.store.v1 import committed_read
+from gitcp.store.v1 import committed_list, committed_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from types import ModuleType
     from typing import Any, TypedDict
 
@@ -27,6 +31,13 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+
+    class Stored(TypedDict):
+        """A conversation as it is stored, redacted."""
+
+        session_id: str
+        agent: str
+        transcript: bytes
 
     class Conversation(TypedDict):
         """A conversation ready to be put back.  effects: the files it needs (undo_log); command:
@@ -39,6 +50,7 @@ if TYPE_CHECKING:
         notes: list[str]
 
 
+_AGENT = "Claude Code"  # where nothing tells: the first that the original program knew
 MOMENTS = ("prompt", "tool")
 
 
@@ -178,9 +190,7 @@ def at(repo: Repo, objects: Objects, point: Point, same_id: bool) -> Conversatio
     state = states.peek(repo, point["session_id"]) or {}
     data = live(state)
     if not data:
-        from gitcp.store.back import resume
-
-        data = resume.of_session(repo, objects, point["session_id"])["transcript"]
+        data = read_session(repo, objects, point["session_id"])["transcript"]
     place = _place(state, data, point)
     if place is None:
         return None  # nothing was said before it
@@ -203,3 +213,47 @@ def _place(state: State, data: bytes, point: Point) -> tuple[str, bool] | None:
     later = prompts[prompts.index(prompt) + 1 :]
     leaf = prompt[2] if not after else later[0][2] if later else cutter.last(data)
     return (leaf, False) if leaf else None
+
+
+def read_checkpoints(repo: Repo, objects: Objects, ids: Iterable[str]) -> Iterator[Stored]:
+    for checkpoint_id in ids:
+        checkpoint = committed_read.read(repo, objects, checkpoint_id)
+        for entry in checkpoint["sessions"]:
+            session = committed_read.session(objects, checkpoint, entry["index"])
+            yield {
+                "session_id": session["session_id"],
+                "agent": str(session["metadata"].get("agent") or _AGENT),
+                "transcript": session["transcript"],
+            }
+
+
+def read_temporary(objects: Objects, oid: str) -> Stored:
+    commit = read_commit(objects, oid)
+    if commit is None:
+        raise Error(f"missing commit '{oid}'")
+    session_id = shadow_refs.trailer(commit["message"], "Entire-Session")
+    return _read_tree(objects, commit["tree"], session_id)
+
+
+def _read_tree(objects: Objects, tree: str, session_id: str) -> Stored:
+    files = Lookup(objects, tree).folder(shadow_refs.METADATA + session_id)
+    copy = files.get("state.json")
+    state = summary.load(objects.need(copy[1], "blob")) or {} if copy else {}
+    transcript = b"\n".join(committed_read.pieces(objects, files))
+    agent = str(state.get("agent_type") or _AGENT)
+    return {"session_id": session_id, "agent": agent, "transcript": transcript}
+
+
+def read_session(repo: Repo, objects: Objects, session_id: str) -> Stored:
+    """The newest that is stored of a session: on a stream, or committed."""
+    if newest := stream_history.newest(repo, objects, session_id):
+        return _read_tree(objects, newest["tree"], session_id)
+    with_it = [
+        c["checkpoint_id"]
+        for c in committed_list.listing(repo, brief=True)
+        if any(s["session_id"] == session_id for s in c["sessions"])
+    ]
+    stored = [s for s in read_checkpoints(repo, objects, with_it) if s["session_id"] == session_id]
+    if not stored:
+        raise Error(f"nothing is stored of session '{session_id}' yet")
+    return max(stored, key=lambda one: len(one["transcript"]))

@@ -10,29 +10,21 @@ from gitcp.errors import Error, InputError
 from gitcp.store.back import conversation
 from gitcp.store.git.commit import read_commit
 from gitcp.store.git.files import read as content
-from gitcp.store.git.tree import Lookup
 from gitcp.store.link import find_commits
 from gitcp.store.session import state as states
 from gitcp.store.show import lookup
-from gitcp.store.stream import shadow_refs, stream_history
 from gitcp.store.undo import effects, undo_log
-from gitcp.store.v1 import committed_list, committed_read, committed_refs
+from gitcp.store.v1 import committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from types import ModuleType
     from typing import Any, TypedDict
 
     from gitcp.repo import Repo
+    from gitcp.store.back.conversation import Stored
     from gitcp.store.git.objects import Objects
-
-    class Stored(TypedDict):
-        """A conversation as it is stored, redacted."""
-
-        session_id: str
-        agent: str
-        transcript: bytes
 
     class Restored(TypedDict):
         """What became of one.  what: 'written', 'kept' (the one here is as new or newer),
@@ -48,7 +40,6 @@ if TYPE_CHECKING:
 
 
 WRITTEN, KEPT, REPLACED, IMPOSSIBLE = "written", "kept", "replaced", "impossible"
-_AGENT = "Claude Code"  # where nothing tells: the first that the original program knew
 DEPTH = 100  # first parents that are looked at for a checkpoint
 
 
@@ -62,13 +53,13 @@ def stored(repo: Repo, objects: Objects, name: str) -> tuple[str, list[Stored]]:
     kind, key = lookup.resolve(repo, objects, name)
     if kind == "commit":
         commit, ids = _carrying(repo, objects, key)
-        return commit, list(_of_checkpoints(repo, objects, ids))
+        return commit, list(conversation.read_checkpoints(repo, objects, ids))
     if kind == "checkpoint":
         commits = find_commits.commits(repo, objects, [key])[key]
-        return (commits or [""])[0], list(_of_checkpoints(repo, objects, [key]))
+        return (commits or [""])[0], list(conversation.read_checkpoints(repo, objects, [key]))
     if kind == "temporary":
-        return "", [_temporary(objects, key)]
-    return "", [of_session(repo, objects, key)]
+        return "", [conversation.read_temporary(objects, key)]
+    return "", [conversation.read_session(repo, objects, key)]
 
 
 def _carrying(repo: Repo, objects: Objects, oid: str) -> tuple[str, list[str]]:
@@ -86,52 +77,6 @@ def _carrying(repo: Repo, objects: Objects, oid: str) -> tuple[str, list[str]]:
             raise Error(f"{missing}; 'gitcp fetch' may bring it")
         step = commit["parents"][0] if commit["parents"] else None
     raise Error(f"no checkpoint belongs to '{oid[:12]}' or the {DEPTH} commits before it")
-
-
-def _of_checkpoints(repo: Repo, objects: Objects, ids: Iterable[str]) -> Iterator[Stored]:
-    for checkpoint_id in ids:
-        checkpoint = committed_read.read(repo, objects, checkpoint_id)
-        for entry in checkpoint["sessions"]:
-            session = committed_read.session(objects, checkpoint, entry["index"])
-            yield {
-                "session_id": session["session_id"],
-                "agent": str(session["metadata"].get("agent") or _AGENT),
-                "transcript": session["transcript"],
-            }
-
-
-def _temporary(objects: Objects, oid: str) -> Stored:
-    commit = read_commit(objects, oid)
-    if commit is None:
-        raise Error(f"missing commit '{oid}'")
-    session_id = shadow_refs.trailer(commit["message"], "Entire-Session")
-    return _at(objects, commit["tree"], session_id)
-
-
-def _at(objects: Objects, tree: str, session_id: str) -> Stored:
-    from gitcp.core.v1 import summary
-
-    files = Lookup(objects, tree).folder(shadow_refs.METADATA + session_id)
-    copy = files.get("state.json")
-    state = summary.load(objects.need(copy[1], "blob")) or {} if copy else {}
-    transcript = b"\n".join(committed_read.pieces(objects, files))
-    agent = str(state.get("agent_type") or _AGENT)
-    return {"session_id": session_id, "agent": agent, "transcript": transcript}
-
-
-def of_session(repo: Repo, objects: Objects, session_id: str) -> Stored:
-    """The newest that is stored of a session: on a stream, or committed."""
-    if newest := stream_history.newest(repo, objects, session_id):
-        return _at(objects, newest["tree"], session_id)
-    with_it = [
-        c["checkpoint_id"]
-        for c in committed_list.listing(repo, brief=True)
-        if any(s["session_id"] == session_id for s in c["sessions"])
-    ]
-    stored = [s for s in _of_checkpoints(repo, objects, with_it) if s["session_id"] == session_id]
-    if not stored:
-        raise Error(f"nothing is stored of session '{session_id}' yet")
-    return max(stored, key=lambda one: len(one["transcript"]))
 
 
 def restore(repo: Repo, one: Stored, cwd: str, force: bool) -> Restored:
