@@ -91,6 +91,46 @@ def test_what_a_session_has_open_at_a_path(name: str) -> None:
     assert [(str(one["oid"])[0], one["live"]) for one in records[::-1]] == want
 
 
+def seen(at: str, base: str) -> dict[str, Any]:
+    """A look at the worktree, HEAD being at base."""
+    return {"look": int(at), "base": base}
+
+
+HERE, AWAY = {"base": "here"}, {"base": "away"}
+BASES: dict[str, tuple[list[Any], list[tuple[str, bool]]]] = {
+    "made on a commit that HEAD left": ([(MINE, "1", AWAY)], [("1", False)]),
+    "made here": ([(MINE, "1", HERE)], [("1", True)]),
+    "made where nobody knows": ([(MINE, "1")], [("1", True)]),
+    "made elsewhere and seen here": ([(MINE, "1", AWAY), (seen("2", "here"),)], [("1", True)]),
+    "made here and seen elsewhere": ([(MINE, "1", HERE), (seen("2", "away"),)], [("1", False)]),
+    "seen here before it was made elsewhere": (
+        [(seen("1", "here"),), (MINE, "1", AWAY)],
+        [("1", False)],
+    ),
+    "changed here by a person": ([(MINE, "1", AWAY), (entries.PERSON, "2", HERE)], [("1", False)]),
+    "changed by a person before it was seen here": (
+        [(MINE, "1", AWAY), (entries.PERSON, "2", HERE), (seen("2", "here"),)],
+        [("1", False)],
+    ),
+    "seen here and then changed by a person": (
+        [(MINE, "1", AWAY), (seen("2", "here"),), (entries.PERSON, "2", HERE)],
+        [("1", True)],
+    ),
+    "goes on here": ([(MINE, "1", AWAY), (MINE, "2", HERE)], [("2", True)]),
+    "put away and back here": (
+        [(MINE, "1", AWAY), (BACK, "0", HERE), (BACK, "1", HERE)],
+        [("1", True)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_what_is_open_is_live_while_HEAD_is_at_its_base(name: str) -> None:
+    steps, want = BASES[name]
+    records = Work(lines(*steps), "s", lambda base: base != "away").records()
+    assert [(str(one["oid"])[0], one["live"]) for one in records[::-1]] == want
+
+
 def test_a_record_says_what_stood_there_before_the_session_wrote() -> None:
     [record] = Work(lines((OTHER, "1"), (MINE, "2"), (OTHER, "3")), "s").records()
     assert (record["before"], record["oid"]) == (blob("1"), "2" * 40)

@@ -122,10 +122,7 @@ def test_a_file_that_was_settled_is_the_persons_when_the_journal_is_gone(world: 
     assert links(world) == []
 
 
-UNSEEN = pytest.mark.xfail(strict=True, reason="an open edit does not know its base yet")
-
-
-@pytest.mark.parametrize("seen", [True, pytest.param(False, marks=UNSEEN)])
+@pytest.mark.parametrize("seen", [True, False])
 def test_a_hotfix_on_another_branch_after_a_restore_is_the_persons(
     world: World, seen: bool
 ) -> None:

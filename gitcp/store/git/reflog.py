@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _BYTES = 1 << 16  # read from the end
 _TAIL = 1 << 14  # where a hook asks each time
 _STASHES = 20  # entries looked at, newest first
+# Reasons for which HEAD moves, and the worktree's changes with it.
+_CARRYING = (b"commit", b"pull", b"merge", b"rebase", b"cherry-pick", b"revert", b"am")
 # Of an entry: what it was made on; its worktree, its index, its untracked files.
 _PARTS = ("^1", "", "^2", "^3")
 _AUTOSTASHES = "rebase-merge/autostash", "rebase-apply/autostash", "MERGE_AUTOSTASH"
@@ -40,6 +42,17 @@ def committed_since(repo: Repo, old: str) -> str | None:
         if before == old:
             return newest
     return None
+
+
+def leads(repo: Repo, old: str, new: str) -> bool:
+    """Whether commits, pulls, merges and rewrites in this worktree brought HEAD from old to new:
+    what was not committed stayed.  Places that HEAD went to and came back from do not count."""
+    for before, after, reason in reversed(_entries(_of_head(repo), _TAIL)):
+        if new == old:
+            return True
+        if after == new and reason.startswith(_CARRYING):
+            new = before
+    return new == old
 
 
 def reset_from(repo: Repo, to: str) -> list[str]:

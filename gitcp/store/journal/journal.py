@@ -12,7 +12,7 @@ from gitcp import git
 from gitcp.core.credit import entries
 from gitcp.lock import exclusive
 from gitcp.process.regular_file import Damaged, open_file
-from gitcp.store.git import files, private
+from gitcp.store.git import files, private, refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 NAME = "journal"
+_MADE_ON_A_BASE = ("before", "trees", "look")
 MANY = 2000  # edits at once that are still written one by one
 # path -> its inode, how many of its bytes were read, the lines in them
 _READ: dict[str, tuple[int, int, list[JournalLine]]] = {}
@@ -126,11 +127,22 @@ def clock(repo: Repo) -> int:
 class Journal:
     """The journal, held: others wait.  Taken after the session's lock, before any ref's."""
 
-    __slots__ = ("_lock", "acting", "guests", "lines", "naming", "repo", "telling", "visitors")
+    __slots__ = (
+        "_lock",
+        "acting",
+        "base",
+        "guests",
+        "lines",
+        "naming",
+        "repo",
+        "telling",
+        "visitors",
+    )
 
     def __init__(self, repo: Repo) -> None:
         self.repo, self._lock = repo, exclusive(repo, f"journal-{repo.worktree_hash}")
         self.lines: list[JournalLine] = []
+        self.base: str | None = None  # the commit on which edits are made; else HEAD is asked
         self.telling = ""  # the session that tells of its tools, or their end, just now
         self.naming: frozenset[str] = frozenset()  # the paths that its tool names
         self.acting: Marker | None = None  # the session whose turn goes on; no marker may say so
@@ -168,6 +180,7 @@ class Journal:
         """Add lines at the end; what a kill cut short there stays a line of its own."""
         if not lines:
             return
+        self._name_base(lines)
         git.settle()
         fd = private.opened(self.repo, self.repo.own(NAME), os.O_RDWR | os.O_APPEND)
         try:
@@ -177,6 +190,14 @@ class Journal:
         finally:
             os.close(fd)
         self.lines += expanded(self.repo, lines)
+
+    def _name_base(self, lines: list[JournalLine]) -> None:
+        """Let edits and looks name the commit on which they are made, where they do not."""
+        lacking = [line for line in lines if not line.keys().isdisjoint(_MADE_ON_A_BASE)]
+        for line in lacking:
+            if self.base is None:
+                self.base = refs.head(self.repo) or "0" * len(self.repo.empty_tree)
+            line.setdefault("base", self.base)
 
     def since(self, begun: tuple[int, int], at: int) -> list[JournalLine]:
         """The edits since mark() gave begun, at being the time of it: of a journal that was

@@ -40,7 +40,7 @@ def whole(
     """Take in a look at everything: dirty is what differs from the commit head, at when the
     look began, by the journal's clock."""
     repo, before = journal.repo, Known(journal.repo, objects, journal.lines)
-    now = Lookup(objects, tree_of(objects, head))
+    journal.base, now = head, Lookup(objects, tree_of(objects, head))
     changed: Changed = {}
     for path in {*before.paths, *dirty, *_committed(repo, objects, before.head, head)}:
         was, entry = before.entry(path), dirty[path] if path in dirty else now(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.core.credit import entries
+from gitcp.store.git import reflog, refs
 from gitcp.store.git.tree import TREE, Lookup, tree_of
 from gitcp.store.journal import journal
 from gitcp.store.journal.journal import Journal, clock
@@ -43,6 +44,22 @@ def for_commit(
         held.visitors, held.guests = visitors, guests
         _look(objects, held, changes)
         return held.lines
+
+
+def since_base(repo: Repo, head: str) -> Callable[[str], bool]:
+    """To ask whether an edit made on a commit stayed in the worktree when HEAD was at head: that is
+    the commit, or HEAD came there from it without leaving the edit behind."""
+    answers, now = {"": True, head: True}, refs.head(repo) or head
+
+    def stayed(base: str) -> bool:
+        if base not in answers:
+            answers[base] = reflog.leads(repo, base, head) or (
+                # It was made after head, and before HEAD got where it is.
+                head != now and reflog.leads(repo, head, base) and reflog.leads(repo, base, now)
+            )
+        return answers[base]
+
+    return stayed
 
 
 def _look(objects: Objects, held: Journal, paths: Iterable[str]) -> None:
@@ -175,7 +192,7 @@ def state(
     never as what stands in the worktree; what its open edits have is left as it is."""
     before = Lookup(objects, tree_of(objects, base))
     with Journal(repo) as held:
-        work, at = Work(held.lines, session_id), clock(repo)
+        work, at, held.base = Work(held.lines, session_id), clock(repo), base
         held.append(
             [
                 entries.edit(path, before(path), now, (session_id, turn, ""), entries.STATED, at)

@@ -6,10 +6,13 @@ from gitcp.core.credit import entries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable
+    from collections.abc import Callable, Container, Sequence
 
     from gitcp.core.decide.difference import Recorded
     from gitcp.core.record_types import JournalLine, Version
+
+
+_NEVER = 1 << 63  # ns
 
 
 class Stretch:
@@ -17,28 +20,51 @@ class Stretch:
 
     before: what stood there then.  own: what the session itself last made of it; content: that
     with what others did to it since.  live: it is part of what stands there now; else it was put
-    away, or a commit left it out.
+    away, or a commit left it out.  base: the commit on which it was last seen, '' where no line
+    tells.
     """
 
-    __slots__ = ("before", "content", "edits", "live", "own")
+    __slots__ = ("_lost", "_seen", "base", "before", "content", "edits", "live", "own")
 
     def __init__(self, before: Version) -> None:
         self.before = self.own = self.content = before
         self.edits: list[JournalLine] = []
         self.live = True
+        self.base, self._seen, self._lost = "", 0, False
 
     def add(self, edit: JournalLine) -> None:
         """Take in the session's next edit."""
         self.edits.append(edit)
         self.own = self.content = entries.entry(edit["after"])
+        self._see(edit)
+
+    def go_on(self, line: JournalLine, *, elsewhere: bool) -> None:
+        """Take in what somebody else made of it; elsewhere: HEAD has left the base, so that it may
+        be made of other content."""
+        self._lost = self._lost or (elsewhere and line.get("base", self.base) != self.base)
+        if not self._lost:
+            self.content, self._seen = entries.entry(line["after"]), int(line["at"])
+
+    def look(self, looks: Sequence[tuple[int, str]], until: int) -> None:
+        """Take in the newest look (time, base) at the worktree before until: it found the content
+        as it was known."""
+        if self.live and not self._lost:
+            earlier = (look for look in reversed(looks) if look[0] < until)
+            at, base = next(earlier, (0, ""))
+            self.base = base if at >= self._seen else self.base
+
+    def _see(self, line: JournalLine) -> None:
+        self.base, self._seen, self._lost = line.get("base", ""), int(line["at"]), False
 
     def had(self, version: Version) -> bool:
         """Whether it is this content that some edit made."""
         return version == self.content or self._wrote(version)
 
-    def come_back(self, version: Version) -> None:
+    def come_back(self, line: JournalLine) -> None:
         """Take in that a content it had stands there again."""
+        version = entries.entry(line["after"])
         self.live, self.content = True, version
+        self._see(line)
         if self._wrote(version):
             self.own = version
 
@@ -61,13 +87,23 @@ class Stretch:
 
 
 class Work:
-    """The part of one session in a worktree's open edits."""
+    """The part of one session in a worktree's open edits.
 
-    def __init__(self, lines: Iterable[JournalLine], session_id: str) -> None:
-        self._session = session_id
+    is_here: whether HEAD is a commit, or was made on it in this worktree; what was last seen on
+    another one is away.  By default nobody asks.
+    """
+
+    def __init__(
+        self,
+        lines: Sequence[JournalLine],
+        session_id: str,
+        is_here: Callable[[str], bool] = lambda _: True,
+    ) -> None:
+        self._session, self._is_here = session_id, is_here
         self._paths: dict[str, list[JournalLine]] = {}
         for line in entries.unsettled(lines):
             self._paths.setdefault(line["path"], []).append(line)
+        self._looks = [(x["look"], x["base"]) for x in lines if "look" in x and "base" in x]
 
     def stretches(self, path: str) -> list[Stretch]:
         """What the session did at a path, the newest last; what it put back is nothing."""
@@ -75,6 +111,8 @@ class Work:
         now: Stretch | None = None
         for line in self._paths.get(path, ()):
             after, is_left = entries.entry(line["after"]), "left" in line
+            if now:
+                now.look(self._looks, line["at"])
             if self._own(line):
                 if now is None or now.live is is_left:
                     now = Stretch(entries.entry(line["before"]))
@@ -88,9 +126,12 @@ class Work:
                     one.live = False
                 now = next((one for one in reversed(every) if one.had(after)), None)
                 if now:
-                    now.come_back(after)
+                    now.come_back(line)
             elif now and now.live:
-                now.content = after
+                now.go_on(line, elsewhere=not self._is_here(now.base))
+        for one in every:
+            one.look(self._looks, _NEVER)
+            one.live = one.live and self._is_here(one.base)
         return [one for one in every if one.own != one.before]
 
     def paths(self) -> list[str]:

@@ -63,9 +63,10 @@ def sessions(
     lines = open_edits.for_commit(repo, objects, None if replay else changes, visitors, guests)
     if open_markers is None:
         every = _with_writers(repo, every, changes, entries.writers(lines, changes))
+    is_here = open_edits.since_base(repo, parent)
     for marker in every:
         session_id, how = marker["session_id"], named.get(marker["session_id"])
-        work = Work(lines, session_id).records()
+        work = Work(lines, session_id, is_here).records()
         work = _known_to_be_gone(stash, work, changes, replay)
         verdict = overlap.match(work, changes, blob, lambda path: _is_gone(repo, path))
         trace.note("match", f"'{session_id}': {verdict['paths']} {verdict['reasons']}")
