@@ -20,6 +20,7 @@ PLACES = {
 def data_files() -> list[tuple[str, list[str]]]:
     """(directory below the prefix, files); completions are written to build/ first."""
     files = [(f"share/man/man{n}", sorted(glob(f"man/*.{n}"))) for n in (1, 5, 7)]
+    files.append(("share/gitcp/schema", sorted(glob("share/gitcp/schema/*.json"))))
     for shell, place in PLACES.items():
         path = os.path.join("build", "completions", place)
         os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -1,0 +1,102 @@
+"""share/gitcp/schema/record.json has every record that commands write, and every key."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.form.source import none
+from tests.support.harness import World
+from tests.support.manual import recorded
+from tests.support.paths import TOP
+
+SCHEMA = json.loads((TOP / "share" / "gitcp" / "schema" / "record.json").read_text())
+RECORDS = {rule["if"]["properties"]["type"]["const"] for rule in SCHEMA["allOf"]}
+VALID = jsonschema.Draft202012Validator(SCHEMA)
+CALL = {"session_id": "s1", "cwd": "/", "tool_name": "Write", "tool_input": {"file_path": "/a"}}
+# The commands of one line are a pipeline; <point> is the newest prompt, <id> a checkpoint.
+COMMANDS = """
+list-changes | write-blobs | write-tree | write-commit -m snap | update-ref refs/heads/snap
+list-refs refs/heads/
+list-streams
+read-stream <stream>
+list-sessions
+list-claims
+list-orphans --older-than=0
+list-checkpoints | find-commits
+match-commit HEAD
+status --json
+doctor --json
+config --json
+du --json
+du --by=session --json
+log --json
+show --json
+show --json HEAD
+resume --json HEAD
+why --json greet.py:1,6
+blame --json greet.py
+blame --json README.md
+stats --json --survival HEAD
+search --json bye
+rewind --list --json
+rewind --dry-run --json --force --to <point>
+rewind --json --force --to <point>
+undo --list --json
+undo --json
+redo --list --json
+link --json HEAD~1 <id>
+unlink --json HEAD~1
+clean --json
+read-event claude-code PreToolUse
+"""
+
+
+@pytest.fixture
+def world(ground: Path, tmp_path: Path) -> Iterator[World]:
+    made = World(recorded(ground, tmp_path), tmp_path / "home")
+    yield made
+    made.close()
+
+
+def problems(text: str) -> Iterator[str]:
+    """What is wrong with the records of a text, by the schema."""
+    for line in text.splitlines():
+        record = json.loads(line)
+        yield from (
+            f"{record['type']}{e.json_path}: {e.message}" for e in VALID.iter_errors(record)
+        )
+        if record["type"] != "session":  # its keys are those of gitcp-formats(5)
+            there = SCHEMA["$defs"].get(record["type"], {"properties": {}})["properties"]
+            yield from (f"{record['type']}: no '{key}'" for key in record.keys() - there.keys())
+
+
+def test_the_schema_has_the_records_that_commands_write(world: World) -> None:
+    found = [json.loads(line) for line in world.gitcp("rewind", "--list", "--json").splitlines()]
+    words = {
+        "<point>": next(point["id"] for point in found if point["kind"] == "prompt"),
+        "<id>": next(point["condensation_id"] for point in found if point["kind"] == "committed"),
+        "<stream>": f"refs/heads/{world.branch()}",
+    }
+    wrong, seen = [], set()
+    for command in COMMANDS.strip().splitlines():
+        text = json.dumps(CALL) if command.startswith("read-event") else ""
+        for stage in command.split(" | "):
+            name, *args = (words.get(word, word) for word in stage.split())
+            text = world.gitcp(name, *args, stdin=text)
+            wrong += [f"{command}: {problem}" for problem in problems(text)]
+            seen |= {json.loads(line)["type"] for line in text.splitlines()}
+    none(wrong)
+    assert RECORDS - seen == {"claim", "finding", "refuse", "say"}
+
+
+def test_the_schema_and_the_manual_name_the_same_records() -> None:
+    VALID.check_schema(SCHEMA)
+    text = (TOP / "man" / "gitcp-record.5").read_text()
+    items = re.findall(r"^\.It ([a-z ,]+)$", text, re.M)
+    assert {name for item in items for name in item.split(" , ")} | {"end"} == RECORDS
