@@ -76,6 +76,12 @@ def husky(repo: Path) -> None:
     run(repo, str(npm("husky")))
 
 
+def husky_alone(repo: Path) -> None:
+    """The same, where the person has no hook of a name of ours."""
+    write(repo / ".husky" / "pre-commit", "echo husky >>.git/ran\n", 0o644)
+    run(repo, str(npm("husky")))
+
+
 def entire(repo: Path) -> None:
     """What the original program's `enable` does to git's hooks
     (doc/formats.md "The original program")."""
@@ -98,13 +104,13 @@ def run(repo: Path, *argv: str) -> None:
 
 def left_behind(repo: Path) -> list[str]:
     """The files of hooks that are ours, by name or by what is in them."""
-    folders = [repo / ".git" / "hooks", repo / ".husky" / "_"]
+    folders = [repo / ".git" / "hooks", repo / ".husky", repo / ".husky" / "_"]
     return [
         str(path.relative_to(repo))
         for folder in folders
         if folder.exists()
         for path in folder.iterdir()
-        if "gitcp" in path.name or "gitcp" in path.read_text()
+        if path.is_file() and ("gitcp" in path.name or "gitcp" in path.read_text())
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.setup import hook_tools
 from tests.setup.hook_tools import LONG, Tool, commit, install, person
 from tests.support.harness import World
 from tests.support.installed import git, write
+from tests.support.paths import TOP
 
 
 def links(world: World, name: str) -> bool:
@@ -89,6 +91,48 @@ def test_uninstalling_after_another_tool_came_leaves_nothing_of_ours(
     disable.run(["--uninstall"])
     assert hook_tools.left_behind(repo) == []
     commit(repo)
+
+
+def test_commits_keep_their_trailers_when_husky_writes_its_hooks_anew(repo: Path) -> None:
+    install(repo, "tool us tool", hook_tools.husky_alone)
+    world = World(repo, repo.parent / "home")
+    assert links(world, "one")
+    assert git("status", "--porcelain", "-uall").split() == ["??", ".husky/pre-commit"]
+    assert "post-commit in" not in world.gitcp("status")
+    world.close()
+    assert commit(repo) == ["husky"]
+    disable.run(["--uninstall"])
+    assert hook_tools.left_behind(repo) == []
+
+
+def test_a_hook_of_the_person_s_that_husky_calls_gets_a_line_on_request(
+    repo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = repo / ".husky/prepare-commit-msg"
+    write(own, "echo mine >>.git/ran", 0o644)
+    install(repo, "tool us", hook_tools.husky_alone)
+    assert "'gitcp enable --force' adds a line to that" in capsys.readouterr().out
+    assert own.read_text() == "echo mine >>.git/ran"
+    enable.run(["--force"])
+    hook_tools.husky_alone(repo)
+    world = World(repo, repo.parent / "home", {"PATH": f"{TOP / 'bin'}:{os.environ['PATH']}"})
+    assert links(world, "one")
+    world.close()
+    assert commit(repo) == ["husky", "mine"]
+    disable.run(["--uninstall"])
+    assert own.read_text() == "echo mine >>.git/ran"
+    assert hook_tools.left_behind(repo) == []
+
+
+def test_what_husky_wrote_again_is_no_hook_that_was_kept_aside(repo: Path) -> None:
+    install(repo, "tool us", hook_tools.husky)
+    hook = repo / ".husky/_/post-commit"
+    assert (repo / ".husky/_/post-commit.before-gitcp").read_text() != hook.read_text()
+    hook_tools.husky(repo)
+    world = World(repo, repo.parent / "home")
+    said = world.gitcp("status")
+    world.close()
+    assert "post-commit in" in said and "kept aside" not in said
 
 
 def test_what_lefthook_moved_aside_stays_though_it_is_installed_again_over_us(repo: Path) -> None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from gitcp.core.setup.hook_scripts import Chain
 
 ENTIRE_BACKUP = ".pre-entire"
+OWN = "/"  # stands for the suffix of the file that husky's hook calls
 _LEGACY = ".legacy"  # pre-commit's
 _ENTIRE_MARKER = "# Entire CLI hooks"
 _HUSKY = '. "$(dirname "$0")/h"'
@@ -85,12 +86,13 @@ def calls(hook: str, text: str, suffix: str) -> bool:
 def calls_ours(hook: str, text: str, beside: dict[str, str]) -> bool:
     """Whether our part of a hook runs: by our script, one that it calls, or the added line.
 
-    beside: the files in the hooks directory that have the hook's name and a suffix, by suffix.
+    beside: the files in the hooks directory that have the hook's name and a suffix, by suffix;
+    under OWN what husky's hook calls.
     """
-    if is_ours(text) or f"gitcp-hook {hook}" in text or f"gitcp hook {hook}" in text:
-        return True
     called = [suffix for suffix in beside if suffix and hook + suffix in text]
-    return any(is_ours(beside.get(s, "")) for s in [*called, place(hook, text)])
+    texts = [text, *(beside.get(s, "") for s in [*called, place(hook, text), OWN])]
+    lines = (f"gitcp-hook {hook}", f"gitcp hook {hook}")
+    return any(is_ours(one) or any(line in one for line in lines) for one in texts)
 
 
 def read_chain(text: str) -> Chain | None:

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
     Plan = tuple[list[Write], list[str]]  # what to write, what to say
 
+_UNTIL_HUSKY = (
+    "'{0}/{1}' calls gitcp until husky writes it anew: '{1}' above it is yours; "
+    "'gitcp enable --force' adds a line to that"
+)
 _EDITED = "'{}' was edited since gitcp wrote it: left as it is (--force replaces it)"
 
 
@@ -35,11 +39,24 @@ def folder(repo: Repo) -> str:
 
 def calls_ours(where: str, hook: str) -> bool:
     """Whether git's hook in a directory is ours or calls ours, and git can run it."""
-    path = os.path.join(where, hook)
-    if not os.access(path, os.X_OK):
+    if not os.access(os.path.join(where, hook), os.X_OK):
         return False
-    texts = strays.Beside(where, hook).texts
+    texts = read_texts(where, hook)
     return hook_text.calls_ours(hook, texts[""], texts)
+
+
+def read_texts(where: str, hook: str) -> dict[str, str]:
+    """suffix -> text of the files of a hook; under OWN that of the file which husky's calls."""
+    texts = strays.Beside(where, hook).texts
+    if is_huskys(where) and hook_text.tool(texts[""]) == "husky":
+        own = files.peek(os.path.join(os.path.dirname(where), hook))
+        return {**texts, hook_text.OWN: text(own)} if own else texts
+    return texts
+
+
+def is_huskys(where: str) -> bool:
+    """Whether husky writes a directory: each hook there calls the file of its name above it."""
+    return os.path.basename(where) == "_" and os.path.isfile(os.path.join(where, "h"))
 
 
 def plan(repo: Repo, known: Manifest, py: str, entry: str, force: bool) -> Plan:
@@ -55,6 +72,11 @@ def plan(repo: Repo, known: Manifest, py: str, entry: str, force: bool) -> Plan:
         beside = strays.Beside(where, hook)
         if hook in closed and hook_text.calls_ours(hook, beside.texts[""], beside.texts):
             continue
+        if is_huskys(where):
+            above = _plan_for_husky(beside, hook, (py, entry), force)
+            if above is not None:
+                writes += above
+                continue
         moves = beside.plan(hook_text.place(hook, beside.texts[""]))
         answer = _plan_one(beside, hook, known, (py, entry), force)
         if isinstance(answer, str):
@@ -65,9 +87,39 @@ def plan(repo: Repo, known: Manifest, py: str, entry: str, force: bool) -> Plan:
             writes += [*moves, *([answer] if answer else [])]
     if refused:
         notes.append(_refusal(where, len(closed) == len(hook_scripts.HOOKS), refused))
-    if writes and any(sign in where.split(os.sep) for sign in (".husky", ".lefthook")):
+    if is_huskys(where):
+        theirs = [os.path.basename(w["path"]) for w in writes if w["path"].startswith(where)]
+        notes += [_UNTIL_HUSKY.format(where, name) for name in theirs if "." not in name]
+    elif writes and ".lefthook" in where.split(os.sep):
         notes.append(f"if '{where}' is written anew, run 'gitcp enable' again")
     return writes, notes
+
+
+def _plan_for_husky(
+    beside: strays.Beside, hook: str, baked: tuple[str, str], force: bool
+) -> list[Write] | None:
+    """What to write where husky keeps what people own, for it writes its own files anew with each
+    `npm install`; None where a file of theirs is there and nothing was asked for."""
+    above = os.path.dirname(os.path.dirname(beside.path))
+    own = strays.Beside(above, hook)
+    old, line = own.texts[""], hook_scripts.lines_to_add(hook)
+    if old and not hook_text.is_ours(old) and line not in old and not force:
+        return None
+    moves = beside.plan()
+    if hook_text.is_ours(beside.texts[""]):
+        moves.append(beside.plan_main())
+    moves += own.plan()
+    write: Write = {"path": own.path, "kind": "hook", "data": b"", "note": "", "alone": True}
+    if not old or hook_text.is_ours(old):
+        write["data"] = raw(hook_scripts.script(hook, *baked))
+        write["note"] = f"wrote '{own.path}', which husky calls"
+    elif line not in old:
+        glue = "" if old.endswith("\n") else "\n"
+        write |= {"kind": "line", "data": raw(f"{old}{glue}{line}\n"), "lines": [line]}
+        write["note"] = f"wrote a line into '{own.path}'"
+        del write["alone"]
+    there = not write["data"] or text(write["data"]) == old
+    return moves if there else [*moves, write]
 
 
 def plan_removal(known: Manifest, folders: Iterable[str]) -> list[Write]:
@@ -96,7 +148,12 @@ def _moved_here(known: Manifest, entry: Entry) -> bool:
 def forgotten(folders: Iterable[str]) -> list[str]:
     """The hooks that were kept aside, and that nothing of ours calls any more."""
     every = [strays.Beside(where, hook) for where in folders for hook in hook_scripts.HOOKS]
-    return [beside.path + suffix for beside in every for suffix in beside.forgotten()]
+    return [
+        beside.path + suffix
+        for beside in every
+        for suffix in beside.forgotten()
+        if not beside.stands(suffix)
+    ]
 
 
 def _plan_one(

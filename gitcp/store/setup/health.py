@@ -10,7 +10,7 @@ from gitcp.core.setup.install_findings import finding
 from gitcp.process.regular_file import Damaged
 from gitcp.record import text
 from gitcp.store.git import files
-from gitcp.store.setup import exclude, git_hooks, heard, manifest, strays
+from gitcp.store.setup import exclude, git_hooks, heard, manifest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def git(repo: Repo) -> Iterator[Finding]:
         reason = f"git runs no hooks here: '{where}' is not a directory"
         yield finding("git-hook", where, reason, "see core.hooksPath in git-config(1)")
         return
-    every = {hook: strays.Beside(where, hook).texts for hook in hook_scripts.HOOKS}
+    every = {hook: git_hooks.read_texts(where, hook) for hook in hook_scripts.HOOKS}
     missing = [hook for hook in every if not git_hooks.calls_ours(where, hook)]
     if missing:
         tools = {hook_text.tool(every[hook][""]) for hook in missing} - {""}

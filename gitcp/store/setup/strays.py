@@ -62,7 +62,7 @@ class Beside:
             kept = chain["suffix"] if chain else ""
             if own and kept == own["suffix"] and suffix not in self._called(place):
                 kept = ""  # the hook itself goes on calling it
-            elif kept and self._stands(kept) and not self._runs(suffix):
+            elif kept and self.stands(kept) and not self._runs(suffix):
                 moves.append(self._gone(kept))
                 kept = ""
             moves.append(self._instead(suffix, kept) if kept else self._gone(suffix))
@@ -74,7 +74,7 @@ class Beside:
         called, main = self._asides(), self.texts[""]
         copies = called if main and not hook_text.is_ours(main) else set[str]()
         again = [s for s in copies if hook_text.same_tool(self.texts[s], main)]
-        return [*again, *(s for s in self.forgotten() if self._stands(s))]
+        return [*again, *(s for s in self.forgotten() if self.stands(s))]
 
     def _asides(self) -> set[str]:
         """What our scripts call in the end."""
@@ -87,7 +87,7 @@ class Beside:
         kept = [s for s, t in self.texts.items() if BACKUP in s and not hook_text.is_ours(t)]
         return [suffix for suffix in kept if suffix not in called]
 
-    def _stands(self, suffix: str) -> bool:
+    def stands(self, suffix: str) -> bool:
         """Whether a tool wrote this file, and another one that was not kept aside."""
         tool = hook_text.tool(self.texts[suffix])
         standing = (t for s, t in self.texts.items() if s != suffix and BACKUP not in s)
