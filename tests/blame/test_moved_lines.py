@@ -167,3 +167,25 @@ def test_a_commit_does_not_wait_for_the_history_of_a_file_that_was_edited_in_its
     del world.env["GITCP_TRACE"]
     assert told(world, "old.txt") == ["person"] * 3
     sound(world)
+
+
+def test_work_that_lay_in_a_stash_while_the_journal_was_cut_is_its_sessions(world: World) -> None:
+    theirs = text("the person", 1, 2, 3)
+    world.write("f.txt", theirs)
+    world.commit()
+    a = world.agent("session-a", tools=True)
+    a.turn("write four", {"f.txt": text("a session", 4) + theirs})
+    world.git("stash", "-q")
+    a.turn("look", {})
+    b = world.agent("session-b", tools=True)
+    journal = world.path / ".git" / "gitcp" / "journal"
+    for number in range(20, 25):
+        b.turn("write more", {"f.txt": world.read("f.txt") + text("b session", number)})
+        world.commit()
+        with journal.open("a") as lines:
+            lines.write('{"commit":"%s","settled":["%s"],"at":1}\n' % ("0" * 40, "g" * 20_000))
+    world.write("f.txt", text("a session", 4) + world.read("f.txt"))
+    world.git("stash", "drop", "-q")
+    world.commit()
+    want = ["session-a"] + ["person"] * 3 + ["session-b"] * 5
+    assert told(world, "f.txt") == want

@@ -102,7 +102,8 @@ def replayed(
     for line in chain:
         before, after = contents.of(line["before"]), contents.of(line["after"])
         if before is not None and before.oid != at and "follows" not in line:
-            lines.step(before, UNKNOWN, replay.every)  # HEAD moved under it
+            # HEAD moved under it: what went is in a commit, or is open still and so put away.
+            lines.step(before, UNKNOWN, replay.every, kept=True)
             at = before.oid
         if after is None:
             broken = True
