@@ -183,7 +183,7 @@ def test_work_that_lay_in_a_stash_while_the_journal_was_cut_is_its_sessions(worl
         b.turn("write more", {"f.txt": world.read("f.txt") + text("b session", number)})
         world.commit()
         with journal.open("a") as lines:
-            lines.write('{"commit":"%s","settled":["%s"],"at":1}\n' % ("0" * 40, "g" * 20_000))
+            lines.write(json.dumps({"commit": "0" * 40, "settled": ["g" * 20_000], "at": 1}) + "\n")
     world.write("f.txt", text("a session", 4) + world.read("f.txt"))
     world.git("stash", "drop", "-q")
     world.commit()

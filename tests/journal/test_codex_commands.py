@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tests.journal.lines import shares, text
+from tests.support.clients.calls import begin, end
 from tests.support.clients.matchers import Installed
-from tests.support.harness import World
+from tests.support.harness import Agent, World
 
 SESSION = "01a203cc-73f1-7bb2-b9d7-ef9818a11be7"
 CALL = "call_0e6741cbf1d441968ab2c051e1bda4dc"
@@ -126,3 +127,30 @@ def test_a_command_of_codex_that_runs_past_its_turn_ends_where_the_rollout_says(
     world.write("mine.txt", text(3))
     world.commit("mine.txt", "built.txt")
     assert shares(world) == {SESSION: 2, "person": 1}
+
+
+@pytest.mark.parametrize("first", ["codex", "claude"])
+def test_a_patch_beside_another_sessions_edit_of_the_file_is_told_by_its_hunks(
+    world: World, a: Agent, first: str
+) -> None:
+    world.write("f.txt", text(1, 2, 3))
+    world.commit("f.txt")
+    codex = Codex(world)
+    own, its = "the session's own line\n", "a line of Codex\n"
+    patch = f"*** Begin Patch\n*** Update File: f.txt\n@@\n {text(3)}+{its}*** End Patch\n"
+    about = {"tool_input": {"command": patch}, "tool_use_id": CALL, "turn_id": "turn-1"}
+    a.prompt("write a line")
+    edit = {"old_string": text(1), "new_string": text(1) + own}
+    call = begin(a, "Edit", file_path=str(world.path / "f.txt"), **edit)
+    codex.event("PreToolUse", "apply_patch", **about)
+    world.write("f.txt", text(1) + own + text(2, 3))
+    world.write("f.txt", text(1) + own + text(2, 3) + its)
+    for ending in ("codex", "claude") if first == "codex" else ("claude", "codex"):
+        if ending == "codex":
+            codex.event("PostToolUse", "apply_patch", tool_response="Exit code: 0\n", **about)
+        else:
+            end(a, call, {})
+    a.stop()
+    codex.stop()
+    world.commit("f.txt")
+    assert shares(world) == {a.sid: 1, SESSION: 1}

@@ -117,6 +117,9 @@ def tool(
 
 def _describe_write(given: Mapping[str, Any], response: object) -> dict[str, Any]:
     """What a call that writes says of the content it finds and leaves, as far as it does."""
+    for value in given.values():
+        if isinstance(value, str) and "*** Begin Patch" in value:
+            return _describe_patch(value)
     edits = given.get("edits") if isinstance(given.get("edits"), list) else [given]
     changed = [
         [_first(edit, _OLD), _first(edit, _NEW), bool(_first(edit, _EVERYWHERE))]
@@ -131,6 +134,18 @@ def _describe_write(given: Mapping[str, Any], response: object) -> dict[str, Any
     if isinstance(response, dict) and isinstance(response.get("originalFile"), str):
         more["original"] = response["originalFile"]
     return more
+
+
+def _describe_patch(patch: str) -> dict[str, Any]:
+    """The same of the patch of one file."""
+    from gitcp.core.transcript import apply_patch
+
+    hunks = list(apply_patch.hunks(patch))
+    if len(apply_patch.paths(patch)) != 1 or not hunks:
+        return {}
+    if hunks[0][1] is None:
+        return {"content": hunks[0][2]}
+    return {"edits": [[old, new, False] for _, old, new in hunks]}
 
 
 def _first(given: Mapping[str, Any], keys: tuple[str, ...]) -> object:

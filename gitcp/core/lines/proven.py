@@ -9,6 +9,7 @@ there is no proof: it may repeat what a person typed.
 from __future__ import annotations
 
 from gitcp.core.decide import line_evidence
+from gitcp.core.transcript import apply_patch
 from gitcp.core.transcript.items import items
 
 TYPE_CHECKING = False
@@ -120,17 +121,7 @@ def _changes(given: Any, created: bool) -> Iterator[tuple[str, str, str]]:
 
 
 def _patched(text: str) -> Iterator[tuple[str, str, str]]:
-    """The lines that the patches of apply_patch put in and take out."""
-    path = ""
-    for line in text.split("\n"):
-        if line.startswith(("*** Add File: ", "*** Update File: ")):
-            path = line.partition(": ")[2].strip()
-        elif line.startswith("*** "):
-            path = path if line.startswith("*** Move") else ""
-        elif path and line.startswith("+"):
-            yield path, "", line[1:]
-        elif path and line.startswith("-"):
-            yield path, line[1:], ""
+    return ((path, old or "", new) for path, old, new in apply_patch.hunks(text))
 
 
 def _first(given: Mapping[str, Any], keys: tuple[str, ...]) -> str:

@@ -1,10 +1,11 @@
-"""The patches of apply_patch: which paths one writes (doc/clients.md "Codex")."""
+"""The patches of apply_patch: which paths one writes, and what it does to them
+(doc/clients.md "Codex")."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _HEADERS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 
@@ -14,15 +15,41 @@ def paths(text: str) -> list[str]:
 
     text is a patch, or a shell command that holds some in here-documents.
     """
-    return list(dict.fromkeys(_paths(text)))
+    headers = (line for line in _lines(text) if line.startswith(_HEADERS))
+    return list(dict.fromkeys(line.partition(": ")[2].strip() for line in headers))
 
 
-def _paths(text: str) -> Iterator[str]:
+def hunks(text: str) -> Iterator[tuple[str, str | None, str]]:
+    """(path, the lines it looks for, what it puts in their place) of each hunk of the patches in
+    text; of a file that is added None, and all of it."""
+    path, added = "", False
+    old: list[str] = []
+    new: list[str] = []
+    for line in [*_lines(text), "@@"]:
+        if not line.startswith(("@@", "*** ")):
+            if not line.startswith("+"):
+                old.append(line[1:])
+            if not line.startswith("-"):
+                new.append(line[1:])
+            continue
+        if path and (old or new):
+            yield path, None if added else _joined(old), _joined(new)
+        old, new = [], []
+        if line.startswith(_HEADERS[:3]):
+            path, added = line.partition(": ")[2].strip(), line.startswith(_HEADERS[0])
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines of the patches in text, without those that begin and end one."""
     inside = False
     for line in text.split("\n"):
         if "*** Begin Patch" in line:  # in a command the quote of an argument may stand before it
             inside = True
         elif line.startswith("*** End Patch"):
             inside = False
-        elif inside and line.startswith(_HEADERS):
-            yield line.partition(": ")[2].strip()
+        elif inside:
+            yield line
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
