@@ -28,7 +28,7 @@ def linked(commits: int, files: int = FILES) -> Path:
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
         git(path, "init", "-q", "--bare", "-b", "main", "--template=", ".")
-        _import(path, _stream(commits, files))
+        import_stream(path, _stream(commits, files))
     return path
 
 
@@ -39,7 +39,7 @@ def long(commits: int) -> Path:
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
         git(path, "init", "-q", "--bare", "-b", "main", "--template=", ".")
-        _import(path, (_commit("refs/heads/main", n, _words(n)) for n in range(commits)))
+        import_stream(path, (commit("refs/heads/main", n, _words(n)) for n in range(commits)))
     return path
 
 
@@ -53,7 +53,7 @@ def checkpoint_id(n: int) -> str:
     return hashlib.sha256(b"%d" % n).hexdigest()[:12]
 
 
-def _import(path: Path, stream: Iterable[bytes]) -> None:
+def import_stream(path: Path, stream: Iterable[bytes]) -> None:
     """Feed git piece by piece: all of it would not fit into memory."""
     argv = ["git", "fast-import", "--quiet"]
     with subprocess.Popen(argv, cwd=path, stdin=subprocess.PIPE) as importing:
@@ -75,20 +75,20 @@ def _stream(commits: int, files: int) -> Iterator[bytes]:
         data = "".join(f"{line}\n" for line in lines).encode()
         checkpoint = checkpoint_id(n)
         message = f"Change {n}\n\nEntire-Checkpoint: {checkpoint}\n"
-        yield _commit("refs/heads/main", n, message) + _file(path, data)
-        yield _commit(V1, n, f"Checkpoint: {checkpoint}\n\nEntire-Session: {session_id(n)}\n")
+        yield commit("refs/heads/main", n, message) + file(path, data)
+        yield commit(V1, n, f"Checkpoint: {checkpoint}\n\nEntire-Session: {session_id(n)}\n")
         at_checkpoint = f"{checkpoint[:2]}/{checkpoint[2:]}"
         for name, content in _checkpoint(n, checkpoint, path, data, at + 1).items():
-            yield _file(f"{at_checkpoint}/{name}", content)
+            yield file(f"{at_checkpoint}/{name}", content)
 
 
-def _commit(ref: str, n: int, message: str) -> bytes:
+def commit(ref: str, n: int, message: str) -> bytes:
     text, when = message.encode(), START + n * STEP
     head = f"commit {ref}\ncommitter A U Thor <a@example.com> {when} +0000\ndata {len(text)}\n"
     return head.encode() + text
 
 
-def _file(path: str, data: bytes) -> bytes:
+def file(path: str, data: bytes) -> bytes:
     return f"M 100644 inline {path}\ndata {len(data)}\n".encode() + data + b"\n"
 
 

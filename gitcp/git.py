@@ -81,6 +81,11 @@ class Git:
         self._cwd = cwd
         self.env = {**(os.environ if env is None else env), **QUIET, **_AT_HOME}
 
+    @property
+    def cwd(self) -> str:
+        """The directory in which it runs."""
+        return self._cwd or os.getcwd()
+
     def bound(self, cwd: str | None, env: Mapping[str, str | None]) -> Self:
         """The same git in another directory, with env over the environment (None: without)."""
         merged = {k: v for k, v in {**self.env, **env}.items() if v is not None}

@@ -31,10 +31,7 @@ def listed(repo: Repo, args: Namespace) -> list[Record]:
     from gitcp.store.session import markers, session_list, session_read
 
     with Objects(repo) as objects:
-        temporaries = session_list.temporary(repo, objects)
-        sessions = session_list.with_states(session_read.every(repo), temporaries)
-    if not args.states:
-        sessions = session_list.with_stored(repo, sessions)
+        sessions = session_list.every(repo, objects, stored=not args.states)
     if args.stored:
         sessions = [r for r in sessions if any(c["checkpoint_id"] for c in r["checkpoints"])]
     if args.worktree:
@@ -42,7 +39,7 @@ def listed(repo: Repo, args: Namespace) -> list[Record]:
     if args.session is not None:
         wanted = session_read.pick(args.session, [r["session_id"] for r in sessions])
         sessions = [r for r in sessions if r["session_id"] == wanted]
-    return sorted(sessions, key=lambda r: -session_read.instant(r["started_at"]))
+    return sessions
 
 
 def bind(argv: Sequence[str]) -> Stage:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     Hit = dict[str, Any]
 
 _MOST = 10
-_PATIENCE = 120.0  # seconds that another search may take to make the index
 _FILTERS = ("agent", "author", "branch", "session")
 _COUNT = re.compile(r"-n\d+")
 
@@ -87,24 +86,20 @@ def _below(repo: Repo, path: str) -> str:
 
 
 def _find(repo: Repo, query: Query, args: Namespace) -> tuple[list[Hit], int]:
-    """The hits that are shown, each with its snippet, and how many more there are."""
-    from gitcp.lock import exclusive
-    from gitcp.store.search import ask, database, update
+    """The hits that are shown, and how many more there are."""
+    from gitcp.store.search import ask
 
     since, until = (_seconds(repo, key, getattr(args, key)) for key in ("since", "until"))
-    with exclusive(repo, "search", _PATIENCE), database.opened(repo) as index:
-        update.refresh(repo, index, _progress())
-        hits = ask.find_turns(
-            index,
-            query,
-            exact=args.exact,
-            outputs=args.outputs,
-            since=since or 0.0,
-            until=until or float("inf"),
-        )
-        for hit in hits[: args.n]:
-            ask.add_snippet(index, hit, query, args.exact)
-    return hits[: args.n], max(0, len(hits) - args.n)
+    return ask.search(
+        repo,
+        query,
+        exact=args.exact,
+        outputs=args.outputs,
+        since=since or 0.0,
+        until=until or float("inf"),
+        most=args.n,
+        progress=_progress(),
+    )
 
 
 def _seconds(repo: Repo, key: str, date: str | None) -> float | None:
@@ -143,6 +138,5 @@ def _show(hits: Sequence[Hit], left: int, args: Namespace) -> None:
 
 def _plain(hit: Hit) -> dict[str, Any]:
     """A hit as a record: the marks in its snippet are for eyes."""
-    plain = {key: value for key, value in hit.items() if key != "turn"}
     snippet = hit["snippet"].replace("\1", "").replace("\2", "")
-    return {"type": "hit", **plain, "snippet": snippet}
+    return {"type": "hit", **hit, "snippet": snippet}

@@ -63,25 +63,11 @@ def run(argv: Sequence[str]) -> int:
 def gathered(repo: Repo, name: str) -> list[Record]:
     """The records that a name stands for; transcripts in them are bytes."""
     from gitcp.store.git.objects import Objects
-    from gitcp.store.session import session_list, session_read
-    from gitcp.store.session import state as states
-    from gitcp.store.show import checkpoint_view, lookup, on_demand, session_turns
+    from gitcp.store.show import on_demand, subject
 
     on_demand.bring(repo, name)
     with Objects(repo) as objects:
-        kind, key = lookup.resolve(repo, objects, name)
-        if kind == "commit":
-            return checkpoint_view.of_commit(repo, objects, key)
-        if kind == "checkpoint":
-            return checkpoint_view.committed(repo, objects, [key])
-        if kind == "temporary":
-            return [checkpoint_view.temporary(repo, objects, key)]
-        temporaries = session_list.temporary(repo, objects)
-    known = [session_read.read(repo, key)] if key in states.names(repo) else []
-    sessions = session_list.with_states(known, temporaries)
-    sessions = session_list.with_stored(repo, sessions, only=key)
-    with Objects(repo) as objects:
-        return [session_turns.with_turns(repo, objects, session) for session in sessions]
+        return subject.records(repo, objects, name)
 
 
 def transcripts(records: Iterable[Record]) -> Iterator[bytes]:

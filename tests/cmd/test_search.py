@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from gitcp.core.search import query, turns
-from gitcp.store.search import ask
+from gitcp.repo import Repo
+from gitcp.store.search import ask, update
 from tests.support.harness import World
 from tests.support.warm import run
 
@@ -220,6 +221,64 @@ def test_two_searches_at_once_make_one_index(told: World, tmp_path: Path) -> Non
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: prompts(told, "header"), range(4)))
     assert found == [["Parse the header of a request"]] * 4
+
+
+def test_an_index_whose_damage_shows_only_when_it_is_asked_is_made_again(told: World) -> None:
+    assert search(told, "header")
+    with sqlite3.connect(told.path / ".git/gitcp/search.sqlite") as index:
+        index.execute("drop table texts_data")
+    assert prompts(told, "header") == ["Parse the header of a request"]
+
+
+def test_what_stands_in_the_way_of_the_index_is_said_with_what_to_do(told: World) -> None:
+    (told.path / ".git/gitcp/search.sqlite").mkdir()
+    done = run("search", "header", cwd=told.path)
+    assert done.returncode == 128
+    assert "search.sqlite': Is a directory; remove it" in done.stderr
+
+
+def test_a_link_that_is_taken_away_is_shown_no_more(told: World) -> None:
+    (hit,) = search(told, "lexer")
+    head = told.head
+    assert [commit["oid"] for commit in hit["commits"]] == [head]
+    assert run("unlink", head, *hit["checkpoint_ids"], cwd=told.path).returncode == 0
+    (hit,) = search(told, "lexer")
+    assert hit["commits"] == []
+
+
+def test_of_two_commits_of_a_turn_that_with_a_fitting_message_is_first_else_the_newest(
+    world: World,
+) -> None:
+    world.agent("session-a").turn("Write two", {"one.txt": "one\n", "two.txt": "two\n"})
+    for second, path in enumerate(("one.txt", "two.txt")):
+        date = f"{1_700_000_000 + second} +0000"
+        world.env |= {"GIT_COMMITTER_DATE": date, "GIT_AUTHOR_DATE": date}
+        world.git("add", path)
+        world.git("commit", "-q", "-m", f"Put in {path}")
+
+    def messages(*words: str) -> list[str]:
+        (hit,) = search(world, *words)
+        return [commit["message"] for commit in hit["commits"]]
+
+    assert messages("write") == ["Put in two.txt", "Put in one.txt"]
+    assert messages("put", '"one.txt"') == ["Put in one.txt", "Put in two.txt"]
+
+
+def test_a_first_index_that_is_cut_short_goes_on_where_it_was(
+    told: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(update, "_BATCH", 1)
+    repo, words = Repo.find(str(told.path)), query.parse_query("header")
+
+    def interrupt(*_: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ask.search(repo, words, progress=interrupt)
+    seen: list[tuple[int, int]] = []
+    hits, _ = ask.search(repo, words, progress=lambda *where: seen.append(where))
+    assert [hit["prompt"] for hit in hits] == ["Parse the header of a request"]
+    assert seen == [(1, 2), (2, 2)]  # of two checkpoints and a stream one had been read
 
 
 def test_a_checkpoint_that_is_taken_out_of_the_store_leaves_no_word_in_the_index(

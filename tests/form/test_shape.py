@@ -38,6 +38,7 @@ LAYERS = (
     "agents",
     "store",
     "context",
+    "library",
     "cmd",
     "chain",
     "hook",

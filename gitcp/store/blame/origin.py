@@ -52,7 +52,7 @@ def origins(
     words = ["-L", f"{first},{last}", *([revision] if revision else []), "--", path]
     given = arguments.parse(words)
     entries, _ = run.whole(git, given)
-    file = text(run.asked(repo, given, entries))
+    file = text(run.asked(repo, git, given, entries))
     evidence.prefetch(entries, contents=True)
     known = [(entry, _author(evidence, entry)) for entry in entries]
     start = 0

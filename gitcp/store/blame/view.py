@@ -93,7 +93,7 @@ def _table(
     ]
     edges = run.edges(git, options, entries) if _asks_git(flags, config) else None
     abbrev = _abbrev(options, [name for name, _ in dated.values()], len(entries[0]["oid"]))
-    path = run.asked(repo, options, entries)
+    path = run.asked(repo, git, options, entries)
     yield from layout.table(rows, flags, abbrev, path, edges)
     yield rest
 

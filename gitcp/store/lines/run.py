@@ -93,9 +93,9 @@ def edges(git: Git, options: Options, rows: Sequence[Entry]) -> list[tuple[bytes
     return parts
 
 
-def asked(repo: Repo, options: Options, rows: Sequence[Entry]) -> bytes:
-    """The path of the file asked for, from the top of the worktree."""
-    here = os.path.relpath(os.path.realpath(os.getcwd()), os.path.realpath(repo.top or "."))
+def asked(repo: Repo, git: Git, options: Options, rows: Sequence[Entry]) -> bytes:
+    """The path of the file asked for where git runs, from the top of the worktree."""
+    here = os.path.relpath(os.path.realpath(git.cwd), os.path.realpath(repo.top or "."))
     names = [os.path.normpath(os.path.join(here, name)) for name in options["names"]]
     paths = {row["path"] for row in rows}
     # `<rev> <file>`, or `<file> <rev>` as git also takes it.

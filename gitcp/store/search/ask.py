@@ -5,17 +5,22 @@ from __future__ import annotations
 import time
 
 from gitcp.core.search import query as queries
+from gitcp.lock import exclusive
+from gitcp.store.search import database as storage
+from gitcp.store.search import update
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from sqlite3 import Connection
     from typing import Any
 
     from gitcp.core.search.query import Query
+    from gitcp.repo import Repo
 
     Hit = dict[str, Any]
 
+_PATIENCE = 120.0  # seconds that another search may take to make the index
 _CANDIDATES = 500  # turns that are ranked
 _EVER = float("inf")
 _DAY = 86_400.0
@@ -30,28 +35,48 @@ _MOST_WORDS = 1000  # of the vocabulary that a part of a word may stand for
 _MARK = ("\1", "\2")  # around what matches, in a snippet
 
 
-def find_turns(
-    database: Connection,
+def search(
+    repo: Repo,
     query: Query,
     *,
     exact: bool = False,
     outputs: bool = False,
     since: float = 0.0,
     until: float = _EVER,
-) -> list[Hit]:
-    """The turns that a query finds, the best first: session_id, number, time, agent, branch,
-    prompt, files, checkpoint_ids, commits, snippet and score.
+    most: int = 10,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> tuple[list[Hit], int]:
+    """The best turns that a query finds, at most so many, and how many more there are.
+
+    A hit has session_id, number, time, agent, branch, prompt, files, checkpoint_ids, commits,
+    score, and snippet: the piece of its text in which the words stand, each between \\1 and \\2.
 
     exact: the words are parts of words, as they stand; outputs: what calls gave back is searched,
     too; since, until: seconds since 1970 between which a turn, or a commit of it, must be.
+    progress(done, all) is called while the index is brought up to date.
     """
+
+    def answer(database: Connection) -> tuple[list[Hit], int]:
+        update.refresh(repo, database, progress)
+        hits = _find_turns(database, query, exact, outputs, since, until)
+        for hit in hits[:most]:
+            hit["snippet"] = _snippet(database, hit.pop("turn"), query, exact)
+        return hits[:most], max(0, len(hits) - most)
+
+    with exclusive(repo, "search", _PATIENCE):
+        return storage.use(repo, answer)
+
+
+def _find_turns(
+    database: Connection, query: Query, exact: bool, outputs: bool, since: float, until: float
+) -> list[Hit]:
     narrow = query["filters"] or since or until != _EVER
-    scores = _scores(database, query, exact, outputs, -1 if narrow else _CANDIDATES)
+    scores, carriers = _scores(database, query, exact, outputs, -1 if narrow else _CANDIDATES)
     hits: list[Hit] = []
     for turn, score in sorted(scores.items(), key=lambda each: -each[1]):
         if len(hits) == _CANDIDATES:
             break
-        hit = _hit(database, turn)
+        hit = _hit(database, turn, carriers.get(turn, ""))
         if hit and _fits(hit, query, since, until):
             hit["score"] = round(score * _weight(hit), 4)
             hits.append(hit)
@@ -59,45 +84,45 @@ def find_turns(
     return hits
 
 
-def add_snippet(database: Connection, hit: Hit, query: Query, exact: bool) -> None:
-    """Give a hit the piece of its text in which the words stand, each match between \\1 and \\2."""
-    hit["snippet"] = ""
+def _snippet(database: Connection, turn: int, query: Query, exact: bool) -> str:
     if not query["words"]:
-        return
+        return ""
     texts = database.execute(
-        "select prompt, answer, calls, files from texts where rowid=?", (hit["turn"],)
+        "select prompt, answer, calls, files from texts where rowid=?", (turn,)
     ).fetchone()
     if exact:
-        hit["snippet"] = _around(texts, query["words"])
-        return
+        return _around(texts, query["words"])
     wanted = " OR ".join(map(queries.phrase, query["words"]))
     row = database.execute(
         "select snippet(texts, -1, ?, ?, '…', 16) from texts where texts match ? and rowid=?",
-        (*_MARK, wanted, hit["turn"]),
+        (*_MARK, wanted, turn),
     ).fetchone()
-    hit["snippet"] = " ".join(row[0].split()) if row else ""
+    return " ".join(row[0].split()) if row else ""
 
 
 def _scores(
     database: Connection, query: Query, exact: bool, outputs: bool, most: int
-) -> dict[int, float]:
-    """turn -> how well it fits, for the best candidates; most: how many by text, -1 for all."""
+) -> tuple[dict[int, float], dict[int, str]]:
+    """turn -> how well it fits, for the best candidates, and turn -> the commit whose message
+    fits best; most: how many by text, -1 for all."""
     if not query["words"]:
         rows = database.execute("select id from turn order by time desc limit ?", (most,))
-        return dict.fromkeys((turn for (turn,) in rows), 1.0)
+        return dict.fromkeys((turn for (turn,) in rows), 1.0), {}
     if exact:
-        return dict.fromkeys(_containing(database, query, most), 1.0)
+        return dict.fromkeys(_containing(database, query, most), 1.0), {}
     wanted = queries.expression(query["words"], query["without"])
     scores = dict(_by_text(database, wanted, most))
     if near := queries.near(query["words"]):
         for (turn,) in database.execute("select rowid from texts where texts match ?", (near,)):
             if turn in scores:
                 scores[turn] *= _NEAR
-    for turn, score in _by_message(database, wanted, most):
+    carriers: dict[int, str] = {}
+    for turn, commit, score in _by_message(database, wanted, most):
         scores[turn] = scores.get(turn, 0.0) + score
+        carriers.setdefault(turn, commit)
     for turn in _by_output(database, query) if outputs else ():
         scores.setdefault(turn, _OUTPUT)
-    return scores
+    return scores, carriers
 
 
 def _by_text(database: Connection, wanted: str, most: int) -> Iterator[tuple[int, float]]:
@@ -109,17 +134,17 @@ def _by_text(database: Connection, wanted: str, most: int) -> Iterator[tuple[int
     yield from ((turn, -rank) for turn, rank in rows)
 
 
-def _by_message(database: Connection, wanted: str, most: int) -> Iterator[tuple[int, float]]:
-    """The last turn of each session behind the commits whose messages fit."""
+def _by_message(database: Connection, wanted: str, most: int) -> Iterator[tuple[int, str, float]]:
+    """The last turn of each session behind the commits whose messages fit, with the commit."""
     commits = database.execute(
-        "select checkpoint, bm25(messages) as rank from messages"
+        "select checkpoint, oid, bm25(messages) as rank from messages"
         " join linked on linked.id = messages.rowid where messages match ?"
         " order by rank limit ?",
         (wanted, most),
     ).fetchall()
-    for checkpoint, rank in commits:
+    for checkpoint, commit, rank in commits:
         for turn in _turns_of(database, checkpoint):
-            yield turn, _MESSAGE * -rank
+            yield turn, commit, _MESSAGE * -rank
 
 
 def _turns_of(database: Connection, checkpoint: str) -> list[int]:
@@ -182,7 +207,8 @@ def _any_word(database: Connection, part: str) -> str | None:
     return None if len(words) > _MOST_WORDS else " OR ".join(map(queries.phrase, words))
 
 
-def _hit(database: Connection, turn: int) -> Hit | None:
+def _hit(database: Connection, turn: int, carrier: str) -> Hit | None:
+    """A turn with its commits: carrier first, then those that live, the newest first."""
     row = database.execute(
         "select session, number, time, agent, branch from turn where id=?", (turn,)
     ).fetchone()
@@ -197,6 +223,7 @@ def _hit(database: Connection, turn: int) -> Hit | None:
     )
     checkpoints = [name for (name,) in sources]
     commits = [commit for name in checkpoints for commit in _commits(database, name)]
+    commits.sort(key=lambda c: (c["oid"] != carrier, not c["live"], -c["time"]))
     session_id, number, moment, agent, branch = row
     return {
         "turn": turn,
@@ -214,8 +241,7 @@ def _hit(database: Connection, turn: int) -> Hit | None:
 
 def _commits(database: Connection, checkpoint: str) -> list[dict[str, Any]]:
     rows = database.execute(
-        "select oid, checkpoint, author, time, subject, live from linked where checkpoint=?"
-        " order by live desc, time desc",
+        "select oid, checkpoint, author, time, subject, live from linked where checkpoint=?",
         (checkpoint,),
     )
     keys = ("oid", "checkpoint_id", "author", "time", "message", "live")

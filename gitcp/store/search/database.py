@@ -6,18 +6,24 @@ It is private (0600), never pushed, and made again when it is damaged or of anot
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 from gitcp.errors import Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
     from sqlite3 import Connection
+    from typing import TypeVar
 
     from gitcp.repo import Repo
 
-_VERSION = 1
+    T = TypeVar("T")
+
+# What SQLite says of the machine and not of the file: permission, busy, locked, out of memory,
+# read only, input and output, full, cannot open.
+_MACHINE = (3, 5, 6, 7, 8, 10, 13, 14)
+_VERSION = 2
 _TABLES = """
 create table source(id integer primary key, kind text, name text, version text,
   unique(kind, name));
@@ -50,26 +56,34 @@ def path(repo: Repo) -> str:
     return repo.shared("search.sqlite")
 
 
-@contextmanager
-def opened(repo: Repo) -> Iterator[Connection]:
-    """The database in a `with`, made where there is none; one that is damaged is made again.
+def use(repo: Repo, work: Callable[[Connection], T]) -> T:
+    """What work makes of the database, which is made where there is none, and once more where it
+    proves to be damaged.
 
-    Raises Error where it can be neither read nor made.
+    Raises Error where the machine lets it be neither read nor written.
     """
     import sqlite3
 
     try:
+        return _worked(repo, work)
+    except sqlite3.Error as e:
+        if getattr(e, "sqlite_errorcode", 0) & 0xFF in _MACHINE:
+            raise Error(f"cannot use '{path(repo)}': {e}") from None
+    remove(repo)
+    try:
+        return _worked(repo, work)
+    except sqlite3.Error as e:
+        raise Error(f"cannot use '{path(repo)}': {e}") from None
+
+
+def _worked(repo: Repo, work: Callable[[Connection], T]) -> T:
+    try:
         database = _connect(repo)
     except OSError as e:
-        raise Error(f"cannot use '{path(repo)}': {e.strerror}") from None
-    except sqlite3.DatabaseError:
-        remove(repo)
-        try:
-            database = _connect(repo)
-        except sqlite3.Error as e:
-            raise Error(f"cannot use '{path(repo)}': {e}") from None
+        again = "remove it, and the next search makes it again"
+        raise Error(f"cannot use '{path(repo)}': {e.strerror}; {again}") from None
     try:
-        yield database
+        return work(database)
     finally:
         database.close()
 

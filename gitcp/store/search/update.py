@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 
+from gitcp.core import json
 from gitcp.core.message import links
 from gitcp.core.search import query
 from gitcp.core.search.turns import cut_turns
 from gitcp.core.v1 import summary
-from gitcp.record import parse, text
+from gitcp.record import parse, raw, text
 from gitcp.store.back import conversation
 from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit, rev_list, stamp
@@ -30,7 +31,7 @@ from gitcp.store.v1.parts import Parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from sqlite3 import Connection
 
     from gitcp.core.record_types import State
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     Commit = tuple[str, str, int, str, str, str]  # oid, author, time, subject, checkpoint, message
 
 _SHORTEST = 3  # characters of a word in the vocabulary: trigrams have so many
+_STORES = ("/entire/checkpoints/v1", "/entire/sessions")
+_UNREAD = ("refs/gitcp/edits/", "refs/gitcp/undo")  # refs that no search depends on
 _BATCH = 4  # checkpoints that are read together
 
 
@@ -52,24 +55,37 @@ def refresh(repo: Repo, database: Connection, progress: Callable[[int, int], Non
     """
     tips = _tips(repo)
     if _state(database, "tips") != tips:
+        stored = {ref: oid for ref, oid in tips.items() if ref.endswith(_STORES)}
+        if _rewritten(repo, _state(database, "stores"), stored):
+            storage.clear(database)  # what was forgotten leaves no word behind
+        _keep(database, "stores", stored)
         _take_sources(repo, database, progress)
         _take_commits(repo, database)
-        database.execute("insert or replace into state values('tips', ?)", (tips,))
+        _keep(database, "tips", tips)
     _take_conversations(repo, database)
 
 
-def _tips(repo: Repo) -> str:
-    """One text that changes with every ref a search depends on."""
-    return "\n".join(
-        line.decode("utf-8", "replace")
-        for line in repo.git.lines("for-each-ref", "--format=%(objectname) %(refname)", sep=b"\n")
-        if b" refs/gitcp/edits/" not in line and b" refs/gitcp/undo" not in line
-    )
+def _tips(repo: Repo) -> dict[str, str]:
+    """ref -> oid of all refs that a search depends on."""
+    lines = repo.git.lines("for-each-ref", "--format=%(refname) %(objectname)", sep=b"\n")
+    tips = dict(text(line).rsplit(" ", 1) for line in lines)
+    return {ref: oid for ref, oid in tips.items() if not ref.startswith(_UNREAD)}
 
 
-def _state(database: Connection, key: str) -> str:
+def _rewritten(repo: Repo, before: Mapping[str, str], now: Mapping[str, str]) -> bool:
+    """Whether a ref of the store lost commits that were read."""
+    moved = [(oid, now.get(ref, "")) for ref, oid in before.items() if now.get(ref) != oid]
+    ask = ("merge-base", "--is-ancestor")
+    return any(not new or repo.git.run(*ask, old, new, ok=(0, 1, 128))[0] for old, new in moved)
+
+
+def _state(database: Connection, key: str) -> dict[str, str]:
     row = database.execute("select value from state where key=?", (key,)).fetchone()
-    return row[0] if row else ""
+    return json.loads(row[0]) if row else {}
+
+
+def _keep(database: Connection, key: str, value: Mapping[str, str]) -> None:
+    database.execute("insert or replace into state values(?, ?)", (key, json.dumps(dict(value))))
 
 
 def _take_sources(repo: Repo, database: Connection, progress: Callable[[int, int], None]) -> None:
@@ -78,9 +94,6 @@ def _take_sources(repo: Repo, database: Connection, progress: Callable[[int, int
         known = _versions(database, "session")
         fresh = [source for source in there if known.get(source[:2]) != source[2]]
         gone = known.keys() - {source[:2] for source in there}
-        if any(kind == "checkpoint" for kind, _ in gone):
-            storage.clear(database)  # what is forgotten leaves no word behind
-            fresh, gone = there, set()
         _drop(database, gone)
 
         def begin(own: Prefetched) -> Callable[[list[Source]], list[tuple[Source, Spoken]]]:
@@ -272,42 +285,47 @@ def _drop(database: Connection, gone: Iterable[tuple[str, str]]) -> None:
 
 
 def _take_commits(repo: Repo, database: Connection) -> None:
-    """Read the commits that carry an id and are new, and which of all are on a branch or tag."""
+    """Read the commits that are linked and new, and which of all are on a branch or tag; those
+    whose link was taken away go."""
     database.execute("begin immediate")
-    for *row, message in (*_trailed(repo), *_noted(repo)):
-        cursor = database.execute(
-            "insert or ignore into linked(oid, author, time, subject, checkpoint, live)"
-            " values(?, ?, ?, ?, ?, 0)",
-            row,
-        )
-        if cursor.rowcount == 1:
-            database.execute(
-                "insert into messages(rowid, message) values(?, ?)", (cursor.lastrowid, message)
+    linked: set[tuple[str, str]] = set()
+    with Objects(repo) as objects:
+        for *row, message in _linked(repo, objects):
+            linked.add((str(row[0]), str(row[-1])))
+            cursor = database.execute(
+                "insert or ignore into linked(oid, author, time, subject, checkpoint, live)"
+                " values(?, ?, ?, ?, ?, 0)",
+                row,
             )
+            if cursor.rowcount == 1:
+                database.execute(
+                    "insert into messages(rowid, message) values(?, ?)", (cursor.lastrowid, message)
+                )
     live = set(rev_list(repo, *find_commits.ALL))
-    rows = database.execute("select id, oid from linked").fetchall()
-    database.executemany(
-        "update linked set live=? where id=?", [(oid in live, row) for row, oid in rows]
-    )
+    rows = database.execute("select id, oid, checkpoint, live from linked").fetchall()
+    for row, oid, checkpoint, was in rows:
+        now = oid in live
+        if now and (oid, checkpoint) not in linked:
+            database.execute("delete from linked where id=?", (row,))
+            database.execute("delete from messages where rowid=?", (row,))
+        elif now != was:
+            database.execute("update linked set live=? where id=?", (now, row))
     database.execute("commit")
 
 
-def _trailed(repo: Repo) -> Iterator[Commit]:
-    """Each commit of branches and tags whose message has an id, with that."""
+def _linked(repo: Repo, objects: Objects) -> Iterator[Commit]:
+    """Each commit of branches and tags whose message has an id that no note takes away, and each
+    that a note links; with the id."""
+    reader = notes.Reader(objects)
     args = ("log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%an%n%ct%n%s%n%B")
     for item in repo.git.stream(*args, *find_commits.CARRYING):
         oid, author, seconds, subject, message = text(item).split("\n", 4)
-        for checkpoint in links.linked(message.encode("utf-8", "surrogatepass"), b""):
+        for checkpoint in links.linked(raw(message), reader.text(oid) or b""):
             yield oid, author, int(seconds or 0), subject, checkpoint, message
-
-
-def _noted(repo: Repo) -> Iterator[Commit]:
-    """Each commit that a note links, with the id."""
-    with Objects(repo) as objects:
-        for oid, names in notes.every(objects):
-            commit = read_commit(objects, oid)
-            if commit:
-                person, seconds = stamp(commit["author"])
-                author, message = person.partition(" <")[0], commit["message"]
-                subject = message.partition("\n")[0]
-                yield from ((oid, author, seconds, subject, name, message) for name in names)
+    for oid, names in notes.every(objects):
+        commit = read_commit(objects, oid)
+        if commit:
+            person, time = stamp(commit["author"])
+            author, message = person.partition(" <")[0], commit["message"]
+            subject = message.partition("\n")[0]
+            yield from ((oid, author, time, subject, name, message) for name in names)

@@ -24,6 +24,15 @@ _WINDOW = 128  # session directories whose prompts are asked for at once
 _INTERRUPTED = "[Request interrupted"  # written by the client in the person's place
 
 
+def every(repo: Repo, objects: Objects, stored: bool = True) -> list[Record]:
+    """A record of each session that has a state, or with stored a checkpoint in the permanent
+    store; the one that started last first."""
+    sessions = with_states(session_read.every(repo), temporary(repo, objects))
+    if stored:
+        sessions = with_stored(repo, sessions)
+    return sorted(sessions, key=lambda record: -session_read.instant(record["started_at"]))
+
+
 def temporary(repo: Repo, objects: Objects) -> list[Record]:
     """A checkpoint record for each commit of every stream."""
     from gitcp.store.stream import shadow_refs, stream_history
