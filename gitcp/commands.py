@@ -70,6 +70,7 @@ TOOLS = {
     "unlink": "take the link to a checkpoint off a commit by hand",
     "push": "send checkpoints to a remote",
     "fetch": "bring checkpoints from a remote",
+    "convert-store": "give each checkpoint of the branch a ref of its own",
     "doctor": "find what is wrong here, and mend it",
     "fsck": "check the stored data, and repair it",
     "du": "show what takes how much space",

@@ -167,7 +167,7 @@ pre_push() {
 	in=$(cat)
 	feed | other "$@" || exit $?
 	case $in in
-	*refs/heads/entire/* | *refs/gitcp/*) ;;
+	*refs/heads/entire/* | *refs/entire/* | *refs/gitcp/*) ;;
 	*) due "$c/gitcp/unpushed" || return 0 ;;
 	esac
 	feed | run "$@" || exit 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.cmd.push_checkpoints import timeout
+from gitcp.cmd.push_checkpoints import ref_lines, timeout
 from gitcp.console import cli
 from gitcp.errors import OK
 
@@ -54,8 +54,8 @@ def main() -> int:
         if opts.json:
             record.write(sys.stdout.buffer, moved)
             return OK
-        for ref in moved:
-            print(f"{ref['ref']} is {ref['oid'][:7]}")
+        for line in ref_lines({ref["ref"]: ref["oid"] for ref in moved}):
+            print(line)
         if not moved:
             print("nothing to fetch: there are no checkpoints")
         return OK

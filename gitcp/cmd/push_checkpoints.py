@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 
+from gitcp.core.git import ids
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gitcp.console.cli import Parser
     from gitcp.core.record_types import Record, Stage
@@ -81,6 +82,16 @@ def _dry() -> bool:
     return False
 
 
+def ref_lines(tips: Mapping[str, str]) -> Iterator[str]:
+    """What is said of refs that were sent or fetched: a line for each, one for all checkpoints
+    that have their own."""
+    own = [ref for ref in tips if ids.parse_checkpoint_ref(ref)]
+    for ref in tips.keys() - set(own):
+        yield f"{ref} is {tips[ref][:7]}"
+    if own:
+        yield f"{len(own)} {'checkpoint has its ref' if len(own) == 1 else 'checkpoints have refs'}"
+
+
 def timeout(repo: Repo, given: int | None = None) -> float:
     """How many seconds a conversation with a remote may take."""
     return int(repo.config.option("gitcp.push-timeout")) if given is None else given
@@ -111,8 +122,8 @@ def _main() -> int:
     if opts.json:
         record.write(sys.stdout.buffer, pushed)
         return OK
-    for ref, oid in tips.items():
-        print(f"{ref} is {oid[:7]} at '{name}'")
+    for line in ref_lines(tips):
+        print(f"{line} at '{name}'")
     if merges:
         print("united with what others had pushed")
     if not tips:

@@ -198,12 +198,10 @@ def _in_a_turn(repo: Repo, states: Sequence[State]) -> list[Marker]:
 def _destination(repo: Repo) -> Record:
     """Where checkpoints go, where there are any: destination, "" for nowhere; whether that is a
     remote or a URL that can be used; how many checkpoints it lacks; what names another."""
-    from gitcp.store.git import refs
     from gitcp.store.git.objects import Objects
-    from gitcp.store.v1 import destination
-    from gitcp.store.v1.committed_write import REF
+    from gitcp.store.v1 import committed_refs, destination
 
-    if not refs.read(repo, REF):
+    if not committed_refs.stored_here(repo):
         return {"unpushed": 0}
     name, configured = destination.effective(repo), destination.read(repo)
     with Objects(repo) as objects:

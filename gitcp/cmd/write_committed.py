@@ -58,9 +58,12 @@ def _write(records: Iterable[Record], subject: str | None) -> Iterator[Record]:
         for record in given:
             cid = ids.checkpoint_id(record.get("checkpoint_id", fresh))
             items.append((cid, _data(repo, objects, record, cid)))
-        oid = committed_write.write(repo, objects, items, subject=subject)
+        tips = committed_write.write(repo, objects, items, subject=subject)
     stored = list(dict.fromkeys(checkpoint_id for checkpoint_id, _ in items))
-    yield {"type": "commit", "oid": oid, "ref": committed_write.REF, "checkpoint_ids": stored}
+    for ref, oid in tips.items():
+        own = ids.parse_checkpoint_ref(ref)
+        held = [own] if own else [i for i in stored if ids.checkpoint_ref(i) not in tips]
+        yield {"type": "commit", "oid": oid, "ref": ref, "checkpoint_ids": held}
 
 
 def _data(repo: Repo, objects: Objects, record: Record, checkpoint_id: str) -> SessionData:

@@ -157,6 +157,12 @@ KEYS: dict[str, Key] = {
         "default": "",
         "meaning": "where the permanent store is sent: a remote, a URL or none",
     },
+    "gitcp.store": {
+        "kind": "word",
+        "default": "",
+        "values": ("branch", "refs"),
+        "meaning": "whether checkpoints go onto one branch or each into a ref of its own",
+    },
     "gitcp.ai-notes": {
         "kind": "flag",
         "default": "false",

@@ -13,7 +13,7 @@ from gitcp.store.git.tree import edit_tree
 from gitcp.store.setup import recording
 from gitcp.store.v1 import committed_read, committed_write
 from tests.support import checkpoints
-from tests.support.checkpoints import git, keep
+from tests.support.checkpoints import V1, git, keep
 
 
 def linked(
@@ -41,7 +41,7 @@ def linked(
     with Objects(at) as objects:
         kept = keep(at, objects, session, transcript) if transcript else None
         data = checkpoints.session(session, kept, **metadata)
-        tip = read_commit(objects, committed_write.write(at, objects, [(checkpoint, data)]))
+        tip = read_commit(objects, committed_write.write(at, objects, [(checkpoint, data)])[V1])
         assert tip
         notes.add(at, objects, git("rev-parse", "HEAD"), checkpoint)
         if ranges is None:
@@ -52,4 +52,4 @@ def linked(
         path = f"{directory}/{index}/lines.json"
         tree = edit_tree(objects, tip["tree"], {path: ("100644", objects.write("blob", lines))})
         made = write_commit(objects, at, tree, [tip["oid"]], "with lines")
-    git("update-ref", committed_write.REF, made)
+    git("update-ref", V1, made)

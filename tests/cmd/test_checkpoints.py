@@ -151,7 +151,7 @@ def test_records_without_an_id_share_a_new_one(repo: Path) -> None:
     [
         ({"session_id": 7}, "a record of type 'session' needs 'session_id'"),
         ({"session_id": "../x"}, "'session_id' "),
-        ({"checkpoint_id": "x"}, "'checkpoint_id' is not 12 hex digits"),
+        ({"checkpoint_id": "x"}, "'checkpoint_id' is neither 12 hex digits nor a ULID"),
         ({"metadata": []}, "'metadata' is not an object"),
         ({"prompts": "x"}, "'prompts' is not a list of texts"),
         ({"transcript_path": "/nowhere"}, "cannot read '/nowhere'"),

@@ -18,8 +18,10 @@ NewCopy = Callable[[str], Copy]
 
 @pytest.fixture
 def shared(new_copy: NewCopy) -> Copy:
-    """A colocated working copy in which two commits are linked."""
-    return new_copy("colocated")
+    """A colocated working copy in which two commits are linked, their checkpoints on the branch."""
+    copy = new_copy("colocated")
+    copy.set("gitcp.store", "branch")
+    return copy
 
 
 @pytest.fixture
@@ -114,6 +116,19 @@ def test_a_store_that_a_person_deletes_stays_deleted(shared: Copy, agent: Agent,
     agent.stop()
     agent.prompt("go on")
     assert not shared.ref(V1)
+
+
+def test_beside_jj_checkpoints_get_refs_that_are_no_bookmarks(new_copy: NewCopy) -> None:
+    copy = new_copy("colocated")
+    a, _ = copy.pair()
+    work(copy, a, "one")
+    [checkpoint_id] = stored(copy)
+    assert not copy.ref(V1)
+    assert copy.ref(f"refs/entire/checkpoints/{checkpoint_id[-2:]}/{checkpoint_id}")
+    assert "checkpoints" not in copy.jj("bookmark", "list", "--all-remotes")
+    copy.jj("undo")
+    a.stop()
+    assert stored(copy) == {checkpoint_id}
 
 
 def test_no_such_memory_is_kept_where_there_is_no_jj(new_copy: NewCopy) -> None:

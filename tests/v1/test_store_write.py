@@ -34,7 +34,7 @@ def test_a_checkpoint_has_the_layout_of_the_original(repo: Path, live: Path) -> 
         data = session("s1", stored, files_touched=["b", "a"], created_at="2026-01-01T00:00:00Z")
         data["ephemeral_branch"] = "entire/1234567-e3b0c4"
         data["tasks"] = {"toolu_1/checkpoint.json": b"{}"}
-        tip = committed_write.write(r, objects, [(A, data)])
+        tip = committed_write.write(r, objects, [(A, data)])[V1]
     assert git("rev-parse", V1) == tip
     at = "a1/b2c3d4e5f6"
     assert sorted(tree()) == [
@@ -123,7 +123,7 @@ def test_finalizing_replaces_the_transcript_and_keeps_the_rest(repo: Path, live:
 def test_a_write_that_changes_nothing_makes_no_commit(repo: Path) -> None:
     r = Repo.find()
     with Objects(r) as objects:
-        tips = {committed_write.write(r, objects, [(A, session("s1"))]) for _ in range(3)}
+        tips = {committed_write.write(r, objects, [(A, session("s1"))])[V1] for _ in range(3)}
     assert len(tips) == 1
 
 

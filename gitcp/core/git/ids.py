@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 LONGEST = 200  # bytes: a session id is also a file name and part of a ref
 MAIN_WORKTREE = "e3b0c4"  # sha256("")[:6]
+CHECKPOINTS = "refs/entire/checkpoints"  # where each checkpoint has a ref of its own
+# A checkpoint id: 12 hex digits, or a ULID.  As an extended regular expression, too.
+CHECKPOINT_ID = "[0-9a-f]{12}|[0-9A-HJKMNP-TV-Z]{26}"
 _HEX = frozenset("0123456789abcdef")
+_BASE32 = frozenset("0123456789ABCDEFGHJKMNPQRSTVWXYZ")  # Crockford's
 # In one component of a path or of a ref; nor may it have what drives a terminal.
 _REFUSED = frozenset("/\\ ~^:?*[").union(map(chr, (*range(32), *range(127, 160))))
 
@@ -61,15 +65,43 @@ def tool_use_id(value: object) -> str:
 
 
 def is_checkpoint_id(value: object) -> bool:
-    """Tell whether value is a checkpoint id: 12 lower-case hex digits."""
+    """Tell whether value is a checkpoint id: 12 lower-case hex digits, or a ULID."""
+    return is_hex_id(value) or is_ulid(value)
+
+
+def is_hex_id(value: object) -> bool:
+    """Tell whether value is 12 lower-case hex digits."""
     return isinstance(value, str) and len(value) == 12 and _HEX.issuperset(value)
 
 
+def is_ulid(value: object) -> bool:
+    """Tell whether value is a ULID: 26 upper-case digits of Crockford's base 32."""
+    return isinstance(value, str) and len(value) == 26 and _BASE32.issuperset(value)
+
+
+def begins_checkpoint_id(prefix: str) -> bool:
+    """Tell whether a checkpoint id may begin with prefix."""
+    as_hex = len(prefix) <= 12 and _HEX.issuperset(prefix)
+    return as_hex or (len(prefix) <= 26 and _BASE32.issuperset(prefix))
+
+
 def checkpoint_id(value: object) -> str:
-    """Return a checkpoint id: 12 lower-case hex digits, or InputError."""
+    """Return a checkpoint id, or InputError."""
     if not isinstance(value, str) or not is_checkpoint_id(value):
-        raise _refuse("checkpoint_id", value, "is not 12 hex digits")
+        raise _refuse("checkpoint_id", value, "is neither 12 hex digits nor a ULID")
     return value
+
+
+def checkpoint_ref(checkpoint_id: str) -> str:
+    """Return the ref that a checkpoint has where each has its own
+    (doc/formats.md "Checkpoints as refs")."""
+    return f"{CHECKPOINTS}/{checkpoint_id[-2:]}/{checkpoint_id}"
+
+
+def parse_checkpoint_ref(ref: str) -> str:
+    """Return the id in the name of a checkpoint's own ref; "" where it is none."""
+    name = ref.rpartition("/")[2]
+    return name if is_checkpoint_id(name) and ref == checkpoint_ref(name) else ""
 
 
 def repo_path(value: object) -> str:

@@ -36,7 +36,7 @@ _SIGNED = b"Signed-off-by: "
 def read(message: bytes, key: str = KEY, *, comment: bytes = b"#") -> list[str]:
     """Return the values of a key in a commit's last trailer block, in order, folds joined.
 
-    Values of `Entire-Checkpoint` that are not 12 hex digits are left out.
+    Values of `Entire-Checkpoint` that are no checkpoint ids are left out.
     """
     lines = split(message)
     title = next((i for i, line in enumerate(lines) if not blank(line)), len(lines))

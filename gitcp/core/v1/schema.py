@@ -71,7 +71,7 @@ def session(metadata: Mapping[str, Any], checkpoint_id: str) -> Complaints:
     if isinstance(metadata.get("created_at"), str) and not _is_time(metadata["created_at"]):
         complaints.append(("'created_at' is not a time", False))
     turn = metadata.get("turn_id", "")
-    if isinstance(turn, str) and turn and not ids.is_checkpoint_id(turn):
+    if isinstance(turn, str) and turn and not ids.is_hex_id(turn):
         complaints.append(("'turn_id' is not 12 hex digits", False))
     complaints += [
         (f"'{key}' is now '{now}'", True) for key, now in LEGACY.items() if key in metadata

@@ -25,7 +25,7 @@ _WAYS = (
     "-c core.hooksPath=/dev/null -c core.fsync=reference"
     " -c core.filesRefLockTimeout=2000 -c core.packedRefsTimeout=5000"
 )
-_SHARED = ("refs/heads/", "refs/gitcp/", "refs/notes/")  # no worktree has its own
+_SHARED = ("refs/heads/", "refs/gitcp/", "refs/notes/", "refs/entire/")  # no worktree has its own
 _TRIES = 20
 _MOVED = r"cannot lock ref '(.*?)': (?:is at (\w+) but expected (\w+))?"
 _RETRY = ("but expected", "reference already exists", "unable to resolve reference")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 AGE = 2.0  # seconds: core.filesRefLockTimeout of our own transactions
-_OURS = ("refs/heads/entire/", "refs/gitcp/", "refs/notes/gitcp")
+_OURS = ("refs/heads/entire/", "refs/gitcp/", "refs/notes/gitcp", "refs/entire/")
 _EXISTS = re.compile(r"Unable to create '(.*?\.lock)': File exists")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import notice
+from gitcp.core.git.ids import CHECKPOINT_ID
 from gitcp.core.message import links
 from gitcp.errors import Error
 from gitcp.record import raw, text
@@ -25,6 +26,7 @@ ALL = (
     "--exclude=refs/remotes/*/entire/*",
     "--exclude=refs/notes/*",
     "--exclude=refs/gitcp/*",
+    "--exclude=refs/entire/*",
     "--all",
 )
 # Those of them that carry an id, as far as git can tell.
@@ -65,7 +67,7 @@ def _grep(repo: Repo, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
     """(oid, message) of each commit that may carry one of the ids, as git finds them."""
     names = list(ids)
     # Few ids narrow the search; many are looked for in all commits that carry any.
-    pattern = "|".join(names) if len(names) <= 100 else "[0-9a-f]{12}"
+    pattern = "|".join(names) if len(names) <= 100 else CHECKPOINT_ID
     args = ["log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%B", "-E"]
     args += [f"--grep=^Entire-Checkpoint:[[:space:]]*({pattern})", "--regexp-ignore-case"]
     for item in repo.git.stream(*args, *ALL):

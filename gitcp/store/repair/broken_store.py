@@ -13,7 +13,8 @@ from gitcp.store.git.commit import read_commit, write_commit
 from gitcp.store.git.tree import TREE, read_tree, write_tree
 from gitcp.store.repair.broken_streams import chain, forget_log, lacking, log_of, note
 from gitcp.store.repair.written_again import write_again
-from gitcp.store.v1.committed_write import REF, move, remote_refs
+from gitcp.store.v1.committed_refs import REF, remote_refs
+from gitcp.store.v1.committed_write import move
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

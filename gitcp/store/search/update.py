@@ -117,7 +117,7 @@ def _versions(database: Connection, but: str = "") -> dict[tuple[str, str], str]
 def _checkpoints(repo: Repo, objects: Prefetched) -> Iterator[Source]:
     seen: set[str] = set()
     for ref in committed_refs.sources(repo):
-        for name, tree in committed_list.trees(objects, ref, ""):
+        for name, tree in committed_list.trees(repo, objects, ref, ""):
             if name not in seen:
                 seen.add(name)
                 yield "checkpoint", name, tree

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 
+from gitcp.core.git.ids import CHECKPOINTS
 from gitcp.core.lines import recording
 from gitcp.core.lines.recording import BEGUN, ENDED
 from gitcp.errors import Error
@@ -53,9 +54,9 @@ def end(repo: Repo, noticed: bool = False) -> None:
 
 def share(repo: Repo, objects: Objects) -> None:
     """Let the note have this clone's lines, where there are checkpoints that it can go with."""
-    from gitcp.store.v1 import committed_write
+    from gitcp.store.v1 import committed_refs
 
-    if not committed_write.base(repo, objects)[1]:
+    if not committed_refs.sources(repo):
         return
     known = dict.fromkeys(_read(repo).splitlines())
 
@@ -83,7 +84,8 @@ def _writers(repo: Repo) -> dict[str, list[tuple[int, int | None]]]:
 
     known: dict[str, int] = {}
     for ref in committed_refs.sources(repo)[:1]:
-        for row in repo.git.lines("log", "--format=%at %ae", ref, sep=b"\n"):
+        start = f"--glob={ref}/*" if ref == CHECKPOINTS else ref
+        for row in repo.git.lines("log", "--format=%at %ae", start, sep=b"\n"):
             seconds, _, mail = text(row).partition(" ")
             known[mail] = min(int(seconds), known.get(mail, int(seconds)))
     return {mail: [(seconds, None)] for mail, seconds in known.items()}

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gitcp.store.setup.manifest import Entry, Manifest
 
 _STORED = "refs/heads/entire/checkpoints/v1"
+_OWN = "refs/entire/checkpoints"
 _REMOTE = "refs/remotes/*/entire/checkpoints/v1 refs/notes/gitcp"
 _LEGACY = "refs/heads/entire/sessions refs/remotes/*/entire/sessions"
 
@@ -111,8 +112,9 @@ def refuse_branches(repo: Repo) -> None:
 def mark(repo: Repo) -> None:
     """Make the markers of the sh guard for data that is there already
     (doc/git.md "The guard in sh")."""
-    stored = refs.listing(repo, _STORED, *_REMOTE.split(), *_LEGACY.split())
-    for name, wanted in (("linked", bool(stored)), ("unpushed", _STORED in stored)):
+    stored = refs.listing(repo, _STORED, _OWN, *_REMOTE.split(), *_LEGACY.split())
+    unpushed = any(ref.startswith((_STORED, _OWN)) for ref in stored)
+    for name, wanted in (("linked", bool(stored)), ("unpushed", unpushed)):
         path = repo.shared(name)
         if wanted and not os.path.exists(path):
             files.replace(path, b"")

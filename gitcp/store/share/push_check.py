@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 from itertools import islice
 
-from gitcp.core.git.ids import parse_shadow
+from gitcp.core.git.ids import CHECKPOINTS, parse_shadow
 from gitcp.errors import Error
 from gitcp.process import deadline
-from gitcp.record import text
+from gitcp.record import one_a_line, text
 from gitcp.store.git.prefetch import windows
 from gitcp.store.git.spread import spread
 from gitcp.store.v1 import kept_tips, redaction
@@ -36,7 +36,7 @@ _WINDOW = 1024  # files that go together
 # What a partial clone left with its remote is no news to anybody there, and not fetched for this.
 _NEW = ("rev-list", "--objects", "--filter=object:type=blob", "--missing=allow-promisor")
 # Whole worktrees, with files that were never committed; what else of ours is for this machine.
-_OURS = ("refs/heads/entire/", "refs/gitcp/")
+_OURS = ("refs/heads/entire/", "refs/gitcp/", "refs/entire/")
 _STORE = frozenset({"refs/heads/entire/checkpoints/v1", "refs/heads/entire/sessions"})
 
 
@@ -83,13 +83,16 @@ def places(
 
     Raises Error where there is more to search at the time end, of time.monotonic().
     """
-    there = [oid for oid in known if objects.read(oid)]
+    known = [*known]
+    gone = objects.absent(known)
+    there = [oid for oid in known if oid not in gone]
     redactor = redaction.redactor(repo)
 
     def begin(objects: Objects) -> Callable[[list[bytes]], list[tuple[str, str]]]:
         return lambda lines: list(_searched(redactor, _files(objects, lines), end))
 
-    new = repo.git.stream(*_NEW, *tips, *(f"^{oid}" for oid in there), sep=b"\n")
+    names = one_a_line([*tips, *(f"^{oid}" for oid in there)])
+    new = repo.git.stream(*_NEW, "--stdin", sep=b"\n", stdin=names)
     for secrets in spread(objects, windows(new, _WINDOW), begin):
         yield from secrets
 
@@ -158,8 +161,8 @@ def judge(
     is_target: whether the push, to remote, goes to the destination.
     """
     refs = [ref for ref, _, _ in sent if ref.startswith(_OURS)]
-    private = [ref for ref in refs if ref not in _STORE and _is_private(ref)]
-    strays = [] if is_target else [ref for ref in refs if ref in _STORE]
+    private = [ref for ref in refs if not _is_store(ref) and _is_private(ref)]
+    strays = [] if is_target else [ref for ref in refs if _is_store(ref)]
     if private:
         what = f"whole worktrees, files never committed among them: {_shortened(private)}"
     elif strays:
@@ -171,6 +174,10 @@ def judge(
         return {"type": "say", "message": f"warning: {message}"}
     advice = "push branches by name, or set gitcp.push-check=warn"
     return {"type": "refuse", "message": f"fatal: {message}; {advice}"}
+
+
+def _is_store(ref: str) -> bool:
+    return ref in _STORE or ref.startswith(f"{CHECKPOINTS}/")
 
 
 def _is_private(ref: str) -> bool:

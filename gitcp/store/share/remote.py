@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from gitcp.errors import Error, GitError, Late
-from gitcp.record import lines
+from gitcp.record import lines, one_a_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,16 +46,18 @@ class Remote:
         return max(0.0, self._end - time.monotonic())
 
     def listing(self, *names: str) -> dict[str, str]:
-        """ref -> oid of these full ref names, as far as the remote has them."""
-        _, out = self._run("ls-remote", "--refs", "--", self._url, *names)
+        """ref -> oid of these full ref names, and of all below them, that the remote has."""
+        below = [f"{name}/*" for name in names]
+        _, out = self._run("ls-remote", "--refs", "--", self._url, *names, *below)
         pairs = (line.split("\t") for line in lines(out))
-        return {ref: oid for oid, ref in pairs if ref in names}
+        starts = tuple(f"{name}/" for name in names)
+        return {ref: oid for oid, ref in pairs if ref in names or ref.startswith(starts)}
 
     def fetch(self, refs: Mapping[str, str]) -> None:
         """Fetch remote refs into local ones: {remote ref: local ref}."""
         args = ["fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"]
-        specs = [f"+{source}:{target}" for source, target in refs.items()]
-        self._run(*args, "--no-auto-maintenance", "--", self._url, *specs)
+        specs = one_a_line(f"+{source}:{target}" for source, target in refs.items())
+        self._run(*args, "--no-auto-maintenance", "--stdin", "--", self._url, stdin=specs)
 
     def push(self, refs: Refs) -> list[str]:
         """Push {ref: oid}; return the refs that somebody else has moved there meanwhile.
@@ -77,13 +79,13 @@ class Remote:
             moved.append(pair.rpartition(":")[2])
         return moved
 
-    def _run(self, *args: str, ok: tuple[int, ...] = (0,)) -> tuple[int, bytes]:
+    def _run(self, *args: str, ok: tuple[int, ...] = (0,), stdin: bytes = b"") -> tuple[int, bytes]:
         env = {"GITCP_ACTIVE": "1"}
         if not self._ssh():
             env["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
-        running = self._repo.git.start(*_WAYS.split(), *args, env=env, apart=True)
+        running = self._repo.git.start(*_WAYS.split(), *args, env=env, apart=True, feed=bool(stdin))
         try:
-            return running.finish(ok=ok, limit=self.left())
+            return running.finish(stdin, ok, self.left())
         except Late:
             limit = f"{self._timeout:g} seconds"
             raise Error(f"'{self.name}' did not answer in {limit}") from None

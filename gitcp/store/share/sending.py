@@ -7,7 +7,7 @@ from gitcp.errors import Error
 from gitcp.store.git.objects import Objects
 from gitcp.store.share import attempts, sync
 from gitcp.store.share.push_check import Withheld
-from gitcp.store.v1 import committed_write, destination
+from gitcp.store.v1 import committed_refs, destination
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def announce(repo: Repo, name: str) -> str:
     if configured and attempts.say_once(repo, f"missing {configured}"):
         why = f"gitcp.remote names '{configured}', which is no remote"
         return f"gitcp: {why}: no checkpoints are sent; {advice} names another"
-    stored = committed_write.REF in sync.local(repo)
+    stored = committed_refs.stored_here(repo)
     if not configured and stored and attempts.say_once(repo, "unnamed"):
         return f"gitcp: checkpoints stay here: {advice} sends them there from now on"
     return ""

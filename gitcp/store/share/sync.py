@@ -9,25 +9,28 @@ import time
 from contextlib import suppress
 
 from gitcp import trace
-from gitcp.errors import Error
+from gitcp.console import notice
+from gitcp.core.git.ids import CHECKPOINTS, checkpoint_ref, parse_checkpoint_ref
+from gitcp.errors import Error, Moved
 from gitcp.lock import exclusive
 from gitcp.store.git import notes, private, refs
+from gitcp.store.git.commit import read_commit
 from gitcp.store.share import outgoing_notes, push_check
 from gitcp.store.share.remote import Remote
-from gitcp.store.v1 import committed_write, destination, kept_tips
+from gitcp.store.v1 import committed_refs, committed_write, destination, kept_tips
 from gitcp.store.v1.merge import histories
 from gitcp.store.v1.merge import notes as note_trees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Collection, Container
 
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.v1.kept_tips import Tips
     from gitcp.store.v1.merge.notes import Join
 
-_LOCKS = {committed_write.REF: "v1", notes.REF: "notes", notes.AI: "notes"}
+_CHUNK = 200  # refs that go together
 
 
 def push(
@@ -42,49 +45,78 @@ def push(
 ) -> tuple[Tips, int]:
     """Bring the remote to where we are; return (what it has now, how many merges that took).
 
-    Where somebody was faster, theirs is fetched and united with ours, and the push tried again
-    until timeout (seconds).
+    Refs go in chunks; what the remote has taken is remembered after each, so that what is cut
+    short goes on where it was.  Where somebody was faster, theirs is fetched and united with ours,
+    and the push tried again until timeout (seconds).
     search: how many seconds a hook may search for secrets before that, as many by default.
     again: ask the remote even if it has all, as far as we know, or there is nothing to push.
     leave: refs that are not to be pushed.  Raises Error naming the remote when it cannot be
     reached, refuses, or time runs out.
     """
-    remote, merges, there = None, 0, kept_tips.pushed(repo, name)
+    remote, merges, known = None, 0, kept_tips.pushed(repo, name)
     while True:
-        tips = _outgoing(repo, objects, there, leave)
-        if not tips and again:
-            Remote(repo, name, timeout).listing(committed_write.REF)
-        if not tips or (not again and kept_tips.pushed(repo, name) == tips):
-            _settle(repo, objects, name, tips)
+        tips = _outgoing(repo, objects, known, leave)
+        if not again and tips.items() <= known.items():
+            _settle(repo, objects, name, known)
             return tips, merges
         if remote is None:
             limit = timeout if search is None else search
-            push_check.refuse(repo, objects, tips, kept_tips.pushed(repo, name), limit)
+            push_check.refuse(repo, objects, tips, known, limit)
             remote = Remote(repo, name, timeout)
-        if not remote.push(tips):
-            _settle(repo, objects, name, tips)
+            if again:
+                known = remote.listing(*_shared(repo))
+        if not _push_chunks(repo, remote, tips, known):
+            _settle(repo, objects, name, known)
             return tips, merges
-        if merges:  # whoever lost twice lets others go first
-            time.sleep(min(remote.left(), random.uniform(0, 0.05 * 2 ** min(merges, 5))))
-        if not remote.left():
-            raise Error(f"'{name}' is too busy: others pushed {merges} times meanwhile")
+        _wait(remote, merges)
         merges += 1
-        there = _bring(repo, objects, remote)
+        known |= _bring(repo, objects, remote)
 
 
-def fetch(repo: Repo, objects: Objects, name: str, timeout: float) -> Tips:
+def _wait(remote: Remote, merges: int) -> None:
+    """Let others go first, where somebody was faster twice; raise Error at the deadline."""
+    if merges:
+        time.sleep(min(remote.left(), random.uniform(0, 0.05 * 2 ** min(merges, 5))))
+    if not remote.left():
+        raise Error(f"'{remote.name}' is too busy: others pushed {merges} times meanwhile")
+
+
+def _push_chunks(repo: Repo, remote: Remote, tips: Tips, known: Tips) -> list[str]:
+    """Push what the remote is not known to have, and put that into known; the refs that somebody
+    else has moved there meanwhile."""
+    unsent = [ref for ref, oid in tips.items() if known.get(ref) != oid]
+    moved: list[str] = []
+    for at in range(0, len(unsent), _CHUNK):
+        chunk = {ref: tips[ref] for ref in unsent[at : at + _CHUNK]}
+        lost = remote.push(chunk)
+        moved += lost
+        known |= {ref: oid for ref, oid in chunk.items() if ref not in lost}
+        kept_tips.set_pushed(repo, remote.name, known)
+    return moved
+
+
+def fetch(
+    repo: Repo, objects: Objects, name: str, timeout: float, ids: Collection[str] = ()
+) -> Tips:
     """Bring the remote's checkpoints and notes here, united with ours; return our tips.
 
+    ids: where each of these checkpoints has a ref of its own there, they alone are brought.
     Raises Error naming the remote when it cannot be reached in timeout seconds.
     """
-    kept_tips.set_pushed(repo, name, _bring(repo, objects, Remote(repo, name, timeout)))
+    remote = Remote(repo, name, timeout)
+    wanted = {checkpoint_ref(one) for one in ids}
+    theirs = remote.listing(*wanted) if wanted else {}
+    if wanted and wanted == theirs.keys():
+        _take(repo, objects, remote, theirs)
+    else:
+        known = _bring(repo, objects, remote)
+        kept_tips.set_pushed(repo, name, known)
     return local(repo)
 
 
 def local(repo: Repo) -> Tips:
     """The tips of what is shared."""
-    tips = refs.listing(repo, *_shared(repo))
-    return {ref: tips[ref] for ref in _shared(repo) if ref in tips}
+    return _checked(refs.listing(repo, *_shared(repo)), _shared(repo))
 
 
 def _outgoing(repo: Repo, objects: Objects, theirs: Tips, leave: Container[str] = ()) -> Tips:
@@ -97,8 +129,15 @@ def _outgoing(repo: Repo, objects: Objects, theirs: Tips, leave: Container[str] 
 
 
 def _shared(repo: Repo) -> list[str]:
-    ai = repo.config.option("gitcp.ai-notes")
-    return [committed_write.REF, notes.REF, *([notes.AI] if ai else [])]
+    """The refs that are shared; the last stands for all below it."""
+    branch = [committed_refs.REF] if committed_refs.sends_branch(repo) else []
+    ai = [notes.AI] if repo.config.option("gitcp.ai-notes") else []
+    return [*branch, notes.REF, *ai, CHECKPOINTS]
+
+
+def _checked(tips: Tips, names: Collection[str]) -> Tips:
+    """Those of the refs that are names, or a checkpoint's own."""
+    return {r: oid for r, oid in tips.items() if r in names or parse_checkpoint_ref(r)}
 
 
 def _join(ref: str) -> Join | None:
@@ -111,34 +150,59 @@ def _join(ref: str) -> Join | None:
 
 
 def _bring(repo: Repo, objects: Objects, remote: Remote) -> Tips:
-    """Fetch what is not here yet under refs of our own, unite, and let go of them; what the
-    remote has."""
-    theirs, ours = remote.listing(*_shared(repo)), local(repo)
-    wanted = [ref for ref in _shared(repo) if ref in theirs and theirs[ref] != ours.get(ref)]
-    held = {ref: f"refs/gitcp/fetch/{os.getpid()}/{ref.split('/')[-1]}" for ref in wanted}
-    if not held:
-        return theirs
-    try:
-        remote.fetch(held)
-        for ref, target in held.items():
-            oid = refs.read(repo, target)
-            if oid:
-                unite(repo, objects, ref, oid)
-    finally:
-        left = ((t, None, oid) for t in held.values() if (oid := refs.read(repo, t)))
-        with suppress(Error):
-            refs.update(repo, list(left), "gitcp: fetched")
+    """Fetch what is not here yet and unite it with ours; what the remote has."""
+    names = [*_shared(repo), committed_refs.REF]
+    theirs = _checked(remote.listing(*dict.fromkeys(names)), names)
+    _take(repo, objects, remote, theirs)
     return theirs
+
+
+def _take(repo: Repo, objects: Objects, remote: Remote, theirs: Tips) -> None:
+    """Fetch those refs of the remote's that are not as here, under refs of our own, unite, and
+    let go of them."""
+    ours = refs.listing(repo, *theirs) if len(theirs) <= _CHUNK else refs.listing(repo)
+    place = f"refs/gitcp/fetch/{os.getpid()}"
+    wanted = [ref for ref, oid in theirs.items() if oid != ours.get(ref)]
+    held = {f"{place}/{number}": ref for number, ref in enumerate(wanted)}
+    if not held:
+        return
+    try:
+        remote.fetch({ref: target for target, ref in held.items()})
+        brought = {held[target]: oid for target, oid in refs.listing(repo, place).items()}
+        _unite_all(repo, objects, brought, ours)
+    finally:
+        left = [(target, None, oid) for target, oid in refs.listing(repo, place).items()]
+        with suppress(Error):
+            refs.update(repo, left, "gitcp: fetched")
+
+
+def _unite_all(repo: Repo, objects: Objects, theirs: Tips, ours: Tips) -> None:
+    """unite() for many: what is new here is taken in one transaction."""
+    objects.near(theirs.values())
+    strange = [ref for ref, oid in theirs.items() if read_commit(objects, oid) is None]
+    for ref in strange:
+        notice.lack(f"'{ref}' of the remote is no commit")
+    new = {r for r in theirs if parse_checkpoint_ref(r) and r not in ours and r not in strange}
+    left = theirs.keys() - strange - new
+    try:
+        with exclusive(repo, "v1"):
+            committed_write.announce(repo)
+            refs.update(repo, [(ref, theirs[ref], None) for ref in sorted(new)], "gitcp: fetch")
+    except Moved:
+        left |= new
+    for ref in sorted(left):
+        unite(repo, objects, ref, theirs[ref])
 
 
 def unite(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
     """Move ref on to what has its history and theirs (an oid); return that."""
+    own = parse_checkpoint_ref(ref)
 
     def attempt() -> str:
         ours = refs.read(repo, ref)
-        merged = histories.merged(repo, objects, ours, theirs, _join(ref))
+        merged = histories.merged(repo, objects, ours, theirs, _join(ref), own)
         if merged != ours:
-            if ref == committed_write.REF:
+            if ref == committed_refs.REF:
                 committed_write.move(repo, merged, ours, "gitcp: merge")
             else:
                 committed_write.announce(repo)
@@ -146,12 +210,13 @@ def unite(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
             trace.note("sync", f"{ref} is now {merged}")
         return merged
 
-    return refs.again(repo, _LOCKS[ref], attempt)
+    return refs.again(repo, "notes" if _join(ref) else "v1", attempt)
 
 
-def _settle(repo: Repo, objects: Objects, name: str, tips: Tips) -> None:
+def _settle(repo: Repo, objects: Objects, name: str, known: Tips) -> None:
     """Remember what the remote has; where the destination has all nothing is left to push."""
     with exclusive(repo, "v1"), exclusive(repo, "notes"):
-        kept_tips.set_pushed(repo, name, tips)
-        if name == destination.read(repo) and _outgoing(repo, objects, tips) == tips:
+        kept_tips.set_pushed(repo, name, known)
+        target = name == destination.read(repo)
+        if target and _outgoing(repo, objects, known).items() <= known.items():
             private.remove(repo, repo.shared("unpushed"))

@@ -146,8 +146,9 @@ class _Store:
             known = yield from committed_list.preparing(self._objects, trees.values(), brief=True)
             for name, tree in trees.items():
                 if tree in known or self._is_tree(tree):
+                    holder = committed_refs.holder(ref, name)
                     stored[name] = committed_read.load(
-                        self._objects, name, ref, tree, known, True, parse
+                        self._objects, name, holder, tree, known, True, parse
                     )
                 else:
                     trouble[name].append(Error(f"checkpoint '{name}': missing tree '{tree}'"))

@@ -28,21 +28,22 @@ def bring(repo: Repo, name: str, depth: int = 1) -> None:
     error, and why it could not; it waits a few seconds at most.
     """
     source = destination.effective(repo) if destination.read(repo) else ""
-    if not source or not _lacks(repo, name, depth):
+    if not source or not (lacking := _lacking(repo, name, depth)):
         return
     label = destination.label(source)
     print(notice.printable(f"fetching checkpoints from '{label}'"), file=sys.stderr)
     try:
         with Objects(repo) as objects:
-            sync.fetch(repo, objects, source, _SECONDS)
+            sync.fetch(repo, objects, source, _SECONDS, lacking)
     except Error as e:
         notice.lack(str(e))
 
 
-def _lacks(repo: Repo, name: str, depth: int) -> bool:
+def _lacking(repo: Repo, name: str, depth: int) -> list[str]:
+    """The ids of the checkpoints that are meant and not here."""
     with Objects(repo) as objects:
         names = [name] if ids.is_checkpoint_id(name) else _linked_ids(repo, objects, name, depth)
-        return any(committed_refs.find(repo, objects, one) is None for one in names)
+        return [one for one in names if committed_refs.find(repo, objects, one) is None]
 
 
 def _linked_ids(repo: Repo, objects: Objects, name: str, depth: int) -> list[str]:

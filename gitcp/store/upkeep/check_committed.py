@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from gitcp.console import notice
 from gitcp.core.git import ids
 from gitcp.core.transcript import chunks
 from gitcp.core.upkeep.findings import finding
 from gitcp.core.v1 import schema, summary
 from gitcp.errors import Error
 from gitcp.record import parse
+from gitcp.store.git import refs
 from gitcp.store.git.prefetch import windows
 from gitcp.store.git.spread import spread
 from gitcp.store.git.tree import TREE, read_tree
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.record_types import Finding, Tree
+    from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
 
     _Window = list[tuple[str, str] | Finding]
@@ -31,8 +34,8 @@ _WINDOW = 64  # checkpoints whose objects are asked for at once
 _ALONE = 4  # windows before other processes help
 
 
-def check(objects: Prefetched, refs: Iterable[str]) -> Iterator[Finding]:
-    """Every checkpoint of the refs, of the layout of today, transcripts included.
+def check(repo: Repo, objects: Prefetched, places: Iterable[str]) -> Iterator[Finding]:
+    """Every checkpoint of the places, of the layout of today, transcripts included.
 
     A promise that was not kept before programs named themselves in their data (cli_version)
     is told as a note: readers take all of that (doc/formats.md "Accepted variations").
@@ -42,8 +45,8 @@ def check(objects: Prefetched, refs: Iterable[str]) -> Iterator[Finding]:
         hashes = check_transcript.Hashes()
         return lambda window: list(_findings(objects, hashes, window))
 
-    for ref in refs:
-        every = windows(_checkpoints(objects, ref), _WINDOW)
+    for place in places:
+        every = windows(_checkpoints(repo, objects, place), _WINDOW)
         for findings in spread(objects, every, begin, _ALONE):
             yield from findings
 
@@ -55,8 +58,21 @@ def _findings(
     yield from _several(objects, hashes, [item for item in window if isinstance(item, tuple)])
 
 
-def _checkpoints(objects: Prefetched, ref: str) -> Iterator[tuple[str, str] | Finding]:
+def _checkpoints(
+    repo: Repo, objects: Prefetched, place: str
+) -> Iterator[tuple[str, str] | Finding]:
     """(id, tree) of each checkpoint; a finding for all else that is there."""
+    if place != ids.CHECKPOINTS:
+        yield from _on_branch(objects, place)
+        return
+    for ref in refs.listing(repo, place):
+        if not ids.parse_checkpoint_ref(ref):
+            yield finding("stray", ref, "no name of a checkpoint")
+    with notice.Aside():  # a ref that cannot be read has a finding of its own
+        yield from committed_list.trees(repo, objects, place, "")
+
+
+def _on_branch(objects: Prefetched, ref: str) -> Iterator[tuple[str, str] | Finding]:
     tip = objects.read(f"{ref}^{{tree}}")
     entries = read_tree(objects, tip[0]) if tip else {}
     objects.near(oid for mode, oid in entries.values() if mode == TREE)
@@ -139,8 +155,8 @@ def _paths(
             path = entry.get(key)
             if not isinstance(path, str) or not path:
                 continue
-            folder, _, name = path.removeprefix(at).partition("/")
-            if not path.startswith(at) or folder not in folders:
+            folder, _, name = path.removeprefix(at).removeprefix("/").partition("/")
+            if not path.startswith((at, f"/{folder}/")) or folder not in folders:
                 yield finding("bad-path", cid, f"sessions[{number}] names '{path}'", old)
                 break
             if name not in folders[folder]:
@@ -160,11 +176,11 @@ def _json(objects: Prefetched, entries: Tree) -> dict[str, Any] | None:
     return summary.load(objects.need(entry[1], "blob"), parse) if entry else None
 
 
-def trees_of(objects: Prefetched, refs: Iterable[str]) -> dict[str, str]:
-    """id -> tree of all checkpoints of the refs: in the first of them that has it."""
+def trees_of(repo: Repo, objects: Prefetched, places: Iterable[str]) -> dict[str, str]:
+    """id -> tree of all checkpoints of the places: in the first of them that has it."""
     trees: dict[str, str] = {}
-    for ref in refs:
-        for item in _checkpoints(objects, ref):
+    for place in places:
+        for item in _checkpoints(repo, objects, place):
             if isinstance(item, tuple):
                 trees.setdefault(*item)
     return trees

@@ -10,7 +10,7 @@ from gitcp.errors import GitError
 from gitcp.record import lines, one_a_line, text
 from gitcp.store.git import partial
 from gitcp.store.repair import broken_edits, broken_store, broken_streams
-from gitcp.store.v1 import committed_write
+from gitcp.store.v1 import committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def check(survey: Survey, extra: Sequence[str], secrets: bool) -> Iterator[Findi
             yield finding("broken-edits", ref, f"{count} objects that it names are missing")
         lame += torn
         if count := broken_store.broken(survey.repo, list(survey.refs)):
-            lame.append((committed_write.REF, count))
-            yield finding("broken-store", committed_write.REF, f"{count} objects are missing")
+            lame.append((committed_refs.REF, count))
+            yield finding("broken-store", committed_refs.REF, f"{count} objects are missing")
         survey.objects.forget()
         survey.renew()
         whole = [ref for ref in survey.refs if ref not in dict(lame)]

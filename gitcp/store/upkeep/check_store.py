@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gitcp.core.git.ids import CHECKPOINTS
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.repair import repairs
 from gitcp.store.upkeep import (
@@ -40,11 +41,13 @@ def _all(survey: Survey, secrets: bool) -> Iterator[Finding]:
         yield one
         survey.renew()  # whoever takes the finding may have repaired it
     sources = committed_refs.sources(survey.repo)
-    refs = [ref for ref in sources if ref.endswith("/checkpoints/v1")]
-    extra = [ref for ref in sources if ref not in survey.refs]
+    refs = [ref for ref in sources if not ref.endswith("/entire/sessions")]
+    there = {*survey.refs, CHECKPOINTS}
+    extra = [ref for ref in sources if ref not in there]
     yield from check_objects.check(survey, extra, secrets)
     yield from check_states.check(survey)
     yield from check_files.check(survey)
-    yield from check_committed.check(survey.objects, refs)
+    yield from check_committed.check(survey.repo, survey.objects, refs)
     every = [ref for ref in committed_refs.everywhere(survey.repo) if "entire" in ref]
-    yield from check_links.check(survey, check_committed.trees_of(survey.objects, every))
+    stored = check_committed.trees_of(survey.repo, survey.objects, every)
+    yield from check_links.check(survey, stored)

@@ -6,6 +6,7 @@ import os
 from itertools import islice
 
 from gitcp.core.decide import orphan_rules
+from gitcp.core.git.ids import CHECKPOINTS, parse_checkpoint_ref
 from gitcp.core.transcript import chunks
 from gitcp.record import one_a_line, text
 from gitcp.store.aside import index
@@ -83,6 +84,7 @@ def _objects(repo: Repo, brief: bool) -> Iterator[tuple[str, Owner]]:
     there = _sizes(repo, list(refs.values()))
     refs = {ref: oid for ref, oid in refs.items() if oid in there and ref != MEMORY}
     sources = [ref for ref in committed_refs.sources(repo) if ref in refs]
+    sources += [ref for ref in refs if parse_checkpoint_ref(ref)]
     ours = [ref for ref in refs if ref.startswith(OURS) or ref in sources]
     if not ours:
         return
@@ -139,7 +141,8 @@ def _kind(ref: str) -> str:
         return "edits"
     if ref.startswith(shadow_refs.ARCHIVE):
         return "archives"
-    return "checkpoints" if ref.endswith(_SHARED) else "streams"
+    own = ref.startswith(CHECKPOINTS)
+    return "checkpoints" if own or ref.endswith(_SHARED) else "streams"
 
 
 def _walk(repo: Repo, ours: list[str], without: list[str]) -> Iterator[tuple[str, str]]:
@@ -159,7 +162,7 @@ def _of(at: Owner, path: str, places: Place) -> Owner:
     if kind != "checkpoints":
         return at
     parts = path.split("/")
-    if len(parts) > 2 and chunks.number(parts[-1]) is not None:
+    if len(parts) > 1 and chunks.number(parts[-1]) is not None:
         kind = "transcripts"
     known = places and (places.get("/".join(parts[:3])) or places.get("/".join(parts[:2])))
     return (kind, *known) if known else (kind, session_id, time)

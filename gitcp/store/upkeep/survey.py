@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.prefetch import Prefetched
 
 # Where refs of ours are.
-OURS = ("refs/heads/entire", "refs/gitcp", "refs/notes/gitcp")
+OURS = ("refs/heads/entire", "refs/gitcp", "refs/notes/gitcp", "refs/entire")
 _FORMAT = "--format=%(refname)%00%(objectname)%00%(worktreepath)"
 
 

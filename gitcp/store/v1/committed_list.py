@@ -7,11 +7,13 @@ from gitcp.core.git import ids
 from gitcp.core.v1 import summary
 from gitcp.errors import Error, InputError
 from gitcp.record import parse
+from gitcp.store.git.commit import need_commit
 from gitcp.store.git.prefetch import Prefetched, finish, overlapped, windows
 from gitcp.store.git.spread import spread
 from gitcp.store.git.tree import TREE, read_tree
+from gitcp.store.v1 import committed_refs
 from gitcp.store.v1.committed_read import load, sole
-from gitcp.store.v1.committed_refs import everywhere, sources
+from gitcp.store.v1.committed_refs import everywhere, holder, sources
 from gitcp.store.v1.committed_tree import numbers
 
 TYPE_CHECKING = False
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 _WINDOW = 32  # checkpoints whose objects are asked for at once
 _BATCH = 8  # windows that go together
 _SHARDS = 32  # directories of checkpoints that are read at once
+_AT_ONCE = 400  # commits of checkpoints
 _HEX = frozenset("0123456789abcdef")
 _EXAMPLES = 10
 
@@ -59,27 +62,29 @@ def retold(
         ]
 
     with Prefetched(repo) as objects:
-        batches = windows(_windows(objects, sources(repo)), _BATCH)
+        batches = windows(_windows(repo, objects, sources(repo)), _BATCH)
         for batch in spread(objects, batches, begin):
             yield from batch
 
 
-def _windows(objects: Prefetched, refs: list[str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """(ref, some of its checkpoints), each checkpoint in the first ref that has it."""
+def _windows(repo: Repo, objects: Prefetched, places: list[str]) -> Iterator[_Window]:
+    """(place, some of its checkpoints), each checkpoint in the first place that has it."""
     seen: set[str] = set()
-    for ref in refs:
-        fresh = (item for item in trees(objects, ref, "") if item[0] not in seen)
+    for place in places:
+        fresh = (item for item in trees(repo, objects, place, "") if item[0] not in seen)
         for window in windows(fresh, _WINDOW):
-            if len(refs) > 1:
+            if len(places) > 1:
                 seen.update(dict(window))
-            yield ref, window
+            yield place, window
 
 
 def _load(
-    objects: Prefetched, ref: str, window: list[tuple[str, str]], brief: bool
+    objects: Prefetched, place: str, window: list[tuple[str, str]], brief: bool
 ) -> Steps[list[Checkpoint]]:
     known = yield from preparing(objects, [tree for _, tree in window], brief=brief)
-    return [load(objects, name, ref, tree, known, brief, parse) for name, tree in window]
+    return [
+        load(objects, name, holder(place, name), tree, known, brief, parse) for name, tree in window
+    ]
 
 
 def prepare(
@@ -117,8 +122,27 @@ def _reading(objects: Prefetched, oids: Iterable[str]) -> Steps[dict[str, Tree]]
     return trees
 
 
-def trees(objects: Objects, ref: str, prefix: str) -> Iterator[tuple[str, str]]:
-    """(id, tree) of the checkpoints of ref whose ids begin with prefix."""
+def trees(repo: Repo, objects: Objects, place: str, prefix: str) -> Iterator[tuple[str, str]]:
+    """(id, tree) of the checkpoints of a place whose ids begin with prefix."""
+    if place == ids.CHECKPOINTS:
+        yield from _own_trees(repo, objects, prefix)
+    else:
+        yield from _branch_trees(objects, place, prefix)
+
+
+def _own_trees(repo: Repo, objects: Objects, prefix: str) -> Iterator[tuple[str, str]]:
+    """trees() of the checkpoints that have refs of their own."""
+    tips = ((ids.parse_checkpoint_ref(ref), oid) for ref, oid in committed_refs.tips(repo).items())
+    for window in windows((tip for tip in tips if tip[0].startswith(prefix)), _AT_ONCE):
+        objects.near(oid for _, oid in window)
+        for name, oid in window:
+            try:
+                yield name, need_commit(objects, oid)["tree"]
+            except Error as e:
+                notice.lack(f"checkpoint '{name}': {e}")
+
+
+def _branch_trees(objects: Objects, ref: str, prefix: str) -> Iterator[tuple[str, str]]:
     tip = objects.read(f"{ref}^{{tree}}")
     if tip is None:
         notice.lack(f"'{ref}': its tree is missing")
@@ -159,7 +183,7 @@ def resolve(repo: Repo, objects: Objects, prefix: str) -> str:
 
     Raises Error when there is none, or several: it lists them.
     """
-    if not prefix or len(prefix) > 12 or not _HEX.issuperset(prefix):
+    if not prefix or not ids.begins_checkpoint_id(prefix):
         raise InputError(f"not a checkpoint id: '{prefix}'")
     matching = beginning(repo, objects, prefix)
     if not matching:
@@ -173,9 +197,9 @@ def resolve(repo: Repo, objects: Objects, prefix: str) -> str:
 
 def beginning(repo: Repo, objects: Objects, prefix: str) -> list[str]:
     """The checkpoint ids that begin with prefix, which may be any text, sorted."""
-    if len(prefix) > 12 or not _HEX.issuperset(prefix):
+    if not ids.begins_checkpoint_id(prefix):
         return []
-    each = (name for ref in everywhere(repo) for name, _ in trees(objects, ref, prefix))
+    each = (name for at in everywhere(repo) for name, _ in trees(repo, objects, at, prefix))
     return sorted(filter(ids.is_checkpoint_id, set(each)))
 
 

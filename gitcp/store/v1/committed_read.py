@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from gitcp.core import json
 from gitcp.core.transcript import chunks
-from gitcp.core.v1 import summary
+from gitcp.core.v1 import compact, summary
 from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.git.tree import TREE
@@ -94,7 +94,7 @@ def load(
     for name in [only] if only else directories(entries, root):
         at = entries[name][1] if name else tree
         files = parts.tree(at, name) if name else entries
-        metadata = summary.modern(parts.json(files, name) if name else root)
+        metadata = _metadata(files, parts.json(files, name) if name else root)
         sessions.append(
             {
                 "index": len(sessions),
@@ -113,6 +113,14 @@ def load(
         "sessions": sessions,
         "lacks": parts.lacks,
     }
+
+
+def _metadata(files: Tree, stored: dict[str, Any]) -> dict[str, Any]:
+    """A session's metadata, about the transcript that pieces() reads."""
+    metadata = summary.modern(stored)
+    if compact.NAME in files and not _names(files):
+        metadata["checkpoint_transcript_start"] = metadata.get("compact_transcript_start", 0)
+    return metadata
 
 
 def sole(entries: Tree) -> str:
@@ -191,13 +199,25 @@ def task_transcripts(objects: Objects, checkpoint: Checkpoint) -> dict[str, byte
         for name in files:
             if name.startswith("agent-") and name.endswith(".jsonl"):
                 transcripts[task] = parts.blob(files, name, f"tasks/{task}") or b""
+        if task not in transcripts and (why := _unavailable(parts, files, f"tasks/{task}")):
+            parts.lack(f"tasks/{task}", f"no transcript: {why}")
     return transcripts
 
 
+def _unavailable(parts: Parts, files: Tree, folder: str) -> str:
+    """Why the transcript of a subagent was not stored, where its task says so."""
+    task = summary.load(parts.blob(files, "task.json", folder)) or {}
+    return summary.text(task, "transcript_unavailable_reason")
+
+
 def pieces(objects: Objects, files: Tree) -> Iterator[bytes]:
-    """The chunks of a session's transcript in order; joined with newlines they are it."""
-    for name in _names(files):
+    """The chunks of a session's transcript in order; joined with newlines they are it.  Where only
+    a compact one is stored, that."""
+    names = _names(files)
+    for name in names:
         yield objects.need(files[name][1], "blob")
+    if not names and compact.NAME in files:
+        yield compact.expand(objects.need(files[compact.NAME][1], "blob"))
 
 
 def _names(files: Tree) -> list[str]:
@@ -206,10 +226,13 @@ def _names(files: Tree) -> list[str]:
 
 
 def _pieces(parts: Parts, files: Tree, folder: str) -> Iterator[bytes]:
-    for name in _names(files):
+    names = _names(files)
+    for name in names:
         data = parts.blob(files, name, folder)
         if data is not None:
             yield data
+    if not names and compact.NAME in files:
+        yield compact.expand(parts.blob(files, compact.NAME, folder) or b"")
 
 
 def pick(checkpoint: Checkpoint, which: int | str) -> SessionEntry:

@@ -1,11 +1,21 @@
-"""The refs that hold checkpoints, and where in them one is."""
+"""Where checkpoints lie: each in a ref of its own, or together on a branch.
+
+A place that holds checkpoints is named by its ref; CHECKPOINTS names all that have their own
+(doc/formats.md "Checkpoints as refs").
+"""
 
 from __future__ import annotations
 
+from gitcp.core.git.ids import (
+    CHECKPOINTS,
+    checkpoint_ref,
+    is_ulid,
+    parse_checkpoint_ref,
+)
 from gitcp.errors import Error
 from gitcp.record import text
+from gitcp.store.git import refs
 from gitcp.store.git.tree import TREE, read_tree
-from gitcp.store.v1.committed_write import REF, order_tracking
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,16 +25,20 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
+REF = "refs/heads/entire/checkpoints/v1"
+_TRACKING = "refs/remotes/**/entire/checkpoints/v1"
 _PATTERNS = (
+    CHECKPOINTS,
     REF,
-    "refs/remotes/**/entire/checkpoints/v1",
+    _TRACKING,
     "refs/heads/entire/sessions",
     "refs/remotes/**/entire/sessions",
 )
 
 
 def sources(repo: Repo) -> list[str]:
-    """The refs that hold checkpoints: ours, or the remotes' where it is absent; then legacy."""
+    """The places that hold checkpoints: refs of their own, our branch, or the remotes' where it
+    is absent; then legacy."""
     return _preferred(repo, _listed(repo))
 
 
@@ -34,9 +48,63 @@ def everywhere(repo: Repo) -> list[str]:
     return list(dict.fromkeys([*_preferred(repo, names), *names]))
 
 
+def tips(repo: Repo) -> dict[str, str]:
+    """ref -> oid of every checkpoint that has a ref of its own."""
+    every = refs.listing(repo, CHECKPOINTS)
+    return {ref: oid for ref, oid in every.items() if parse_checkpoint_ref(ref)}
+
+
+def has_own(repo: Repo) -> bool:
+    """Whether any checkpoint has a ref of its own."""
+    return bool(repo.git.run("for-each-ref", "--count=1", CHECKPOINTS)[1])
+
+
+def stored_here(repo: Repo) -> bool:
+    """Whether this clone has checkpoints of its own: on our branch, or in refs."""
+    return refs.read(repo, REF) is not None or has_own(repo)
+
+
+def sends_branch(repo: Repo) -> bool:
+    """Whether the branch is shared with others: not where checkpoints are to have their own refs
+    (gitcp.store), for that is what keeps forges from building it."""
+    return bool(repo.config.option("gitcp.store") != "refs")
+
+
+def new_as_refs(repo: Repo) -> bool:
+    """Whether a new checkpoint gets a ref of its own, or goes onto the branch: as gitcp.store says,
+    else as those that are there, else the branch, unless jj would make a bookmark of it."""
+    kind = repo.config.option("gitcp.store")
+    if kind:
+        return bool(kind == "refs")
+    if has_own(repo):
+        return True
+    return repo.beside_jj and not refs.read(repo, REF) and not remote_refs(repo)
+
+
+def holder(place: str, checkpoint_id: str) -> str:
+    """The ref that a checkpoint of a place is in."""
+    return checkpoint_ref(checkpoint_id) if place == CHECKPOINTS else place
+
+
+def remote_refs(repo: Repo) -> list[str]:
+    """The remote-tracking branches of checkpoints, the destination's first."""
+    return order_tracking(repo, list(refs.listing(repo, _TRACKING)))
+
+
+def order_tracking(repo: Repo, branches: list[str]) -> list[str]:
+    """Remote-tracking branches, those of the destination before origin's before others."""
+    if len(branches) > 1:
+        target = repo.config.option("gitcp.remote")
+        first = [f"refs/remotes/{name}/" for name in (target, "origin")]
+        branches.sort(key=lambda ref: ([not ref.startswith(one) for one in first], ref))
+    return branches
+
+
 def _listed(repo: Repo) -> list[str]:
     names = repo.git.lines("for-each-ref", "--format=%(refname)", *_PATTERNS, sep=b"\n")
-    return [text(name) for name in names]
+    every = map(text, names)
+    below = f"{CHECKPOINTS}/"
+    return list(dict.fromkeys(CHECKPOINTS if n.startswith(below) else n for n in every))
 
 
 def _preferred(repo: Repo, names: list[str]) -> list[str]:
@@ -47,7 +115,8 @@ def _preferred(repo: Repo, names: list[str]) -> list[str]:
         remote = [n for n in names if n.endswith(f"/{branch}")]
         return order_tracking(repo, remote)
 
-    return pick("entire/checkpoints/v1") + pick("entire/sessions")
+    own = [CHECKPOINTS] if CHECKPOINTS in names else []
+    return own + pick("entire/checkpoints/v1") + pick("entire/sessions")
 
 
 def find(repo: Repo, objects: Objects, checkpoint_id: str) -> tuple[str, str] | None:
@@ -73,12 +142,16 @@ class Places:
     def find(self, checkpoint_id: str) -> tuple[str, str] | None:
         """As the function of that name."""
         trouble: list[Error] = []
+        if tree := self.tree_in(CHECKPOINTS, checkpoint_id, trouble):
+            return checkpoint_ref(checkpoint_id), tree
+        if is_ulid(checkpoint_id) and not trouble:
+            return None
         if tree := self.tree_in(REF, checkpoint_id, trouble):
             return REF, tree
         if self._refs is None:
             self._refs = everywhere(self._repo)
         for ref in self._refs:
-            if tree := self.tree_in(ref, checkpoint_id, trouble):
+            if ref != CHECKPOINTS and (tree := self.tree_in(ref, checkpoint_id, trouble)):
                 return ref, tree
         if trouble:
             raise trouble[0]
@@ -95,18 +168,20 @@ class Places:
         oids = [entries[name][1] for name in names if name in entries]
         return [oid for oid in oids if oid not in self._trees]
 
-    def tree_in(self, ref: str, checkpoint_id: str, trouble: list[Error]) -> str | None:
-        """The directory of a checkpoint in one ref; None when it has none, or one that cannot
+    def tree_in(self, place: str, checkpoint_id: str, trouble: list[Error]) -> str | None:
+        """The directory of a checkpoint in one place; None when it has none, or one that cannot
         be read: then trouble tells."""
+        if place == CHECKPOINTS:
+            return self._tip(checkpoint_ref(checkpoint_id), trouble)
         shard, rest = checkpoint_id[:2], checkpoint_id[2:]
         try:
-            tree = self._tip(ref, trouble)
+            tree = self._tip(place, trouble)
             for name in (shard, rest):
                 entry = self._read(tree).get(name) if tree else None
                 if entry is None:
                     return None
                 if entry[0] != TREE:
-                    at = f"'{ref}:{shard}'" if name == shard else f"checkpoint '{checkpoint_id}'"
+                    at = f"'{place}:{shard}'" if name == shard else f"checkpoint '{checkpoint_id}'"
                     raise Error(f"{at} is no directory")
                 tree = entry[1]
         except Error as e:

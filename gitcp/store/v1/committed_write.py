@@ -1,8 +1,8 @@
-"""Writing committed checkpoints: one commit on entire/checkpoints/v1
+"""Writing committed checkpoints: one commit on entire/checkpoints/v1, or one on the ref of each
 (doc/formats.md "Committed checkpoint").
 
 All blobs are written before the lock; under it only the trees on the path are read and
-written, whatever the branch holds.
+written, whatever the store holds.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from gitcp.record import raw
 from gitcp.store.git import private, refs
 from gitcp.store.git.commit import read_commit, write_commit
 from gitcp.store.git.tree import TREE, edit_tree, lookup
+from gitcp.store.v1 import committed_refs
+from gitcp.store.v1.committed_refs import REF
 from gitcp.store.v1.committed_tree import BLOB, Checkpoint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any, TypedDict
 
     from gitcp.core.record_types import Commit, Entry
@@ -47,7 +49,6 @@ if TYPE_CHECKING:
 
     Prepared = tuple[str, SessionData, dict[str, Entry], dict[str, Entry]]
 
-REF = "refs/heads/entire/checkpoints/v1"
 MEMORY = "refs/gitcp/store"  # where jj may roll REF back: what it was when we moved it last
 
 
@@ -57,40 +58,100 @@ def write(
     items: Sequence[tuple[str, SessionData]],
     *,
     subject: str | None = None,
-) -> str:
-    """Store sessions under checkpoint ids, all in one commit; return the branch's tip.
+) -> dict[str, str]:
+    """Store sessions under checkpoint ids, those of the branch in one commit; return the refs
+    that have them, with their tips.
 
     A session the checkpoint has already keeps its index, a new one takes the next.  Nothing is
     committed when nothing changes.  Raises InputError for ids or paths that are not safe, Busy
-    when the lock or the ref cannot be had.
+    when the lock or a ref cannot be had.
     """
     prepared = [_prepare(objects, cid, data) for cid, data in items]
 
-    def attempt() -> str:
-        old, tip = base(repo, objects)
-        before = tip["tree"] if tip else None
-        if before and not old:  # a remote's: what lies beside the checkpoints is not pushed on
-            from gitcp.store.v1.merge.trees import Union
-
-            before = Union(objects).without_strays(before, None)
-        tree = _tree(objects, before, prepared)
-        if tip and old and tree == tip["tree"]:
-            return old
-        parents = [tip["oid"]] if tip else []
-        oid = write_commit(objects, repo, tree, parents, message(items, subject))
-        move(repo, oid, old, "gitcp: checkpoint")
-        return oid
+    def attempt() -> dict[str, str]:
+        own = _own(repo, objects, prepared)
+        tips, edits = _write_refs(repo, objects, own, items, prepared, subject)
+        theirs = [one for one in prepared if one[0] not in own]
+        if theirs:
+            of_branch = [item for item in items if item[0] not in own]
+            old, tip = base(repo, objects)
+            tips[REF] = _write_branch(repo, objects, tip, old, theirs, message(of_branch, subject))
+            edits += [(REF, tips[REF], old)] if tips[REF] != old else []
+        _move(repo, edits, "gitcp: checkpoint")
+        return tips
 
     restore(repo, objects)
     return refs.again(repo, "v1", attempt)
 
 
+def _own(repo: Repo, objects: Objects, prepared: Sequence[Prepared]) -> dict[str, Commit | None]:
+    """id -> its commit, None for a new one, of the checkpoints that have, or get, a ref of their
+    own."""
+    stored = {cid: read_commit(objects, ids.checkpoint_ref(cid)) for cid, *_ in prepared}
+    if not all(stored.values()) and committed_refs.new_as_refs(repo):
+        return stored
+    return {cid: commit for cid, commit in stored.items() if commit or ids.is_ulid(cid)}
+
+
+def _write_refs(
+    repo: Repo,
+    objects: Objects,
+    own: Mapping[str, Commit | None],
+    items: Sequence[tuple[str, SessionData]],
+    prepared: Sequence[Prepared],
+    subject: str | None,
+) -> tuple[dict[str, str], list[refs.Edit]]:
+    """Write the commits of checkpoints with refs of their own: the refs' tips, and what moves."""
+    tips: dict[str, str] = {}
+    edits: list[refs.Edit] = []
+    for cid, commit in own.items():
+        ref, old = ids.checkpoint_ref(cid), commit["tree"] if commit else None
+        if not commit and (place := committed_refs.find(repo, objects, cid)):
+            old = place[1]  # it was on the branch
+        tree = _checkpoint(objects, cid, old, prepared)
+        if commit and commit["tree"] == tree:
+            tips[ref] = commit["oid"]
+            continue
+        words = message([item for item in items if item[0] == cid], subject)
+        parents = [commit["oid"]] if commit else []
+        tips[ref] = write_commit(objects, repo, tree, parents, words)
+        edits.append((ref, tips[ref], commit["oid"] if commit else None))
+    return tips, edits
+
+
+def _write_branch(
+    repo: Repo,
+    objects: Objects,
+    tip: Commit | None,
+    old: str | None,
+    prepared: Sequence[Prepared],
+    words: str,
+) -> str:
+    """Write the commit of the checkpoints that are on the branch, on tip; where nothing changes
+    that is old."""
+    before = tip["tree"] if tip else None
+    if before and not old:  # a remote's: what lies beside the checkpoints is not pushed on
+        from gitcp.store.v1.merge.trees import Union
+
+        before = Union(objects).without_strays(before, None)
+    tree = _tree(objects, before, prepared)
+    if tip and old and tree == tip["tree"]:
+        return old
+    return write_commit(objects, repo, tree, [tip["oid"]] if tip else [], words)
+
+
 def move(repo: Repo, new: str | None, old: str | None, reason: str) -> None:
-    """Move our branch, with the memory of it where there is jj; raise Moved as refs.update()."""
-    edits: list[refs.Edit] = [(REF, new, old)] if new != old else []
-    if repo.beside_jj:
+    """Move our branch; raise Moved as refs.update()."""
+    _move(repo, [(REF, new, old)] if new != old else [], reason, new)
+
+
+def _move(repo: Repo, edits: list[refs.Edit], reason: str, branch: str | None = "") -> None:
+    """Move refs of the store, with the memory of the branch where there is jj; branch: where that
+    is then, "" where edits tell."""
+    moved = next((new for ref, new, _ in edits if ref == REF), branch)
+    if repo.beside_jj and moved != "":
         known = refs.read(repo, MEMORY)
-        edits += [(MEMORY, new, known)] if new != known else []
+        edits = [*edits, (MEMORY, moved, known)] if moved != known else edits
     announce(repo)
     refs.update(repo, edits, reason)
 
@@ -133,23 +194,8 @@ def base(repo: Repo, objects: Objects) -> tuple[str | None, Commit | None]:
     tip = read_commit(objects, REF)
     if tip:
         return tip["oid"], tip
-    names = remote_refs(repo)
+    names = committed_refs.remote_refs(repo)
     return None, read_commit(objects, names[0]) if names else None
-
-
-def remote_refs(repo: Repo) -> list[str]:
-    """The remote-tracking branches of checkpoints, the destination's first."""
-    return order_tracking(repo, list(refs.listing(repo, "refs/remotes/**/entire/checkpoints/v1")))
-
-
-def order_tracking(repo: Repo, branches: list[str]) -> list[str]:
-    """Remote-tracking branches, those of the destination before origin's before others."""
-    if len(branches) > 1:
-        from gitcp.store.v1 import destination
-
-        first = [f"refs/remotes/{name}/" for name in (destination.read(repo), "origin")]
-        branches.sort(key=lambda ref: ([not ref.startswith(one) for one in first], ref))
-    return branches
 
 
 def announce(repo: Repo) -> None:
@@ -210,11 +256,19 @@ def _tree(objects: Objects, tip: str | None, prepared: Sequence[Prepared]) -> st
     for cid in dict.fromkeys(cid for cid, *_ in prepared):
         at = f"{cid[:2]}/{cid[2:]}"
         old = lookup(objects, tip, at) if tip else None
-        checkpoint = Checkpoint(objects, cid, old[1] if old and old[0] == TREE else None)
-        for other, data, files, tasks in prepared:
-            if other == cid:
-                checkpoint.put(
-                    data["session_id"], data.get("metadata", {}), files, tasks, data.get("lines")
-                )
-        edits[at] = (TREE, checkpoint.write())
+        before = old[1] if old and old[0] == TREE else None
+        edits[at] = (TREE, _checkpoint(objects, cid, before, prepared))
     return edit_tree(objects, tip, edits)
+
+
+def _checkpoint(
+    objects: Objects, cid: str, before: str | None, prepared: Sequence[Prepared]
+) -> str:
+    """The tree of one checkpoint: what before has, and what is prepared for it."""
+    checkpoint = Checkpoint(objects, cid, before)
+    for other, data, files, tasks in prepared:
+        if other == cid:
+            checkpoint.put(
+                data["session_id"], data.get("metadata", {}), files, tasks, data.get("lines")
+            )
+    return checkpoint.write()

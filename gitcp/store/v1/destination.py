@@ -9,11 +9,12 @@ import os
 
 from gitcp.core import config_table
 from gitcp.core.decide import destination as rules
+from gitcp.core.git.ids import parse_checkpoint_ref
 from gitcp.errors import Error
 from gitcp.record import lines, text
 from gitcp.store.git import files, refs
 from gitcp.store.git.tree import TREE, read_tree
-from gitcp.store.v1 import kept_tips
+from gitcp.store.v1 import committed_refs, kept_tips
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,13 +119,16 @@ def count_lacking(repo: Repo, objects: Objects, destination: str) -> int:
     """How many checkpoints the destination is not known to have as they are here."""
     theirs = [kept_tips.pushed(repo, destination).get(f"refs/heads/{_STORE}")]
     theirs.append(refs.read(repo, f"refs/remotes/{destination}/{_STORE}"))
-    ours = _tree(objects, refs.read(repo, f"refs/heads/{_STORE}"))
+    sent = committed_refs.sends_branch(repo)
+    ours = _tree(objects, refs.read(repo, f"refs/heads/{_STORE}") if sent else None)
     lacking: set[str] | None = None
     for tip in theirs:
         if tree := _tree(objects, tip):
             changed = _changed(objects, ours, tree)
             lacking = changed if lacking is None else lacking & changed
-    return len(_changed(objects, ours, None) if lacking is None else lacking)
+    own, there = committed_refs.tips(repo), kept_tips.pushed(repo, destination)
+    unsent = {parse_checkpoint_ref(ref) for ref, oid in own.items() if there.get(ref) != oid}
+    return len((_changed(objects, ours, None) if lacking is None else lacking) | unsent)
 
 
 def _tree(objects: Objects, tip: str | None) -> str | None:

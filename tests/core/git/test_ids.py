@@ -51,18 +51,40 @@ def test_the_refusal_is_one_short_line(value: object) -> None:
         ("0123456789a", False),
         ("0123456789abc", False),
         ("0123456789ag", False),
+        ("01JZX0K3M4N5P6Q7R8S9TVWXYZ", True),
+        ("01JZX0K3M4N5P6Q7R8S9TVWXYz", False),
+        ("01JZX0K3M4N5P6Q7R8S9TVWXYU", False),
+        ("01JZX0K3M4N5P6Q7R8S9TVWXY", False),
         ("٠١٢٣٤٥٦٧٨٩٠١", False),
         (None, False),
         (123456789012, False),
     ],
 )
-def test_a_checkpoint_id_is_twelve_hex_digits(value: object, good: bool) -> None:
+def test_a_checkpoint_id_is_twelve_hex_digits_or_a_ulid(value: object, good: bool) -> None:
     assert ids.is_checkpoint_id(value) is good
     if good:
         assert ids.checkpoint_id(value) == value
     else:
-        with pytest.raises(InputError, match="'checkpoint_id' is not 12 hex digits"):
+        with pytest.raises(InputError, match="'checkpoint_id' is neither 12 hex digits nor a ULID"):
             ids.checkpoint_id(value)
+
+
+@pytest.mark.parametrize(
+    ("ref", "checkpoint_id"),
+    [
+        ("refs/entire/checkpoints/ab/0123456789ab", "0123456789ab"),
+        ("refs/entire/checkpoints/YZ/01JZX0K3M4N5P6Q7R8S9TVWXYZ", "01JZX0K3M4N5P6Q7R8S9TVWXYZ"),
+        ("refs/entire/checkpoints/01/0123456789ab", ""),
+        ("refs/entire/checkpoints/ab/0123456789ab/more", ""),
+        ("refs/entire/checkpoints/ab/more/0123456789ab", ""),
+        ("refs/heads/entire/checkpoints/v1", ""),
+    ],
+)
+def test_the_ref_of_a_checkpoint_has_the_last_two_digits_as_its_shard(
+    ref: str, checkpoint_id: str
+) -> None:
+    assert ids.parse_checkpoint_ref(ref) == checkpoint_id
+    assert not checkpoint_id or ids.checkpoint_ref(checkpoint_id) == ref
 
 
 @pytest.mark.parametrize(

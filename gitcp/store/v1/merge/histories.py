@@ -17,18 +17,23 @@ _CLEANED = "Leave out what is no checkpoint"
 
 
 def merged(
-    repo: Repo, objects: Objects, ours: str | None, theirs: str, joined: Join | None = None
+    repo: Repo,
+    objects: Objects,
+    ours: str | None,
+    theirs: str,
+    joined: Join | None = None,
+    checkpoint_id: str = "",
 ) -> str:
     """The commit that has both: one of the two, or a new merge with their united trees.
 
     Neither needs to know the other: unrelated roots are joined.  joined: they are of notes, and
-    this makes one note of two on the same commit.  What lies beside the checkpoints of theirs is
-    not brought in, though its history is.
+    this makes one note of two on the same commit.  checkpoint_id: they are of that checkpoint
+    alone.  What lies beside the checkpoints of theirs is not brought in, though its history is.
     """
     if ours and _contains(repo, ours, theirs):
         return ours
     follows = ours is None or _contains(repo, theirs, ours)
-    if follows and joined:
+    if follows and (joined or checkpoint_id):
         return theirs
     mine, tree = (need_commit(objects, oid)["tree"] if oid else None for oid in (ours, theirs))
     assert tree
@@ -41,7 +46,10 @@ def merged(
     if joined:
         united = note_trees.unite(objects, mine, tree, joined=joined)
         return write_commit(objects, repo, united, [ours, theirs], "notes: Merged by gitcp")
-    united = Union(objects).stores(mine, tree)
+    if checkpoint_id:
+        united = Union(objects).checkpoints(mine, tree, checkpoint_id)
+    else:
+        united = Union(objects).stores(mine, tree)
     return write_commit(objects, repo, united, [ours, theirs], _SUBJECT)
 
 

@@ -70,12 +70,15 @@ class Union:
             if digits == _SHARD:
                 merged = self._level(one, two, _REST, name) if one or two else None
             else:
-                merged = self._checkpoint(one, two, shard + name) if one and two else one or two
+                merged = self.checkpoints(one, two, shard + name) if one and two else one or two
             if merged:
                 united[name] = (TREE, merged)
         return write_tree(self._objects, united) if united else None
 
-    def _checkpoint(self, a: str, b: str, checkpoint_id: str) -> str:
+    def checkpoints(self, a: str, b: str, checkpoint_id: str) -> str:
+        """The union of two trees of one checkpoint."""
+        if a == b:
+            return a
         if not (self._bounded(a) and self._bounded(b)):
             return min(a, b, key=lambda oid: (self._objects.size(oid), oid))
         joined = merge_rules.merge(

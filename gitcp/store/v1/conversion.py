@@ -1,0 +1,84 @@
+"""Checkpoints of a branch get refs of their own (doc/formats.md "Checkpoints as refs")."""
+
+from __future__ import annotations
+
+from gitcp.core.git import ids
+from gitcp.errors import InputError
+from gitcp.record import raw, text
+from gitcp.store.git import refs
+from gitcp.store.git.commit import need_commit
+from gitcp.store.git.objects import Objects
+from gitcp.store.v1 import committed_list, committed_refs, committed_write
+from gitcp.store.v1.merge import histories
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+
+    Authors = dict[str, str]  # checkpoint id -> `Name <mail> seconds zone` of its first commit
+
+_KEY = "gitcp.store"
+_NOBODY = "Unknown <unknown@local> 0 +0000"
+_SUBJECT = "Checkpoint: "
+_LOG = ("log", "--reverse", "--no-show-signature", "-z", "--date=raw")
+
+
+def convert(repo: Repo) -> dict[str, str]:
+    """Give every checkpoint of the branch, and of the remotes' branches, a ref of its own, and let
+    new ones get one (gitcp.store); return the refs that moved, with their tips.
+
+    The branch stays.  A checkpoint that has a ref is united with what the branch has of it, so
+    that a second time moves none.  The commits are the same in every clone that has the branch.
+    """
+    if not repo.config.all(_KEY) or repo.config.option(_KEY) != "refs":
+        repo.git.run("config", "--local", _KEY, "refs")
+
+    def attempt() -> dict[str, str]:
+        with Objects(repo) as objects:
+            edits = _edits(repo, objects)
+        if edits:
+            committed_write.announce(repo)
+            refs.update(repo, edits, "gitcp: convert-store")
+        return {ref: str(new) for ref, new, _ in edits}
+
+    return refs.again(repo, "v1", attempt)
+
+
+def _edits(repo: Repo, objects: Objects) -> list[refs.Edit]:
+    """What moves: each checkpoint once, from all places that are branches."""
+    stored, tips = committed_refs.tips(repo), dict[str, str]()
+    for place in committed_refs.everywhere(repo):
+        if place == ids.CHECKPOINTS or place.endswith("/sessions"):
+            continue
+        authors = _authors(repo, place)
+        for checkpoint_id, tree in committed_list.trees(repo, objects, place, ""):
+            try:
+                ref = ids.checkpoint_ref(ids.checkpoint_id(checkpoint_id))
+            except InputError:
+                continue
+            old = tips.get(ref) or stored.get(ref)
+            before = need_commit(objects, old)["tree"] if old else ""
+            if before == tree:
+                continue
+            first = _first_commit(objects, checkpoint_id, tree, authors)
+            merged = histories.merged(repo, objects, old, first, checkpoint_id=checkpoint_id)
+            if need_commit(objects, merged)["tree"] != before:
+                tips[ref] = merged
+    return [(ref, new, stored.get(ref)) for ref, new in tips.items()]
+
+
+def _first_commit(objects: Objects, checkpoint_id: str, tree: str, authors: Authors) -> str:
+    """A commit without parents that any clone makes as this one does."""
+    who = authors.get(checkpoint_id, _NOBODY)
+    head = f"tree {tree}\nauthor {who}\ncommitter {who}\n\n{_SUBJECT}{checkpoint_id}\n"
+    return objects.write("commit", raw(head))
+
+
+def _authors(repo: Repo, branch: str) -> Authors:
+    """Who wrote each checkpoint first, and when, as far as the branch's history says."""
+    authors: Authors = {}
+    for item in repo.git.lines(*_LOG, "--format=%s%n%an <%ae> %ad", branch):
+        subject, _, who = text(item).partition("\n")
+        if subject.startswith(_SUBJECT):
+            authors.setdefault(subject.removeprefix(_SUBJECT), who)
+    return authors
