@@ -28,7 +28,7 @@ import os
 
 from gitcp import git, trace
 from gitcp.core.git import ids
-from gitcp.errors import Error
+from gitcp.errors import Error, NoJj
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
 from gitcp.store.git import refs
@@ -174,6 +174,8 @@ def locate(event: Record, project: str = "") -> Repo | None:
         try:
             repo = Repo.here()
         except Error as e:
+            if isinstance(e, NoJj) and event["event"] == "session-start":
+                raise
             trace.note("hook", str(e))
             continue
         if fresh or is_off(repo):

@@ -36,6 +36,10 @@ class Changed(Busy):
     """What a plan was made for is not any more what it was."""
 
 
+class NoJj(Error):
+    """A jj workspace in which gitcp is enabled, and no jj to ask."""
+
+
 class NoRepository(Error):
     """git sees no repository at a directory: none is around it, or git refuses that."""
 

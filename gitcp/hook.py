@@ -15,7 +15,7 @@ import sys
 
 from gitcp import git, pipelines, trace
 from gitcp.chain import begun, heard, in_force, keep_promise, table, words
-from gitcp.errors import OK, USAGE, Error, InputError, UsageError, sentence
+from gitcp.errors import OK, USAGE, Error, InputError, NoJj, UsageError, sentence
 from gitcp.process import deadline
 
 TYPE_CHECKING = False
@@ -125,7 +125,11 @@ def _take(client: ModuleType, event: Record) -> int:
     from gitcp.store.setup import heard
 
     project = os.environ.get(getattr(client, "PROJECT_ENV", ""), "")
-    late = None if (repo := locate(event, project)) else unheard(event, project)
+    try:
+        late = None if (repo := locate(event, project)) else unheard(event, project)
+    except NoJj as e:
+        _say(event, f"gitcp: {e}")
+        return OK
     repo = repo or late
     if repo is None or is_off(repo):
         return OK

@@ -40,6 +40,8 @@ def run(argv: Sequence[str]) -> int:
     """Show a file's lines with their authors; nothing is changed."""
     from gitcp.core.blame import options as arguments
     from gitcp.git import Git
+    from gitcp.jj import workspace
+    from gitcp.repo import Repo
     from gitcp.store.lines import run as asked
 
     if argv in (["-h"], ["--help"]):
@@ -49,14 +51,14 @@ def run(argv: Sequence[str]) -> int:
     if "reverse" in flags or ("s" in flags and not flags & {"json", "p", "line-porcelain"}):
         # No author is shown, or the commit is not the one that brought the line.
         os.execvp("git", ["git", "blame", *options["given"]])
-    git = Git()
+    here = workspace.root_above(os.getcwd()) and Repo.find()
+    git = workspace.git_here(here) if here else Git()
     blamed = asked.begun(git, options)  # git is at it while the rest is brought in
-    from gitcp.repo import Repo
     from gitcp.store.blame import view
     from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.lines.evidence import Evidence
 
-    repo = Repo.find()
+    repo = here or Repo.find()
     with Prefetched(repo) as objects:
         given = any(word.startswith("--contents") for word in options["given"])
         evidence = Evidence(repo, objects, worktree=not given)

@@ -31,7 +31,7 @@ def main() -> int:
 
 def run(argv: Sequence[str]) -> int:
     """Show where lines come from; nothing is changed."""
-    from gitcp.git import Git
+    from gitcp.jj.workspace import git_here
     from gitcp.repo import Repo
     from gitcp.store.blame import origin
     from gitcp.store.git.prefetch import Prefetched
@@ -41,7 +41,9 @@ def run(argv: Sequence[str]) -> int:
     repo = Repo.here()
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects)
-        records = list(origin.origins(repo, Git(), objects, evidence, args.lines, args.revision))
+        records = list(
+            origin.origins(repo, git_here(repo), objects, evidence, args.lines, args.revision)
+        )
     if args.json:
         from gitcp import record
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+from gitcp.errors import NoJj
 from gitcp.git import Git
 from gitcp.process.running import Running
 
@@ -19,6 +22,15 @@ if TYPE_CHECKING:
         message: bytes
 
 
+OWN = "gitcp.git"  # gitcp's git directory in .jj
+# Where package managers put it: an agent's client may start its hooks without them on PATH.
+_PLACES = (
+    "~/.cargo/bin",
+    "~/.local/bin",
+    "/opt/homebrew/bin",
+    "/usr/local/bin",
+    "~/.nix-profile/bin",
+)
 _QUIET = ("--ignore-working-copy", "--no-pager", "--color=never", "--quiet")
 _FIELDS = (
     "change_id",
@@ -30,10 +42,29 @@ _FIELDS = (
 _TEMPLATE = ' ++ "\\0" ++ '.join(_FIELDS)
 
 
+def program(recorded: str = "") -> str:
+    """The path of jj: on PATH, as recorded, or where package managers put it; else raise NoJj."""
+    folders = [*os.get_exec_path(), os.path.dirname(recorded), *map(os.path.expanduser, _PLACES)]
+    for path in (os.path.join(folder, "jj") for folder in folders if folder):
+        if os.access(path, os.X_OK) and os.path.isfile(path):
+            return path
+    raise NoJj("jj is not on PATH")
+
+
 def ask(root: str, *args: str, ok: tuple[int, ...] = (0,)) -> tuple[int, bytes]:
-    """Run jj in a workspace; (status, stdout); GitError, 127 when there is no jj."""
+    """Run jj in a workspace; (status, stdout); GitError where it fails, NoJj without one."""
     env = {k: v for k, v in Git().env.items() if not k.startswith("GIT_")}
-    return Running(("jj", "-R", root, *_QUIET, *args), env, False).finish(ok=ok)
+    jj = program(recorded(root))
+    return Running((jj, "-R", root, *_QUIET, *args), env, False).finish(ok=ok)
+
+
+def recorded(root: str) -> str:
+    """The path of jj when gitcp was enabled in a workspace, '' where none is written."""
+    try:
+        with open(os.path.join(root, ".jj", OWN, "jj"), errors="surrogateescape") as f:
+            return f.read().rstrip("\n")
+    except OSError:
+        return ""
 
 
 def here(root: str) -> Change:
@@ -54,6 +85,12 @@ def operations(root: str) -> list[str]:
     """What jj says of its last operations, the newest first."""
     argv = ("op", "log", "--no-graph", "--limit=50", "-T", 'description.first_line() ++ "\\n"')
     return ask(root, *argv)[1].decode("utf-8", "replace").splitlines()
+
+
+def mail(root: str) -> str:
+    """The address that jj gives to commits made now, '' where none is configured."""
+    status, out = ask(root, "config", "get", "user.email", ok=(0, 1))
+    return out.decode("utf-8", "surrogateescape").strip() if status == 0 else ""
 
 
 def _change(out: bytes) -> Change:

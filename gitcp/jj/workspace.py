@@ -10,14 +10,16 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp.errors import Error, GitError
+from gitcp.errors import Error, GitError, NoJj
+from gitcp.git import Git
 from gitcp.jj import log
+from gitcp.jj.log import OWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.jj.log import Change
+    from gitcp.repo import Repo
 
-OWN = "gitcp.git"  # our git directory in .jj
 # A name that no branch can have: HEAD before the first commit, when @- is jj's root.
 _UNBORN = "ref: refs/heads/@gitcp-unborn\n"
 
@@ -36,6 +38,17 @@ def root_above(start: str, stop: str | None = None) -> str | None:
     return None
 
 
+def is_apart(repo: Repo) -> bool:
+    """Whether git sees the worktree through a directory in .jj alone: no git runs hooks there."""
+    return os.path.basename(repo.git_dir) == OWN
+
+
+def git_here(repo: Repo) -> Git:
+    """git as a person runs it in the current directory; in a workspace that is no git worktree,
+    git of its store."""
+    return repo.git.bound(os.getcwd(), {}) if is_apart(repo) else Git()
+
+
 def opened(root: str, create: str | None = None) -> tuple[str, str, str]:
     """(git directory, common directory, name) of a workspace that is no git worktree; the name
     is '' for the default one.
@@ -44,7 +57,7 @@ def opened(root: str, create: str | None = None) -> tuple[str, str, str]:
     none yet, '' for the workspace itself; None: Error where gitcp is not enabled.
     """
     own = os.path.join(root, ".jj", OWN)
-    at = _asked(root)
+    at = _asked(root, own)
     if not os.path.isfile(os.path.join(own, "commondir")):
         own = os.path.join(create or root, ".jj", OWN)
         _create(root, own, at, create is not None)
@@ -68,9 +81,13 @@ def _move(root: str, own: str, at: Change) -> None:
     _write(os.path.join(own, "HEAD"), now)
 
 
-def _asked(root: str) -> Change:
+def _asked(root: str, own: str) -> Change:
     try:
         return log.here(root)
+    except NoJj as e:
+        if not os.path.isdir(own):
+            raise Error(f"cannot ask jj about '{root}': {e}") from None
+        raise NoJj(f"{e}: nothing is recorded in the workspace '{root}'") from None
     except GitError as e:
         raise Error(f"cannot ask jj about '{root}': {e}") from None
 
@@ -86,6 +103,7 @@ def _create(root: str, own: str, at: Change, create: bool) -> None:
     name = at["workspaces"].partition("@")[0]
     _write(os.path.join(own, "workspace"), "" if name in ("", "default") else f"jj-{name}")
     _write(os.path.join(own, "HEAD"), _base(at))
+    _write(os.path.join(own, "jj"), log.program() + "\n")
     # Relative, as a move of the whole must not matter; last, for with it the directory is whole.
     _write(os.path.join(own, "commondir"), os.path.relpath(store, own) + "\n")
 

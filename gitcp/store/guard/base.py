@@ -11,6 +11,7 @@ import os
 from gitcp.core import json
 from gitcp.core.guard import verdict
 from gitcp.core.upkeep import shapes
+from gitcp.errors import NoJj
 from gitcp.store.git import private, refs
 from gitcp.store.git.objects import Objects
 
@@ -61,8 +62,12 @@ def is_jj(repo: Repo) -> bool:
     """Whether to ask jj: its workspace, and jj is there to be asked."""
     if not repo.jj:
         return False
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return any(os.access(os.path.join(folder, "jj"), os.X_OK) for folder in folders)
+    from gitcp.jj import log
+
+    try:
+        return bool(log.program(log.recorded(repo.worktree)))
+    except NoJj:
+        return False
 
 
 def _change(repo: Repo, change: Change) -> Look:

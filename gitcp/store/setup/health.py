@@ -7,6 +7,7 @@ import sys
 
 from gitcp.core.setup import hook_scripts, hook_text
 from gitcp.core.setup.install_findings import finding
+from gitcp.jj import workspace
 from gitcp.process.regular_file import Damaged
 from gitcp.record import text
 from gitcp.store.git import files
@@ -28,6 +29,8 @@ FORGOTTEN = "was kept aside, and what called it has given way to another tool's 
 
 def git(repo: Repo) -> Iterator[Finding]:
     """git's hooks, in the directory that git will use, and the programs they start."""
+    if workspace.is_apart(repo):
+        return
     where = git_hooks.folder(repo)
     if os.path.lexists(where) and not os.path.isdir(where):
         reason = f"git runs no hooks here: '{where}' is not a directory"

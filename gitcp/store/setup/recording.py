@@ -92,10 +92,18 @@ def _writers(repo: Repo) -> dict[str, list[tuple[int, int | None]]]:
 
 
 def _author(repo: Repo) -> tuple[str, int]:
-    """The mail and the time that git would give a commit made now."""
+    """The mail and the time that git, or jj where it works here, would give a commit made now."""
     name, seconds = stamp(ident(repo, "AUTHOR"))
     date = _DATE.fullmatch(repo.git.env.get("GIT_AUTHOR_DATE", ""))
-    return name.rpartition("<")[2].rstrip(">"), int(date[1]) if date else seconds
+    mail = name.rpartition("<")[2].rstrip(">")
+    if repo.jj:
+        from gitcp.jj import log
+
+        try:
+            mail = log.mail(repo.worktree) or mail
+        except Error:
+            pass  # no jj to ask
+    return mail, int(date[1]) if date else seconds
 
 
 def _read(repo: Repo) -> str:
