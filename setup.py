@@ -1,4 +1,5 @@
-"""What pyproject.toml cannot say: pages and completions go where man and shells look for them."""
+"""What pyproject.toml cannot say: a program for each command of the table; pages and completions
+go where man and shells look for them."""
 
 import os
 import sys
@@ -8,6 +9,7 @@ from setuptools import setup
 
 TOP = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, TOP)
+from gitcp import commands  # noqa: E402
 from gitcp.cmd import completion  # noqa: E402
 
 PLACES = {
@@ -30,5 +32,11 @@ def data_files() -> list[tuple[str, list[str]]]:
     return files
 
 
+def programs() -> list[str]:
+    """gitcp and gitcp-<name> of every command."""
+    names = ["gitcp", *(f"gitcp-{name}" for name in commands.NAMES)]
+    return [f"{name} = gitcp.__main__:main" for name in names]
+
+
 os.chdir(TOP)
-setup(data_files=data_files())
+setup(data_files=data_files(), entry_points={"console_scripts": programs()})

@@ -26,7 +26,7 @@ COMMITS = (50_000, *((500_000,) if LONG else ()))
 PUSHED = 10_000 if LONG else 1_000
 LISTS = ("list-checkpoints", "list-sessions", "list-streams", "list-refs", "list-orphans")
 FLAT, ROUNDS = 64 * MB, 3
-NAMES = sorted({**commands.STAGES, **commands.TOOLS})
+NAMES = sorted(commands.NAMES)
 GROUP = "start of a command (-h)"
 
 

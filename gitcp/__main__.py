@@ -12,6 +12,7 @@ from gitcp.errors import OK, Error, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from typing import NoReturn
 
 
@@ -56,16 +57,33 @@ def _chosen() -> int:
 
 
 def _run(name: str) -> int:
-    if name not in {**commands.STAGES, **commands.TOOLS}:
+    if name == "hook":
+        from gitcp import hook
+
+        return hook.main()
+    from gitcp.console import ending
+
+    command = _command(name)
+    return ending.guard(lambda: command(sys.argv[1:]))
+
+
+def _command(name: str) -> Callable[[Sequence[str]], int]:
+    """What runs a command for people, or a stage as a program; UsageError for an unknown name."""
+    if name not in commands.NAMES:
         _unknown(name)
-    return int(import_module(commands.module(name)).main())
+    if module := commands.module(name):
+        run: Callable[[Sequence[str]], int] = import_module(module).run
+        return run
+    from gitcp import stages
+
+    return lambda argv: stages.run(name, argv)
 
 
 def _unknown(name: str) -> NoReturn:
     """Raise UsageError that says what may have been meant."""
     from gitcp.console import cli
 
-    meant = cli.suggestion(name, [*commands.TOOLS, *commands.STAGES]) or "; see 'gitcp help -a'"
+    meant = cli.suggestion(name, commands.NAMES) or "; see 'gitcp help -a'"
     raise UsageError(f"'{name}' is not a gitcp command{meant}")
 
 
@@ -75,7 +93,7 @@ def _help(names: list[str]) -> int:
         print(listing() if names else overview())
         return OK
     name = names[0].removeprefix("gitcp-")
-    if name not in {**commands.STAGES, **commands.TOOLS}:
+    if name not in commands.NAMES:
         _unknown(name)
     from gitcp.console import manual
 
@@ -100,7 +118,7 @@ def listing() -> str:
     parts = [_USAGE]
     for title, table in (("for people", commands.TOOLS), ("for pipes", commands.STAGES)):
         parts.append(f"\n{title}:")
-        parts += [f"    {name:18} {summary}" for name, summary in table.items()]
+        parts += [f"    {name:18} {commands.summary(name)}" for name in table]
     return "\n".join(parts)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from gitcp import commands, pipelines
+from gitcp import pipelines
 from gitcp.errors import Error
+from gitcp.stages import bind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,9 +72,7 @@ def connect(
 
             records = shell.filter([name[1:], *argv], _handed_over(records), top)
         else:
-            # as import_module() does, whose package costs a hook half a millisecond
-            stage = __import__(commands.module(name), fromlist=["bind"])
-            records = stage.bind(argv)(records)
+            records = bind(name, argv)(records)
     return records
 
 

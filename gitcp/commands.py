@@ -3,50 +3,51 @@
 Literal and import-free: every hook reads it, so reading it must cost nothing.
 """
 
-# name -> the line that is also .Nd in its manual page
+# name -> its file in gitcp/stages, the line that is also .Nd in its manual page
 STAGES = {
     # tree building
-    "list-changes": "list what differs in the worktree from HEAD",
-    "write-blobs": "store the content of changed files as blobs",
-    "write-tree": "build a tree from changes and a base",
-    "write-commit": "make a commit of a tree",
-    "update-ref": "move a ref by compare and swap",
+    "list-changes": ("trees", "list what differs in the worktree from HEAD"),
+    "write-blobs": ("trees", "store the content of changed files as blobs"),
+    "write-tree": ("trees", "build a tree from changes and a base"),
+    "write-commit": ("trees", "make a commit of a tree"),
+    "update-ref": ("trees", "move a ref by compare and swap"),
     # events and sessions
-    "read-event": "read the payload of an agent's hook as an event",
-    "update-session": "take an event into the state of its session",
-    "list-sessions": "list sessions as records",
+    "read-event": ("sessions", "read the payload of an agent's hook as an event"),
+    "update-session": ("sessions", "take an event into the state of its session"),
+    "list-sessions": ("sessions", "list sessions as records"),
     # streams
-    "list-streams": "list the streams of temporary checkpoints",
-    "match-stream": "decide which stream a turn belongs to",
-    "write-checkpoint": "write a temporary checkpoint onto its stream",
-    "read-stream": "read the checkpoints of a stream",
+    "list-streams": ("streams", "list the streams of temporary checkpoints"),
+    "match-stream": ("streams", "decide which stream a turn belongs to"),
+    "write-checkpoint": ("streams", "write a temporary checkpoint onto its stream"),
+    "read-stream": ("streams", "read the checkpoints of a stream"),
     # linking
-    "match-commit": "decide which sessions a commit belongs to",
-    "write-trailer": "write the checkpoint id into a commit message",
-    "check-message": "empty a message that is nothing but our trailer",
-    "condense": "write the sessions of a commit to the permanent store",
-    "carry-forward": "move streams on to a new commit",
-    "finalize": "complete the transcripts of a turn's checkpoints",
-    "relink": "find the commits that lost their checkpoint id",
+    "match-commit": ("commits", "decide which sessions a commit belongs to"),
+    "write-trailer": ("commits", "write the checkpoint id into a commit message"),
+    "check-message": ("commits", "empty a message that is nothing but our trailer"),
+    "condense": ("commits", "write the sessions of a commit to the permanent store"),
+    "carry-forward": ("commits", "move streams on to a new commit"),
+    "finalize": ("sessions", "complete the transcripts of a turn's checkpoints"),
+    "relink": ("links", "find the commits that lost their checkpoint id"),
     # permanent store
-    "list-checkpoints": "list committed checkpoints as records",
-    "read-checkpoint": "read a committed checkpoint or a session in it",
-    "write-committed": "write a committed checkpoint from records",
-    "find-commits": "find the commits of a checkpoint",
-    "merge-checkpoints": "merge two histories of the permanent store",
-    "push-checkpoints": "send the permanent store to a remote",
-    "fetch-checkpoints": "bring the permanent store from a remote",
+    "list-checkpoints": ("checkpoints", "list committed checkpoints as records"),
+    "read-checkpoint": ("checkpoints", "read a committed checkpoint or a session in it"),
+    "write-committed": ("checkpoints", "write a committed checkpoint from records"),
+    "find-commits": ("checkpoints", "find the commits of a checkpoint"),
+    "merge-checkpoints": ("checkpoints", "merge two histories of the permanent store"),
+    "push-checkpoints": ("share", "send the permanent store to a remote"),
+    "fetch-checkpoints": ("share", "bring the permanent store from a remote"),
     # guard
-    "check-claim": "say whether a tool call may run here, and claim its paths",
-    "release-claim": "let go of what a tool call claimed",
-    "list-claims": "list who is at work in this working copy",
+    "check-claim": ("guard", "say whether a tool call may run here, and claim its paths"),
+    "release-claim": ("guard", "let go of what a tool call claimed"),
+    "list-claims": ("guard", "list who is at work in this working copy"),
     # upkeep
-    "list-refs": "list refs as records",
-    "expire-refs": "name the refs that are past keeping",
-    "delete-refs": "delete the refs named by records",
-    "check-store": "check every promise of the stored data",
-    "list-orphans": "list what no session and no commit needs",
+    "list-refs": ("upkeep", "list refs as records"),
+    "expire-refs": ("upkeep", "name the refs that are past keeping"),
+    "delete-refs": ("upkeep", "delete the refs named by records"),
+    "check-store": ("upkeep", "check every promise of the stored data"),
+    "list-orphans": ("upkeep", "list what no session and no commit needs"),
 }
+# name, which its file in gitcp/cmd has too -> that line
 TOOLS = {
     "enable": "install the hooks of git and of an agent",
     "disable": "silence or remove the hooks",
@@ -87,17 +88,26 @@ EVERYDAY = {
     "go back": ("rewind", "undo", "resume"),
     "share": ("push",),
 }
-# Short names people type for a stage.
+# Commands for people whose stage has another name: both run the file in gitcp/cmd.
 ALIASES = {"push": "push-checkpoints", "fetch": "fetch-checkpoints", "fsck": "check-store"}
+_TYPED = {stage: name for name, stage in ALIASES.items()}
+NAMES = (*TOOLS, *STAGES)
 
 
 def summary(name: str) -> str:
     """What a command is for, in a line without a capital and a full stop."""
-    return STAGES[name] if name in STAGES else TOOLS[name]
+    return STAGES[name][1] if name in STAGES else TOOLS[name]
+
+
+def stage_module(name: str) -> str:
+    """The module whose STAGES has a stage."""
+    return "gitcp.stages." + STAGES[name][0] if name in STAGES else module(name)
 
 
 def module(name: str) -> str:
-    """The module with parser() and main() of a command, stages also with bind(argv)."""
-    if name == "hook":
-        return "gitcp.hook"
-    return "gitcp.cmd." + ALIASES.get(name, name).replace("-", "_")
+    """The module of a command for people, with OPTIONS and run(argv); "" for a stage that is its
+    own command."""
+    name = _TYPED.get(name, name)
+    if name in STAGES:
+        return ""
+    return "gitcp.hook" if name == "hook" else "gitcp.cmd." + name.replace("-", "_")

@@ -15,6 +15,7 @@ import sys
 
 from gitcp import git, pipelines, trace
 from gitcp.chain import begun, heard, in_force, keep_promise, table, words
+from gitcp.console.options import flag, value
 from gitcp.errors import OK, USAGE, Error, InputError, NoJj, UsageError, sentence
 from gitcp.process import deadline
 
@@ -23,9 +24,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
 
-    from gitcp.console.cli import Parser
     from gitcp.core.record_types import Record
     from gitcp.repo import Repo
+
+OPTIONS = (
+    flag("--list", "show what is in force, and from where"),
+    flag("--sh", "name the file that git's hooks source"),
+    value("hook", "<hook>", "a git hook, or an agent", nargs="?"),
+    value("args", "<arg>", "what git gave, or the agent's event", nargs="*"),
+)
 
 
 def main() -> int:
@@ -221,28 +228,16 @@ def _refuse(first: Record, message: str) -> int:
     return status
 
 
-def parser() -> Parser:
-    """The options of gitcp-hook; a hook itself is dispatched without them."""
-    from gitcp.console import cli
-
-    p = cli.Parser("hook")
-    p.add_argument("--list", action="store_true", help="show what is in force, and from where")
-    p.add_argument("--sh", action="store_true", help="name the file that git's hooks source")
-    p.add_argument("hook", nargs="?", metavar="<hook>", help="a git hook, or an agent")
-    p.add_argument("args", nargs="*", metavar="<arg>", help="what git gave, or the agent's event")
-    return p
-
-
 def _listing(argv: Sequence[str]) -> int:
     from gitcp.console import cli
 
     def body() -> int:
-        options = parser().parse_args(argv)
-        if options.sh:
+        args = cli.parse("hook", OPTIONS, argv)
+        if args.sh:
             print(os.path.join(os.path.dirname(os.path.abspath(__file__)), "hooks.sh"))
             return OK
-        if not options.list:
-            raise UsageError(f"no hook named\n{parser().format_usage().rstrip()}")
+        if not args.list:
+            args.error("no hook named")
         from gitcp.repo import Repo
 
         print(*table(Repo.here()), sep="\n")

@@ -5,35 +5,19 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp.console import ending
+from gitcp.console.options import JSON, flag, value
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gitcp.console import cli
-
-
-def parser() -> cli.Parser:
-    from gitcp.console import cli  # for the help alone: the arguments are git's
-
-    p = cli.Parser("blame")
-    p.add_argument("--json", action="store_true", help="write records, one to a line")
-    p.add_argument(
-        "--mark-unknown", action="store_true", help="show ? for what nothing recorded too"
-    )
-    p.add_argument(
-        "--coarse",
-        action="store_true",
-        help="guess where nothing is known: a session's name with ? behind it",
-    )
-    p.add_argument("args", nargs="*", metavar="<arg>", help="as of git-blame(1)")
-    return p
-
-
-def main() -> int:
-    return ending.guard(lambda: run(sys.argv[1:]))
+OPTIONS = (
+    JSON,
+    flag("--mark-unknown", "show ? for what nothing recorded too"),
+    flag("--coarse", "guess where nothing is known: a session's name with ? behind it"),
+    value("args", "<arg>", "as of git-blame(1)", nargs="*"),
+)
 
 
 def run(argv: Sequence[str]) -> int:
@@ -45,7 +29,9 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.lines import run as asked
 
     if argv in (["-h"], ["--help"]):
-        parser().parse_args(argv)
+        from gitcp.console import cli  # for the help alone: the arguments are git's
+
+        cli.parse("blame", OPTIONS, argv)
     options = arguments.parse(argv)
     flags = options["flags"]
     if "reverse" in flags or ("s" in flags and not flags & {"json", "p", "line-porcelain"}):

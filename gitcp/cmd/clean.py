@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from gitcp.console import cli
+from gitcp.console.options import JSON, flag, number, value
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
@@ -15,33 +14,26 @@ if TYPE_CHECKING:
 
     Cleaned = tuple[list[Finding], list[Finding]]  # what goes or went, what is kept for now
 
-
-def parser() -> cli.Parser:
-
-    p = cli.Parser("clean")
-    p.add_argument("-f", "--force", action="store_true", help="delete it; else it is only shown")
-    age = "what has not been used for so long (default: what is configured)"
-    p.add_argument("--older-than", type=cli.number, metavar="<days>", help=age)
-    edits = "the edits of all settled sessions too, however young"
-    p.add_argument("--edits", action="store_true", help=edits)
-    p.add_argument("--json", action="store_true", help="write records, one to a line")
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
+OPTIONS = (
+    flag("-f --force", "delete it; else it is only shown"),
+    value(
+        "--older-than",
+        "<days>",
+        "what has not been used for so long (default: what is configured)",
+        type=number,
+    ),
+    flag("--edits", "the edits of all settled sessions too, however young"),
+    JSON,
+)
 
 
 def run(argv: Sequence[str]) -> int:
     """Show what is settled, or delete it."""
-    from gitcp import record
-
-    args = parser().parse_args(argv)
+    args = cli.parse("clean", OPTIONS, argv)
     going, kept = cleaned(args.older_than, args.force, args.edits)
     if args.json:
         records = [{**one, "deleted": args.force} for one in going]
-        record.write(sys.stdout.buffer, [*records, *({**one, "deleted": False} for one in kept)])
-        return OK
+        return cli.write_records([*records, *({**one, "deleted": False} for one in kept)])
     for line in report(going, kept, args.force):
         print(cli.printable(line))
     return OK

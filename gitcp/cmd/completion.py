@@ -6,49 +6,49 @@ import sys
 
 from gitcp import commands
 from gitcp.console import cli
+from gitcp.console.options import value
+from gitcp.core.render import completion
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gitcp.console.options import Rows
     from gitcp.core.render.completion import Command
 
-
-def parser() -> cli.Parser:
-    """One argument: for which shell."""
-    from gitcp.core.render.completion import SHELLS
-
-    p = cli.Parser("completion")
-    p.add_argument("shell", choices=SHELLS, metavar="<shell>", help="bash, zsh or fish")
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
+OPTIONS = (value("shell", "<shell>", "bash, zsh or fish", choices=completion.SHELLS),)
 
 
 def run(argv: Sequence[str]) -> int:
     """Write the completions of a shell to standard output."""
-    sys.stdout.write(script(parser().parse_args(argv).shell))
+    sys.stdout.write(script(cli.parse("completion", OPTIONS, argv).shell))
     return OK
 
 
 def script(shell: str) -> str:
-    """The completions for bash, zsh or fish, made of the table of commands and their parsers."""
-    from gitcp.core.render import completion
+    """The completions for bash, zsh or fish, made of the table of commands and their options."""
+    return completion.script(shell, {name: _command(name) for name in commands.NAMES})
 
-    names = (*commands.TOOLS, *commands.STAGES)
-    return completion.script(shell, {name: _command(name) for name in names})
+
+def rows(name: str) -> Rows:
+    """What a command takes on its line."""
+    from importlib import import_module
+
+    from gitcp import stages
+
+    if module := commands.module(name):
+        options: Rows = import_module(module).OPTIONS
+        return options
+    return stages.find_stage(name)[1]
 
 
 def _command(name: str) -> Command:
-    from importlib import import_module
-
-    options, words = [], []
-    for action in import_module(commands.module(name)).parser()._actions:
-        if action.option_strings:
-            options.append((list(action.option_strings), str(action.help or "")))
-        else:
-            words += [word for word in action.choices or () if isinstance(word, str)]
+    options, words = [(["-h", "--help"], "show this help message and exit")], []
+    for row in rows(name):
+        for names, more in row if isinstance(row, list) else [row]:
+            if names[0].startswith("-"):
+                options.append((list(names), str(more["help"])))
+            else:
+                words += [word for word in more.get("choices", ()) if isinstance(word, str)]
     return {"summary": commands.summary(name), "options": options, "words": words}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from gitcp.console import cli
+from gitcp.console.options import JSON, flag, value
 from gitcp.core import config_table
 from gitcp.errors import NO, OK
 
@@ -14,19 +13,11 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Record
 
-
-def parser() -> cli.Parser:
-    p = cli.Parser("config")
-    p.add_argument("--check", action="store_true", help="show only what is wrong")
-    p.add_argument("--json", action="store_true", help="write records, one to a line")
-    p.add_argument(
-        "key", nargs="*", choices=[[], *config_table.KEYS], metavar="<key>", help="only these keys"
-    )
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
+OPTIONS = (
+    flag("--check", "show only what is wrong"),
+    JSON,
+    value("key", "<key>", "only these keys", nargs="*", choices=[[], *config_table.KEYS]),
+)
 
 
 def run(argv: Sequence[str]) -> int:
@@ -34,14 +25,12 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.repo import Repo
     from gitcp.store.setup import configuration
 
-    args = parser().parse_args(argv)
+    args = cli.parse("config", OPTIONS, argv)
     records = configuration.settings(Repo.here(), args.key)
     if args.check:
         records = [one for one in records if one["complaint"]]
     if args.json:
-        from gitcp import record
-
-        record.write(sys.stdout.buffer, records)
+        cli.write_records(records)
     else:
         for line in _complaints(records) if args.check else _lines(records):
             print(cli.printable(line))

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import sys
-
 from gitcp.console import cli
+from gitcp.console.options import flag
 from gitcp.errors import OK
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def parser() -> cli.Parser:
-    p = cli.Parser("convert-store")
-    p.add_argument("--json", action="store_true", help="write a record of each ref that moved")
-    return p
-
-
-def main() -> int:
-    return cli.guard(_main)
+OPTIONS = (flag("--json", "write a record of each ref that moved"),)
 
 
-def _main() -> int:
-    from gitcp import record
+def run(argv: Sequence[str]) -> int:
+    """Move the checkpoints, and say how many."""
     from gitcp.repo import Repo
     from gitcp.store.git import refs
     from gitcp.store.v1 import committed_refs, conversion
 
-    opts, repo = parser().parse_args(), Repo.find()
+    args, repo = cli.parse("convert-store", OPTIONS, argv), Repo.find()
     moved = conversion.convert(repo)
-    if opts.json:
-        records = ({"type": "ref", "ref": ref, "oid": oid} for ref, oid in moved.items())
-        record.write(sys.stdout.buffer, records)
-        return OK
+    if args.json:
+        return cli.write_records(
+            {"type": "ref", "ref": ref, "oid": oid} for ref, oid in moved.items()
+        )
     count = len(committed_refs.tips(repo))
     print(f"{len(moved)} of {count} checkpoints moved; each has a ref of its own")
     if refs.read(repo, committed_refs.REF):

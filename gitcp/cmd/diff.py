@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-
 from gitcp.console import cli
+from gitcp.console.options import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
-def parser() -> cli.Parser:
-    p = cli.Parser("diff")
-    old = "a checkpoint, a commit or a session, by its name or the beginning of its id"
-    p.add_argument("old", metavar="<old>", help=old)
-    new = "the same, or 'worktree' (default: worktree)"
-    p.add_argument("new", nargs="?", default="worktree", metavar="<new>", help=new)
-    p.epilog = "Other options are those of git-diff(1); paths follow after --."
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
+OPTIONS = (
+    value(
+        "old",
+        "<old>",
+        "a checkpoint, a commit or a session, by its name or the beginning of its id",
+    ),
+    value(
+        "new", "<new>", "the same, or 'worktree' (default: worktree)", nargs="?", default="worktree"
+    ),
+)
 
 
 def run(argv: Sequence[str]) -> int:
@@ -34,7 +30,9 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.pack import aside
 
     at = argv.index("--") if "--" in argv else len(argv)
-    args, options = parser().parse_known_args(list(argv[:at]))
+    parser = cli.Parser("diff", OPTIONS)
+    parser.epilog = "Other options are those of git-diff(1); paths follow after --."
+    args, options = parser.parse_known_args(list(argv[:at]))
     with aside.looking(Repo.find()) as repo:
         with Objects(repo) as objects:
             pair = [trees.find_tree(repo, objects, name) for name in (args.old, args.new)]

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from gitcp.console import cli
+from gitcp.console.options import flag
 from gitcp.errors import OK, UsageError
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from gitcp.store.setup.manifest import Entry, Manifest, Strip
 
+OPTIONS = (
+    flag("--uninstall", "take out what enable wrote; checkpoints stay"),
+    flag("--user", "with --uninstall: out of your own settings as well"),
+    flag("--dry-run", "only say what would be done"),
+)
 _OUTCOMES = {
     "restored": "restored '{}'",
     "removed": "removed '{}'",
@@ -25,25 +30,9 @@ _OUTCOMES = {
 }
 
 
-def parser() -> cli.Parser:
-    p = cli.Parser("disable")
-    p.add_argument(
-        "--uninstall", action="store_true", help="take out what enable wrote; checkpoints stay"
-    )
-    p.add_argument(
-        "--user", action="store_true", help="with --uninstall: out of your own settings as well"
-    )
-    p.add_argument("--dry-run", action="store_true", help="only say what would be done")
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
-
-
-def run(argv: list[str]) -> int:
+def run(argv: Sequence[str]) -> int:
     """Silence gitcp in this repository, or take out exactly what is ours."""
-    args = parser().parse_args(argv)
+    args = cli.parse("disable", OPTIONS, argv)
     if args.user and not args.uninstall:
         raise UsageError("--user goes with --uninstall")
     repo = Repo.find()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 from gitcp.commands import module
 from gitcp.console import cli
+from gitcp.console.options import JSON, flag
 from gitcp.errors import NO, OK
 
 TYPE_CHECKING = False
@@ -15,17 +14,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
     from gitcp.repo import Repo
 
-
-def parser() -> cli.Parser:
-    """What it finds is always shown; mending it is asked for."""
-    p = cli.Parser("doctor")
-    p.add_argument("--fix", action="store_true", help="mend it, asking at a terminal")
-    p.add_argument("--json", action="store_true", help="write records, one to a line")
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
+OPTIONS = (flag("--fix", "mend it, asking at a terminal"), JSON)
 
 
 def run(argv: Sequence[str]) -> int:
@@ -34,16 +23,14 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.doctor import complaints
     from gitcp.store.setup import configured
 
-    args = parser().parse_args(argv)
+    args = cli.parse("doctor", OPTIONS, argv)
     repo = Repo.find()
     configured.write(repo)
     every = list(complaints.all_of(repo))
     if args.fix:
         _fix(repo, every, args.json)
     if args.json:
-        from gitcp import record
-
-        record.write(sys.stdout.buffer, every)
+        cli.write_records(every)
     else:
         _tell(repo, every)
     return NO if any("fixed" not in one for one in every) else OK
@@ -136,11 +123,11 @@ def _finalize(repo: Repo, one: Record) -> str:
 
 
 def _event(event: str, session_id: str, stages: Sequence[str]) -> None:
-    from importlib import import_module
+    from gitcp.stages import bind
 
     records: Iterable[Record] = [{"type": "event", "event": event, "session_id": session_id}]
     for stage in stages:
-        records = import_module(module(stage)).bind([])(records)
+        records = bind(stage, [])(records)
     list(records)
 
 

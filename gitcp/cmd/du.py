@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 from gitcp.console import cli
+from gitcp.console.options import JSON, flag, value
 from gitcp.core.upkeep import space_sums
 from gitcp.errors import OK
 
@@ -17,33 +17,29 @@ if TYPE_CHECKING:
     from gitcp.core.upkeep.space_sums import Sum
 
 _KEYS = {"kind": "kind", "session": "session_id", "age": "age"}
-
-
-def parser() -> cli.Parser:
-    p = cli.Parser("du")
-    what = "what to sum by: kind, session or age (default: %(default)s)"
-    p.add_argument("--by", choices=tuple(_KEYS), default="kind", metavar="<what>", help=what)
-    p.add_argument("-b", "--bytes", action="store_true", help="show bytes, not larger units")
-    p.add_argument("--json", action="store_true", help="write records, one to a line")
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
+OPTIONS = (
+    value(
+        "--by",
+        "<what>",
+        "what to sum by: kind, session or age (default: %(default)s)",
+        choices=tuple(_KEYS),
+        default="kind",
+    ),
+    flag("-b --bytes", "show bytes, not larger units"),
+    JSON,
+)
 
 
 def run(argv: Sequence[str]) -> int:
     """Show the sums; nothing is changed."""
-    from gitcp import record
     from gitcp.repo import Repo
     from gitcp.store.upkeep import space
 
-    args = parser().parse_args(argv)
+    args = cli.parse("du", OPTIONS, argv)
     items = space.items(Repo.find(), brief=args.by == "kind")
     sums = space_sums.totals(items, args.by, time.time())
     if args.json:
-        record.write(sys.stdout.buffer, records(sums, args.by))
-        return OK
+        return cli.write_records(records(sums, args.by))
     for line in lines(sums, args.by, args.bytes):
         print(line)
     return OK

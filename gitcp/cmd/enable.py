@@ -8,6 +8,7 @@ import sys
 from gitcp import agents
 from gitcp.cmd import disable
 from gitcp.console import cli, ending, notice
+from gitcp.console.options import flag, value
 from gitcp.core.setup import entire_settings
 from gitcp.errors import OK, Error, sentence
 from gitcp.lock import exclusive
@@ -18,68 +19,61 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitcp.core.record_types import Record, Stage
+    from gitcp.core.record_types import Record
     from gitcp.core.setup.installation import Write
     from gitcp.store.setup.manifest import Manifest
 
     Plan = tuple[list[Write], list[str]]  # what to write, what to say
 
 
+_NAMES = agents.names()
+OPTIONS = (
+    value(
+        "--agent",
+        "<name>",
+        f"whose hooks: {', '.join(_NAMES)}; may be given again (default: all here)",
+        action="append",
+        choices=_NAMES,
+    ),
+    [
+        flag("--shared", "put agent hooks into settings others get too"),
+        flag("--user", "put agent hooks into your own settings, for all"),
+    ],
+    flag("--force", "write also what is not this clone's"),
+    value(
+        "--strategy",
+        "<name>",
+        "what a turn's end makes: manual-commit, a checkpoint, or auto-commit, a commit",
+        choices=("manual-commit", "auto-commit", "shadow", "dual"),
+    ),
+    value(
+        "--guard",
+        "<mode>",
+        "where sessions collide: off, warn or deny",
+        choices=("off", "warn", "deny"),
+    ),
+    flag("--worktree", "write only what the agents of another worktree look for here"),
+    flag("--dry-run", "only say what would be done"),
+)
 _TO_DO = {"wrote": "write", "took": "take", "removed": "remove"}
 
 
-def parser() -> cli.Parser:
-    p = cli.Parser("enable")
-    whose, names = ", ".join(agents.names()), agents.names()
-    about = f"whose hooks: {whose}; may be given again (default: all here)"
-    p.add_argument("--agent", action="append", choices=names, metavar="<name>", help=about)
-    where = p.add_mutually_exclusive_group()
-    where.add_argument(
-        "--shared", action="store_true", help="put agent hooks into settings others get too"
-    )
-    where.add_argument(
-        "--user", action="store_true", help="put agent hooks into your own settings, for all"
-    )
-    p.add_argument("--force", action="store_true", help="write also what is not this clone's")
-    p.add_argument(
-        "--strategy",
-        choices=("manual-commit", "auto-commit", "shadow", "dual"),
-        metavar="<name>",
-        help="what a turn's end makes: manual-commit, a checkpoint, or auto-commit, a commit",
-    )
-    modes, about = ("off", "warn", "deny"), "where sessions collide: off, warn or deny"
-    p.add_argument("--guard", choices=modes, metavar="<mode>", help=about)
-    p.add_argument(
-        "--worktree",
-        action="store_true",
-        help="write only what the agents of another worktree look for here",
-    )
-    p.add_argument("--dry-run", action="store_true", help="only say what would be done")
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
-
-
-def bind(argv: Sequence[str]) -> Stage:
+def install_silently(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     """Install what the options say, without a word, at the end of the records that come by."""
-    args = parser().parse_args(argv)
-
-    def stage(records: Iterable[Record]) -> Iterator[Record]:
-        yield from records
-        _install(Repo.here(), args)
-
-    return stage
+    yield from records
+    _install(Repo.here(), args)
 
 
-def run(argv: list[str]) -> int:
+STAGES = {"enable": (install_silently, *OPTIONS)}
+
+
+def run(argv: Sequence[str]) -> int:
     """Install the hooks; what is there already stays, and a second run changes nothing."""
     import tempfile
 
     from gitcp.store.setup import manifest
 
-    args = parser().parse_args(argv)
+    args = cli.parse("enable", OPTIONS, argv)
     if not args.dry_run:
         repo = _usable(Repo.find(init=""))
         done, notes = _install(repo, args)

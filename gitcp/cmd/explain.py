@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from gitcp.console import cli
+from gitcp.console.options import flag, value
 from gitcp.errors import OK, Error, UsageError
 
 TYPE_CHECKING = False
@@ -16,32 +17,27 @@ if TYPE_CHECKING:
     from gitcp.core.render.spans import Line
     from gitcp.repo import Repo
 
+OPTIONS = (
+    value("--session", "<id>", "a session"),
+    value("--commit", "<commit>", "a commit"),
+    value("-c --checkpoint", "<id>", "a checkpoint"),
+    [
+        flag("-s --short", "without the transcript"),
+        flag("--full", "with the transcript of the whole session"),
+        flag("--raw-transcript", "only the transcript, as stored"),
+    ],
+    flag("--generate", "let a model summarize a committed checkpoint first (gitcp.summarize)"),
+    flag("-f --force", "with --generate: also what has a summary"),
+    flag("--no-pager", "without a pager"),
+    value(
+        "name",
+        "<name>",
+        "a commit, a checkpoint or a session (default: list those of this branch)",
+        nargs="?",
+    ),
+)
 _COMMITS = 500
 _POINTS = 100
-
-
-def parser() -> cli.Parser:
-    p = cli.Parser("explain")
-    p.add_argument("--session", metavar="<id>", help="a session")
-    p.add_argument("--commit", metavar="<commit>", help="a commit")
-    p.add_argument("-c", "--checkpoint", metavar="<id>", help="a checkpoint")
-    how = p.add_mutually_exclusive_group()
-    how.add_argument("-s", "--short", action="store_true", help="without the transcript")
-    how.add_argument("--full", action="store_true", help="with the transcript of the whole session")
-    raw = "only the transcript, as stored"
-    how.add_argument("--raw-transcript", action="store_true", help=raw)
-    model = "let a model summarize a committed checkpoint first (gitcp.summarize)"
-    p.add_argument("--generate", action="store_true", help=model)
-    again = "with --generate: also what has a summary"
-    p.add_argument("-f", "--force", action="store_true", help=again)
-    p.add_argument("--no-pager", action="store_true", help="without a pager")
-    what = "a commit, a checkpoint or a session (default: list those of this branch)"
-    p.add_argument("name", nargs="?", metavar="<name>", help=what)
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
 
 
 def run(argv: Sequence[str]) -> int:
@@ -49,7 +45,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.cmd import show
     from gitcp.repo import Repo
 
-    args = parser().parse_args(argv)
+    args = cli.parse("explain", OPTIONS, argv)
     repo, name = Repo.here(), _name(args)
     if args.force and not args.generate:
         raise UsageError("--force is for --generate")

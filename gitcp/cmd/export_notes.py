@@ -5,23 +5,23 @@ from __future__ import annotations
 import sys
 
 from gitcp.console import cli
+from gitcp.console.options import REVISIONS
 from gitcp.errors import OK
 
-
-def parser() -> cli.Parser:
-    return cli.of_revisions("export-notes")
-
-
-def main() -> int:
-    return cli.guard(_run)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
-def _run() -> int:
+OPTIONS = (REVISIONS,)
+
+
+def run(argv: Sequence[str]) -> int:
     """Write the notes, and say on which commits."""
     from gitcp.repo import Repo
     from gitcp.store.lines import exports
 
-    args = parser().parse_args()
+    args = cli.parse("export-notes", OPTIONS, argv)
     changed, warnings = exports.note(Repo.find(), args.revision)
     for warning in warnings:
         print("warning:", cli.printable(warning), file=sys.stderr)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-
 from gitcp.console import cli
-from gitcp.errors import OK
+from gitcp.console.options import REVISIONS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
-def parser() -> cli.Parser:
-    return cli.of_revisions("export-traces")
+OPTIONS = (REVISIONS,)
 
 
-def main() -> int:
-    return cli.guard(_run)
-
-
-def _run() -> int:
+def run(argv: Sequence[str]) -> int:
     """Write a record for each commit that a session wrote lines of; nothing is changed."""
-    from gitcp import record
     from gitcp.repo import Repo
     from gitcp.store.lines import exports
 
-    revisions = parser().parse_args().revision
-    record.write(sys.stdout.buffer, exports.traces(Repo.find(), revisions))
-    return OK
+    revisions = cli.parse("export-traces", OPTIONS, argv).revision
+    return cli.write_records(exports.traces(Repo.find(), revisions))

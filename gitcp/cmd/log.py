@@ -6,6 +6,7 @@ import os
 import sys
 
 from gitcp.console import cli
+from gitcp.console.options import JSON, flag, positive, value
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
@@ -14,22 +15,19 @@ if TYPE_CHECKING:
 
     from gitcp.repo import Repo
 
+OPTIONS = (
+    value("-n", "<number>", "at most that many commits", type=positive),
+    flag("--all", "commits of all branches and tags"),
+    flag("--graph", "draw git's graph, and sessions as lanes"),
+    JSON,
+    value(
+        "revision",
+        "<revision>",
+        "as in git-log(1) (default: HEAD); after -- only commits that change these paths",
+        nargs="*",
+    ),
+)
 _PAGE = 1000  # commits at a terminal, where nobody reads on for ever
-
-
-def parser() -> cli.Parser:
-    p = cli.Parser("log")
-    p.add_argument("-n", metavar="<number>", type=cli.positive, help="at most that many commits")
-    p.add_argument("--all", action="store_true", help="commits of all branches and tags")
-    p.add_argument("--graph", action="store_true", help="draw git's graph, and sessions as lanes")
-    p.add_argument("--json", action="store_true", help="write records, one to a line")
-    what = "as in git-log(1) (default: HEAD); after -- only commits that change these paths"
-    p.add_argument("revision", nargs="*", metavar="<revision>", help=what)
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
 
 
 def run(argv: Sequence[str]) -> int:
@@ -41,7 +39,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.show import commit_list
 
     before, after = _split(argv)
-    args = parser().parse_args(before)
+    args = cli.parse("log", OPTIONS, before)
     limit = args.n
     if limit is None and sys.stdout.isatty() and not args.json:
         limit = _PAGE
@@ -54,9 +52,7 @@ def run(argv: Sequence[str]) -> int:
         options.append("--topo-order")  # as git orders what it draws
     chosen = revisions, options, paths
     if args.json:
-        from gitcp import record
-
-        record.write(sys.stdout.buffer, commit_list.listing(repo, *chosen))
+        cli.write_records(commit_list.listing(repo, *chosen))
     elif args.graph:
         from gitcp.core.render import lane_lines
         from gitcp.store.show import lanes

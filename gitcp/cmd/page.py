@@ -6,6 +6,7 @@ import os
 import sys
 
 from gitcp.console import cli, notice
+from gitcp.console.options import flag, value
 from gitcp.errors import OK, Error
 
 TYPE_CHECKING = False
@@ -14,30 +15,24 @@ if TYPE_CHECKING:
 
     from gitcp.repo import Repo
 
-
-def parser() -> cli.Parser:
-    p = cli.Parser("page")
-    p.add_argument("-o", metavar="<file>", help="where to write it, - for stdout")
-    p.add_argument("--open", action="store_true", help="show it in the browser")
-    p.add_argument(
+OPTIONS = (
+    value("-o", "<file>", "where to write it, - for stdout"),
+    flag("--open", "show it in the browser"),
+    value(
         "name",
+        "<name>",
+        "a range, a commit, a checkpoint or a session (default: the newest 50 commits)",
         nargs="?",
         default="",
-        metavar="<name>",
-        help="a range, a commit, a checkpoint or a session (default: the newest 50 commits)",
-    )
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
+    ),
+)
 
 
 def run(argv: Sequence[str]) -> int:
     """Write the page; nothing else is changed."""
     from gitcp.repo import Repo
 
-    args = parser().parse_args(argv)
+    args = cli.parse("page", OPTIONS, argv)
     text = of_name(Repo.find(), args.name)
     data = text.encode("utf-8", "replace")
     if args.o == "-":

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 from gitcp.cmd import undo
 from gitcp.console import cli
+from gitcp.console.options import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,25 +14,23 @@ if TYPE_CHECKING:
     from gitcp.store.back.steps import Outcome
     from gitcp.store.git.objects import Objects
 
-
-def parser() -> cli.Parser:
-    p = cli.Parser("redo")
-    p.add_argument("--list", action="store_true", help="list the steps, and change nothing")
-    undo.options(p)
-    which = "the step: the beginning of its id (default: what was undone last)"
-    p.add_argument("step", nargs="?", default="", metavar="<step>", help=which)
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
+OPTIONS = (
+    *undo.COMMON,
+    value(
+        "step",
+        "<step>",
+        "the step: the beginning of its id (default: what was undone last)",
+        nargs="?",
+        default="",
+    ),
+)
 
 
 def run(argv: Sequence[str]) -> int:
     """Redo one step."""
     from gitcp.store.back import steps
 
-    args = parser().parse_args(argv)
+    args = cli.parse("redo", OPTIONS, argv)
 
     def one(repo: Repo, objects: Objects) -> Outcome:
         agree = undo.Agreement(repo, args)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from gitcp.console import cli
+from gitcp.console.options import JSON, flag, value
 from gitcp.errors import NO, OK, Error
 
 TYPE_CHECKING = False
@@ -17,30 +17,31 @@ if TYPE_CHECKING:
     from gitcp.store.back.conversation import Stored
     from gitcp.store.back.resume import Restored
 
+OPTIONS = (
+    [
+        flag("--switch", "switch to the branch first"),
+        value(
+            "--worktree",
+            "<folder>",
+            "check the commit out in a new worktree there, and go on in it",
+        ),
+    ],
+    flag("-f --force", "replace a conversation that is here and went another way"),
+    JSON,
+    value(
+        "name",
+        "<name>",
+        "a branch, a commit, a checkpoint or a session (default: HEAD)",
+        nargs="?",
+        default="HEAD",
+    ),
+)
 _WORDS = {
     "written": "put back",
     "replaced": "replaced",
     "kept": "is here already",
     "impossible": "cannot be put back",
 }
-
-
-def parser() -> cli.Parser:
-    p = cli.Parser("resume")
-    where = p.add_mutually_exclusive_group()
-    where.add_argument("--switch", action="store_true", help="switch to the branch first")
-    new = "check the commit out in a new worktree there, and go on in it"
-    where.add_argument("--worktree", metavar="<folder>", help=new)
-    force = "replace a conversation that is here and went another way"
-    p.add_argument("-f", "--force", action="store_true", help=force)
-    p.add_argument("--json", action="store_true", help="write records, one to a line")
-    what = "a branch, a commit, a checkpoint or a session (default: HEAD)"
-    p.add_argument("name", nargs="?", default="HEAD", metavar="<name>", help=what)
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
 
 
 def run(argv: Sequence[str]) -> int:
@@ -50,7 +51,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.git.objects import Objects
     from gitcp.store.show import on_demand
 
-    args = parser().parse_args(argv)
+    args = cli.parse("resume", OPTIONS, argv)
     repo = Repo.find()
     if args.switch:
         _switch(repo, args.name)
@@ -87,10 +88,8 @@ def _place(repo: Repo, args: Namespace, commit: str) -> str:
 
 def _report(restored: Sequence[Restored], args: Namespace) -> None:
     if args.json:
-        from gitcp import record
-
         conversations = ({k: v for k, v in one.items() if k != "effects"} for one in restored)
-        record.write(sys.stdout.buffer, ({"type": "conversation", **one} for one in conversations))
+        cli.write_records({"type": "conversation", **one} for one in conversations)
         return
     for one in restored:
         head = f"session {one['session_id']} ({one['agent']}) {_WORDS[one['what']]}"

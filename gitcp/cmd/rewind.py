@@ -6,6 +6,7 @@ import sys
 
 from gitcp.cmd import undo
 from gitcp.console import cli
+from gitcp.console.options import JSON, flag, value
 from gitcp.errors import OK, Error, UsageError
 
 TYPE_CHECKING = False
@@ -13,45 +14,46 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
+    from gitcp.console.options import Rows
     from gitcp.core.back.point_list import Point
     from gitcp.core.record_types import Record
     from gitcp.repo import Repo
     from gitcp.store.back.conversation import Conversation
     from gitcp.store.git.objects import Objects
 
+OPTIONS: Rows = (
+    [
+        flag("--list", "list the points, and change nothing"),
+        value(
+            "--to",
+            "<point>",
+            "go to this point: its id, a checkpoint's or a commit's, or the beginning of one",
+        ),
+    ],
+    flag("--all", "points of other base commits too"),
+    JSON,
+    undo.PLAN,
+    undo.PATCH,
+    flag("-f --force", "also to an incomplete point"),
+    *(
+        value(
+            f"--{kind}",
+            "<id>",
+            f"take back the edits of one {kind} alone, by the beginning of its id",
+            default="",
+        )
+        for kind in ("session", "turn", "tool")
+    ),
+    undo.CONFLICT,
+    [
+        flag("--files-only", "leave the conversation alone"),
+        flag("--transcript-only", "leave the files alone"),
+    ],
+    flag("--same-id", "put the conversation back in the place of the newer one, under its own id"),
+    undo.TELL,
+    value("path", "<path>", "only what is at or below these (after --)", nargs="*"),
+)
 LISTED = 20  # points of a list for eyes
-
-
-def parser() -> cli.Parser:
-    p = cli.Parser("rewind")
-    what = p.add_mutually_exclusive_group()
-    what.add_argument("--list", action="store_true", help="list the points, and change nothing")
-    point = "go to this point: its id, a checkpoint's or a commit's, or the beginning of one"
-    what.add_argument("--to", metavar="<point>", help=point)
-    p.add_argument("--all", action="store_true", help="points of other base commits too")
-    p.add_argument("--json", action="store_true", help="write records, one to a line")
-    p.add_argument("--dry-run", action="store_true", help="show the plan and stop")
-    p.add_argument("-p", "--patch", action="store_true", help="show the plan as a diff too")
-    p.add_argument("-f", "--force", action="store_true", help="also to an incomplete point")
-    for kind in ("session", "turn", "tool"):
-        about = f"take back the edits of one {kind} alone, by the beginning of its id"
-        p.add_argument(f"--{kind}", metavar="<id>", default="", help=about)
-    undo.conflict(p)
-    part = p.add_mutually_exclusive_group()
-    part.add_argument("--files-only", action="store_true", help="leave the conversation alone")
-    part.add_argument("--transcript-only", action="store_true", help="leave the files alone")
-    same = "put the conversation back in the place of the newer one, under its own id"
-    p.add_argument("--same-id", action="store_true", help=same)
-    about = "let the next prompt tell the agents here which files changed"
-    p.add_argument("--tell", action="store_true", help=about)
-    p.add_argument(
-        "path", nargs="*", metavar="<path>", help="only what is at or below these (after --)"
-    )
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
 
 
 def run(argv: Sequence[str]) -> int:
@@ -61,7 +63,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.pack import aside
     from gitcp.store.snapshot import snapshot
 
-    args = parser().parse_args(argv)
+    args = cli.parse("rewind", OPTIONS, argv)
     listed = args.list or (args.to is None and not sys.stdin.isatty())
     with aside.looking(Repo.here(), listed or args.dry_run) as repo, Objects(repo) as objects:
         _ = repo.worktree
@@ -90,11 +92,8 @@ def _list(repo: Repo, objects: Objects, args: Namespace) -> int:
 
     listed = points.listing(repo, objects, args.all)
     if args.json:
-        from gitcp import record
-
-        record.write(sys.stdout.buffer, map(_record, listed))
-    else:
-        _show(repo, objects, listed)
+        return cli.write_records(map(_record, listed))
+    _show(repo, objects, listed)
     return OK
 
 

@@ -7,7 +7,8 @@ import sys
 from argparse import REMAINDER
 
 from gitcp.console import cli
-from gitcp.errors import FATAL, OK, Error, UsageError
+from gitcp.console.options import value
+from gitcp.errors import FATAL, OK, Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,19 +18,17 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
     from gitcp.repo import Repo
 
-
-def parser() -> cli.Parser:
-    p = cli.Parser("run")
-    p.add_argument("--session", metavar="<id>", help="the session this run is a turn of")
-    p.add_argument("--agent", metavar="<name>", help="what to call the program")
-    p.add_argument("--prompt", metavar="<text>", help="what it is asked to do")
-    what = "the program and its arguments: from its name on nothing is an option of ours"
-    p.add_argument("words", nargs=REMAINDER, metavar="<command>", help=what)
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
+OPTIONS = (
+    value("--session", "<id>", "the session this run is a turn of"),
+    value("--agent", "<name>", "what to call the program"),
+    value("--prompt", "<text>", "what it is asked to do"),
+    value(
+        "words",
+        "<command>",
+        "the program and its arguments: from its name on nothing is an option of ours",
+        nargs=REMAINDER,
+    ),
+)
 
 
 def run(argv: Sequence[str]) -> int:
@@ -43,10 +42,10 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.console import foreground
     from gitcp.repo import Repo
 
-    args = parser().parse_args(argv)
+    args = cli.parse("run", OPTIONS, argv)
     words = args.words[args.words[:1] == ["--"] :]
     if not words or not words[0]:
-        raise UsageError(f"no command given\n{parser().format_usage().rstrip()}")
+        args.error("no command given")
     repo = Repo.find()  # outside a repository nothing is run
     if not which(words[0]):
         raise Error(f"no such program: '{words[0]}'")

@@ -8,6 +8,7 @@ import sys
 import time
 
 from gitcp.console import cli
+from gitcp.console.options import JSON, flag, positive, value
 from gitcp.errors import NO, OK, UsageError
 
 TYPE_CHECKING = False
@@ -23,35 +24,20 @@ if TYPE_CHECKING:
 
 _MOST = 10
 _FILTERS = ("agent", "author", "branch", "session")
+OPTIONS = (
+    flag("--exact", "words as they stand, parts of words too"),
+    flag("--outputs", "also in what tool calls gave back"),
+    value("--agent", "<agent>", "turns of an agent", action="append"),
+    value("--author", "<author>", "turns behind commits of an author", action="append"),
+    value("--branch", "<branch>", "turns on a branch", action="append"),
+    value("--session", "<session>", "turns of a session", action="append"),
+    value("--since", "<date>", "not older, as in git-log(1)"),
+    value("--until", "<date>", "not newer, as in git-log(1)"),
+    value("-n", "<number>", "at most so many", type=positive, default=_MOST),
+    [JSON, flag("--compact", "write short records for an agent")],
+    value("word", "<word>", "what to find; after -- paths", nargs="*"),
+)
 _COUNT = re.compile(r"-n\d+")
-
-
-def parser() -> cli.Parser:
-    p = cli.Parser("search")
-    p.add_argument("--exact", action="store_true", help="words as they stand, parts of words too")
-    p.add_argument("--outputs", action="store_true", help="also in what tool calls gave back")
-    names = {
-        "agent": "turns of an agent",
-        "author": "turns behind commits of an author",
-        "branch": "turns on a branch",
-        "session": "turns of a session",
-    }
-    for name, what in names.items():
-        p.add_argument(f"--{name}", action="append", metavar=f"<{name}>", help=what)
-    p.add_argument("--since", metavar="<date>", help="not older, as in git-log(1)")
-    p.add_argument("--until", metavar="<date>", help="not newer, as in git-log(1)")
-    p.add_argument(
-        "-n", metavar="<number>", type=cli.positive, default=_MOST, help="at most so many"
-    )
-    how = p.add_mutually_exclusive_group()
-    how.add_argument("--json", action="store_true", help="write records, one to a line")
-    how.add_argument("--compact", action="store_true", help="write short records for an agent")
-    p.add_argument("word", nargs="*", metavar="<word>", help="what to find; after -- paths")
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
 
 
 def run(argv: Sequence[str]) -> int:
@@ -61,7 +47,7 @@ def run(argv: Sequence[str]) -> int:
 
     end = argv.index("--") if "--" in argv else len(argv)
     negated = [word for word in argv[:end] if _negates(word)]
-    args = parser().parse_args([word for word in argv[:end] if not _negates(word)])
+    args = cli.parse("search", OPTIONS, [w for w in argv[:end] if not _negates(w)])
     repo = Repo.here()
     query = parse_query(" ".join([*args.word, *negated]))
     options = {key: getattr(args, key) or () for key in _FILTERS}
@@ -123,9 +109,7 @@ def _show(hits: Sequence[Hit], left: int, args: Namespace) -> None:
     from gitcp.core.render import search_lines
 
     if args.json:
-        from gitcp import record
-
-        record.write(sys.stdout.buffer, map(_plain, hits))
+        cli.write_records(map(_plain, hits))
     elif args.compact:
         for hit in hits:
             print(search_lines.compact(hit))

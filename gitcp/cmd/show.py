@@ -7,6 +7,7 @@ import sys
 import time
 
 from gitcp.console import cli
+from gitcp.console.options import JSON, flag, value
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
@@ -18,33 +19,28 @@ if TYPE_CHECKING:
     from gitcp.core.render.spans import Line
     from gitcp.repo import Repo
 
-
-def parser() -> cli.Parser:
-    p = cli.Parser("show")
-    how = p.add_mutually_exclusive_group()
-    how.add_argument("--full", action="store_true", help="the whole session, nothing shortened")
-    how.add_argument("--no-transcript", action="store_true", help="not what was said")
-    how.add_argument("--transcript", action="store_true", help="only the transcript, as stored")
-    p.add_argument("--json", action="store_true", help="write records, one to a line")
-    p.add_argument(
+OPTIONS = (
+    [
+        flag("--full", "the whole session, nothing shortened"),
+        flag("--no-transcript", "not what was said"),
+        flag("--transcript", "only the transcript, as stored"),
+    ],
+    JSON,
+    value(
         "name",
+        "<name>",
+        "a commit, a checkpoint id or a session id, or the beginning of one (default: HEAD)",
         nargs="?",
         default="HEAD",
-        metavar="<name>",
-        help="a commit, a checkpoint id or a session id, or the beginning of one (default: HEAD)",
-    )
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
+    ),
+)
 
 
 def run(argv: Sequence[str]) -> int:
     """Show what a name stands for; nothing is changed."""
     from gitcp.repo import Repo
 
-    args = parser().parse_args(argv)
+    args = cli.parse("show", OPTIONS, argv)
     records = gathered(Repo.here(), args.name)
     if args.transcript:
         for transcript in transcripts(records):
@@ -52,9 +48,7 @@ def run(argv: Sequence[str]) -> int:
                 transcript if transcript.endswith(b"\n") else transcript + b"\n"
             )
     elif args.json:
-        from gitcp import record
-
-        record.write(sys.stdout.buffer, (_plain(r, args.full) for r in records))
+        cli.write_records(_plain(r, args.full) for r in records)
     else:
         page(lines(records, args))
     return OK

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from gitcp.console import cli, notice
+from gitcp.console.options import JSON, flag, value
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
@@ -14,31 +15,21 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
     from gitcp.repo import Repo
 
+OPTIONS = (
+    [JSON, flag("--markdown", "write tables for a pull request")],
+    flag(
+        "--survival",
+        "tell too how many of the agents' lines live on, and who rewrote the rest",
+    ),
+    value(
+        "words",
+        "<revision>",
+        "as in git-log(1) (default: HEAD); behind -- paths that the counting is limited to",
+        nargs="*",
+    ),
+)
 _EACH = 100  # commits between two words about how far it is
 _WIDE = 100  # cells where no terminal tells: nothing is cut
-
-
-def parser() -> cli.Parser:
-    p = cli.Parser("stats")
-    how = p.add_mutually_exclusive_group()
-    how.add_argument("--json", action="store_true", help="write a record")
-    how.add_argument("--markdown", action="store_true", help="write tables for a pull request")
-    p.add_argument(
-        "--survival",
-        action="store_true",
-        help="tell too how many of the agents' lines live on, and who rewrote the rest",
-    )
-    p.add_argument(
-        "words",
-        nargs="*",
-        metavar="<revision>",
-        help="as in git-log(1) (default: HEAD); behind -- paths that the counting is limited to",
-    )
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
 
 
 def run(argv: Sequence[str]) -> int:
@@ -51,15 +42,13 @@ def run(argv: Sequence[str]) -> int:
     if "--" in words:
         at = words.index("--")
         words, paths = words[:at], words[at + 1 :]
-    args = parser().parse_args(words)
+    args = cli.parse("stats", OPTIONS, words)
     repo = Repo.here()
     below = os.path.relpath(os.getcwd(), repo.top) if repo.top else "."
     paths = [os.path.normpath(os.path.join(below, path)) for path in paths]
     stats = _counted(repo, args.words, paths, args.survival)
     if args.json:
-        from gitcp import record
-
-        record.write(sys.stdout.buffer, [stats])
+        cli.write_records([stats])
     elif args.markdown:
         from gitcp.core.render import stats_lines
 

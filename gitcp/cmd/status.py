@@ -6,6 +6,7 @@ import sys
 import time
 
 from gitcp.console import cli
+from gitcp.console.options import JSON, flag
 from gitcp.errors import OK, UsageError
 
 TYPE_CHECKING = False
@@ -16,22 +17,15 @@ if TYPE_CHECKING:
     from gitcp.core.render.spans import Line
     from gitcp.repo import Repo
 
+OPTIONS = (
+    flag("-v --verbose", "show all sessions and decisions"),
+    flag("--watch", "show it again whenever it changes"),
+    JSON,
+)
 _RECENT = 10  # settled sessions that are shown
 _MOST = 100  # others, and streams
 _EVERY = 2  # seconds between two looks of --watch
 _CLEAR = "\033[H\033[J"
-
-
-def parser() -> cli.Parser:
-    p = cli.Parser("status")
-    p.add_argument("-v", "--verbose", action="store_true", help="show all sessions and decisions")
-    p.add_argument("--watch", action="store_true", help="show it again whenever it changes")
-    p.add_argument("--json", action="store_true", help="write records, one to a line")
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
 
 
 def run(argv: Sequence[str]) -> int:
@@ -40,7 +34,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.repo import Repo
     from gitcp.store.setup import configured
 
-    args = parser().parse_args(argv)
+    args = cli.parse("status", OPTIONS, argv)
     if args.watch and args.json:
         raise UsageError("'--watch' is for eyes: it writes no records")
     repo = Repo.here()
@@ -49,12 +43,9 @@ def run(argv: Sequence[str]) -> int:
         return _watch(repo, args.verbose)
     records = gathered(repo)
     if args.json:
-        from gitcp import record
-
         about, sessions, streams = records
-        record.write(sys.stdout.buffer, [about, *sessions, *streams])
-    else:
-        show.page(_lines(*records, args.verbose), paged=False)
+        return cli.write_records([about, *sessions, *streams])
+    show.page(_lines(*records, args.verbose), paged=False)
     return OK
 
 

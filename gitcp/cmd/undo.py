@@ -6,7 +6,9 @@ import sys
 import time
 
 from gitcp.console import cli
+from gitcp.console.options import JSON, flag, positive, value
 from gitcp.errors import NO, OK
+from gitcp.store.back import planning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,47 +25,29 @@ _SOON = 1.0  # seconds before progress is shown
 _STEPS = {"undone": "undo", "redone": "redo"}  # what is said of a step along the log -> its command
 
 
-def options(p: cli.Parser) -> None:
-    """What undo and redo have in common."""
-    p.add_argument("--dry-run", action="store_true", help="show the plan and stop")
-    p.add_argument("-p", "--patch", action="store_true", help="show the plan as a diff too")
-    conflict(p)
-    about = "let the next prompt tell the agents here which files changed"
-    p.add_argument("--tell", action="store_true", help=about)
-    p.add_argument("--json", action="store_true", help="write records, one to a line")
-
-
-def conflict(p: cli.Parser) -> None:
-    """The option that says what becomes of conflicts."""
-    from gitcp.store.back import planning
-
-    p.add_argument(
-        "--conflict",
-        metavar="<how>",
-        choices=planning.CONFLICTS,
-        default=planning.REFUSE,
-        help="a file changed since in the same place: refuse (default), markers or keep",
-    )
-
-
-def parser() -> cli.Parser:
-    p = cli.Parser("undo")
-    p.add_argument("--list", action="store_true", help="list the steps, and change nothing")
-    options(p)
-    many = "so many steps"
-    p.add_argument("count", nargs="?", type=cli.positive, default=1, metavar="<count>", help=many)
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
+CONFLICT = value(
+    "--conflict",
+    "<how>",
+    "a file changed since in the same place: refuse (default), markers or keep",
+    choices=planning.CONFLICTS,
+    default=planning.REFUSE,
+)
+PLAN = flag("--dry-run", "show the plan and stop")
+PATCH = flag("-p --patch", "show the plan as a diff too")
+TELL = flag("--tell", "let the next prompt tell the agents here which files changed")
+LIST = flag("--list", "list the steps, and change nothing")
+COMMON = (LIST, PLAN, PATCH, CONFLICT, TELL, JSON)
+OPTIONS = (
+    *COMMON,
+    value("count", "<count>", "so many steps", nargs="?", type=positive, default=1),
+)
 
 
 def run(argv: Sequence[str]) -> int:
     """Undo steps one by one, each with a plan of its own."""
     from gitcp.store.back import steps
 
-    args = parser().parse_args(argv)
+    args = cli.parse("undo", OPTIONS, argv)
 
     def one(repo: Repo, objects: Objects) -> Outcome:
         agree = Agreement(repo, args)
@@ -100,10 +84,7 @@ def _list(repo: Repo, args: Namespace) -> int:
 
     steps = undo_log.read(repo)
     if args.json:
-        from gitcp import record
-
-        record.write(sys.stdout.buffer, ({"type": "step", **step} for step in steps))
-        return OK
+        return cli.write_records({"type": "step", **step} for step in steps)
     now = time.time()
     show.page(rewind_lines.log(steps, lambda then: ago(now - then)))
     return OK
@@ -138,7 +119,7 @@ class Agreement:
                 self._diff(prepared)
         if self._args.dry_run:
             if self._args.json:
-                _plan_record(prepared)
+                cli.write_records([{"type": "plan", **prepared.plan}])
             return False
         return not (self._ask and prepared.todo) or cli.answered("go back? [y/N] ") in ("y", "yes")
 
@@ -147,12 +128,6 @@ class Agreement:
 
         trees = (prepared.present.tree, prepared.tree)
         shell.git(self._repo.git, ["--no-pager", "diff", *trees, "--", ":(top)"])
-
-
-def _plan_record(prepared: Prepared) -> None:
-    from gitcp import record
-
-    record.write(sys.stdout.buffer, [{"type": "plan", **prepared.plan}])
 
 
 def progress() -> Progress:
@@ -184,13 +159,11 @@ def report(outcome: Outcome, args: Namespace, word: str) -> int:
     from gitcp.store.back import steps
 
     if args.json:
-        from gitcp import record
-
         if not args.dry_run:
             talk = {k: v for k, v in (outcome["conversation"] or {}).items() if k != "effects"}
             step = {**outcome, **outcome["plan"], "conversation": talk or None}
             del step["plan"]
-            record.write(sys.stdout.buffer, [{"type": "step", **step}])
+            cli.write_records([{"type": "step", **step}])
     elif not args.dry_run:
         changed = steps.summary(outcome["plan"]) or "no file changed"
         done = f"{outcome['subject']} ({changed})" if outcome["subject"] else changed

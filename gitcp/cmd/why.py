@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-
 from gitcp.console import cli
+from gitcp.console.options import JSON, flag, value
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
-def parser() -> cli.Parser:
-    p = cli.Parser("why")
-    p.add_argument("--full", action="store_true", help="nothing shortened")
-    p.add_argument("--json", action="store_true", help="write records, one to a line")
-    p.add_argument(
-        "revision", nargs="?", default="", metavar="<revision>", help="default: worktree"
-    )
-    p.add_argument(
-        "lines", metavar="<file>:<line>[,<last>]", help="lines of a file, as it is there"
-    )
-    return p
-
-
-def main() -> int:
-    return cli.guard(lambda: run(sys.argv[1:]))
+OPTIONS = (
+    flag("--full", "nothing shortened"),
+    JSON,
+    value("revision", "<revision>", "default: worktree", nargs="?", default=""),
+    value("lines", "<file>:<line>[,<last>]", "lines of a file, as it is there"),
+)
 
 
 def run(argv: Sequence[str]) -> int:
@@ -37,7 +26,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.lines.evidence import Evidence
 
-    args = parser().parse_args(argv)
+    args = cli.parse("why", OPTIONS, argv)
     repo = Repo.here()
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects)
@@ -45,12 +34,9 @@ def run(argv: Sequence[str]) -> int:
             origin.origins(repo, git_here(repo), objects, evidence, args.lines, args.revision)
         )
     if args.json:
-        from gitcp import record
+        return cli.write_records(records)
+    from gitcp.cmd import show
+    from gitcp.core.render import why_lines
 
-        record.write(sys.stdout.buffer, records)
-    else:
-        from gitcp.cmd import show
-        from gitcp.core.render import why_lines
-
-        show.page(why_lines.why(records, args.full))
+    show.page(why_lines.why(records, args.full))
     return OK

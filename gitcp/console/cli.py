@@ -12,10 +12,11 @@ from gitcp.errors import OK, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable, Sequence
     from typing import NoReturn
 
-    from gitcp.core.record_types import Stage
+    from gitcp.console.options import Rows
+    from gitcp.core.record_types import Record
 
 printable, guard = notice.printable, ending.guard
 
@@ -26,11 +27,16 @@ class Parser(argparse.ArgumentParser):
     name: the command's in the table of commands, which says what it is for.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, rows: Rows = ()) -> None:
         called = _called(name)
         summary = commands.summary(called)
         text = f"{summary[0].upper()}{summary[1:]}."
         super().__init__(prog=f"gitcp-{called}", description=text, allow_abbrev=False)
+        self.set_defaults(error=self.error)
+        for row in rows:
+            group = self.add_mutually_exclusive_group() if isinstance(row, list) else self
+            for names, more in row if isinstance(row, list) else [row]:
+                group.add_argument(*names, **more)
 
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -63,52 +69,22 @@ def suggestion(word: str, known: Sequence[str]) -> str:
     return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
 
 
-def of_revisions(name: str) -> Parser:
-    """The parser of a command that takes the revisions of a history and nothing else."""
-    p = Parser(name)
-    p.add_argument(
-        "revision", nargs="*", metavar="<revision>", help="as in git-log(1) (default: HEAD)"
-    )
-    return p
-
-
-def number(value: str, least: int = 0) -> int:
-    """The type of an argument that is a whole number, least or more."""
-    if value.isascii() and value.isdecimal() and int(value) >= least:
-        return int(value)
-    raise argparse.ArgumentTypeError(f"not a {'positive ' if least else ''}number: '{value}'")
-
-
-def positive(value: str) -> int:
-    """The type of an argument that says how many, of which there is at least one."""
-    return number(value, 1)
-
-
 def _called(name: str) -> str:
-    """The command as a person named it: some have a short name beside that of their stage."""
-    short = os.path.basename(sys.argv[0]).removeprefix("gitcp-")
-    return short if commands.ALIASES.get(short) == name else name
+    """The command as a person named it: some have a name beside that of their stage."""
+    called = os.path.basename(sys.argv[0]).removeprefix("gitcp-")
+    return called if commands.ALIASES.get(name) == called else name
 
 
-def filter_main(bind: Callable[[Sequence[str]], Stage], argv: Sequence[str]) -> int:
-    """The main of a stage that reads records: stdin, through the stage, to stdout."""
-
-    def body() -> int:
-        stage = bind(argv)
-        record.write(sys.stdout.buffer, stage(record.read(sys.stdin.buffer)))
-        return OK
-
-    return guard(body)
+def parse(name: str, rows: Rows, argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments of a command, by its rows; `error` among them raises UsageError with a message
+    and the usage line."""
+    return Parser(name, rows).parse_args(argv)
 
 
-def source_main(bind: Callable[[Sequence[str]], Stage], argv: Sequence[str]) -> int:
-    """The main of a stage that begins a pipe: it reads nothing."""
-
-    def body() -> int:
-        record.write(sys.stdout.buffer, bind(argv)(()))
-        return OK
-
-    return guard(body)
+def write_records(records: Iterable[Record]) -> int:
+    """Write records to standard output; OK."""
+    record.write(sys.stdout.buffer, records)
+    return OK
 
 
 def agreed(question: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import check_store
+from gitcp.cmd import fsck
 from tests.support.checkpoints import git, unbundle
 from tests.support.paths import TOP
 
@@ -22,9 +22,9 @@ def test_notes_are_no_failure_and_quiet_leaves_them_out(
 ) -> None:
     unbundle("v1-sample", tmp_path / "r")
     monkeypatch.chdir(tmp_path / "r")
-    assert check_store.run([]) == 0
+    assert fsck.run([]) == 0
     assert CHECKPOINT in capsys.readouterr().out
-    assert check_store.run(["-q"]) == 0
+    assert fsck.run(["-q"]) == 0
     assert capsys.readouterr().out == ""
 
 
@@ -33,10 +33,10 @@ def test_a_finding_is_a_line_or_a_record_and_status_1(
 ) -> None:
     git("branch", "entire/1234567-e3b0c4")
     ref, reason = "refs/heads/entire/1234567-e3b0c4", "it is not a stream of checkpoints"
-    assert check_store.run([]) == 1
+    assert fsck.run([]) == 1
     line = f"not-a-stream warning {ref}: {reason}: never touched\n"
     assert capfdbinary.readouterr().out.decode() == line
-    assert check_store.run(["--json"]) == 1
+    assert fsck.run(["--json"]) == 1
     found = json.loads(capfdbinary.readouterr().out)
     assert (found["type"], found["kind"], found["subject"]) == ("finding", "not-a-stream", ref)
 
@@ -45,10 +45,10 @@ def test_what_was_repaired_is_no_failure(repo: Path, capsys: pytest.CaptureFixtu
     marker = repo / ".git/gitcp/open/s-one"
     marker.parent.mkdir(parents=True)
     marker.write_text("{")
-    assert check_store.run([]) == 1
-    assert check_store.run(["--repair"]) == 0
+    assert fsck.run([]) == 1
+    assert fsck.run(["--repair"]) == 0
     assert "moved the marker to '" in capsys.readouterr().out
-    assert check_store.run([]) == 0
+    assert fsck.run([]) == 0
     assert not marker.exists()
 
 

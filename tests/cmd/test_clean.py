@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import clean, list_orphans
+from gitcp.cmd import clean
 from gitcp.errors import UsageError
+from gitcp.stages import bind
 from tests.support.checkpoints import git, unbundle
 from tests.support.paths import TOP
 
@@ -67,19 +68,19 @@ def test_records_tell_what_was_deleted(
 
 
 def test_list_orphans_is_a_source_of_findings(orphaned: Path) -> None:
-    found = list(list_orphans.bind([])(()))
+    found = list(bind("list-orphans", [])(()))
     assert [(r["type"], r["kind"], r["settled"]) for r in found] == [
         ("finding", "orphan-stream", False),
         ("finding", "leftover", True),
     ]
     assert found[0]["oid"] == git("rev-parse", STREAM)
-    assert all(r["settled"] for r in list_orphans.bind(["--older-than=0"])(()))
+    assert all(r["settled"] for r in bind("list-orphans", ["--older-than=0"])(()))
 
 
 @pytest.mark.parametrize("value", ["-1", "x", "1.5", ""])
 def test_an_age_is_a_number_of_days(value: str) -> None:
     with pytest.raises(UsageError, match="--older-than"):
-        list_orphans.bind([f"--older-than={value}"])
+        bind("list-orphans", [f"--older-than={value}"])
 
 
 def test_the_number_of_git_processes_does_not_grow(tmp_path: Path) -> None:

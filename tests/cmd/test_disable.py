@@ -225,10 +225,9 @@ def test_an_interrupted_enable_is_finished_by_the_next(repo: Path) -> None:
 def test_two_at_once_leave_one_installation(repo: Path) -> None:
     write(repo / ".git/hooks/post-commit", "#!/bin/sh\necho hi\n")
     before = snapshot(repo)
-    code = "import sys; from gitcp.cmd import enable; sys.exit(enable.main())"
     top = Path(enable.__file__).parents[2]
     env = {**os.environ, "PYTHONPATH": str(top)}
-    python = [sys.executable, "-c", code]
+    python = [sys.executable, "-m", "gitcp", "enable"]
     running = [subprocess.Popen(python, cwd=repo, env=env) for _ in range(4)]
     assert [p.wait() for p in running] == [0] * 4
     uninstall()

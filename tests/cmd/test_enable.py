@@ -94,7 +94,8 @@ def test_settings_that_cannot_be_written_keep_no_other_agent_back(repo: Path) ->
 
 def test_a_python_without_our_packages_is_named_before_anything_is_written(repo: Path) -> None:
     before = snapshot(repo)
-    code = f"import sys; sys.path.append({str(TOP)!r}); from gitcp.cmd import enable; enable.main()"
+    code = f"import sys; sys.path.append({str(TOP)!r}); sys.argv = ['gitcp', 'enable']"
+    code += "; from gitcp.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-ISc", code], capture_output=True, text=True)
     assert done.stdout == "" and snapshot(repo) == before
     assert not (repo / ".git/gitcp").exists()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gitcp.cmd import list_sessions
 from gitcp.errors import Error
+from gitcp.stages import bind
 from gitcp.store.session import session_read
 from tests.support.checkpoints import DATA, git, unbundle
 from tests.support.story import ALPHA, BETA, GAMMA, Story, contents
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 def listed(*argv: str) -> list[Json]:
-    return list(list_sessions.bind(argv)(()))
+    return list(bind("list-sessions", argv)(()))
 
 
 def one(*argv: str) -> Json:

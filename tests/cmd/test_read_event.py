@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import io
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from gitcp.cmd import read_event
 from gitcp.errors import InputError
+from gitcp.stages import bind
 from tests.support.recording import SCENARIOS, calls
 from tests.support.warm import run
 
+Read = Callable[[str, str, bytes], dict[str, Any]]
 PAYLOAD = {"session_id": "s1", "cwd": "/repo", "prompt": "hi", "hook_event_name": "x"}
 
 
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> Read:
+    """read-event with a payload on its standard input."""
+
+    def event(agent: str, name: str, data: bytes) -> dict[str, Any]:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+        return dict(*bind("read-event", [agent, name])(()))
+
+    return event
+
+
 @pytest.mark.parametrize(("agent", "scenario"), SCENARIOS)
-def test_every_recorded_payload_is_an_event(agent: str, scenario: str) -> None:
+def test_every_recorded_payload_is_an_event(agent: str, scenario: str, read: Read) -> None:
     for event, payload in calls(agent, scenario):
-        found = read_event.read(agent, event, json.dumps(payload).encode())
+        found = read(agent, event, json.dumps(payload).encode())
         assert found["type"] == "event" and found["agent"] == agent
 
 
@@ -30,8 +45,8 @@ def test_a_payload_over_several_lines_becomes_one_line() -> None:
     assert (found["event"], found["session_id"], found["prompt"]) == ("turn-start", "s1", "hi")
 
 
-def test_an_event_that_means_nothing_is_unknown_and_its_payload_is_not_trusted() -> None:
-    found = read_event.read("claude-code", "Newfangled", b'{"session_id": "../x"}')
+def test_an_event_that_means_nothing_is_unknown_and_its_payload_is_not_trusted(read: Read) -> None:
+    found = read("claude-code", "Newfangled", b'{"session_id": "../x"}')
     assert found == {"type": "event", "event": "unknown", "agent": "claude-code"}
 
 
@@ -46,9 +61,9 @@ def test_an_event_that_means_nothing_is_unknown_and_its_payload_is_not_trusted()
         ("aider", b"{}", "aider"),
     ],
 )
-def test_bad_input_is_named(agent: str, data: bytes, named: str) -> None:
+def test_bad_input_is_named(agent: str, data: bytes, named: str, read: Read) -> None:
     with pytest.raises(InputError, match=named):
-        read_event.read(agent, "Stop", data)
+        read(agent, "Stop", data)
 
 
 def test_misuse_is_129_and_bad_input_128() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gitcp.cmd import write_committed
 from gitcp.errors import InputError
 from gitcp.repo import Repo
+from gitcp.stages import bind
 from gitcp.store.upkeep import check_store
 from tests.support.checkpoints import V1, git
 
@@ -19,7 +19,7 @@ SESSION = {"type": "session", "session_id": "s1"}
 
 
 def written(*records: dict[str, Any], args: tuple[str, ...] = ()) -> list[dict[str, Any]]:
-    return list(write_committed.bind(args)(records))
+    return list(bind("write-committed", args)(records))
 
 
 def test_the_example_of_the_page_holds_every_promise(repo: Path) -> None:

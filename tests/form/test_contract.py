@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from gitcp import commands
+from gitcp.cmd import completion
+from gitcp.console import cli
 from gitcp.core.config_table import KEYS
 from tests.form.source import none
 from tests.support.harness import World
@@ -21,7 +23,7 @@ from tests.support.linking import moved
 from tests.support.manual import recorded
 from tests.support.paths import TOP
 
-TABLE = {**commands.STAGES, **commands.TOOLS}
+TABLE = {name: commands.summary(name) for name in commands.NAMES}
 NAMES = sorted(TABLE)
 PAGES = sorted((TOP / "man").iterdir())
 CODE = "".join(p.read_text() for p in sorted((TOP / "gitcp").rglob("*.py")))
@@ -36,12 +38,6 @@ def page(name: str, section: int = 1) -> str:
 
 def options(lines: list[str]) -> set[str]:
     return {o for line in lines for o in re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", line)}
-
-
-def test_pyproject_installs_every_command_and_no_other() -> None:
-    project = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]
-    names = ["gitcp", *(f"gitcp-{n}" for n in NAMES)]
-    assert project["scripts"] == dict.fromkeys(names, "gitcp.__main__:main")
 
 
 def test_pyproject_and_the_program_name_the_same_version() -> None:
@@ -61,16 +57,21 @@ def test_every_command_has_a_page_and_every_page_a_command() -> None:
     assert pages == {f"gitcp-{n}" for n in NAMES}
 
 
-def test_every_module_of_cmd_is_a_command() -> None:
+def test_every_module_of_cmd_is_a_command_and_every_file_of_stages_has_its_own() -> None:
     modules = {p.stem for p in (TOP / "gitcp" / "cmd").glob("*.py")} - {"__init__"}
     known = {commands.module(n).removeprefix("gitcp.cmd.") for n in NAMES}
-    assert modules == known - {"gitcp.hook"}
+    assert modules == known - {"gitcp.hook", ""}
+    files = {p.stem for p in (TOP / "gitcp" / "stages").glob("*.py")} - {"__init__"}
+    tables = {file: [*import_module(f"gitcp.stages.{file}").STAGES] for file in files}
+    assert {name: file for file, names in tables.items() for name in names} == {
+        name: file for name, (file, _) in commands.STAGES.items()
+    }
 
 
 def test_page_and_help_have_the_same_options() -> None:
     offenders = []
     for name in NAMES:
-        lines = import_module(commands.module(name)).parser().format_help().splitlines()
+        lines = cli.Parser(name, completion.rows(name)).format_help().splitlines()
         items = re.findall(r"^\.It (.*Fl.*)", page(f"gitcp-{name}"), re.M)
         written = options([re.sub(r"\bFl (-?)", r"-\1", item) for item in items])
         if differ := written ^ options([line for line in lines if line.startswith("  -")]):
@@ -80,14 +81,13 @@ def test_page_and_help_have_the_same_options() -> None:
 
 def test_table_page_and_module_have_the_same_summary() -> None:
     none(n for n in NAMES if f".Nm gitcp-{n}\n.Nd {TABLE[n]}\n" not in page(f"gitcp-{n}"))
-    mains = {commands.ALIASES.get(n, n) for n in NAMES}
-    docs = {n: (import_module(commands.module(n)).__doc__ or "").splitlines() for n in mains}
-    none(n for n in mains if docs[n][:1] != [f"gitcp-{n} - {TABLE[n]}"])
+    docs = {n: import_module(commands.module(n)).__doc__ or "" for n in commands.TOOLS}
+    none(n for n in docs if docs[n].splitlines()[:1] != [f"gitcp-{n} - {TABLE[n]}"])
 
 
 def test_the_overview_has_every_command_with_its_summary_in_the_order_of_help() -> None:
     listed = re.findall(r"^\.It Xr gitcp-(\S+) 1\n(.*)", page("gitcp", 7), re.M)
-    assert listed == [*commands.TOOLS.items(), *commands.STAGES.items()]
+    assert listed == [(name, TABLE[name]) for name in commands.NAMES]
 
 
 def test_a_page_has_its_name_and_its_sections_in_order() -> None:

@@ -39,6 +39,7 @@ LAYERS = (
     "store",
     "context",
     "library",
+    "stages",
     "cmd",
     "chain",
     "hook",
@@ -92,7 +93,8 @@ def test_decisions_are_pure() -> None:
 
 def test_a_module_of_the_hook_path_loads_nothing_heavy() -> None:
     rooms = [p for d in ("store", "agents", "core") for p in (TOP / "gitcp" / d).rglob("*.py")]
-    modules = {"gitcp.hook", *map(commands.module, commands.STAGES), *map(name, rooms)} - {TYPES}
+    stages = map(commands.stage_module, commands.STAGES)
+    modules = {"gitcp.hook", *stages, *map(name, rooms)} - {TYPES}
     if _heavy(modules):  # together is quick; who it was is asked one by one
         none(f"{module} loads {_heavy([module])}" for module in modules if _heavy([module]))
 

@@ -187,8 +187,8 @@ def test_a_session_is_not_taken_for_one_whose_id_begins_like_it(told: Path) -> N
 
 def test_without_the_template_engine_one_line_says_how_to_get_it(told: Path) -> None:
     code = (
-        "import sys; sys.modules['jinja2'] = None; sys.argv = ['page', '-o', '-'];"
-        "from gitcp.cmd import page; sys.exit(page.main())"
+        "import sys; sys.modules['jinja2'] = None; sys.argv = ['gitcp', 'page', '-o', '-'];"
+        "from gitcp import __main__; sys.exit(__main__.main())"
     )
     env = {**os.environ, "PYTHONPATH": str(BIN.parent)}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)

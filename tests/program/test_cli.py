@@ -30,7 +30,7 @@ def shell(command: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_command_tells_its_usage_where_there_is_no_repository(tmp_path: Path) -> None:
-    for name in {**commands.STAGES, **commands.TOOLS}:
+    for name in commands.NAMES:
         done = warm.run(name, "-h", cwd=tmp_path)
         assert (done.returncode, done.stderr) == (0, ""), name
         assert done.stdout.startswith("usage: "), name
@@ -51,7 +51,7 @@ def test_gitcp_alone_and_its_help_show_twelve_everyday_commands() -> None:
     assert len(shown) == 12
     assert set(shown) < set(commands.TOOLS)
     every = shell("gitcp help -a").stdout
-    assert all(f"\n    {name} " in every for name in {**commands.TOOLS, **commands.STAGES})
+    assert all(f"\n    {name} " in every for name in commands.NAMES)
 
 
 def test_a_value_that_is_none_of_the_choices_is_answered_with_the_nearest() -> None:
@@ -76,7 +76,7 @@ def body():
     next(holding)
     press()
     return 0
-main.import_module = lambda _: SimpleNamespace(main=lambda: ending.guard(body))
+main.import_module = lambda _: SimpleNamespace(run=lambda _: body())
 main.main()""",
 }
 PRESS = """
@@ -84,7 +84,6 @@ import os, signal, sys
 from importlib.machinery import PathFinder
 from types import SimpleNamespace
 from gitcp import __main__ as main
-from gitcp.console import ending
 press = lambda *_: os.kill(os.getpid(), signal.SIGINT)
 sys.argv = [sys.argv[1]]
 """

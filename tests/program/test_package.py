@@ -16,7 +16,7 @@ from gitcp.cmd import completion
 from tests.support.paths import TOP
 
 BUILD = "from setuptools import build_meta as b; print(b.build_wheel('{0}'), b.build_sdist('{0}'))"
-NAMES = sorted({**commands.TOOLS, **commands.STAGES})
+NAMES = sorted(commands.NAMES)
 
 
 @pytest.fixture(scope="session")
@@ -46,6 +46,15 @@ def test_the_wheel_has_pages_completions_types_and_the_licence(built: Path) -> N
     assert "gitcp/py.typed" in names and "gitcp/core/redact/secrets.json" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not any(name.startswith(("tests/", "bench/", "demo/")) for name in names)
+
+
+def test_the_wheel_has_a_program_for_every_command(built: Path) -> None:
+    (wheel,) = built.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith("entry_points.txt"))
+        lines = archive.read(name).decode().split("[console_scripts]\n")[1].split("\n")
+    programs = {f"gitcp-{name} = gitcp.__main__:main" for name in NAMES}
+    assert {line for line in lines if line} == {"gitcp = gitcp.__main__:main", *programs}
 
 
 def test_the_sdist_has_all_that_is_tracked(built: Path) -> None:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import write_trailer
 from gitcp.errors import Error, GitError
 from gitcp.process.running import Running
+from gitcp.stages import bind
 from gitcp.start import beside
 from gitcp.store.git import files
 from tests.support.broken import Store
@@ -181,6 +181,6 @@ def test_a_message_stays_whole_where_nothing_can_be_written(
     message.write_text("what I wrote\n")
     match = {"args": [str(message), "message"], "ids": ["0123456789ab"], "gather": False}
     with _no_room(), pytest.raises(Error, match="File too large"):
-        write_trailer._write({**match, "sessions": {}})
+        list(bind("write-trailer", [])([{"type": "match", **match, "sessions": {}}]))
     assert message.read_text() == "what I wrote\n"
     assert [name for name in os.listdir(repo / ".git") if "EDITMSG" in name] == [message.name]

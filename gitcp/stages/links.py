@@ -1,9 +1,8 @@
-"""gitcp-relink - find the commits that lost their checkpoint id"""
+"""The stage that finds links again."""
 
 from __future__ import annotations
 
-import sys
-
+from gitcp.console.options import flag, value
 from gitcp.errors import UsageError
 
 TYPE_CHECKING = False
@@ -11,41 +10,17 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from gitcp.console.cli import Parser
     from gitcp.context import Context
     from gitcp.core.decide.relink_rules import Pair
-    from gitcp.core.record_types import Record, Stage
+    from gitcp.core.record_types import Record
 
 
-def parser() -> Parser:
-    """Only people need options; post-rewrite brings what was rewritten in its event."""
-    from gitcp.console import cli
-
-    p = cli.Parser("relink")
-    p.add_argument("--dry-run", action="store_true", help="write nothing")
-    p.add_argument("--hook", action="store_true", help="take post-rewrite events from the pipe")
-    p.add_argument(
-        "--onto", metavar="<commit>", help="give this merge of a forge the ids of a branch"
-    )
-    p.add_argument(
-        "range",
-        nargs="?",
-        default="",
-        metavar="<range>",
-        help="commits to look in; with --onto the head of the branch that was merged",
-    )
-    return p
+def relink(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+    """In a hook each post-rewrite event is obeyed; by itself it looks for all that is lost."""
+    return _obeyed(records) if args.hook else _wanted(args)
 
 
-def bind(argv: Sequence[str]) -> Stage:
-    """In a pipe: each post-rewrite event is obeyed.  By itself: look for all that is lost."""
-    if not argv:
-        return _events
-    options = parser().parse_args(argv)
-    return _events if options.hook else lambda _: _wanted(options)
-
-
-def _events(records: Iterable[Record]) -> Iterator[Record]:
+def _obeyed(records: Iterable[Record]) -> Iterator[Record]:
     for record in records:
         yield record
         if record.get("event") == "post-rewrite" and record["args"]:
@@ -153,14 +128,18 @@ def _note(ctx: Context, links: Sequence[Pair]) -> None:
     carried.follow(ctx.repo, ctx.objects, dict.fromkeys(link["commit"] for link in links))
 
 
-def main() -> int:
-    from gitcp.console import cli
-
-    argv = sys.argv[1:]
-    if "--hook" in argv:
-        return cli.filter_main(bind, argv)
-    return cli.source_main(lambda given: lambda _: _run(given), argv)
-
-
-def _run(argv: Sequence[str]) -> Iterable[Record]:
-    return _wanted(parser().parse_args(argv))
+STAGES = {
+    "relink": (
+        relink,
+        flag("--dry-run", "write nothing"),
+        flag("--hook", "take post-rewrite events from the pipe"),
+        value("--onto", "<commit>", "give this merge of a forge the ids of a branch"),
+        value(
+            "range",
+            "<range>",
+            "commits to look in; with --onto the head of the branch that was merged",
+            nargs="?",
+            default="",
+        ),
+    )
+}

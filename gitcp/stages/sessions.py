@@ -1,30 +1,50 @@
-"""gitcp-update-session - take an event into the state of its session"""
+"""The stages of sessions: events taken into their states, turns completed, lists."""
 
 from __future__ import annotations
 
 import os
+import sys
 import time
 
-from gitcp.console import stage
+from gitcp.console.options import flag, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Iterable, Iterator
 
     from gitcp.context import Context
     from gitcp.core.record_types import Record, State
 
+_STARTS = ("session-start", "turn-start")
 
-def _events(records: Iterable[Record]) -> Iterator[Record]:
+
+def read_event(args: Namespace, _: object) -> Iterator[Record]:
+    """The event record of a payload, a JSON object on standard input; of an event that means
+    nothing, `unknown`.
+
+    Raises InputError naming the agent or the field that cannot be right.
+    """
+    from gitcp import agents
+    from gitcp.core.v1 import summary
+    from gitcp.errors import InputError
+
+    client, given = agents.adapter(args.agent), summary.load(sys.stdin.buffer.read())
+    if given is None:
+        raise InputError("the payload is not a JSON object")
+    yield client.event(args.event, given)
+
+
+def update_session(args: object, records: Iterable[Record]) -> Iterator[Record]:
     """Each event record is taken into its session's state and passed on."""
     for record in records:
         if record.get("type") == "event" and record.get("session_id"):
-            yield from _event(record)
+            yield from _updated(record)
         else:
             yield record
 
 
-def _event(event: Record) -> Iterator[Record]:
+def _updated(event: Record) -> Iterator[Record]:
     from gitcp import context
 
     handler = _HANDLERS.get(event["event"])
@@ -197,6 +217,8 @@ def _session_start(ctx: Context, event: Record) -> list[Record]:
 
 
 _STARTS = ("session-start", "turn-start")
+
+
 _HANDLERS = {
     "session-start": _session_start,
     "turn-start": _turn_start,
@@ -210,4 +232,92 @@ _HANDLERS = {
 }
 
 
-parser, bind, main = stage.plain("update-session", _events)
+def finalize(args: object, records: Iterable[Record]) -> Iterator[Record]:
+    """An event's session gets its turn's committed checkpoints finalized."""
+    from gitcp import context
+
+    for record in records:
+        yield record
+        if record.get("type") == "event" and record.get("session_id"):
+            with context.here() as ctx:
+                done = [one for name in _whose(ctx, record) for one in _completed(ctx, name)]
+                done += _settle(ctx, record) if record["event"] in _STARTS else []
+            yield from done
+
+
+def _whose(ctx: Context, event: Record) -> Iterator[str]:
+    yield event["session_id"]
+    if event["event"] not in _STARTS or event.get("refused"):
+        return
+    from gitcp.store.aside import index
+
+    if index.crowded(ctx.repo):
+        from gitcp.store.aside import put
+
+        ctx.leave()
+        put.put(ctx.repo)
+
+
+def _settle(ctx: Context, event: Record) -> list[Record]:
+    """Where HEAD is where nobody has looked yet, the commits up to there are."""
+    from gitcp.store.relink import judged
+
+    if event.get("refused") or not judged.any_commit(ctx.repo, ctx.head):
+        return []
+    from gitcp.store.relink import passed_by
+
+    ctx.leave()
+    pulled = passed_by.settle(ctx, event["session_id"])
+    what = "a commit that was pulled is" if pulled == 1 else "commits that were pulled are"
+    message = f"{what} linked again by a note: {pulled}, 'gitcp log' shows them"
+    return [{"type": "say", "message": message}] if pulled else []
+
+
+def _completed(ctx: Context, session_id: str) -> list[Record]:
+    state = ctx.state(session_id, rebuild=False)
+    if not state or not (state.get("turn_checkpoint_ids") or state.get("pending_finalize")):
+        return []
+    from gitcp.store.link import finalize
+
+    done = finalize.finalize(ctx.repo, ctx.objects, state)
+    ctx.keep(state)
+    return [{"type": "checkpoint", "checkpoint_id": i, "session_id": session_id} for i in done]
+
+
+def list_sessions(args: Namespace, _: object) -> list[Record]:
+    """Session records, the one that started last first (gitcp-record(5)); nothing changes."""
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session import markers, session_list, session_read
+
+    repo = Repo.here()
+    with Objects(repo) as objects:
+        sessions = session_list.every(repo, objects, stored=not args.states)
+    if args.stored:
+        sessions = [r for r in sessions if any(c["checkpoint_id"] for c in r["checkpoints"])]
+    if args.worktree:
+        sessions = [r for r in sessions if "phase" in r and markers.is_home(repo, r)]
+    if args.session is not None:
+        wanted = session_read.pick(args.session, [r["session_id"] for r in sessions])
+        sessions = [r for r in sessions if r["session_id"] == wanted]
+    return sessions
+
+
+STAGES = {
+    "read-event": (
+        read_event,
+        value("agent", "<agent>", "whose payload it is, as in 'gitcp enable -h'"),
+        value("event", "<event>", "the client's own name of it, such as Stop"),
+    ),
+    "update-session": (update_session,),
+    "finalize": (finalize,),
+    "list-sessions": (
+        list_sessions,
+        value("--session", "<id>", "only this one; the beginning is enough"),
+        flag("--worktree", "only those at home in this worktree"),
+        [
+            flag("--states", "only those that have a state"),
+            flag("--stored", "only those in the permanent store"),
+        ],
+    ),
+}

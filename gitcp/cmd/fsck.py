@@ -1,0 +1,29 @@
+"""gitcp-fsck - check the stored data, and repair it"""
+
+from __future__ import annotations
+
+from gitcp.console import cli, progress
+from gitcp.errors import NO, OK
+from gitcp.stages import find_stage
+from gitcp.stages.upkeep import check_store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OPTIONS = find_stage("check-store")[1]
+
+
+def run(argv: Sequence[str]) -> int:
+    """Write the findings; NO when one of them is more than a note and not repaired."""
+    from gitcp.core.upkeep import findings
+
+    args, failures = cli.parse("fsck", OPTIONS, argv), 0
+    for one in check_store(args, ()):
+        failures += findings.counts([one])
+        progress.hide()
+        if args.json:
+            cli.write_records([one])
+        else:
+            print(cli.printable(findings.line(one)).replace("\n", " "))
+    return NO if failures else OK

@@ -1,0 +1,70 @@
+"""What a command takes on its line, as data: its parser, help and completion are made of it."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    Row = tuple[tuple[str, ...], dict[str, Any]]  # the names; what argparse is told of them
+    Rows = Sequence[Row | list[Row]]  # those in a list exclude each other
+
+
+def flag(names: str, text: str) -> Row:
+    """An option without a value; text: its help."""
+    return tuple(names.split()), {"action": "store_true", "help": text}
+
+
+def value(names: str, metavar: str, text: str, **more: Any) -> Row:
+    """An option with a value, or an argument where names begins with no dash."""
+    return tuple(names.split()), {"metavar": metavar, "help": text, **more}
+
+
+def nul(key: str, text: str) -> Row:
+    """The option -z: of each record the value of key alone, ended by NUL."""
+    return ("-z",), {"action": "store_const", "const": key, "help": text}
+
+
+JSON = flag("--json", "write records, one to a line")
+REVISIONS = value("revision", "<revision>", "as in git-log(1) (default: HEAD)", nargs="*")
+
+
+def number(text: str, least: int = 0) -> int:
+    """The type of an argument that is a whole number, least or more."""
+    if text.isascii() and text.isdecimal() and int(text) >= least:
+        return int(text)
+    from argparse import ArgumentTypeError
+
+    raise ArgumentTypeError(f"not a {'positive ' if least else ''}number: '{text}'")
+
+
+def positive(text: str) -> int:
+    """The type of an argument that is a number of things, of which there is at least one."""
+    return number(text, 1)
+
+
+def is_needed(row: Row | list[Row]) -> bool:
+    """Whether a command line without this argument is a mistake."""
+    if isinstance(row, list):
+        return False
+    names, more = row
+    optional = names[0].startswith("-") or more.get("nargs") in ("?", "*")
+    return bool(more.get("required", not optional))
+
+
+def defaults(rows: Rows) -> dict[str, Any]:
+    """The arguments of an empty command line, as argparse has them."""
+    flat = [one for row in rows for one in (row if isinstance(row, list) else [row])]
+    return {_attribute(*row): row[1].get("default", _nothing(row[1])) for row in flat}
+
+
+def _attribute(names: tuple[str, ...], more: dict[str, Any]) -> str:
+    longest = next((name for name in names if name.startswith("--")), names[0])
+    return str(more.get("dest", longest.lstrip("-").replace("-", "_")))
+
+
+def _nothing(more: dict[str, Any]) -> object:
+    if more.get("nargs") == "*":
+        return []
+    return False if more.get("action") == "store_true" else None

@@ -1,0 +1,316 @@
+"""The stages of the permanent store: committed checkpoints as records."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gitcp.console.options import flag, nul, value
+from gitcp.core.git import ids
+from gitcp.errors import Error, InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from gitcp.core.record_types import Record
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.v1.committed_read import Checkpoint, Content
+    from gitcp.store.v1.committed_write import SessionData
+
+
+def list_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
+    """A record for each committed checkpoint, by id."""
+    from gitcp.repo import Repo
+    from gitcp.store.v1 import committed_list
+
+    for record in committed_list.retold(Repo.find(), committed_list.record):
+        if not args.session or any(s.startswith(args.session) for s in record["sessions"]):
+            yield record
+
+
+def read_checkpoint(args: Namespace, _: object) -> Iterator[Record]:
+    """A checkpoint record, then a session record for each session in it; or, byte for byte on
+    standard output, their transcripts."""
+    if not args.id and not args.commit:
+        args.error("needs the id of a checkpoint, or --commit")
+    if args.transcript:
+        for temporary in _temporaries(args):
+            sys.stdout.buffer.write(temporary["transcript"])
+        for _checkpoint, sessions in _read(args):
+            sys.stdout.buffer.writelines(content["transcript"] for content in sessions)
+        return
+    from gitcp.store.v1 import committed_list
+
+    for temporary in _temporaries(args):
+        size = len(temporary["transcript"])
+        yield {
+            **{k: v for k, v in temporary.items() if k != "transcript"},
+            "transcript_bytes": size,
+        }
+    for checkpoint, sessions in _read(args):
+        yield committed_list.record(checkpoint) | {"summary": checkpoint["summary"]}
+        for content in sessions:
+            yield _record(checkpoint["checkpoint_id"], content)
+
+
+def _temporaries(args: Namespace) -> Iterator[Record]:
+    """The temporary checkpoints among what is asked for, which is taken out of it."""
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.show import checkpoint_view, lookup
+
+    repo = Repo.find()
+    with Objects(repo) as objects:
+        for name in list(args.id):
+            oid = lookup.temporary(repo, objects, name)
+            if oid:
+                args.id.remove(name)
+                yield checkpoint_view.temporary(repo, objects, oid)
+
+
+def _record(checkpoint_id: str, content: Content) -> Record:
+    return {
+        "type": "session",
+        "checkpoint_id": checkpoint_id,
+        "index": content["index"],
+        "session_id": content["session_id"],
+        "metadata": content["metadata"],
+        "prompts": content["prompts"],
+        "transcript_bytes": len(content["transcript"]),
+        "content_hash": content["content_hash"],
+        "hash": content["hash"],
+        "tasks": content["tasks"],
+        **({"lacks": content["lacks"]} if content["lacks"] else {}),
+    }
+
+
+def _read(args: Namespace) -> Iterator[tuple[Checkpoint, list[Content]]]:
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.v1 import committed_read
+
+    repo = Repo.find()
+    with Objects(repo) as objects:
+        ids = _resolved(repo, objects, args.id)
+        if args.commit:
+            ids += _of_commit(repo, objects, args.commit)
+        for checkpoint_id in dict.fromkeys(ids):
+            checkpoint = committed_read.read(repo, objects, checkpoint_id)
+            which: list[int | str] = [s["index"] for s in checkpoint["sessions"]]
+            if args.session is not None:
+                which = [int(args.session) if args.session.isdecimal() else args.session]
+            yield checkpoint, [committed_read.session(objects, checkpoint, w) for w in which]
+
+
+def _resolved(repo: Repo, objects: Objects, prefixes: Sequence[str]) -> list[str]:
+    """The ids that begin so.  Of several, one that is unknown does not keep back the others."""
+    from gitcp.console import notice
+    from gitcp.store.v1 import committed_list
+
+    ids = []
+    for prefix in prefixes:
+        try:
+            ids.append(committed_list.resolve(repo, objects, prefix))
+        except Error as e:
+            if len(prefixes) == 1:
+                raise
+            notice.lack(str(e))
+    return ids
+
+
+def _of_commit(repo: Repo, objects: Objects, spec: str) -> list[str]:
+    from gitcp.store.git.commit import need_commit
+    from gitcp.store.link.find_commits import of_commit
+
+    ids = of_commit(repo, objects, need_commit(objects, spec)["oid"])
+    if not ids:
+        raise Error(f"no checkpoint belongs to '{spec}'")
+    return ids
+
+
+_METADATA = """strategy branch created_at checkpoints_count files_touched agent turn_id is_task
+tool_use_id checkpoint_transcript_start transcript_identifier_at_start token_usage summary
+initial_attribution""".split()
+
+
+_DEFAULT = {
+    "strategy": "manual-commit",
+    "created_at": "1970-01-01T00:00:00Z",
+    "checkpoints_count": 0,
+}
+
+
+def write_committed(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+    """All session records go into one commit, which comes out as a record."""
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.v1 import committed_write, redaction
+
+    given = [r for r in records if r.get("type") == "session"]
+    if not given:
+        return
+    repo, fresh = Repo.find(), os.urandom(6).hex()
+    words = " ".join((args.message or "").split())
+    subject = redaction.text(repo, words) if words else None
+    with Objects(repo) as objects:
+        items = []
+        for record in given:
+            cid = ids.checkpoint_id(record.get("checkpoint_id", fresh))
+            items.append((cid, _data(repo, objects, record, cid)))
+        tips = committed_write.write(repo, objects, items, subject=subject)
+    stored = list(dict.fromkeys(checkpoint_id for checkpoint_id, _ in items))
+    for ref, oid in tips.items():
+        own = ids.parse_checkpoint_ref(ref)
+        held = [own] if own else [i for i in stored if ids.checkpoint_ref(i) not in tips]
+        yield {"type": "commit", "oid": oid, "ref": ref, "checkpoint_ids": held}
+
+
+def _data(repo: Repo, objects: Objects, record: Record, checkpoint_id: str) -> SessionData:
+    """A session record as the store takes it; all of it is redacted here."""
+    from gitcp.store.v1 import redaction
+    from gitcp.store.v1.transcript import Given
+
+    if not isinstance(record.get("session_id"), str):
+        raise InputError("a record of type 'session' needs 'session_id'")
+    metadata = record.get("metadata", {})
+    if not isinstance(metadata, dict):
+        raise InputError("'metadata' is not an object")
+    metadata = {**{key: record[key] for key in _METADATA if key in record}, **metadata}
+    metadata = _checked(repo, metadata, record["session_id"], checkpoint_id)
+    data: SessionData = {"session_id": record["session_id"], "metadata": metadata}
+    prompts = record.get("prompts")
+    if prompts is not None:
+        if not isinstance(prompts, list) or not all(isinstance(p, str) for p in prompts):
+            raise InputError("'prompts' is not a list of texts")
+        data["prompts"] = [redaction.text(repo, prompt) for prompt in prompts]
+    transcript = _transcript(repo, record)
+    if transcript is not None:
+        data["transcript"] = Given(objects, transcript)
+    return data
+
+
+def _checked(repo: Repo, metadata: Record, session_id: str, checkpoint_id: str) -> dict[str, Any]:
+    """Metadata, redacted; InputError where it is not of the types that readers rely on."""
+    import json
+
+    from gitcp.core.v1 import schema
+    from gitcp.store.v1 import redaction
+
+    redacted = redaction.redactor(repo).document(json.dumps(metadata).encode())
+    clean: dict[str, Any] = json.loads(redacted)
+    needed = {"checkpoint_id": checkpoint_id, "session_id": session_id, **_DEFAULT}
+    for what, variation in schema.session({**needed, **clean}, checkpoint_id):
+        if not variation:
+            raise InputError(f"'metadata': {what}")
+    return clean
+
+
+def _transcript(repo: Repo, record: Record) -> bytes | None:
+    """The transcript a record has, or names as a file; redacted."""
+    from gitcp.core.transcript import chunks
+    from gitcp.record import raw
+    from gitcp.store.v1 import redaction
+
+    path = record.get("transcript_path") or ""
+    for key in ("transcript", "transcript_path"):
+        if not isinstance(record.get(key) or "", str):
+            raise InputError(f"'{key}' is not a text")
+    if record.get("transcript") is not None:
+        data = raw(record["transcript"])
+    elif path:
+        try:
+            with open(raw(path), "rb") as f:
+                data = f.read()
+        except OSError as e:
+            raise InputError(f"cannot read '{path}': {e.strerror}") from None
+    else:
+        return None
+    redactor = redaction.redactor(repo)
+    if chunks.is_document(data.partition(b"\n")[0], path):
+        return redactor.document(data)
+    return redactor.jsonl(data)
+
+
+def find_commits(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+    """A commit record for each commit that carries one of the ids, in a trailer or a note."""
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.link import find_commits
+    from gitcp.store.v1 import committed_list
+
+    repo = Repo.find()
+    with Objects(repo) as objects:
+        # A whole id may be one whose checkpoint is gone: its commits are still found.
+        wanted = [
+            p if ids.is_checkpoint_id(p) else committed_list.resolve(repo, objects, p)
+            for p in args.id
+        ]
+        for record in () if args.id else records:
+            if record.get("type") == "checkpoint" and "checkpoint_id" in record:
+                if not ids.is_checkpoint_id(record["checkpoint_id"]):
+                    raise InputError(f"not a checkpoint id: '{record['checkpoint_id']}'")
+                wanted.append(record["checkpoint_id"])
+        for checkpoint_id, oids in find_commits.commits(repo, objects, wanted).items():
+            if not oids and checkpoint_id in args.id:
+                committed_list.resolve(repo, objects, checkpoint_id)  # raises what is not known
+            for oid in oids:
+                yield {"type": "commit", "oid": oid, "checkpoint_id": checkpoint_id}
+
+
+def merge_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
+    """A record of the commit that has both histories; no ref is moved."""
+    from gitcp.repo import Repo
+    from gitcp.store.git.commit import need_commit
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.v1.merge import histories, notes
+
+    repo = Repo.find()
+    with Objects(repo) as objects:
+        a, b = (need_commit(objects, spec)["oid"] for spec in (args.ours, args.theirs))
+        joined = notes.lines if args.notes else None
+        merged = need_commit(objects, histories.merged(repo, objects, a, b, joined))
+        yield {"type": "commit", **{key: merged[key] for key in ("oid", "tree", "parents")}}
+
+
+STAGES = {
+    "list-checkpoints": (
+        list_checkpoints,
+        value("-s --session", "<id>", "only those of sessions whose id begins with <id>"),
+        nul("checkpoint_id", "write the ids alone, each ended by NUL"),
+    ),
+    "read-checkpoint": (
+        read_checkpoint,
+        value("-c --commit", "<commit>", "read the checkpoints of a commit"),
+        value(
+            "-s --session",
+            "<session>",
+            "only this session: its number in the checkpoint, from 0, or its id",
+        ),
+        flag("-t --transcript", "write the stored transcript itself, byte for byte"),
+        value("id", "<id>", "a checkpoint, by its id or the beginning of it", nargs="*"),
+    ),
+    "write-committed": (
+        write_committed,
+        value("-m --message", "<subject>", "the subject of the commit"),
+    ),
+    "find-commits": (
+        find_commits,
+        nul("oid", "write the commits alone, each ended by NUL"),
+        value(
+            "id",
+            "<id>",
+            "a checkpoint, by its id or the beginning of it (default: those of the records read)",
+            nargs="*",
+        ),
+    ),
+    "merge-checkpoints": (
+        merge_checkpoints,
+        flag("--notes", "merge notes, not checkpoints"),
+        value("ours", "<ours>", "a commit, the first parent of a merge"),
+        value("theirs", "<theirs>", "another commit"),
+    ),
+}

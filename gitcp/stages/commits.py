@@ -1,0 +1,316 @@
+"""The stages of a commit: whose work it is, its message, its checkpoint, its streams."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gitcp.console.options import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from gitcp.core.record_types import Marker, Record
+    from gitcp.repo import Repo
+    from gitcp.store.git.refs import Edit
+
+
+def match_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+    """prepare-commit-msg and post-commit events become match records; of a commit that is named,
+    what would link to it."""
+    return _ask(args.commit) if args.commit else _matches(records)
+
+
+def _matches(records: Iterable[Record]) -> Iterator[Record]:
+    from gitcp import context
+    from gitcp.store.link import commit_hooks
+
+    for record in records:
+        hook = record.get("event")
+        if hook not in ("prepare-commit-msg", "post-commit"):
+            yield record
+            continue
+        with context.here() as ctx:
+            if hook == "prepare-commit-msg":
+                prepared = commit_hooks.prepare(ctx.repo, ctx.objects, record["args"])
+                match: Record = {**prepared, "args": record["args"]}
+            else:
+                match = {**commit_hooks.conclude(ctx.repo, ctx.objects)}
+        yield {"type": "match", **match}
+
+
+def _ask(commit: str) -> Iterator[Record]:
+    """What would link to a commit, decided anew; nothing is written."""
+    from gitcp import context
+    from gitcp.store.git.commit import need_commit
+    from gitcp.store.link import commit_changes, commit_match
+
+    with context.here() as ctx:
+        asked = need_commit(ctx.objects, commit)
+        parent, changes = commit_changes.of_commit(ctx.objects, asked)
+        linked = commit_match.sessions(ctx.repo, ctx.objects, changes, parent, agent=False)
+    for session_id, why in linked.items():
+        yield {"type": "match", "commit": asked["oid"], "session_id": session_id, **why}
+
+
+def write_trailer(args: object, records: Iterable[Record]) -> Iterator[Record]:
+    """The message file a match record names (args) gets a trailer for each of its ids."""
+    for record in records:
+        if record.get("type") == "match" and record.get("args"):
+            _write_ids(record)
+        yield record
+
+
+def _write_ids(match: Record) -> None:
+    from gitcp.core.message import message_file
+    from gitcp.repo import Repo
+    from gitcp.store.link import commit_arguments, commit_verdict
+
+    repo = Repo.here()
+    path, source = match["args"][0], (match["args"] + [""])[1]
+    with open(path, "rb") as f:
+        before = f.read()
+    comment, edited = b"", os.environ.get("GIT_EDITOR") != ":" or source in ("", "template")
+    if edited or commit_arguments.cleanup(repo) == "strip":
+        comment = message_file.comment_char(before, repo.config.get("core.commentchar", "#"))
+    _keep_template(repo, before if source == "template" else None)
+    text, ids = _as_it_is_to_stay(match, before, comment)
+    if ids and source == "message" and match["sessions"] and not _agreed(repo, match):
+        ids = []
+    text, commented = _with_ids(repo, match, text, ids, comment)
+    if text != before:
+        from gitcp.store.git import files
+
+        files.replace(path, text, durable=False)  # what the person wrote survives a full disk
+    commit_verdict.tell(repo, commented)
+
+
+def _as_it_is_to_stay(match: Record, text: bytes, comment: bytes) -> tuple[bytes, list[str]]:
+    """The message without lines that stand in the wrong place, or are not this commit's; the
+    ids it still lacks."""
+    from gitcp.core.message import trailers
+
+    ids, carried = list(match["ids"]), trailers.read(text, comment=comment)
+    if match["gather"]:
+        buried, rest = trailers.collect(text, comment=comment)
+        if set(buried) != set(carried):
+            text, ids = rest, [*(one for one in buried if one not in match.get("drop", ())), *ids]
+    elif match.get("drop"):
+        ids = [one for one in carried if one not in match["drop"]] + ids
+        text = trailers.remove(text, comment=comment)
+    carried = trailers.read(text, comment=comment)
+    return text, [one for one in ids if one not in carried]
+
+
+def _with_ids(
+    repo: Repo, match: Record, text: bytes, ids: list[str], comment: bytes
+) -> tuple[bytes, bool]:
+    """The message with its ids, as a rule in the last trailer block; whether they are not.
+
+    With -n nobody checks the message afterwards: a line of ours would keep an empty one from
+    aborting.  Then it has them as comments, and the commit gets a note.
+    """
+    from gitcp.core.message import message_file, trailers
+    from gitcp.store.link import commit_arguments
+
+    strips = bool(ids) and commit_arguments.cleanup(repo) not in ("verbatim", "whitespace")
+    about = _reason(repo, match) if strips else []
+    empty = "template" in match["args"][1:2] or trailers.unwritten(text, comment=comment)
+    if not (ids and empty) or commit_arguments.checks_message():
+        return trailers.add(text, ids, comment=comment, comments=about), False
+    if comment and strips:
+        about = [f"{trailers.KEY}: {one} (in a note)" for one in ids] + about[1:]
+        text = b"".join(message_file.explained(message_file.split(text), comment, about))
+    return text, True
+
+
+def _keep_template(repo: Repo, text: bytes | None) -> None:
+    """Keep a template as git gave it: left so it is no message, which check-message tells."""
+    from gitcp.store.git import private
+
+    path = repo.own("template")
+    if text is None:
+        private.remove(repo, path)
+    else:
+        private.write(repo, path, text)
+
+
+def _reason(repo: Repo, match: Record) -> list[str]:
+    """What the editor shows the person about the line."""
+    lines = ["Remove the line Entire-Checkpoint if this commit is not the work of:"]
+    for marker in _markers(repo, match):
+        lines.append(f"  {marker['agent_type'] or 'an agent'}: {marker['prompt'][:60]}")
+    return lines
+
+
+def _markers(repo: Repo, match: Record) -> list[Marker]:
+    from gitcp.store.session import markers
+
+    return [m for name in sorted(match["sessions"]) if (m := markers.of(repo, name))]
+
+
+def _agreed(repo: Repo, match: Record) -> bool:
+    """gitcp.link=ask: ask the person, where there is one; yes is the default."""
+    if repo.config.option("gitcp.link") != "ask":
+        return True
+    if any(linked["how"] != "content" for linked in match["sessions"].values()):
+        return True  # the agent commits by itself
+    try:
+        with open("/dev/tty", "r+b", buffering=0) as tty:
+            for marker in _markers(repo, match):
+                tty.write(f"Last prompt: {marker['prompt'][:80]}\n".encode())
+            tty.write(b"Link this commit to the session? [Y/n] ")
+            return tty.readline().strip().lower() not in (b"n", b"no")
+    except OSError:
+        return True
+
+
+_KEPT = ("scissors", "whitespace", "verbatim")  # ways of cleaning up that leave comments
+
+
+def check_message(args: object, records: Iterable[Record]) -> Iterator[Record]:
+    """The file of a commit-msg event is emptied where git would otherwise take our trailer
+    for a message: an empty message aborts, as the person meant it to."""
+    from gitcp.repo import Repo
+
+    for record in records:
+        if record.get("event") == "commit-msg" and record["args"]:
+            _check(Repo.here(), record["args"][0])
+        yield record
+
+
+def _check(repo: Repo, path: str) -> None:
+    from gitcp.core.message import message_file, trailers
+    from gitcp.store.git import files, private
+    from gitcp.store.link import commit_arguments
+
+    with open(path, "rb") as f:
+        text = f.read()
+    comment = message_file.comment_char(text, repo.config.get("core.commentchar", "#"))
+    template = private.cached_bytes(repo.own("template"))
+    way = commit_arguments.cleanup(repo)
+    if way in _KEPT or (way != "strip" and os.environ.get("GIT_EDITOR") == ":"):
+        # What looks like a comment stays, it is text; what is below the cut is not.
+        text, template = _above(text, comment), _above(template, comment)
+        comment = b""
+    if trailers.only_trailers(text, comment=comment, template=template):
+        files.replace(path, trailers.collect(text, comment=comment)[1], durable=False)
+
+
+def _above(text: bytes, comment: bytes) -> bytes:
+    from gitcp.core.message import message_file
+
+    lines = message_file.split(text)
+    return b"".join(lines[: message_file.cut(lines, comment)])
+
+
+def condense(args: object, records: Iterable[Record]) -> Iterator[Record]:
+    """A match record of post-commit is condensed onto v1, or dismissed, and passed on."""
+    for record in records:
+        if record.get("type") == "match" and record.get("commit") and "old" in record:
+            _condense_commit(record)
+        yield record
+
+
+def _condense_commit(match: Record) -> None:
+    from gitcp import context
+    from gitcp.store.git import reflog
+
+    if match["id"] or match["dismissed"]:
+        _settle(match)
+    with context.here() as ctx:  # what it copies from another commit is kept up alike
+        if match["carried"]:
+            from gitcp.store.lines import carried
+            from gitcp.store.link import commit_sessions
+
+            olds = commit_sessions.taken_back(ctx.repo, match["old"])
+            replaced = {match["commit"]: olds if len(olds) < commit_sessions.MOST else ()}
+            carried.follow(ctx.repo, ctx.objects, [match["commit"]], replaced)
+        if (match["id"] or match["carried"]) and reflog.stashes(ctx.repo):
+            from gitcp.store.relink import lost_commits
+
+            lost_commits.add_stashed(ctx.repo, ctx.objects, match["commit"])
+        if not match["id"]:
+            from gitcp.store.lines import ai_notes
+
+            ai_notes.keep(ctx.repo, [match["commit"]])
+
+
+def _settle(match: Record) -> None:
+    from gitcp import context
+    from gitcp.store.git.commit import need_commit
+    from gitcp.store.link import commit_sessions
+
+    failed: dict[str, Exception] = {}
+    with context.here() as ctx:
+        commit, old = need_commit(ctx.objects, match["commit"]), match["old"]
+        states = ctx.states(match["sessions"])
+        if match["dismissed"]:
+            commit_sessions.dismiss(ctx.repo, ctx.objects, commit, states.values(), old)
+        else:
+            pairs = [(state, match["sessions"][one]) for one, state in states.items()]
+            about = (commit, match["id"], pairs, old, match["noted"])
+            failed = commit_sessions.store(ctx.repo, ctx.objects, *about)
+        for session_id, state in states.items():
+            if session_id not in failed:
+                ctx.keep(state)
+        ctx.leave()  # streams move on from what the states on disk say
+    _leave_out(match, failed)
+
+
+def _leave_out(match: Record, failed: Mapping[str, Exception]) -> None:
+    """These sessions are no part of the match any more: their own next events store them."""
+    from gitcp.errors import sentence
+
+    for session_id, error in failed.items():
+        from gitcp.store.setup import heard
+
+        message = f"session '{session_id}' is left out of its commit for now: {sentence(error)}"
+        print("warning:", message, file=sys.stderr)
+        heard.failed(message)
+    if failed:
+        left = {one: why for one, why in match["sessions"].items() if one not in failed}
+        match |= {"sessions": left, "left_out": sorted(failed)}
+
+
+def carry_forward(args: object, records: Iterable[Record]) -> Iterator[Record]:
+    """After a match record's commit the streams of its old base move on; each ref edit is
+    passed on as a ref record."""
+    for record in records:
+        yield record
+        if record.get("type") == "match" and record.get("commit") and "old" in record:
+            for ref, new, old in _moves(record):
+                yield {"type": "ref", "ref": ref, "oid": new, "old_oid": old}
+
+
+def _moves(match: Record) -> list[Edit]:
+    from gitcp import context
+    from gitcp.store.git.commit import need_commit
+    from gitcp.store.journal import open_edits
+    from gitcp.store.link import commit_changes, commit_hooks
+    from gitcp.store.relink import judged
+    from gitcp.store.stream import carry_forward
+
+    with context.here() as ctx:
+        if commit_hooks.rewriting(ctx.repo):
+            return []  # a replayed commit is not the last one: the next event moves them
+        commit = need_commit(ctx.objects, match["commit"])
+        changes = commit_changes.of_commit(ctx.objects, commit)[1]
+        waiting = match.get("left_out", ())
+        open_edits.settle(ctx.repo, ctx.objects, commit, changes, but=waiting)
+        settled = set(match["sessions"]) if match["linked"] else None
+        edits = carry_forward.forward(ctx.repo, ctx.objects, match["old"], commit, settled)
+        if not match.get("left_out"):
+            judged.add(ctx.repo, match["commit"], match["old"])
+        return edits
+
+
+STAGES = {
+    "match-commit": (match_commit, value("commit", "<commit>", "a commit that is made", nargs="?")),
+    "write-trailer": (write_trailer,),
+    "check-message": (check_message,),
+    "condense": (condense,),
+    "carry-forward": (carry_forward,),
+}

@@ -1,0 +1,160 @@
+"""The stages of the guard: who may work where, and who is at work."""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp.console.options import flag
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Iterable, Iterator
+
+    from gitcp.core.record_types import Record
+
+
+def check_claim(args: object, records: Iterable[Record]) -> Iterator[Record]:
+    """A tool-start that may run is passed on; one that may not becomes a refusal (`deny`) or
+    is passed on with a word to the person (`warn`).  No prompt is refused here; one that
+    was refused before leaves nothing behind."""
+    for record in records:
+        of_session = record.get("type") == "event" and record.get("session_id")
+        if of_session and not record.get("refused"):
+            yield from _checked(record)
+        else:
+            yield record
+
+
+def _checked(event: Record) -> Iterator[Record]:
+    try:
+        refused, message = _judge_start(event)
+    except Exception as e:  # its own failure must not stop the agent's work
+        print(f"warning: the guard is not at work: {e}", file=sys.stderr)
+        refused, message = False, ""
+    if refused:
+        yield {"type": "refuse", "message": message}
+        return
+    yield event
+    if message:
+        yield {"type": "say", "message": message}
+
+
+def _judge_start(event: Record) -> tuple[bool, str]:
+    """(whether to refuse, what there is to say)."""
+    from gitcp import context
+    from gitcp.repo import Repo
+    from gitcp.store.guard import claims, guard
+
+    repo, name = Repo.here(), event["event"]
+    mode = guard.mode(repo)
+    if mode == "off" or name not in ("tool-start", "turn-start"):
+        return False, ""
+    if name == "tool-start":
+        message = guard.start(repo, event, context.leave_all)
+        return bool(message) and mode == "deny", message
+    claims.leave(repo, event)
+    return False, guard.greet(repo, event)
+
+
+def release_claim(args: object, records: Iterable[Record]) -> Iterator[Record]:
+    """Each event is passed on, then the claims that it ends go: later stages still hold them.
+
+    What speaks against the call follows: a refusal (`deny`), which the model reads, or a word
+    to the person (`warn`).
+    """
+    for record in records:
+        if record.get("type") == "event" and record.get("session_id"):
+            yield from _released(record)
+        else:
+            yield record
+
+
+def _released(event: Record) -> Iterator[Record]:
+    messages = _guarded(_judge_end, event)
+    try:
+        yield event
+        if not event.get("poisoned"):
+            _guarded(_record, event)
+    finally:
+        _guarded(_let_go, event)
+    yield from messages or ()
+
+
+def _guarded(work: Callable[[Record], list[Record]], event: Record) -> list[Record] | None:
+    try:
+        return work(event)
+    except Exception as e:  # its own failure must not stop the agent's work
+        print(f"warning: the guard is not at work: {e}", file=sys.stderr)
+        return None
+
+
+def _judge_end(event: Record) -> list[Record]:
+    if event["event"] != "tool-end":
+        return []
+    from gitcp.repo import Repo
+    from gitcp.store.guard import guard
+
+    repo = Repo.here()
+    mode = guard.mode(repo)
+    if mode == "off":
+        return []
+    objection, event["poisoned"] = guard.end(repo, event)
+    return (
+        [{"type": "refuse" if mode == "deny" else "say", "message": objection}] if objection else []
+    )
+
+
+def _record(event: Record) -> list[Record]:
+    """What the stages after this one put into the journal goes onto the session's ref; not
+    where the original it began on has become somebody else's."""
+    if event["event"] != "tool-end":
+        return []
+    from gitcp.repo import Repo
+    from gitcp.store.guard import guard
+
+    if guard.mode(Repo.here()) == "deny":
+        from gitcp import context
+        from gitcp.store.guard import session_change
+
+        ctx = context.here()
+        if ctx.state(event["session_id"], rebuild=False):
+            session_change.record(ctx.repo, ctx.objects, event)
+    return []
+
+
+def _let_go(event: Record) -> list[Record]:
+    from gitcp.repo import Repo
+
+    if event["event"] == "tool-end":
+        from gitcp.store.guard import guard
+
+        guard.let_go(Repo.here(), event)
+    else:
+        from gitcp.store.guard import claims
+
+        claims.leave(Repo.here(), event)
+    return []
+
+
+# ===== list-claims
+
+
+def list_claims(args: Namespace, _: object) -> Iterator[Record]:
+    """A record for each session at work here, and for each path that a call holds."""
+    from gitcp.repo import Repo
+    from gitcp.store.guard import roster
+
+    for record in roster.listing(Repo.here()):
+        if record["path"] or not args.held:
+            yield record
+
+
+STAGES = {
+    "check-claim": (check_claim,),
+    "release-claim": (release_claim,),
+    "list-claims": (
+        list_claims,
+        flag("--held", "only paths that a tool call holds now"),
+    ),
+}

@@ -1,0 +1,97 @@
+"""The stages that send the permanent store to a remote, and bring it from there."""
+
+from __future__ import annotations
+
+from gitcp.console.options import number, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable, Iterator
+
+    from gitcp.core.record_types import Record
+    from gitcp.repo import Repo
+
+_SECONDS = "give up after so many seconds (default: gitcp.push-timeout, 30)"
+TIMEOUT = value("--timeout", "<n>", _SECONDS, type=number)
+
+
+def push_checkpoints(args: object, records: Iterable[Record]) -> Iterator[Record]:
+    """A pre-push event sends the store to where the person pushes, if it may."""
+    for record in records:
+        outcome = list(_event(record)) if record.get("event") == "pre-push" else []
+        yield record
+        yield from outcome
+
+
+def _event(event: Record) -> Iterator[Record]:
+    """What git is about to push is git's; what it leaves out of ours is sent before."""
+    from gitcp.repo import Repo
+    from gitcp.store.share import push_check, sending
+    from gitcp.store.v1 import destination
+
+    repo, theirs = Repo.here(), push_check.updates(event.get("stdin") or ())
+    remote, url = [*(event.get("args") or ()), "", ""][:2]
+    name = destination.effective(repo)
+    there = bool(name) and destination.is_target(repo, name, remote, url)
+    verdict = push_check.judge(repo, theirs, remote, there)
+    if verdict:
+        yield verdict
+        if verdict["type"] == "refuse":
+            return
+    if not remote or not repo.config.option("gitcp.push") or _dry():
+        return
+    if line := sending.announce(repo, name):
+        yield {"type": "say", "message": line}
+    if there or destination.is_address(repo, name):
+        leave = frozenset(ref for _, _, ref in theirs) if there else frozenset()
+        sending.send(repo, name, timeout(repo), leave)
+
+
+def _dry() -> bool:
+    """Whether the `git push` above this hook only pretends."""
+    from gitcp.store.session import process
+
+    for word in process.git_arguments("push") or ():
+        if word.startswith("--"):
+            if len(word) > 3 and "--dry-run".startswith(word):
+                return True
+        elif word.startswith("-") and "n" in word.partition("o")[0]:
+            return True
+    return False
+
+
+def timeout(repo: Repo, given: int | None = None) -> float:
+    """How many seconds a conversation with a remote may take."""
+    return int(repo.config.option("gitcp.push-timeout")) if given is None else given
+
+
+def fetch_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
+    """A record of each ref of ours as it stands afterwards."""
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.share import sync
+    from gitcp.store.v1 import destination
+
+    repo = Repo.find()
+    name = args.remote or destination.effective(repo) or destination.usual(repo)
+    name = name or destination.need(repo)  # which says that there is none
+    with Objects(repo) as objects:
+        tips = sync.fetch(repo, objects, name, timeout(repo, args.timeout))
+    for ref, oid in tips.items():
+        yield {"type": "ref", "ref": ref, "oid": oid}
+
+
+STAGES = {
+    "push-checkpoints": (push_checkpoints,),
+    "fetch-checkpoints": (
+        fetch_checkpoints,
+        TIMEOUT,
+        value(
+            "remote",
+            "<remote>",
+            "a remote or its URL (default: the destination, else the one git push would take)",
+            nargs="?",
+        ),
+    ),
+}

@@ -1,0 +1,245 @@
+"""The stages of streams of temporary checkpoints."""
+
+from __future__ import annotations
+
+from gitcp.console.options import flag, value
+from gitcp.errors import Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable, Iterator
+
+    from gitcp.context import Context
+    from gitcp.core.record_types import Record, State, Verdict
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+
+def list_streams(args: Namespace, _: object) -> list[Record]:
+    """A record for each stream of the repository, newest first (gitcp-record(5))."""
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session import session_read
+    from gitcp.store.stream import stream_list
+
+    repo = Repo.here()
+    with Objects(repo) as objects:
+        opened, _ = session_read.recent(repo, 0)  # only such a state names a stream
+        streams = stream_list.listing(repo, objects, opened)
+    if args.session is None:
+        return streams
+    names = [name for stream in streams for name in stream["sessions"]]
+    wanted = session_read.pick(args.session, names)
+    return [stream for stream in streams if wanted in stream["sessions"]]
+
+
+def match_stream(args: object, records: Iterable[Record]) -> Iterator[Record]:
+    """Each turn-start event gets its verdict, kept in the session's state and passed on."""
+    for record in records:
+        is_turn = record.get("type") == "event" and "dirty" in record
+        matched = list(_decide(record)) if is_turn else []
+        yield record
+        yield from matched
+
+
+def _decide(event: Record) -> Iterator[Record]:
+    from gitcp import context
+    from gitcp.store.stream import stream_verdict
+
+    dirty = {path: tuple(e) if e else None for path, e in event["dirty"]}
+    with context.here() as ctx:
+        state = ctx.state(event["session_id"], rebuild=False)
+        if state is None:
+            return
+        verdict = stream_verdict.decide(ctx.repo, ctx.objects, state, event["head"], dirty)
+        stashed = _stashed(ctx, verdict)
+        ctx.keep(state)
+    if stashed:
+        yield {"type": "say", "message": stashed}
+    yield {"type": "match", "session_id": event["session_id"], **verdict}
+
+
+def _stashed(ctx: Context, verdict: Verdict) -> str:
+    """What to say of the stream that the turn leaves, in overlap mode or suffix mode."""
+    if verdict["verdict"] not in ("reset", "new"):
+        return ""
+    from gitcp.store.stream import place, shadow_refs, stash_notice
+
+    try:
+        tip = shadow_refs.read(ctx.objects, verdict["ref"])
+    except Error:
+        return ""  # what cannot be read is told of elsewhere
+    if tip is None:
+        return ""
+    # In suffix mode a branch that is left stays where it is.
+    ref = place.archive(ctx.repo, tip)[0] if verdict["verdict"] == "reset" else tip["ref"]
+    return stash_notice.message(ctx.repo, ctx.objects, tip, ref)
+
+
+def write_checkpoint(args: object, records: Iterable[Record]) -> Iterator[Record]:
+    """Each event gets a checkpoint of its session's work so far, if there is new work; each
+    checkpoint record without an oid is written as it says."""
+    for record in records:
+        if record.get("type") == "checkpoint" and "oid" not in record:
+            yield _given(record)
+            continue
+        # The checkpoint comes before the stages that follow hear of the event: they end the turn.
+        is_ours = record.get("type") == "event" and record.get("session_id")
+        written = list(_write(record)) if is_ours else []
+        yield record
+        yield from written
+
+
+def _given(record: Record) -> Record:
+    from gitcp import context
+    from gitcp.store.stream import given
+
+    with context.here() as ctx:
+        return given.write(ctx, record)
+
+
+def _write(event: Record) -> Iterator[Record]:
+    from gitcp import context
+    from gitcp.store.session import catch_up, events
+
+    with context.here() as ctx:
+        state, oid = ctx.state(event["session_id"]), None
+        if state is None:
+            return
+        if event["event"] != "compact":
+            events.keep_verdict(state)
+        if event["event"] == "turn-end":
+            yield from _unread(ctx.repo, state)
+        known = set(state.get("over_limit", ()))
+        if event["event"] in ("turn-end", "subagent-end") and _commits(ctx.repo):
+            from gitcp.store.auto import save
+
+            yield from save.save(ctx, event)
+            state = ctx.state(event["session_id"], rebuild=False) or state
+            yield from _over_limit(state, known)
+            return
+        oid = catch_up.checkpoint(ctx.repo, ctx.objects, state, event, ctx.head)
+        ctx.keep(state)
+    yield from _over_limit(state, known)
+    if oid:
+        yield {
+            "type": "checkpoint",
+            "oid": oid,
+            "ref": state["shadow_ref"],
+            "session_id": state["session_id"],
+        }
+
+
+def _unread(repo: Repo, state: State) -> Iterator[Record]:
+    """What to say of a session whose transcript cannot be read."""
+    from gitcp.store.v1 import transcript
+
+    if why := transcript.unreadable(repo, state.get("transcript_path")):
+        from gitcp.console import notice
+
+        notice.mute(why)
+        yield {"type": "say", "message": f"gitcp: {why}"}
+
+
+def _over_limit(state: State, known: set[str]) -> Iterator[Record]:
+    """What to say of files that are too large and were not there at the last turn's end."""
+    new = {p: why for p, why in state.get("over_limit", {}).items() if p not in known}
+    if new:
+        from gitcp.core.decide import omission
+
+        yield {"type": "say", "message": omission.message(new)}
+
+
+def _commits(repo: Repo) -> bool:
+    """Whether the strategy makes a real commit of a turn; asked without importing it."""
+    if repo.config.option("gitcp.strategy") == "manual-commit":
+        return False
+    from gitcp.store.auto import strategy
+
+    return strategy.strategy(repo) == strategy.AUTO
+
+
+def read_stream(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+    """A record for each checkpoint of a stream, with its prompt and files (gitcp-record(5)).
+
+    Without a name in args the streams are those that records name; other records pass.
+    """
+    if args.stream is not None and args.base is not None:
+        args.error("needs the name of a stream, or --base")
+    if args.worktree is not None and args.base is None:
+        args.error("--worktree needs --base")
+    if args.stream is not None or args.base is not None:
+        yield from _history(args, args.stream)
+        return
+    for record in records:
+        if record.get("type") == "stream" and isinstance(record.get("ref"), str):
+            yield from _history(args, record["ref"])
+        else:
+            yield record
+
+
+def _history(args: Namespace, name: str | None) -> Iterator[Record]:
+    """The checkpoints of the stream of that name, None for the live one of a commit."""
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.stream import stream_history, stream_list
+
+    repo = Repo.here()
+    with Objects(repo) as objects:
+        name = _live(repo, objects, args) if name is None else name
+        tip = stream_list.find(repo, objects, name)
+        for checkpoint in stream_history.chains(repo, [tip])[tip["ref"]]:
+            yield {
+                **stream_history.detailed(objects, checkpoint),
+                **_kept(objects, checkpoint, args),
+            }
+
+
+def _live(repo: Repo, objects: Objects, args: Namespace) -> str:
+    from gitcp.core.git import ids
+    from gitcp.store.git.commit import need_commit
+
+    base = need_commit(objects, args.base)["oid"]
+    worktree = repo.worktree_id if args.worktree is None else args.worktree
+    return "refs/heads/" + ids.shadow_branch(base, ids.worktree_hash(worktree))
+
+
+def _kept(objects: Objects, checkpoint: Record, args: Namespace) -> Record:
+    """What was asked for of the session's metadata in a checkpoint."""
+    from gitcp.record import text
+    from gitcp.store.git.tree import Lookup, walk
+    from gitcp.store.stream import shadow_refs
+    from gitcp.store.v1 import committed_read
+
+    more: Record = {}
+    look = Lookup(objects, checkpoint["tree"])
+    own = look(shadow_refs.METADATA + checkpoint["session_id"])
+    if args.metadata:
+        more["metadata"] = {name: e[1] for name, e in walk(objects, own[1])} if own else {}
+    if args.transcript:
+        files = look.folder(shadow_refs.METADATA + checkpoint["session_id"])
+        more["transcript"] = text(b"\n".join(committed_read.pieces(objects, files)))
+    return more
+
+
+STAGES = {
+    "list-streams": (
+        list_streams,
+        value("--session", "<id>", "only those it is on; the beginning of its id is enough"),
+    ),
+    "match-stream": (match_stream,),
+    "write-checkpoint": (write_checkpoint,),
+    "read-stream": (
+        read_stream,
+        value("--base", "<commit>", "the live stream of this commit, in place of its name"),
+        value(
+            "--worktree",
+            "<id>",
+            "with --base: git's name of a linked worktree, '' for the main one (default: this one)",
+        ),
+        flag("-m --metadata", "add what each keeps of its session: name -> oid"),
+        flag("-t --transcript", "add the transcript of each"),
+        value("stream", "<stream>", "its ref, or its id or the beginning of it", nargs="?"),
+    ),
+}

@@ -1,0 +1,259 @@
+"""The stages that build a tree and put it onto a ref."""
+
+from __future__ import annotations
+
+from gitcp.console.options import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from gitcp.core.record_types import Entry, Record
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+
+def list_changes(args: Namespace, _: object) -> Iterator[Record]:
+    """HEAD's tree as a record, then a record of type change for each path, in git's order.
+
+    What a snapshot leaves out comes last: status '!', with the reason in 'omitted'.  The tree
+    announces a record of type end, so that a list cut short is never taken for the whole.
+    """
+    from gitcp.core.git import tree_entries
+    from gitcp.record import raw
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.snapshot import blobs, snapshot
+
+    repo = Repo.find()
+    scan = snapshot.scan(repo)
+    with Objects(repo) as objects:
+        blobs.confirm(objects, scan)
+        tree = objects.read(f"{scan.head}^{{tree}}") if scan.head else None
+    head = tree[0] if tree else repo.empty_tree
+    yield {"type": "tree", "oid": head, "base": scan.head, "ends": True}
+    for path in sorted(scan.changes, key=raw):
+        change = scan.changes[path]
+        yield {**tree_entries.changed(path, change.mode, change.oid, change.was), "type": "change"}
+    for item in scan.omitted:
+        yield dict(tree_entries.left_out(item["path"], item["reason"]))
+    yield {"type": "end"}
+
+
+def write_blobs(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+    """Each change with the oid of what stands at its path now, stored as `git add` would.
+
+    Nothing comes out before all is stored: a failure must not look like a short list.  A
+    path that is as in HEAD after all, or went away and is not in HEAD, is dropped.
+    """
+    from gitcp.core.git import tree_entries
+    from gitcp.core.git.ids import repo_path
+    from gitcp.core.git.porcelain import GONE
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.snapshot import blobs
+
+    repo = Repo.find()
+    records, width = list(records), len(repo.empty_tree)
+    asked = {
+        repo_path(r.get("path")): tree_entries.old(r, width)
+        for r in records
+        if r.get("type") == "change" and r.get("mode") != GONE
+    }
+    with Objects(repo) as objects:
+        entries, omitted = blobs.looked(repo, objects, asked, write=True, capped=False)
+    reasons = {item["path"]: item["reason"] for item in omitted}
+    for record in records:
+        path = record.get("path")
+        if record.get("type") != "change" or path not in asked:
+            yield record
+            continue
+        was, entry = asked[path], entries.get(path)
+        if path in reasons:
+            yield dict(tree_entries.left_out(path, reasons[path]))
+        if entry != was and (entry or path not in reasons):
+            mode, oid = entry or (GONE, None)
+            yield {**record, **tree_entries.changed(path, mode, oid, was)}
+
+
+_OURS = ("tree", "change", "blob", "end")
+
+
+def write_tree(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+    """One record of type tree: the base with every change and blob applied.
+
+    Other records pass through.  No record of these at all, or no end where one is announced, is
+    an error: the stage before has failed, and what came would make a stale or partial tree.
+    """
+    from gitcp.core.git import tree_entries
+    from gitcp.errors import InputError
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.snapshot import snapshot
+
+    repo = Repo.find()
+    against: Record = {}
+    edits: dict[str, Entry | None] = {}
+    omitted, some, ended = [], False, False
+    for record in records:
+        if record.get("type") not in _OURS:
+            yield record
+            continue
+        some = True
+        if record["type"] == "tree":
+            against = record
+        elif record["type"] == "end":
+            ended = True
+        elif record.get("status") == "!":
+            omitted.append({"path": record.get("path"), "reason": record.get("omitted")})
+        else:
+            path, entry = tree_entries.new(record, len(repo.empty_tree))
+            edits[path] = entry
+    if not some:
+        raise InputError("no records to build a tree from")
+    if against.get("ends") and not ended:
+        raise InputError("the records are cut short: one of type 'end' is missing")
+    _there(repo, edits)
+    with Objects(repo) as objects:
+        commit, tree = _base(objects, args.base, against)
+        oid = snapshot.tree(objects, tree, edits)
+    yield {"type": "tree", "oid": oid, "base": commit, "omitted": omitted}
+
+
+def _there(repo: Repo, edits: Mapping[str, Entry | None]) -> None:
+    """Raise InputError where a tree would name an object that is not there, or is no blob."""
+    from gitcp.core.git.porcelain import COMMIT
+    from gitcp.errors import InputError
+
+    paths = {e[1]: path for path, e in edits.items() if e and e[0] != COMMIT}
+    names = "".join(f"{oid}\n" for oid in paths).encode()
+    _, out = repo.git.run("cat-file", "--batch-check", stdin=names) if names else (0, b"")
+    for line in out.decode().splitlines():
+        oid, kind, *_ = line.split(" ")
+        if kind != "blob":
+            what = "there is none" if kind == "missing" else f"it is a {kind}"
+            raise InputError(f"no blob '{oid}' for '{paths[oid]}': {what}")
+
+
+def _base(objects: Objects, base: str | None, against: Record) -> tuple[str | None, str | None]:
+    """(commit, tree) to apply the changes to; either may be missing."""
+    from gitcp.errors import Error, Moved
+
+    recorded = against.get("base")
+    if base is None:
+        return recorded, against.get("oid")
+    commit, tree = objects.read(f"{base}^{{commit}}"), objects.read(f"{base}^{{tree}}")
+    if tree is None and base != "HEAD":
+        raise Error(f"not a tree or commit: '{base}'")
+    oid = commit[0] if commit else None
+    if base == "HEAD" and against and oid != recorded:
+        raise Moved("HEAD", recorded, oid)
+    return oid, tree[0] if tree else None
+
+
+def write_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+    """A record of type commit for each tree; 'omitted' is carried on, other records pass."""
+    from gitcp import git
+    from gitcp.errors import InputError
+    from gitcp.repo import Repo
+    from gitcp.store.git import commit
+    from gitcp.store.git.objects import Objects
+
+    repo = Repo.find()
+    with Objects(repo) as objects:
+        for record in records:
+            if record.get("type") != "tree":
+                yield record
+                continue
+            tree, base = record.get("oid"), record.get("base")
+            if not isinstance(tree, str) or not isinstance(base, str | None):
+                raise InputError("'oid' or 'base' of a tree record is no object name")
+            objects.need(tree, "tree")
+            parents = args.parents if args.parents is not None else [base] if base else []
+            oids = [commit.need_commit(objects, name)["oid"] for name in parents]
+            oid = commit.write_commit(objects, repo, tree, oids, args.message)
+            git.settle()  # who reads the record may look for it
+            kept = {"omitted": record["omitted"]} if "omitted" in record else {}
+            yield {"type": "commit", "oid": oid, "tree": tree, "parents": oids, **kept}
+
+
+def update_ref(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+    """_moved() of the ref that is named; what it must be is looked up when the pipe starts."""
+    from gitcp.errors import UsageError
+    from gitcp.repo import Repo
+
+    if not args.ref.startswith("refs/"):
+        raise UsageError(f"not the full name of a ref: '{args.ref}'")
+    repo = Repo.find()
+    return _moved(repo, records, args.ref, _old(repo, args.ref, args.old))
+
+
+def _moved(repo: Repo, records: Iterable[Record], ref: str, old: str | None) -> Iterator[Record]:
+    """A record of type ref for each commit that ref was moved to; other records pass.
+
+    old: the oid it must be at, None for not there.  Raises Moved when it is elsewhere.
+    """
+    from gitcp.errors import InputError
+    from gitcp.store.git import refs
+
+    for record in records:
+        if record.get("type") != "commit":
+            yield record
+            continue
+        oid = record.get("oid")
+        if not isinstance(oid, str) or len(oid) != len(repo.empty_tree):
+            raise InputError("'oid' of a commit record is no object name")
+        refs.update(repo, [(ref, oid, old)], "gitcp-update-ref")
+        kept = {"omitted": record["omitted"]} if "omitted" in record else {}
+        yield {"type": "ref", "ref": ref, "oid": oid, "old": old, **kept}
+        old = oid
+
+
+def _old(repo: Repo, ref: str, given: str | None) -> str | None:
+    from gitcp.errors import Error
+    from gitcp.store.git import refs
+
+    if given is None:
+        return refs.read(repo, ref)
+    if not given.strip("0"):
+        return None
+    oid = refs.read(repo, given)
+    if oid is None:
+        raise Error(f"not an object: '{given}'")
+    return oid
+
+
+STAGES = {
+    "list-changes": (list_changes,),
+    "write-blobs": (write_blobs,),
+    "write-tree": (
+        write_tree,
+        value(
+            "--base",
+            "<tree-ish>",
+            "the commit or tree to change (default: what the changes are against)",
+        ),
+    ),
+    "write-commit": (
+        write_commit,
+        value("-m", "<message>", "its message", dest="message", required=True),
+        value(
+            "-p",
+            "<parent>",
+            "a parent; may be given again (default: the commit that the tree was built on)",
+            dest="parents",
+            action="append",
+        ),
+    ),
+    "update-ref": (
+        update_ref,
+        value("ref", "<ref>", "its full name, refs/…"),
+        value(
+            "old",
+            "<old>",
+            "what it must be now, '' for not there (default: what it is at the start)",
+            nargs="?",
+        ),
+    ),
+}

@@ -1,0 +1,142 @@
+"""The stages that look after refs and stored data."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from gitcp.console.options import JSON, flag, number, value
+from gitcp.core.decide import ref_expiry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable, Iterator
+
+    from gitcp.core.record_types import Finding, Record
+
+_DAY = 86400  # seconds
+_FORMAT = "--format=%(refname)%00%(objectname)%00%(creatordate:unix)"
+
+
+def list_refs(args: Namespace, _: object) -> Iterator[Record]:
+    """A record of type ref for each ref below patterns, in the order of their names."""
+    from gitcp.record import text
+    from gitcp.repo import Repo
+
+    patterns = args.pattern or ref_expiry.OURS
+    for line in Repo.find().git.lines("for-each-ref", _FORMAT, "--", *patterns, sep=b"\n"):
+        ref, oid, time = text(line).split("\0")
+        yield {"type": "ref", "ref": ref, "oid": oid, "time": int(time or 0)}
+
+
+def expire_refs(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+    """ref_expiry.expired over the records of type ref; the others are not ours to judge."""
+    chosen = [r for r in records if r.get("type") == "ref"]
+    before = int(time.time()) - args.older_than * _DAY if args.older_than else sys.maxsize
+    yield from ref_expiry.expired(map(_checked, chosen), args.keep, before)  # type: ignore[misc]
+
+
+def _checked(record: Record) -> ref_expiry.Ref:
+    from gitcp.errors import InputError
+
+    if not isinstance(record.get("ref"), str) or not isinstance(record.get("time"), int):
+        raise InputError("a record of type 'ref' needs 'ref' and 'time'")
+    return record  # type: ignore[return-value]
+
+
+def delete_refs(args: object, records: Iterable[Record]) -> Iterator[Record]:
+    """Delete every ref named, all or none; yield their records when it is done.
+
+    Each ref must still have the oid its record shows (else Moved).  Raises Error for a ref
+    that is not temporary data of gitcp.
+    """
+    from gitcp.repo import Repo
+    from gitcp.store.git import refs
+
+    doomed = [r for r in records if r.get("type") == "ref"]
+    edits = [(ref, None, oid) for ref, oid in map(_deletion, doomed)]
+    refs.update(Repo.find(), edits, "gitcp: delete")
+    yield from doomed
+
+
+def _deletion(record: Record) -> tuple[str, str]:
+    """The ref that a record names, and the oid it shows."""
+    from gitcp.errors import Error, InputError
+
+    ref, oid = record.get("ref"), record.get("oid")
+    if not isinstance(ref, str) or not isinstance(oid, str) or not oid.isalnum():
+        raise InputError("a record of type 'ref' needs 'ref' and 'oid'")
+    if not ref_expiry.deletable(ref) or any(c in ref for c in "\0\n "):
+        raise Error(f"not a temporary ref of gitcp: '{ref}'")
+    return ref, oid
+
+
+def check_store(args: Namespace, _: object) -> Iterator[Finding]:
+    """The findings that the options ask for, as they come."""
+    from gitcp.core.upkeep import findings
+    from gitcp.repo import Repo
+    from gitcp.store.upkeep import check_store
+
+    for one in check_store.check(Repo.find(), secrets=args.secrets, repair=args.repair):
+        if not args.quiet or one["severity"] != findings.NOTE:
+            yield one
+
+
+def list_orphans(args: Namespace, _: object) -> list[Finding]:
+    """A record of type finding for each thing (core.decide.orphan_rules); nothing is changed."""
+    from gitcp.repo import Repo
+    from gitcp.store.git.prefetch import Prefetched
+    from gitcp.store.upkeep import orphans
+    from gitcp.store.upkeep.survey import Survey
+
+    repo = Repo.find()
+    with Prefetched(repo) as objects:
+        return list(orphans.find(Survey(repo, objects), orphans.ages(repo, args.older_than)))
+
+
+STAGES = {
+    "list-refs": (
+        list_refs,
+        value(
+            "pattern",
+            "<pattern>",
+            "as in git-for-each-ref(1) (default: every ref of gitcp)",
+            nargs="*",
+        ),
+    ),
+    "expire-refs": (
+        expire_refs,
+        value(
+            "--keep",
+            "<n>",
+            "how many refs of each directory to keep (default: %(default)s)",
+            type=number,
+            default=10,
+        ),
+        value(
+            "--older-than",
+            "<days>",
+            "only refs older than this (default: %(default)s)",
+            type=number,
+            default=0,
+        ),
+    ),
+    "delete-refs": (delete_refs,),
+    "check-store": (
+        check_store,
+        flag("--repair", "mend what can be mended without loss"),
+        flag("--secrets", "search what is stored for secrets"),
+        flag("-q --quiet", "leave notes out"),
+        JSON,
+    ),
+    "list-orphans": (
+        list_orphans,
+        value(
+            "--older-than",
+            "<days>",
+            "what has not been used for so long (default: what is configured)",
+            type=number,
+        ),
+    ),
+}
