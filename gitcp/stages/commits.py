@@ -93,12 +93,13 @@ def _as_it_is_to_stay(match: Record, text: bytes, comment: bytes) -> tuple[bytes
     from gitcp.core.message import trailers
 
     ids, carried = list(match["ids"]), trailers.read(text, comment=comment)
+    drop = set(match.get("drop", ()))
     if match["gather"]:
         buried, rest = trailers.collect(text, comment=comment)
-        if set(buried) != set(carried):
-            text, ids = rest, [*(one for one in buried if one not in match.get("drop", ())), *ids]
-    elif match.get("drop"):
-        ids = [one for one in carried if one not in match["drop"]] + ids
+        if set(buried) != set(carried) or drop.intersection(buried):
+            text, ids = rest, [*(one for one in buried if one not in drop), *ids]
+    elif drop:
+        ids = [one for one in carried if one not in drop] + ids
         text = trailers.remove(text, comment=comment)
     carried = trailers.read(text, comment=comment)
     return text, [one for one in ids if one not in carried]

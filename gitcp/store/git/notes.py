@@ -30,6 +30,12 @@ def add(repo: Repo, objects: Objects, commit: str, checkpoint_id: str) -> None:
     change(repo, objects, commit, lambda note: links.added(note or b"", one))
 
 
+def take_away(repo: Repo, objects: Objects, commit: str, checkpoint_id: str, reason: str) -> None:
+    """Note on commit (full oid) that it does not belong to checkpoint_id, whatever its message
+    says."""
+    change(repo, objects, commit, lambda note: links.taken_away(note or b"", checkpoint_id, reason))
+
+
 def change(repo: Repo, objects: Objects, commit: str, edit: Edit) -> None:
     """Let edit make a new note on commit (full oid) of the old one; None: there is none.
 

@@ -69,16 +69,19 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     if source == "merge":
         commit_verdict.forget(repo)  # conclude() decides, when it is known what became of it
         from gitcp.store.link import inherited_ids
+        from gitcp.store.relink import dismissed
 
         brought = inherited_ids.picked_before(repo, objects, lambda: _staged(repo, head))
-        return {"ids": brought, "drop": [], "gather": False, "sessions": {}}
+        drop = sorted(dismissed.read(repo))
+        return {"ids": brought, "drop": drop, "gather": False, "sessions": {}}
     amended = read_commit(objects, head) if commit_arguments.amends(args) else None
     changes = _staged(repo, head)
     sessions = commit_match.sessions(repo, objects, changes, head)
     ids, drop = _inherited(repo, objects, amended) if amended else ([], [])
     checkpoint_id = ids[-1] if ids else place.fresh_id()
-    copied = _copied(objects, args) if source == "commit" and not amended else []
-    brought, left = _brought(repo, objects, source, head, copied, changes)
+    copied, refused = ([], {}) if amended else _copied(objects, args)
+    wanted = [one for one in copied if one not in refused]
+    brought, left = _brought(repo, objects, source, head, wanted, changes)
     ids += brought
     if sessions:
         ids.append(checkpoint_id)
@@ -110,6 +113,7 @@ def _brought(
             commit_verdict.expect_copy(repo)
         return ids, []
     from gitcp.store.link import inherited_ids
+    from gitcp.store.relink import dismissed
 
     ids = inherited_ids.evident(repo, objects, copied, changes) + ids
     visible = source == "squash"
@@ -123,21 +127,24 @@ def _brought(
     else:
         ids += inherited_ids.picked_before(repo, objects, lambda: changes)
         ids += squashed + inherited_ids.picked(repo, objects, changes)
+    refused = dismissed.read(repo)
+    ids = [one for one in ids if one not in refused]
     if ids or squashed:
         commit_verdict.expect_copy(repo)
-    return ids, left
+    return ids, [*left, *refused]
 
 
 def _inherited(repo: Repo, objects: Objects, amended: Commit) -> tuple[list[str], list[str]]:
     """The ids that what replaces a commit keeps, and those of which it has nothing any more."""
-    from gitcp.store.link import inherited_ids
+    from gitcp.store.link import find_commits, inherited_ids
 
-    ids = inherited_ids.amended(repo, objects, amended)
+    refused = find_commits.refused(objects, [amended["oid"]])
+    ids = [one for one in inherited_ids.amended(repo, objects, amended) if one not in refused]
     if not ids:
-        return [], []
+        return [], [*refused]
     changes = _staged(repo, (amended["parents"] or [""])[0])
     gone = inherited_ids.left_out(repo, objects, ids, amended, changes)
-    return [one for one in ids if one not in gone], sorted(gone)
+    return [one for one in ids if one not in gone], [*refused, *sorted(gone)]
 
 
 def _staged(repo: Repo, head: str) -> Changes:
@@ -148,11 +155,12 @@ def _replayed(repo: Repo, objects: Objects, head: str, args: Sequence[str]) -> P
     """A step of a rebase, cherry-pick or am gets no new id.  Its last step may end after what
     tells so is gone: the verdict remembers."""
     verdict: Verdict = {"id": "", "head": head, "parent": head, "sessions": {}, "ids": []}
-    replayed = read_commit(objects, "CHERRY_PICK_HEAD")
+    replayed, drop = read_commit(objects, "CHERRY_PICK_HEAD"), list[str]()
     if replayed:
         verdict["picked"] = replayed["oid"]
-        from gitcp.store.link import inherited_ids
+        from gitcp.store.link import find_commits, inherited_ids
 
+        drop += find_commits.refused(objects, [replayed["oid"]])
         # The notes of what a rebase replays follow at its end, by post-rewrite.
         rebases = os.path.exists(os.path.join(repo.git_dir, "rebase-merge"))
         picked = None if rebases else replayed
@@ -161,14 +169,20 @@ def _replayed(repo: Repo, objects: Objects, head: str, args: Sequence[str]) -> P
             commit_verdict.expect_copy(repo)
     commit_verdict.save(repo, verdict)
     amended = read_commit(objects, head) if commit_arguments.amends(args) else None
-    drop = _inherited(repo, objects, amended)[1] if amended else []
-    return {"ids": list(verdict["ids"]), "drop": drop, "gather": not drop, "sessions": {}}
+    drop += _inherited(repo, objects, amended)[1] if amended else []
+    ids = [one for one in verdict["ids"] if one not in drop]
+    return {"ids": ids, "drop": drop, "gather": True, "sessions": {}}
 
 
-def _copied(objects: Objects, args: Sequence[str]) -> list[str]:
-    """The ids in the message that -c or -C takes from another commit."""
-    other = read_commit(objects, args[2]) if len(args) > 2 else None
-    return trailers.read(raw(other["message"])) if other else []
+def _copied(objects: Objects, args: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """The ids in the message that -c or -C takes from another commit; those that a person took
+    off that."""
+    other = read_commit(objects, args[2]) if args[1:2] == ["commit"] and args[2:] else None
+    if other is None:
+        return [], {}
+    from gitcp.store.link import find_commits
+
+    return trailers.read(raw(other["message"])), find_commits.refused(objects, [other["oid"]])
 
 
 def conclude(repo: Repo, objects: Objects) -> Conclusion:

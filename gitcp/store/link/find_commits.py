@@ -106,6 +106,14 @@ def linked(objects: Objects, commit: str) -> list[str]:
     return list(links.carried(*texts(objects, commit)))
 
 
+def refused(objects: Objects, commits: Iterable[str]) -> dict[str, str]:
+    """id -> reason, of what persons took off some commits (full oids) and none of them has."""
+    each = [texts(objects, oid) for oid in commits]
+    has = {one for text in each for one in links.carried(*text)}
+    gone = {one: why for _, note in each for one, why in links.removed(note).items()}
+    return {one: why for one, why in gone.items() if one not in has}
+
+
 def texts(objects: Objects, commit: str, reader: notes.Reader | None = None) -> tuple[bytes, bytes]:
     """The message of a commit (full oid), and its note; empty where there is none."""
     answer = objects.read(commit)

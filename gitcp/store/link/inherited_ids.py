@@ -68,7 +68,7 @@ def squashed(
     repo: Repo, objects: Objects, changes: Changes, visible: bool
 ) -> tuple[list[str], list[str], list[str]]:
     """(the ids of what `merge --squash` brought, by trailer or note, its commits; ids of those
-    that git names and of which these changes have nothing).
+    that git names and of which these changes have nothing, or that a person refused).
 
     All are asked together: a later commit may overwrite an earlier one.  visible: the message that
     the person sees names them, so that a path in common is enough.  git leaves its file behind
@@ -84,16 +84,18 @@ def squashed(
     commits = list(filter(None, (read_commit(objects, line[1]) for line in words)))
     links = {commit["oid"]: find_commits.linked(objects, commit["oid"]) for commit in commits}
     every = [one for linked in links.values() for one in linked]
-    ids = list(dict.fromkeys([*_ids_in(repo, "SQUASH_MSG"), *every]))
+    refused = list(find_commits.refused(objects, links))
+    named = dict.fromkeys([*_ids_in(repo, "SQUASH_MSG"), *every])
+    ids = [one for one in named if one not in refused]
     for commit in commits if ids else ():
         had = commit_changes.of_commit(objects, commit)[1]
         if visible and not changes.keys().isdisjoint(had):
-            return ids, list(links), []
+            return ids, list(links), refused
         for one in links[commit["oid"]]:
             record = checkpoint_edits.edits(repo, objects, one, commit)
             if checkpoint_edits.match(objects, record, changes):
-                return ids, list(links), []
-    return [], [], ids
+                return ids, list(links), refused
+    return [], [], [*ids, *refused]
 
 
 def unnamed(repo: Repo, ids: Iterable[str]) -> list[str]:

@@ -62,13 +62,13 @@ def _give_back(repo: Repo, objects: Objects, head: str) -> tuple[int, str]:
         return 0, head
     from gitcp.store.relink.search import Search
 
-    search, refused, links = Search(repo, objects, [*beside, *lost]), dismissed.read(repo), 0
+    search, links = Search(repo, objects, [*beside, *lost]), 0
     done = ""
     for commit in commits:
         if search.late():
             break
         parent, changes = commit_changes.of_commit(objects, commit)
-        has = {*find_commits.linked(objects, commit["oid"]), *refused}
+        has = find_commits.linked(objects, commit["oid"])
         for one in search.ids(changes, parent):
             if one not in has:
                 notes.add(repo, objects, commit["oid"], one)
@@ -125,6 +125,8 @@ def mend(
     seen = [at for at, (_, new, _) in enumerate(entries) if new == since]
     for old, new, reason in entries[seen[-1] + 1 if seen else 0 :]:
         after = read_commit(objects, new) if reason.startswith(b"commit (amend)") else None
+        if after and not dry_run:
+            rewritten.take_away(repo, objects, new, [old])
         if after is None or find_commits.linked(objects, new):
             continue
         refused = everywhere | commit_verdict.refused(repo, old, after)

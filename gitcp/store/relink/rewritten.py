@@ -107,7 +107,17 @@ def _hand_on(
     wanted = [one for one in ids if one not in but]
     for one in wanted:
         notes.add(repo, objects, new, one)
+    take_away(repo, objects, new, olds)
     return [{"commit": new, "checkpoint_id": one, "how": how} for one in wanted]
+
+
+def take_away(repo: Repo, objects: Objects, new: str, olds: Sequence[str]) -> None:
+    """Take off a commit what a person took off those that it was made of, where git has copied
+    the line of its message."""
+    there = find_commits.linked(objects, new)
+    for one, why in find_commits.refused(objects, olds).items() if there else ():
+        if one in there:
+            notes.take_away(repo, objects, new, one, why)
 
 
 def amended_sessions(repo: Repo, objects: Objects, command: str, lines: Sequence[str]) -> list[str]:

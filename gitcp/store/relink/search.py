@@ -9,7 +9,7 @@ from gitcp.core.decide import relink_rules
 from gitcp.store.git.commit import read_commit
 from gitcp.store.git.tree import Lookup, tree_of
 from gitcp.store.link import find_commits
-from gitcp.store.relink import checkpoint_edits
+from gitcp.store.relink import checkpoint_edits, dismissed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ class Search:
         return time.monotonic() >= self._until
 
     def ids(self, changes: Changes, parent: str) -> list[str]:
-        """The ids whose work a commit with these changes on parent has, in the commits' order."""
+        """The ids whose work a commit with these changes on parent has, in the commits' order;
+        none that a person refused."""
         if not changes:
             return []
         there = Lookup(self._objects, tree_of(self._objects, parent))
@@ -56,7 +57,9 @@ class Search:
             return there(path) is None
 
         shared = (self._shared(one, changes, gone) for one in self.commits if not self.late())
-        return relink_rules.choose([one for one in shared if one])
+        ids = relink_rules.choose([one for one in shared if one])
+        refused = dismissed.read(self._repo) if ids else ()
+        return [one for one in ids if one not in refused]
 
     def _shared(
         self, commit: Commit, changes: Changes, gone: Callable[[str], bool]
