@@ -63,7 +63,7 @@ def ref_lines(tips: Mapping[str, str]) -> Iterator[str]:
     """What is said of refs that were sent or fetched: a line for each, one for all checkpoints
     that have their own."""
     own = [ref for ref in tips if ids.parse_checkpoint_ref(ref)]
-    for ref in tips.keys() - set(own):
+    for ref in sorted(tips.keys() - set(own)):
         yield f"{ref} is {tips[ref][:7]}"
     if own:
         yield f"{len(own)} {'checkpoint has its ref' if len(own) == 1 else 'checkpoints have refs'}"
