@@ -12,7 +12,6 @@ from gitcp.errors import OK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gitcp.core.record_types import Record
@@ -50,7 +49,7 @@ def run(argv: Sequence[str]) -> int:
     elif args.json:
         cli.write_records(_plain(r, args.full) for r in records)
     else:
-        page(lines(records, args))
+        page(lines(records, args.full, not args.no_transcript))
     return OK
 
 
@@ -90,8 +89,8 @@ def _plain(entry: Record, full: bool) -> Record:
     return plain
 
 
-def lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
-    """The lines of the records, a line between them."""
+def lines(records: Iterable[Record], full: bool = False, talk: bool = True) -> Iterator[Line]:
+    """The lines of the records, a line between them; talk: with what was said."""
     from gitcp.core.render import session_lines, show_lines
 
     for n, entry in enumerate(records):
@@ -102,7 +101,7 @@ def lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
         else:
             known = "checkpoint_id" in entry
             draw = show_lines.committed if known else session_lines.temporary
-            yield from draw(entry, when, args.full, not args.no_transcript)
+            yield from draw(entry, when, full, talk)
 
 
 def when(seconds: float) -> str:

@@ -49,6 +49,8 @@ LAYER = {part: n for n, parts in enumerate(LAYERS) for part in parts.split()}
 OWNER = {
     "orjson": "record.py",
     "filelock": "lock.py",
+    "mcp": "mcp.py",
+    "pygls": "lsp.py",
     "plumbum": "shell.py",
     "prompt_toolkit": "picker.py",
 }

@@ -38,6 +38,7 @@ class Client:
             pytest.skip(f"no {name} here: .ci/get-clients brings it")
         self.name, self.repo, self.home = name, repo, home
         self.model = Model(steps)
+        self.options: list[str] = []  # further ones of its command line
 
     def run(self, prompt: str, resume: str = "") -> list[str]:
         """One run with a prompt, of a new conversation or one to go on with; the texts of the
@@ -54,7 +55,7 @@ class Client:
         env |= {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": self.model.url}
         env |= {"MODEL_KEY": "none", "GEMINI_CLI_TRUST_WORKSPACE": "true", "LC_ALL": "C.UTF-8"}
         done = subprocess.run(
-            [str(self.program), *argv],
+            [str(self.program), *argv, *self.options],
             cwd=self.repo,
             env=env,
             stdin=subprocess.DEVNULL,
