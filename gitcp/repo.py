@@ -173,10 +173,12 @@ class Repo:
         return bool(self.top) and os.path.isdir(os.path.join(self.worktree, ".jj"))
 
     @property
-    def beside_jj(self) -> bool:
-        """Whether jj works on the same branches: here, or where the main worktree is."""
+    def jj_root(self) -> str:
+        """The jj workspace that works on the same branches: this worktree, or the main one; ''."""
+        if self.jj:
+            return self.worktree
         main = os.path.dirname(self.common)
-        return self.jj or os.path.isdir(os.path.join(main, ".jj"))
+        return main if os.path.isdir(os.path.join(main, ".jj")) else ""
 
     @property
     def has_git(self) -> bool:

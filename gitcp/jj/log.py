@@ -10,6 +10,7 @@ from gitcp.process.running import Running
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import TypedDict
 
     class Change(TypedDict):
@@ -83,8 +84,27 @@ def change(root: str, name: str) -> Change | None:
 
 def operations(root: str) -> list[str]:
     """What jj says of its last operations, the newest first."""
-    argv = ("op", "log", "--no-graph", "--limit=50", "-T", 'description.first_line() ++ "\\n"')
+    argv = ("op", "log", "--no-graph", "--limit=50", "-T", 'description.first_line() ++ "\n"')
     return ask(root, *argv)[1].decode("utf-8", "replace").splitlines()
+
+
+def predecessors(root: str, commits: Iterable[str]) -> dict[str, list[str]]:
+    """commit -> those that it was made of, for commits and all that is behind them.
+
+    Before 0.30 jj tells them of one commit at a time, and does not say which is made of which.
+    """
+    revset = " | ".join(commits)
+    each = 'commit.commit_id() ++ " " ++ predecessors.map(|p| p.commit_id()).join(" ") ++ "\\n"'
+    argv = ("evolog", "--no-graph", "-r")
+    status, out = ask(root, *argv, revset, "-T", each, ok=(0, 1, 2))
+    if status == 0:
+        rows = [line.split(" ") for line in out.decode().splitlines()]
+        return {row[0]: [oid for oid in row[1:] if oid] for row in rows}
+    sources = {}
+    for commit in revset.split(" | "):
+        new, *olds = ask(root, *argv, commit, "-T", 'commit_id ++ "\\n"')[1].decode().split()
+        sources[new] = olds
+    return sources
 
 
 def mail(root: str) -> str:
@@ -111,5 +131,5 @@ def made_since(root: str, old: str) -> list[str]:
     """
     revset = f"({old}..@-) & mine()" if old.strip("0") else "(::@-) & mine()"
     argv = ("log", "--no-graph", "--reversed", "--limit=100", "-r", revset)
-    status, out = ask(root, *argv, "-T", 'commit_id ++ "\\n"', ok=(0, 1))
+    status, out = ask(root, *argv, "-T", 'commit_id ++ "\n"', ok=(0, 1))
     return out.decode().split() if status == 0 else []

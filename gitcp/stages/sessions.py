@@ -103,7 +103,7 @@ def _begin(ctx: Context, state: State, event: Record, began: int) -> None:
 
     repo, objects = ctx.repo, ctx.objects
     index.seed_again(repo)
-    if repo.beside_jj:
+    if repo.jj_root:
         from gitcp.store.v1 import committed_write
 
         committed_write.restore(repo, ctx.objects)
@@ -196,7 +196,7 @@ def _session_start(ctx: Context, event: Record) -> list[Record]:
 
     repo, session_id = ctx.repo, event["session_id"]
     index.seed(repo)
-    if repo.beside_jj:
+    if repo.jj_root:
         from gitcp.store.v1 import committed_write
 
         committed_write.restore(repo, ctx.objects)

@@ -52,7 +52,7 @@ def follow(
     carried = {one for new in olds for one in find_commits.linked(objects, new)}
     for new, sources in olds.items():
         refused = _amended(repo, objects, sources[0], new) if len(sources) == 1 else set()
-        done += _hand_on(repo, objects, new, sources, command, carried | refused)
+        done += hand_on(repo, objects, new, sources, command, carried | refused)
     return done, {}
 
 
@@ -66,7 +66,7 @@ def _rebased(
     done: list[Pair] = []
     there = set(finals)
     for new in [oid for oid in olds if oid in there]:
-        done += _hand_on(repo, objects, new, olds[new], "rebase", carried)
+        done += hand_on(repo, objects, new, olds[new], "rebase", carried)
     done += _split(repo, objects, olds, fresh)
     replayed = [oid for oid in finals if oid in olds or oid in fresh]
     return done, {oid: olds.get(oid, []) for oid in replayed}
@@ -99,7 +99,7 @@ def _amends(objects: Objects, old: str, new: str) -> bool:
     return bool(before and after and before["parents"] == after["parents"])
 
 
-def _hand_on(
+def hand_on(
     repo: Repo, objects: Objects, new: str, olds: Sequence[str], how: str, but: Collection[str]
 ) -> list[Pair]:
     """Note on a commit the ids of those that it was made of, but for these; each link."""

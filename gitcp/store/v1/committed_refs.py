@@ -78,7 +78,7 @@ def new_as_refs(repo: Repo) -> bool:
         return bool(kind == "refs")
     if has_own(repo):
         return True
-    return repo.beside_jj and not refs.read(repo, REF) and not remote_refs(repo)
+    return bool(repo.jj_root) and not refs.read(repo, REF) and not remote_refs(repo)
 
 
 def holder(place: str, checkpoint_id: str) -> str:

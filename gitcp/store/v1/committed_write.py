@@ -149,7 +149,7 @@ def _move(repo: Repo, edits: list[refs.Edit], reason: str, branch: str | None = 
     """Move refs of the store, with the memory of the branch where there is jj; branch: where that
     is then, "" where edits tell."""
     moved = next((new for ref, new, _ in edits if ref == REF), branch)
-    if repo.beside_jj and moved != "":
+    if repo.jj_root and moved != "":
         known = refs.read(repo, MEMORY)
         edits = [*edits, (MEMORY, moved, known)] if moved != known else edits
     announce(repo)
@@ -173,7 +173,7 @@ def restore(repo: Repo, objects: Objects) -> None:
         merged = histories.merged(repo, objects, tip, known)
         move(repo, merged, tip, "gitcp: merge what jj rolled back")
 
-    if repo.beside_jj:
+    if repo.jj_root:
         refs.again(repo, "v1", attempt)
 
 

@@ -1,0 +1,99 @@
+"""A link follows its commit through whatever jj makes of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.guard.working_copies import Copy
+from tests.support import warm
+from tests.support.harness import Agent
+
+NewCopy = Callable[[str], Copy]
+
+# What is done to the commits `one` (one.txt) and `two` (two.txt, three.txt) -> the checkpoints, by
+# the commit they were made with, that the commits carry then, newest first.
+REWRITES = {
+    ("describe @-- -m new",): {"two": ["two"], "new": ["one"], "initial": []},
+    ("describe @- -m new",): {"new": ["two"], "one": ["one"], "initial": []},
+    ("squash --from @- --into @-- -m both",): {"both": ["one", "two"], "initial": []},
+    ("rebase -r @- --before @--",): {"one": ["one"], "two": ["two"], "initial": []},
+    ("new --no-edit -B @-- -m below",): {
+        "two": ["two"],
+        "one": ["one"],
+        "below": [],
+        "initial": [],
+    },
+    ("abandon @--",): {"two": ["two"], "initial": []},
+    ("split -r @- -m half two.txt",): {
+        "two": ["two"],
+        "half": ["two"],
+        "one": ["one"],
+        "initial": [],
+    },
+    ("describe @-- -m new", "undo"): {"two": ["two"], "one": ["one"], "initial": []},
+    ("describe @-- -m new", "describe @- -m newer", "op restore @--"): {
+        "two": ["two"],
+        "one": ["one"],
+        "initial": [],
+    },
+    ("edit @--", "describe -m edited", "new @+"): {
+        "two": ["two"],
+        "edited": ["one"],
+        "initial": [],
+    },
+}
+APART = list(REWRITES)[:3]  # in a workspace that is no git worktree, too
+
+
+def carried(copy: Copy) -> dict[str, list[str]]:
+    """subject -> the checkpoints of each commit up to `@-`."""
+    out = warm.run("log", "--json", cwd=copy.path).stdout
+    commits = [json.loads(line) for line in out.splitlines()]
+    return {c["message"]: [each["checkpoint_id"] for each in c["checkpoints"]] for c in commits}
+
+
+def work(copy: Copy, agent: Agent, name: str, *files: str) -> None:
+    for file in files:
+        agent.write(file, f"by A\n{file}\n")
+    agent.stop()
+    copy.jj("commit", "-m", name)
+    agent.prompt(f"after {name}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "steps"),
+    [*(("colocated", steps) for steps in REWRITES), *(("non-colocated", steps) for steps in APART)],
+    ids=lambda value: value if isinstance(value, str) else ", ".join(value),
+)
+def test_links_follow_what_jj_rewrites(
+    new_copy: NewCopy, kind: str, steps: tuple[str, ...]
+) -> None:
+    copy = new_copy(kind)
+    a, _ = copy.pair()
+    work(copy, a, "one", "one.txt")
+    work(copy, a, "two", "two.txt", "three.txt")
+    a.stop()
+    made = {ids[0]: name for name, ids in carried(copy).items() if ids}
+    assert sorted(made.values()) == ["one", "two"]
+    for step in steps:
+        copy.jj(*step.split())
+    a.prompt("next")
+    now = {name: [made[one] for one in ids] for name, ids in carried(copy).items()}
+    assert now == REWRITES[steps] and list(now) == list(REWRITES[steps])
+
+
+def test_a_persons_change_gets_no_link_by_a_rewrite_beside_it(new_copy: NewCopy) -> None:
+    copy = new_copy("colocated")
+    a, _ = copy.pair()
+    work(copy, a, "one", "one.txt")
+    copy.write("own.txt", "mine\n")
+    copy.jj("commit", "-m", "own")
+    a.prompt("next")
+    copy.jj("squash", "--from", "@-", "--into", "@--", "-m", "both")
+    copy.jj("split", "-r", "@-", "-m", "own again", "own.txt")
+    a.prompt("and next")
+    (both, own, _) = carried(copy).values()
+    assert len(both) == 1 and own == []
