@@ -22,8 +22,8 @@ from gitcp.process import deadline
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import ModuleType
 
+    from gitcp.agents import Client
     from gitcp.core.record_types import Record
     from gitcp.repo import Repo
 
@@ -94,7 +94,7 @@ def _agent(argv: Sequence[str]) -> int:
         raise UsageError(f"no such hook: '{argv[0]}'")
     given = payload(sys.stdin.buffer.read())
     client = recognise(adapter(argv[0]), given)
-    event = client.event(argv[1], given)
+    event: Record = {**client.event(argv[1], given)}
     return OK if event["event"] == "unknown" else _take(client, event)
 
 
@@ -116,13 +116,13 @@ def _records() -> int:
             continue
         if came:
             event["came"] = came
-        if status := _take(other, event):
+        if status := _take(None, event):
             return status
         os.chdir(start)
     return OK
 
 
-def _take(client: ModuleType, event: Record) -> int:
+def _take(client: Client | None, event: Record) -> int:
     """Run the pipelines of an agent's event where its session is at home.
 
     A session that is not known began before we were installed, or its prompt did not reach us:
@@ -131,7 +131,7 @@ def _take(client: ModuleType, event: Record) -> int:
     from gitcp.context import is_off, locate, unheard
     from gitcp.store.setup import heard
 
-    project = os.environ.get(getattr(client, "PROJECT_ENV", ""), "")
+    project = os.environ.get(client.PROJECT_ENV if client else "", "")
     try:
         late = None if (repo := locate(event, project)) else unheard(event, project)
     except NoJj as e:
@@ -140,9 +140,9 @@ def _take(client: ModuleType, event: Record) -> int:
     repo = repo or late
     if repo is None or is_off(repo):
         return OK
-    if hasattr(client, "NAME"):
+    if client:
         heard.event(repo, client.NAME, event["event"])
-    if hasattr(client, "export"):
+    if client and client.export:
         from gitcp.store.setup import conversation_copy
 
         conversation_copy.copy(repo, client, event)

@@ -1,63 +1,156 @@
-"""The agents gitcp knows: every module beside this one is the adapter of a client.
+"""The agents gitcp knows: each client is a folder beside this file, and nothing else names it.
 
-An adapter has NAME (ours, on command lines: the module's), AGENT_TYPE (in stored data: its words,
-perhaps with CLI), PROGRAM and FOLDERS (by what `enable` finds it), FORM, HOOKS and settings_paths
-(what `enable` installs and where), TRUST (what its client asks before it runs them), SESSION_ENV
-(what names the session to a git hook), ANSWERS (its way of hearing no:
-gitcp.agents.exchange.replies), KINDS and EVENTS (what its tools and hooks are in our words), event
-(payload to record), scan (transcript to facts), session_dir and resume_command.  Where its client
-gives cause it also has
-
-    PROJECT_ENV             what names the directory in which the client was started
-    HERE_ONLY               True: it reads the settings of that directory alone
-    COVERED_BY              the agent whose hooks it runs, so that `enable` need not write its own
-    is_own(payload)         False where the payload may be of a client that runs its hooks too
-    is_payload(payload)     whether a payload that came to another's hook is of this client
-    export(record, folder)  writes the conversation where it can be read, before a record is taken
-    subagent_transcript(path, id)
-                            where a subagent's transcript is, given its session's; else None
-    cutter(), transcript_name(id, time)
-                            what cuts its conversations (gitcp.core.conversation), and their names
-    is_open(home, id)       whether its client has a conversation open
+`__init__.py` of the folder says in data what is the client's own, and in functions what data cannot
+say; whatever it leaves out, Client has.  `transcript.py` reads its transcripts: scan, and for
+gitcp.agents.reading is_its, facts_of, written.  `cut.py`, where there is one, cuts its
+conversations: last, prompts, around_call, cut, title.
 """
 
 from __future__ import annotations
 
 import os
 
+from gitcp.agents.exchange import payload
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import ModuleType
     from typing import Any
+
+    from gitcp.core.record_types import Event, Scan
+
+_SHARED = ("exchange", "install", "reading")  # folders of what clients have in common
+
+
+class Client:
+    """A client: what its folder says, and in these words what most have in common."""
+
+    NAME: str  # ours, on command lines: that of its folder
+    AGENT_TYPE: str  # in stored data: its words, perhaps with CLI
+    PROGRAM = ""  # by what `enable` finds it, as by FOLDERS
+    FOLDERS: tuple[str, ...] = ()  # its configuration, at home or at the top
+    SETTINGS: Mapping[str, str]  # scope -> path below the top, of scope user below home
+    FORM = "nested"  # gitcp.agents.install.settings, gitcp.agents.install.own_files
+    HOOKS: tuple[tuple[str, str | None, int | None], ...]  # event, matcher, time-out as it counts
+    TRUST = ""  # what it asks before it runs hooks
+    UNSEEN = False  # True: known by its documentation alone
+    SESSION_ENV: tuple[str, ...] = ()  # what names the session to a git hook
+    PROJECT_ENV = ""  # what names the directory in which it was started
+    HERE_ONLY = False  # True: it reads the settings of that directory alone
+    COVERED_BY = ""  # the agent whose hooks it runs, so that `enable` need not write its own
+    ANSWERS = "permission"  # its way of hearing no: gitcp.agents.exchange.replies
+    KINDS: Mapping[str, str]  # its tool -> what that does, in our words
+    EVENTS: Mapping[str, str]  # its hook -> our event
+    PATHS: tuple[str, ...] = ("file_path",)  # keys under which a tool that writes names its path
+    TRANSCRIPTS = ""  # the folder of its transcripts, below home
+    RESUME = ""  # what the person types to go on with a session
+    # (record, folder): writes the conversation where it can be read, before a record is taken
+    export: Callable[[Any, str], None] | None = None
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module.__name__
+        vars(self).update({k: v for k, v in vars(module).items() if k[0] != "_"})
+
+    def settings_paths(self, home: str, top: str) -> dict[str, str]:
+        """Where hooks can be installed, by scope: local is this clone alone, shared all its users,
+        user the person."""
+        below = {"user": home}
+        return {s: os.path.join(below.get(s, top), at) for s, at in self.SETTINGS.items()}
+
+    def event(self, name: str, given: dict[str, Any]) -> Event:
+        """The record of a hook call; InputError names a field that cannot be right."""
+        ours = self.EVENTS.get(name)
+        if ours is None or (ours == "turn-start" and given.get("agent_id") is not None):
+            return payload.unknown(self.NAME)
+        record = payload.event(self.NAME, ours, given)
+        if ours in ("tool-start", "tool-end"):
+            tool = record["tool"] = payload.tool(given, self.KINDS, self.PATHS, record["cwd"])
+            payload.take_response(tool, given.get("tool_response"))
+            tool["failed"] = tool["failed"] or name.endswith("Failure")
+            record["event"] = payload.refined(ours, tool)
+        return record
+
+    def is_own(self, given: Mapping[str, Any]) -> bool:
+        """False where a payload may be of a client that runs this one's hooks too."""
+        return True
+
+    def is_payload(self, given: Mapping[str, Any]) -> bool:
+        """Whether a payload that came to another's hook is of this client."""
+        return False
+
+    def scan(self, data: bytes, previous: Scan | None = None) -> Scan:
+        """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
+        scan: Scan = self.reader().scan(data, previous)
+        return scan
+
+    def reader(self) -> ModuleType:
+        """What reads its transcripts."""
+        return self._part("transcript")
+
+    def session_dir(self, home: str, cwd: str) -> str:
+        """The folder of the transcripts of sessions started in cwd."""
+        return os.path.join(home, self.TRANSCRIPTS)
+
+    def transcript_name(self, session_id: str, time: str) -> str:
+        """What the transcript of a session is called below session_dir; time: its start."""
+        return f"{session_id}.jsonl"
+
+    def subagent_transcript(self, transcript_path: str, agent_id: str) -> str | None:
+        """Where the transcript of a subagent is, given its session's; it need not be there.  None
+        where it is not known.  InputError for an id that is not safe."""
+        return None
+
+    def can_cut(self) -> bool:
+        """Whether its conversations can be cut."""
+        return os.path.exists(os.path.join(os.path.dirname(__file__), self._folder(), "cut.py"))
+
+    def cutter(self) -> ModuleType:
+        """What cuts its conversations."""
+        return self._part("cut")
+
+    def is_open(self, home: str, session_id: str) -> bool:
+        """Whether a running client has a conversation open."""
+        return False
+
+    def resume_command(self, session_id: str) -> str:
+        """What the person types to go on with a session."""
+        from shlex import quote
+
+        return self.RESUME.format(quote(session_id))
+
+    def _folder(self) -> str:
+        return self._module.rpartition(".")[2]
+
+    def _part(self, name: str) -> ModuleType:
+        return __import__(f"{self._module}.{name}", fromlist=["scan"])
 
 
 def names() -> list[str]:
     """The agents' names, in order."""
-    files = os.listdir(os.path.dirname(__file__))
-    modules = (file[:-3] for file in files if file.endswith(".py") and file[0] not in "_.")
-    return sorted(module.replace("_", "-") for module in modules)
+    folders = os.listdir(os.path.dirname(__file__))
+    clients = [f for f in folders if f[0] not in "_." and "." not in f and f not in _SHARED]
+    return sorted(client.replace("_", "-") for client in clients)
 
 
-def adapter(name: str) -> ModuleType:
-    """The adapter of a name, or of an agent type found in stored data; else InputError."""
-    known, named = names(), name.lower().replace(" ", "-")
-    for one in (named, named.removesuffix("-cli")):
-        if one in known:
-            return __import__("gitcp.agents." + one.replace("-", "_"), fromlist=["NAME"])
-    raise InputError(f"unknown agent '{name}'; known are {', '.join(known)}")
+def adapter(name: str) -> Client:
+    """The client of a name, or of an agent type found in stored data; else InputError."""
+    there, wanted = names(), name.lower().replace(" ", "-")
+    for one in (wanted, wanted.removesuffix("-cli")):
+        if one in there:
+            return Client(__import__("gitcp.agents." + one.replace("-", "_"), fromlist=["NAME"]))
+    raise InputError(f"unknown agent '{name}'; known are {', '.join(there)}")
 
 
 def type_of(name: str) -> str:
     """What stored data calls an agent; any other tool is called by its own name."""
-    return str(adapter(name).AGENT_TYPE) if name in names() else name
+    return adapter(name).AGENT_TYPE if name in names() else name
 
 
 def answers(name: str) -> str:
     """The way in which an agent hears an answer (gitcp.agents.exchange.replies)."""
-    return str(adapter(name).ANSWERS) if name in names() else "plain"
+    return adapter(name).ANSWERS if name in names() else "plain"
 
 
 def session_env(agent_type: str) -> tuple[str, ...]:
@@ -71,19 +164,14 @@ def session_env(agent_type: str) -> tuple[str, ...]:
 
 
 def subagent_transcript(agent: str, transcript_path: str, agent_id: str) -> str | None:
-    """Where the transcript of a subagent is, given its session's; None where the client keeps none
-    that we know of.  InputError for an unknown agent, and an id that is not safe."""
-    client = adapter(agent)
-    if not hasattr(client, "subagent_transcript"):
-        return None
-    path: str | None = client.subagent_transcript(transcript_path, agent_id)
-    return path
+    """Client.subagent_transcript() of the agent of that name; InputError for an unknown one."""
+    return adapter(agent).subagent_transcript(transcript_path, agent_id)
 
 
-def recognise(named: ModuleType, payload: Mapping[str, Any]) -> ModuleType:
+def recognise(client: Client, payload: Mapping[str, Any]) -> Client:
     """Whose payload it is: some clients also run the hooks that are installed for another."""
-    if hasattr(named, "is_own") and not named.is_own(payload):
+    if not client.is_own(payload):
         for guest in map(adapter, names()):
-            if hasattr(guest, "is_payload") and guest.is_payload(payload):
+            if guest.is_payload(payload):
                 return guest
-    return named
+    return client

@@ -32,7 +32,7 @@ def read_event(args: Namespace, _: object) -> Iterator[Record]:
     client, given = agents.adapter(args.agent), summary.load(sys.stdin.buffer.read())
     if given is None:
         raise InputError("the payload is not a JSON object")
-    yield client.event(args.event, given)
+    yield {**client.event(args.event, given)}
 
 
 def update_session(args: object, records: Iterable[Record]) -> Iterator[Record]:

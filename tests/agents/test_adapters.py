@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from gitcp import agents
-from gitcp.agents import claude_code, codex, gemini_cli
+from gitcp.agents.claude_code import transcript as claude
 from gitcp.agents.exchange import replies
-from gitcp.core.transcript import claude, gemini
+from gitcp.agents.gemini_cli import transcript as gemini
 from gitcp.errors import InputError
 from tests.support.clients.matchers import matches
 from tests.support.paths import TOP
 
+claude_code, codex, gemini_cli = map(agents.adapter, ("claude-code", "codex", "gemini-cli"))
 COMMON = {"session_id": "s1", "cwd": "/repo"}
 PATCH = "*** Begin Patch\n*** Update File: a b.txt\n*** Move to: sub/../c.txt\n*** End Patch\n"
 
@@ -30,7 +31,7 @@ def test_an_adapter_is_found_by_its_name_and_by_the_agent_type_in_stored_data() 
     for name in agents.names():
         found = agents.adapter(name)
         assert name == found.NAME
-        assert agents.adapter(found.AGENT_TYPE) is found
+        assert name == agents.adapter(found.AGENT_TYPE).NAME
 
 
 def test_a_git_hook_learns_a_session_by_its_own_clients_variable_and_ours() -> None:
@@ -359,6 +360,8 @@ def test_a_subagent_transcript_of_codex_is_found_by_its_id(tmp_path: Path) -> No
 )
 def test_a_session_is_resumed_by_the_clients_own_command(name: str, command: str) -> None:
     assert agents.adapter(name).resume_command("s1") == command
+    odd = agents.adapter(name).resume_command("s1; rm x")
+    assert odd == command.replace("s1", "'s1; rm x'")
 
 
 def test_settings_are_looked_for_where_each_client_reads_them() -> None:

@@ -1,4 +1,4 @@
-"""An agent is one module and its reader: a made-up one works everywhere once they are there."""
+"""An agent is one folder: a made-up one works everywhere once that is there."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from tests.support.replay import initial
 from tests.support.sealed import SEALED
 
 MODULES = {
-    "adapter.py": "agents/made_up.py",
-    "reader.py": "core/transcript/clients/made_up.py",
+    "adapter.py": "agents/made_up/__init__.py",
+    "reader.py": "agents/made_up/transcript.py",
 }
 
 
 class MadeUp:
-    """The client at work in a repository, with a copy of gitcp that has its two modules more."""
+    """The client at work in a repository, with a copy of gitcp that has its folder more."""
 
     def __init__(self, tmp: Path) -> None:
         self.lib, self.top, self.home = tmp / "lib", tmp / "work", tmp / "home"
         bundles = shutil.ignore_patterns("hooks.c*")
         shutil.copytree(paths.TOP / "gitcp", self.lib / "gitcp", ignore=bundles)
         shutil.copytree(paths.TOP / "bin", self.lib / "bin", symlinks=True)
+        (self.lib / "gitcp/agents/made_up").mkdir()
         for name, where in MODULES.items():
             shutil.copy(paths.DATA / "made_up" / name, self.lib / "gitcp" / where)
         self.top.mkdir()
@@ -88,7 +89,7 @@ def client(tmp_path: Path) -> MadeUp:
     return MadeUp(tmp_path)
 
 
-def test_a_ninth_agent_is_recorded_linked_shown_and_taken_out_by_its_two_modules_alone(
+def test_a_ninth_agent_is_recorded_linked_shown_and_taken_out_by_its_folder_alone(
     client: MadeUp,
 ) -> None:
     assert "found made-up" in client.gitcp("enable")

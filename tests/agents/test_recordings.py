@@ -70,7 +70,7 @@ SEQUENCES = [
 def events(agent: str, scenario: str) -> list[dict[str, Any]]:
     """The records of the hooks that mean something to us."""
     event = agents.adapter(agent).event
-    records = [event(name, payload) for name, payload in recording.calls(agent, scenario)]
+    records = [dict(event(name, payload)) for name, payload in recording.calls(agent, scenario)]
     return [record for record in records if record["event"] != "unknown"]
 
 

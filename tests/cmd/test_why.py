@@ -128,7 +128,7 @@ def test_bad_input_is_one_line_that_names_it(told: Path, argv: str) -> None:
 def test_the_calls_of_every_recorded_client_are_found(
     recording: str, call: bytes, name: str
 ) -> None:
-    from gitcp.core.transcript import around_call
+    from gitcp.agents.reading import around_call
 
     (path,) = (DATA / "recordings" / recording).glob("transcript.*")
     data = path.read_bytes()

@@ -9,7 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitcp.core.transcript import claude, tokens
+from gitcp.agents.claude_code import transcript as claude
+from gitcp.core.transcript import tokens
 from tests.support.harness import Agent, World
 from tests.support.linking import ids, own, sessions, v1
 

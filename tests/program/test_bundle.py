@@ -72,7 +72,7 @@ def test_the_file_is_not_written_again_while_nothing_changes(installed: Path) ->
 
 
 def test_a_module_that_has_changed_runs_as_it_is_now_and_is_taken_in_again(lib: Path) -> None:
-    source = lib / "gitcp" / "agents" / "codex.py"
+    source = lib / "gitcp" / "agents" / "codex" / "__init__.py"
     source.write_text(source.read_text() + "\nimport os\nos.write(1, b'0 changed ')\n")
     assert hook(lib)[0] == "changed"
     names = hook(lib)
@@ -81,18 +81,18 @@ def test_a_module_that_has_changed_runs_as_it_is_now_and_is_taken_in_again(lib: 
 
 
 def test_an_upgrade_that_dates_its_files_alike_runs_the_new_ones(lib: Path) -> None:
-    source = lib / "gitcp" / "agents" / "codex.py"
+    source = lib / "gitcp" / "agents" / "codex" / "__init__.py"
     st, text = source.stat(), source.read_text()
     source.write_text(text.replace('NAME = "codex"', 'NAME = "xedoc"'))
     os.utime(source, ns=(st.st_atime_ns, st.st_mtime_ns))
-    for compiled in source.parent.glob("__pycache__/codex.*"):
+    for compiled in source.parent.glob("__pycache__/__init__.*"):
         compiled.unlink()  # as an installer does
     assert source.stat().st_size == st.st_size
     assert "gitcp.agents.codex" not in hook(lib)
 
 
 def test_a_module_that_is_gone_is_gone(lib: Path) -> None:
-    (lib / "gitcp" / "agents" / "codex.py").unlink()
+    (lib / "gitcp" / "agents" / "codex" / "__init__.py").unlink()
     assert "gitcp.agents.codex" not in hook(lib)
 
 

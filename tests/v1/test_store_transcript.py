@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core.transcript import claude
+from gitcp.agents.claude_code import transcript as claude
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.v1 import committed_write, transcript

@@ -93,7 +93,7 @@ def tool(
     call: Tool = {
         "name": name,
         "id": "" if key is None else ids.tool_use_id(key),
-        "kind": kinds.get(name) or ("mcp" if name.startswith("mcp_") else "other"),
+        "kind": kinds.get(name) or _unlisted(name, payload),
         "input_paths": [],
         "failed": False,
     }
@@ -113,6 +113,11 @@ def tool(
     elif kind == "todo":
         call["todos"] = objects(given, "todos")
     return call
+
+
+def _unlisted(name: str, payload: Mapping[str, Any]) -> str:
+    """The kind of a tool that a client's table does not have."""
+    return "mcp" if name.startswith("mcp_") or payload.get("mcp_context") else "other"
 
 
 def _describe_write(given: Mapping[str, Any], response: object) -> dict[str, Any]:
@@ -158,6 +163,16 @@ def refined(ours: str, tool: Tool) -> str:
         return "subagent-start" if ours == "tool-start" else "subagent-end"
     done = tool["kind"] == "todo" and ours == "tool-end" and not tool["failed"]
     return "todo" if done else ours
+
+
+def take_response(tool: Tool, response: object) -> None:
+    """Take from a client's answer what a shell printed, and whether the call failed."""
+    if isinstance(response, dict):
+        display = response.get("returnDisplay") or response.get("llmContent")
+        say_output(tool, response.get("stdout"), response.get("stderr"), display)
+        tool["failed"] = bool(response.get("error"))
+    elif isinstance(response, str):
+        say_output(tool, response)
 
 
 def say_output(tool: Tool, *texts: object) -> None:

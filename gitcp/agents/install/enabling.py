@@ -11,8 +11,8 @@ from gitcp.errors import InputError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import ModuleType
 
+    from gitcp.agents import Client
     from gitcp.core.setup.installation import Write
 
 _LOST = "gitcp is not installed where it was: nothing is recorded; 'gitcp enable' mends it"
@@ -43,7 +43,7 @@ def present(home: str, top: str) -> tuple[list[str], list[str]]:
 
     from gitcp import agents
 
-    clients: dict[str, ModuleType] = {}
+    clients: dict[str, Client] = {}
     for name in agents.names():
         client = agents.adapter(name)
         folders = [os.path.join(at, folder) for at in (home, top) for folder in client.FOLDERS]
@@ -52,7 +52,7 @@ def present(home: str, top: str) -> tuple[list[str], list[str]]:
     if not clients:
         return ["claude-code"], []
     notes = ["found " + ", ".join(clients)]
-    covered = {name: getattr(client, "COVERED_BY", "") for name, client in clients.items()}
+    covered = {name: client.COVERED_BY for name, client in clients.items()}
     for name, host in covered.items():
         if host in clients:
             notes.append(f"{name} runs the hooks of {host}: --agent={name} writes its own")
@@ -60,7 +60,7 @@ def present(home: str, top: str) -> tuple[list[str], list[str]]:
 
 
 def plan(
-    adapter: ModuleType, scope: str, home: str, top: str, ground: Ground, force: bool
+    adapter: Client, scope: str, home: str, top: str, ground: Ground, force: bool
 ) -> tuple[list[Write], list[str]]:
     """What to write and to say so that a client runs our hooks, and not Entire's.
 
@@ -92,14 +92,14 @@ def plan(
     return [write for write in writes if write], notes
 
 
-def entires_stay(adapter: ModuleType, home: str, top: str, ground: Ground, force: bool) -> bool:
+def entires_stay(adapter: Client, home: str, top: str, ground: Ground, force: bool) -> bool:
     """Whether Entire's hooks stay in settings that git tracks: those are other people's too, and
     are left as they are without force."""
     paths = _with_entires(adapter, adapter.settings_paths(home, top), ground)
     return not force and any(map(ground.tracked, paths))
 
 
-def _with_entires(adapter: ModuleType, paths: dict[str, str], ground: Ground) -> list[str]:
+def _with_entires(adapter: Client, paths: dict[str, str], ground: Ground) -> list[str]:
     """The client's settings in a repository that have hooks of Entire's."""
     if adapter.FORM not in ("nested", "commented"):
         return []
@@ -109,7 +109,7 @@ def _with_entires(adapter: ModuleType, paths: dict[str, str], ground: Ground) ->
 
 
 def _own_files(
-    adapter: ModuleType, target: str, scope: str, ground: Ground
+    adapter: Client, target: str, scope: str, ground: Ground
 ) -> tuple[list[Write], list[str]]:
     """The files that are ours alone, apart from those that are there already or somebody's."""
     baked = None if scope == "shared" else ground.baked
@@ -128,9 +128,7 @@ def _own_files(
     return writes, notes
 
 
-def _installed(
-    adapter: ModuleType, path: str, scope: str, ground: Ground, force: bool
-) -> Write | None:
+def _installed(adapter: Client, path: str, scope: str, ground: Ground, force: bool) -> Write | None:
     """The settings at path with our hooks and, unless git tracks them, without Entire's; None
     when they are so.
 
@@ -157,7 +155,7 @@ def _installed(
     return write if new != text else None
 
 
-def plan_removal(adapter: ModuleType, path: str, old: bytes) -> Write | None:
+def plan_removal(adapter: Client, path: str, old: bytes) -> Write | None:
     """The settings at path without Entire's hooks; None when it has none."""
     try:
         text = old.decode()

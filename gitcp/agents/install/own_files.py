@@ -13,7 +13,7 @@ from gitcp.core.setup.hook_scripts import CANNOT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import ModuleType
+    from gitcp.agents import Client
 
 MARKER = "gitcp: written by 'gitcp enable', taken out by 'gitcp disable --uninstall'"
 
@@ -89,7 +89,7 @@ fi
 """
 
 
-def files(adapter: ModuleType, path: str, baked: tuple[str, str] | None) -> dict[str, bytes]:
+def files(adapter: Client, path: str, baked: tuple[str, str] | None) -> dict[str, bytes]:
     """path -> text of each file that makes a client run our hooks.
 
     path: what the adapter's settings_paths gives.  baked: interpreter and entry, absolute; None
@@ -102,7 +102,7 @@ def files(adapter: ModuleType, path: str, baked: tuple[str, str] | None) -> dict
     return {os.path.join(path, name): _script(adapter, name, baked) for name, *_ in adapter.HOOKS}
 
 
-def _script(adapter: ModuleType, event: str, baked: tuple[str, str] | None) -> bytes:
+def _script(adapter: Client, event: str, baked: tuple[str, str] | None) -> bytes:
     from shlex import quote
 
     cannot = " | ".join(map(str, CANNOT))

@@ -8,9 +8,9 @@ there is no proof: it may repeat what a person typed.
 
 from __future__ import annotations
 
+from gitcp.agents.reading.items import items
 from gitcp.core.decide import line_evidence
 from gitcp.core.transcript import apply_patch
-from gitcp.core.transcript.items import items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 
+from gitcp.agents.reading.items import items, parts
 from gitcp.core.transcript import facts, tokens, transcript_scan
-from gitcp.core.transcript.items import items, parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypedDict
 
+    from gitcp.agents.reading.items import Item
     from gitcp.core.record_types import Scan, Usage
-    from gitcp.core.transcript.items import Item
 
     class Part(TypedDict, total=False):
         """What happened in a turn: kind "answer" with text, or "call" with the rest.

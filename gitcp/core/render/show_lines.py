@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gitcp.agents.reading import conversation
 from gitcp.core.render.spans import many, mapping, shares, short, spent
-from gitcp.core.transcript import conversation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from gitcp.agents.reading.items import items
 from gitcp.core import json
 from gitcp.core.search import query
 from gitcp.core.transcript import apply_patch, tool_ends
-from gitcp.core.transcript.items import items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TypedDict
 
-    from gitcp.core.transcript.items import Item
+    from gitcp.agents.reading.items import Item
 
     class Turn(TypedDict):
         """number: of its prompt in the session, from 1.  time: seconds since 1970, 0 where none

@@ -144,6 +144,11 @@ def texts(parts: object) -> str:
     return "\n\n".join(text for text in given if isinstance(text, str))
 
 
+def spoken(content: object) -> str:
+    """What the person typed in the content of a message; '' for what the client says itself."""
+    return prompts.typed(texts(content))
+
+
 def plain(content: object) -> str:
     """What a call gave back, as text: of blocks, those that have one."""
     if isinstance(content, str):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.core.conversation import asked
+from gitcp.agents.reading import asked
 from gitcp.core.v1 import summary
 from gitcp.errors import Error, InputError
 from gitcp.store.back.moments import AFTER
@@ -24,9 +24,9 @@ from gitcp.store.v1 import committed_list, committed_read
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from types import ModuleType
     from typing import Any, TypedDict
 
+    from gitcp.agents import Client
     from gitcp.core.back.point_list import Point
     from gitcp.core.record_types import State
     from gitcp.repo import Repo
@@ -106,7 +106,7 @@ def effect(repo: Repo, path: str, data: bytes) -> dict[str, Any]:
     return {"file": path, "old": effects.keep(repo, content(path)), "new": effects.keep(repo, data)}
 
 
-def agent_of(state: State) -> ModuleType:
+def agent_of(state: State) -> Client:
     """The adapter of a session's client; raise Error where its conversations cannot be cut."""
     from gitcp.agents import adapter
 
@@ -115,13 +115,13 @@ def agent_of(state: State) -> ModuleType:
         client = adapter(name)
     except InputError:
         raise Error(f"the conversation of agent '{name}' cannot be cut; --files-only") from None
-    if not hasattr(client, "cutter"):
+    if not client.can_cut():
         raise Error(f"the conversation of {name} cannot be cut; --files-only leaves it as it is")
     return client
 
 
 def _cut(
-    place: tuple[bytes, str, bool], state: State, agent: ModuleType, old_id: str, new_id: str
+    place: tuple[bytes, str, bool], state: State, agent: Client, old_id: str, new_id: str
 ) -> tuple[bytes, list[str]]:
     stored, leaf, exact = place
     for data, redacted in ((live(state), False), (stored, True)):
@@ -138,7 +138,7 @@ def live(state: State) -> bytes:
     return (content(str(path)) or b"") if known else b""
 
 
-def _path(repo: Repo, state: State, agent: ModuleType, new_id: str, same_id: bool) -> str:
+def _path(repo: Repo, state: State, agent: Client, new_id: str, same_id: bool) -> str:
     """Beside the live transcript, where the client looked before; else where it looks here."""
     live = state.get("transcript_path")
     known = isinstance(live, str) and os.path.isdir(os.path.dirname(live))
@@ -150,7 +150,7 @@ def _path(repo: Repo, state: State, agent: ModuleType, new_id: str, same_id: boo
     return os.path.join(home_dir(agent, os.path.realpath(repo.worktree)), name)
 
 
-def home_dir(agent: ModuleType, cwd: str) -> str:
+def home_dir(agent: Client, cwd: str) -> str:
     """The folder where a client looks for the conversations of cwd."""
     return str(agent.session_dir(os.path.expanduser("~"), cwd))
 
@@ -173,10 +173,10 @@ def _subagents(repo: Repo, state: State, path: str, data: bytes) -> list[dict[st
     return copies
 
 
-def _refuse_open(state: State, agent: ModuleType, session_id: str) -> None:
+def _refuse_open(state: State, agent: Client, session_id: str) -> None:
     owner, home = state.get("agent_process"), os.path.expanduser("~")
     alive = state.get("phase") != "ended" and bool(owner) and process.alive(owner)
-    if alive or (hasattr(agent, "is_open") and agent.is_open(home, session_id)):
+    if alive or agent.is_open(home, session_id):
         raise Error(f"session '{session_id[:8]}' is open in its client")
 
 

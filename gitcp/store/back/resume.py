@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, TypedDict
 
+    from gitcp.agents import Client
     from gitcp.repo import Repo
     from gitcp.store.back.conversation import Stored
     from gitcp.store.git.objects import Objects
@@ -90,7 +91,7 @@ def restore(repo: Repo, one: Stored, cwd: str, force: bool) -> Restored:
         agent = adapter(one["agent"])
     except InputError as e:
         return {**outcome, "notes": [str(e)]}
-    if not hasattr(agent, "cutter") or not one["transcript"]:
+    if not agent.can_cut() or not one["transcript"]:
         if path := _known(repo, one["session_id"]):
             command = agent.resume_command(one["session_id"])
             return {**outcome, "what": KEPT, "path": path, "command": command}
@@ -129,7 +130,7 @@ def _nothing(one: Stored) -> Restored:
     }
 
 
-def _local(repo: Repo, agent: ModuleType, session_id: str, cwd: str) -> str:
+def _local(repo: Repo, agent: Client, session_id: str, cwd: str) -> str:
     """Where the client has the conversation, or would look for it."""
     folder = conversation.home_dir(agent, cwd)
     pattern = os.path.join(glob.escape(folder), "**", f"*{glob.escape(session_id)}*.jsonl")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gitcp.agents.reading import around_call
 from gitcp.core.blame import options as arguments
-from gitcp.core.transcript import around_call
 from gitcp.errors import Error, InputError
 from gitcp.record import text
 from gitcp.store.back import conversation

@@ -7,19 +7,20 @@ from gitcp.lock import exclusive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import ModuleType
-
+    from gitcp.agents import Client
     from gitcp.core.record_types import Record
     from gitcp.repo import Repo
 
 _PATIENCE = 2.0  # seconds
 
 
-def copy(repo: Repo, client: ModuleType, event: Record) -> None:
+def copy(repo: Repo, client: Client, event: Record) -> None:
     """Let a client's adapter export the session of an event, one hook at a time: two at once, as
     subagents side by side have them, would each add the same messages."""
+    export = client.export
     try:
         with exclusive(repo, f"transcript-{event['session_id']}", _PATIENCE):
-            client.export(event, repo.shared("exports", client.NAME))
+            if export:
+                export(event, repo.shared("exports", client.NAME))
     except Busy:
         pass  # a later event does it

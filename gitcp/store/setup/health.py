@@ -16,8 +16,8 @@ from gitcp.store.setup import exclude, git_hooks, heard, manifest
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from types import ModuleType
 
+    from gitcp.agents import Client
     from gitcp.core.record_types import Finding
     from gitcp.repo import Repo
 
@@ -158,14 +158,14 @@ def agents(repo: Repo, enabled: Sequence[str], called: Iterable[str]) -> Iterato
             yield from _own_files(repo, client)
         else:
             yield from _entries(client, _settings(repo, client))
-        if hasattr(client, "HERE_ONLY") and os.getcwd() != os.path.realpath(repo.worktree):
+        if client.HERE_ONLY and os.getcwd() != os.path.realpath(repo.worktree):
             yield from _below(repo, client)
         if not heard.last(repo, name) and client.AGENT_TYPE not in called:
             hint = f"it {client.TRUST}; start it here" if client.TRUST else "start it here once"
             yield finding("silent-agent", name, f"enabled, but {name} has never called", hint)
 
 
-def _own_files(repo: Repo, client: ModuleType) -> Iterator[Finding]:
+def _own_files(repo: Repo, client: Client) -> Iterator[Finding]:
     """The files of a client that has no settings for hooks, in the first place that has any."""
     from gitcp.agents.install import own_files
 
@@ -181,7 +181,7 @@ def _own_files(repo: Repo, client: ModuleType) -> Iterator[Finding]:
         yield finding("agent-hook", name, reason, f"gitcp enable --agent {name}")
 
 
-def _below(repo: Repo, client: ModuleType) -> Iterator[Finding]:
+def _below(repo: Repo, client: Client) -> Iterator[Finding]:
     """A client that reads the settings of the directory it is started in, not those of the top."""
     path = client.settings_paths(os.path.expanduser("~"), repo.worktree)["user"]
     if client.NAME.encode() not in (files.read(path) or b""):
@@ -190,7 +190,7 @@ def _below(repo: Repo, client: ModuleType) -> Iterator[Finding]:
         yield finding("subdirectory", os.getcwd(), reason, what)
 
 
-def _settings(repo: Repo, client: ModuleType) -> dict[str, str]:
+def _settings(repo: Repo, client: Client) -> dict[str, str]:
     """path -> text of the settings a client reads in this worktree, by its scopes."""
     home, main = os.path.expanduser("~"), os.path.dirname(repo.common)
     paths: dict[str, str] = client.settings_paths(home, repo.worktree)
@@ -199,7 +199,7 @@ def _settings(repo: Repo, client: ModuleType) -> dict[str, str]:
     return {path: text(files.read(path) or b"") for path in paths.values()}
 
 
-def _entries(client: ModuleType, texts: dict[str, str]) -> Iterator[Finding]:
+def _entries(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
     from gitcp.agents.install import settings, settings_file
     from gitcp.errors import InputError
 

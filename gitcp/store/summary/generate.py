@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tempfile
 
-from gitcp.core.transcript import conversation
+from gitcp.agents.reading import conversation
 from gitcp.core.v1 import generated
 from gitcp.errors import Error, GitError
 from gitcp.process.running import Running

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gitcp.core.conversation import cut_claude, cut_codex, cut_gemini
-from gitcp.core.transcript import conversation
+from gitcp.agents.claude_code import cut as cut_claude
+from gitcp.agents.codex import cut as cut_codex
+from gitcp.agents.gemini_cli import cut as cut_gemini
+from gitcp.agents.reading import conversation
 from tests.support.paths import DATA
 
 LATE: dict[str, Any] = {

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.conversation import asked, cut_claude, cut_codex, cut_gemini
-from gitcp.core.transcript import items
+from gitcp.agents.claude_code import cut as cut_claude
+from gitcp.agents.codex import cut as cut_codex
+from gitcp.agents.gemini_cli import cut as cut_gemini
+from gitcp.agents.reading import asked, items
 from tests.core.conversation.test_cuts import NEW, OLD, claude, lines, transcript
 
 

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from gitcp import agents
+from gitcp.agents.claude_code import transcript as claude
+from gitcp.agents.gemini_cli import transcript as gemini
 from gitcp.core.page import turns
-from gitcp.core.transcript import claude, gemini, tokens
+from gitcp.core.transcript import tokens
 from tests.support import recording
 
 

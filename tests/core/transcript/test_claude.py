@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.transcript import claude, tokens
+from gitcp.agents.claude_code import transcript as claude
+from gitcp.core.transcript import tokens
 from tests.support import recording
 
 # read by hand: scenario, lines, prompts, calls of 10 tokens in and 20 out, written

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.transcript import codex, tokens
+from gitcp.agents.codex import transcript as codex
+from gitcp.core.transcript import tokens
 from tests.support import recording
 
 # read by hand: scenario, lines, prompts, calls of 10 tokens in and 5 out, written

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gitcp.core.transcript.conversation import entries
+from gitcp.agents.reading.conversation import entries
 from tests.support import recording
 from tests.support.recording import SPOKEN, transcript
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.transcript import gemini, tokens
+from gitcp.agents.gemini_cli import transcript as gemini
+from gitcp.core.transcript import tokens
 from tests.support import recording
 
 # read by hand: scenario, messages, prompts, calls of 10 tokens in and 5 out, written

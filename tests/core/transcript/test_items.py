@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gitcp.core.transcript.items import items
+from gitcp.agents.reading.items import items
 
 
 def read(*entries: dict[str, Any]) -> list[tuple[str, str]]:

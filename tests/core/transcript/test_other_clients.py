@@ -8,8 +8,13 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.transcript import conversation, tokens
-from gitcp.core.transcript.clients import cline, copilot, cursor, opencode, qwen
+from gitcp.agents.cline import transcript as cline
+from gitcp.agents.copilot import transcript as copilot
+from gitcp.agents.cursor import transcript as cursor
+from gitcp.agents.opencode import transcript as opencode
+from gitcp.agents.qwen_code import transcript as qwen
+from gitcp.agents.reading import conversation
+from gitcp.core.transcript import tokens
 from tests.support import recording
 
 BOTH = ["Create hello.py and edit README", "Second prompt please"]

@@ -1,12 +1,14 @@
-"""How clients write whose transcripts are read through facts: every module here reads one of them.
+"""The reader of a transcript, whichever client wrote it: told by how it begins.
 
-A reader has is_its(first) (whether the first entry, or the whole of a document, is of its client),
-of(entry) (gitcp.core.transcript.facts), written(name, input), scan, and messages(document) where a
+A reader is the `transcript.py` of a client's folder.  Those that read through facts have
+is_its(first) (whether the first entry, or the whole of a document, is of its client),
+facts_of(entry) (gitcp.core.transcript.facts), written(name, input), and messages(document) where a
 transcript is one document.
 """
 
 from __future__ import annotations
 
+from gitcp import agents
 from gitcp.core.transcript import transcript_scan
 
 TYPE_CHECKING = False
@@ -34,11 +36,8 @@ def read(data: bytes) -> Read | None:
 
 
 def _reader(first: dict[str, Any]) -> ModuleType | None:
-    from os import listdir  # pkgutil brings typing and inspect along, 20 ms
-
-    files = sorted(file for file in listdir(__path__[0]) if file[0] != "_")
-    for name in (file[:-3] for file in files if file.endswith(".py")):
-        reader: ModuleType = __import__(f"{__name__}.{name}", fromlist=["of"])
-        if reader.is_its(first):
+    for client in map(agents.adapter, agents.names()):
+        reader = client.reader()
+        if hasattr(reader, "is_its") and reader.is_its(first):
             return reader
     return None

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 
-from gitcp.core.conversation.asked import spoken
 from gitcp.core.transcript import transcript_scan
+from gitcp.core.transcript.facts import spoken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from gitcp.core.conversation.asked import Prompt
+    from gitcp.agents.reading.asked import Prompt
 
 
 def last(data: bytes) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from gitcp.core.message.prompts import typed
-from gitcp.core.transcript.facts import texts
 from gitcp.core.transcript.tool_ends import nanoseconds
 
 TYPE_CHECKING = False
@@ -11,11 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     Prompt = tuple[str, str, str]  # the text, its time as written, the leaf before it
-
-
-def spoken(content: object) -> str:
-    """What the person typed in the content of a message; '' for what the client says itself."""
-    return typed(texts(content))
 
 
 def begun(prompts: Sequence[Prompt], asked: str, until: int) -> Prompt | None:

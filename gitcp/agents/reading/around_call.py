@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.transcript.items import items
+from gitcp.agents.reading.items import items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

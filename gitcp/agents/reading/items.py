@@ -1,17 +1,19 @@
 """A transcript as a list of what happened: prompts, answers, tool calls and what they gave.
 
 Whichever agent wrote it, told by its shape: Claude Code's blocks, Codex's items, Gemini's messages,
-or what a reader of gitcp.core.transcript.clients says.  Texts are as they stand, the client's own
+or what the reader of a client says.  Texts are as they stand, the client's own
 additions to a prompt taken out.
 """
 
 from __future__ import annotations
 
+from gitcp.agents.claude_code.transcript import NOT_SAID
+from gitcp.agents.gemini_cli.transcript import messages
+from gitcp.agents.reading import readers
 from gitcp.core import json
 from gitcp.core.message import prompts
-from gitcp.core.transcript import clients, transcript_scan
+from gitcp.core.transcript import transcript_scan
 from gitcp.core.transcript.facts import plain
-from gitcp.core.transcript.gemini import messages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
         line: int
 
 
-NOT_SAID = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSidechain")
 _MARKS = (
     b'"user"',
     b'"assistant"',
@@ -58,7 +59,7 @@ def items(data: bytes, of_subagent: bool = False, start: int = 0) -> Iterator[It
     start: the line, or message, from which on they are wanted.  of_subagent: it is a subagent's
     own, whose every line stands beside the main conversation.
     """
-    if (read := clients.read(data)) is not None:
+    if (read := readers.read(data)) is not None:
         yield from _of_facts(*read, start)
         return
     passed_over = [key for key in NOT_SAID if not (of_subagent and key == "isSidechain")]
@@ -96,7 +97,7 @@ def _unwrapped(entry: dict[str, Any]) -> dict[str, Any]:
 def _of_facts(reader: ModuleType, entries: list[dict[str, Any]], start: int) -> Iterator[Item]:
     for line, entry in enumerate(entries[start:], start):
         time = str(entry.get("timestamp") or "")
-        for kind, *fact in reader.of(entry):
+        for kind, *fact in reader.facts_of(entry):
             item = None
             if kind == "time":
                 time = fact[0]
@@ -180,7 +181,7 @@ def _entries(data: bytes, start: int) -> Iterable[tuple[int, dict[str, Any]]]:
 
 def _document(data: bytes) -> list[dict[str, Any]] | None:
     """The messages of a transcript that is one document, or that updates one; else None."""
-    if (read := clients.read(data)) is not None:
+    if (read := readers.read(data)) is not None:
         return read[1] if hasattr(read[0], "messages") else None
     return _messages(data)
 

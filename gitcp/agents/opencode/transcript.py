@@ -23,7 +23,7 @@ _path = facts.path_under("filePath")
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data (what follows previous["bytes"] when previous is given); see Scan."""
-    return facts.scan(data, of, written, previous)
+    return facts.scan(data, facts_of, written, previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
@@ -31,7 +31,7 @@ def is_its(first: dict[str, Any]) -> bool:
     return isinstance(first.get("info"), dict)
 
 
-def of(entry: dict[str, Any]) -> Iterator[Fact]:
+def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a line says (gitcp.core.transcript.facts)."""
     info, parts = mapping(entry.get("info")), objects(entry.get("parts"))
     if "role" in info:

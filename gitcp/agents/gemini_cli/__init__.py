@@ -9,13 +9,6 @@ from gitcp.agents.exchange import payload
 from gitcp.core.git import ids
 from gitcp.errors import InputError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import ModuleType
-    from typing import Any
-
-    from gitcp.core.record_types import Event, Scan
-
 NAME = "gemini-cli"
 AGENT_TYPE = "Gemini CLI"
 PROGRAM = "gemini"
@@ -25,6 +18,8 @@ PROJECT_ENV = "GEMINI_PROJECT_DIR"
 HERE_ONLY = True  # it does not read the settings of the top from below
 ANSWERS = "decision"  # gitcp.agents.exchange.replies
 FORM = "commented"  # gitcp.agents.install.settings
+SETTINGS = dict.fromkeys(("shared", "user"), ".gemini/settings.json")
+RESUME = "gemini --resume {}"
 TRUST = "asks for trust in new hooks of a repository once"
 KINDS = {
     **dict.fromkeys("write_file replace edit edit_file save_file".split(), "write"),
@@ -48,39 +43,7 @@ EVENTS = {
 _TOOLS = payload.all_but(KINDS, "read")
 # (client's event, matcher or None, milliseconds or None)
 HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
-_PATHS = ("file_path", "path", "filename")  # what its tools, new and old, call a path
-
-
-def settings_paths(home: str, top: str) -> dict[str, str]:
-    """Where hooks can be installed: for all users of the repository, for the person."""
-    return {
-        "shared": os.path.join(top, ".gemini", "settings.json"),
-        "user": os.path.join(home, ".gemini", "settings.json"),
-    }
-
-
-def event(name: str, given: dict[str, Any]) -> Event:
-    """The record of a hook call; InputError names a field that cannot be right."""
-    ours = EVENTS.get(name)
-    if ours is None:
-        return payload.unknown(NAME)
-    record = payload.event(NAME, ours, given)
-    if ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = payload.tool(given, KINDS, _PATHS, record["cwd"])
-        if tool["kind"] == "other" and given.get("mcp_context"):
-            tool["kind"] = "mcp"
-        response = given.get("tool_response")
-        if isinstance(response, dict):
-            tool["failed"] = bool(response.get("error"))
-            payload.say_output(tool, response.get("returnDisplay") or response.get("llmContent"))
-    return record
-
-
-def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """What a transcript, always the whole of it, says (core.transcript.transcript_scan.Scan)."""
-    from gitcp.core.transcript import gemini
-
-    return gemini.scan(data, previous)
+PATHS = ("file_path", "path", "filename")  # what its tools, new and old, call a path
 
 
 def session_dir(home: str, cwd: str) -> str:
@@ -112,15 +75,3 @@ def _slug(home: str, cwd: str) -> str | None:
 def transcript_name(session_id: str, time: str) -> str:
     """What the transcript of a session is called below session_dir; time: its start, RFC 3339."""
     return f"session-{time[:16].replace(':', '-')}-{session_id[:8]}.jsonl"
-
-
-def cutter() -> ModuleType:
-    """What cuts its conversations."""
-    from gitcp.core.conversation import cut_gemini
-
-    return cut_gemini
-
-
-def resume_command(session_id: str) -> str:
-    """What the person types to go on with a session."""
-    return f"gemini --resume {session_id}"

@@ -9,22 +9,22 @@ from __future__ import annotations
 import os
 
 from gitcp.agents.exchange import payload
-from gitcp.core.git import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.record_types import Event, Scan, Tool
+    from gitcp.core.record_types import Event, Tool
 
 NAME = "cline"
 AGENT_TYPE = "Cline"
 PROGRAM = "cline"
 FOLDERS = (".cline", ".clinerules")  # its configuration, at home or at the top
-SESSION_ENV = ()
 ANSWERS = "cline"  # gitcp.agents.exchange.replies
 FORM = "scripts"  # gitcp.agents.install.own_files
-TRUST = ""
+SETTINGS = {"shared": ".clinerules/hooks", "user": ".cline/hooks"}  # folders
+TRANSCRIPTS = ".cline/data/sessions"  # below it <id>/<id>.messages.json
+RESUME = "cline --id {}"
 KINDS = {
     **dict.fromkeys("editor apply_patch write_to_file replace_in_file".split(), "write"),
     **dict.fromkeys("run_commands execute_command".split(), "shell"),
@@ -52,14 +52,6 @@ HOOKS = tuple((name, None, None) for name in EVENTS)  # it knows no matchers
 _PATHS = ("path", "file_path", "absolutePath")
 
 
-def settings_paths(home: str, top: str) -> dict[str, str]:
-    """The folders in which hooks can lie: for all users of the repository, for the person."""
-    return {
-        "shared": os.path.join(top, ".clinerules", "hooks"),
-        "user": os.path.join(home, ".cline", "hooks"),
-    }
-
-
 def event(name: str, given: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     ours, parent = EVENTS.get(name), given.get("parent_agent_id")
@@ -80,7 +72,7 @@ def event(name: str, given: dict[str, Any]) -> Event:
     else:
         common.pop("turn_id")
     record = payload.event(NAME, ours, common)
-    folder = os.path.join(session_dir(os.path.expanduser("~"), ""), record["session_id"])
+    folder = os.path.join(os.path.expanduser("~"), TRANSCRIPTS, record["session_id"])
     record["transcript_path"] = os.path.join(folder, record["session_id"] + ".messages.json")
     if ours == "turn-start" and not record["prompt"]:
         record["prompt"] = _asked(os.path.join(folder, record["session_id"] + ".json"))
@@ -126,23 +118,8 @@ def _tool(given: dict[str, Any], ours: str, cwd: str) -> Tool:
 
 
 def _patched(arguments: dict[str, Any], cwd: str) -> list[str]:
-    from gitcp.core.transcript.clients import cline
+    from gitcp.agents.cline import transcript
 
-    return [payload.path(p, cwd, "apply_patch") for p in cline.written("apply_patch", arguments)]
-
-
-def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """What a transcript, always the whole of it, says (core.transcript.transcript_scan.Scan)."""
-    from gitcp.core.transcript.clients import cline
-
-    return cline.scan(data, previous)
-
-
-def session_dir(home: str, cwd: str) -> str:
-    """The folder of all sessions; the transcript of each is `<id>/<id>.messages.json`."""
-    return os.path.join(home, ".cline", "data", "sessions")
-
-
-def resume_command(session_id: str) -> str:
-    """What the person types to go on with a session."""
-    return f"cline --id {ids.session_id(session_id)}"
+    return [
+        payload.path(p, cwd, "apply_patch") for p in transcript.written("apply_patch", arguments)
+    ]

@@ -9,10 +9,9 @@ from gitcp.core.git import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import ModuleType
     from typing import Any
 
-    from gitcp.core.record_types import Event, Scan, Tool
+    from gitcp.core.record_types import Event, Tool
 
 NAME = "codex"
 AGENT_TYPE = "Codex"
@@ -21,6 +20,9 @@ FOLDERS = (".codex",)  # its configuration, at home or at the top
 SESSION_ENV = ("CODEX_SESSION_ID",)  # CODEX_THREAD_ID may be a subagent's
 ANSWERS = "permission"  # gitcp.agents.exchange.replies
 FORM = "nested"  # gitcp.agents.install.settings
+SETTINGS = dict.fromkeys(("shared", "user"), ".codex/hooks.json")
+TRANSCRIPTS = ".codex/sessions"  # below it <year>/<month>/<day>/rollout-<time>-<session id>.jsonl
+RESUME = "codex resume {}"
 TRUST = "asks for trust in new hooks once, in its terminal (/hooks), and skips them till then"
 KINDS = {
     "apply_patch": "write",
@@ -43,14 +45,6 @@ EVENTS = {
 _TOOLS = "^(?:Bash|apply_patch|spawn_agent|write_stdin|js_repl|mcp__.*)$"
 # (client's event, matcher or None, seconds or None)
 HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
-
-
-def settings_paths(home: str, top: str) -> dict[str, str]:
-    """Where hooks can be installed: for all users of the repository, for the person."""
-    return {
-        "shared": os.path.join(top, ".codex", "hooks.json"),
-        "user": os.path.join(home, ".codex", "hooks.json"),
-    }
 
 
 def event(name: str, given: dict[str, Any]) -> Event:
@@ -96,29 +90,10 @@ def _patched(given: dict[str, Any], cwd: str) -> list[str]:
     return [payload.path(path, cwd, "command") for path in apply_patch.paths(command)]
 
 
-def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
-    from gitcp.core.transcript import codex
-
-    return codex.scan(data, previous)
-
-
-def session_dir(home: str, cwd: str) -> str:
-    """The folder of all transcripts: <year>/<month>/<day>/rollout-<time>-<session id>.jsonl."""
-    return os.path.join(home, ".codex", "sessions")
-
-
 def transcript_name(session_id: str, time: str) -> str:
     """What the transcript of a session is called below session_dir; time: its start, RFC 3339."""
     day, second = time[:10].replace("-", os.sep), time[:19].replace(":", "-")
     return os.path.join(day, f"rollout-{second}-{session_id}.jsonl")
-
-
-def cutter() -> ModuleType:
-    """What cuts its conversations."""
-    from gitcp.core.conversation import cut_codex
-
-    return cut_codex
 
 
 def is_open(home: str, session_id: str) -> bool:
@@ -135,8 +110,3 @@ def subagent_transcript(transcript_path: str, agent_id: str) -> str | None:
     except OSError:
         return None
     return os.path.join(folder, names[-1]) if names else None
-
-
-def resume_command(session_id: str) -> str:
-    """What the person types to go on with a session."""
-    return f"codex resume {session_id}"

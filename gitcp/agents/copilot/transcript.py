@@ -19,7 +19,7 @@ _path = facts.path_under("path", "file_path")
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data (what follows previous["bytes"] when previous is given); see Scan."""
-    return facts.scan(data, of, written, previous)
+    return facts.scan(data, facts_of, written, previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
@@ -27,7 +27,7 @@ def is_its(first: dict[str, Any]) -> bool:
     return "data" in first and "." in str(first.get("type"))
 
 
-def of(entry: dict[str, Any]) -> Iterator[Fact]:
+def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a line says (gitcp.core.transcript.facts).  A subagent's lines name it."""
     kind, data = entry.get("type"), mapping(entry.get("data"))
     if kind == "user.message" and not entry.get("agentId"):

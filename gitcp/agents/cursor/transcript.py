@@ -22,7 +22,7 @@ _path = facts.path_under("file_path", "path", "target_file")
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data (what follows previous["bytes"] when previous is given); see Scan."""
-    return facts.scan(data, of, written, previous)
+    return facts.scan(data, facts_of, written, previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
@@ -30,7 +30,7 @@ def is_its(first: dict[str, Any]) -> bool:
     return "role" in first and isinstance(first.get("message"), dict)
 
 
-def of(entry: dict[str, Any]) -> Iterator[Fact]:
+def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a line says (gitcp.core.transcript.facts)."""
     content = mapping(entry.get("message")).get("content")
     if entry.get("role") == "user":

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.record_types import Event, Scan
+    from gitcp.core.record_types import Event
 
 NAME = "qwen-code"
 AGENT_TYPE = "Qwen Code"
@@ -25,7 +25,8 @@ SESSION_ENV = ()  # its shell has QWEN_CODE=1 and no session
 PROJECT_ENV = "GEMINI_PROJECT_DIR"
 ANSWERS = "permission"  # gitcp.agents.exchange.replies
 FORM = "commented"  # gitcp.agents.install.settings
-TRUST = ""
+SETTINGS = dict.fromkeys(("shared", "user"), ".qwen/settings.json")
+RESUME = "qwen --resume {}"
 KINDS = {
     **dict.fromkeys("write_file edit replace notebook_edit".split(), "write"),
     "run_shell_command": "shell",
@@ -50,14 +51,6 @@ HOOKS = tuple((name, _TOOLS.get(name), None) for name in EVENTS)
 _PATHS = ("file_path", "path", "notebook_path")
 
 
-def settings_paths(home: str, top: str) -> dict[str, str]:
-    """Where hooks can be installed: for all users of the repository, for the person."""
-    return {
-        "shared": os.path.join(top, ".qwen", "settings.json"),
-        "user": os.path.join(home, ".qwen", "settings.json"),
-    }
-
-
 def event(name: str, given: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     ours = EVENTS.get(name)
@@ -70,28 +63,13 @@ def event(name: str, given: dict[str, Any]) -> Event:
         record["transcript_path"] = os.path.join(path, record["session_id"] + ".jsonl")
     if ours in ("tool-start", "tool-end"):
         tool = record["tool"] = payload.tool(given, KINDS, _PATHS, record["cwd"])
-        response = given.get("tool_response")
-        if isinstance(response, dict):
-            payload.say_output(tool, response.get("returnDisplay") or response.get("llmContent"))
-            tool["failed"] = bool(response.get("error"))
+        payload.take_response(tool, given.get("tool_response"))
         tool["failed"] = tool["failed"] or name == "PostToolUseFailure"
         record["event"] = payload.refined(ours, tool)
     return record
-
-
-def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
-    from gitcp.core.transcript.clients import qwen
-
-    return qwen.scan(data, previous)
 
 
 def session_dir(home: str, cwd: str) -> str:
     """The folder of the transcripts of sessions started in cwd; each is `<session id>.jsonl`."""
     project = "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd)
     return os.path.join(home, ".qwen", "projects", project, "chats")
-
-
-def resume_command(session_id: str) -> str:
-    """What the person types to go on with a session."""
-    return f"qwen --resume {session_id}"

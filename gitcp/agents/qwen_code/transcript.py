@@ -19,7 +19,7 @@ _path = facts.path_under("file_path", "path")
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data (what follows previous["bytes"] when previous is given); see Scan."""
-    return facts.scan(data, of, written, previous)
+    return facts.scan(data, facts_of, written, previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
@@ -27,7 +27,7 @@ def is_its(first: dict[str, Any]) -> bool:
     return "systemPayload" in first or "parts" in mapping(first.get("message"))
 
 
-def of(entry: dict[str, Any]) -> Iterator[Fact]:
+def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a line says (gitcp.core.transcript.facts)."""
     kind, parts = entry.get("type"), objects(mapping(entry.get("message")).get("parts"))
     if kind == "user":

@@ -11,10 +11,9 @@ from gitcp.core.git import ids
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import ModuleType
     from typing import Any
 
-    from gitcp.core.record_types import Event, Scan, Tool
+    from gitcp.core.record_types import Event, Tool
 
 NAME = "claude-code"
 AGENT_TYPE = "Claude Code"
@@ -24,7 +23,12 @@ SESSION_ENV = ("CLAUDE_CODE_SESSION_ID",)
 PROJECT_ENV = "CLAUDE_PROJECT_DIR"
 ANSWERS = "permission"  # gitcp.agents.exchange.replies
 FORM = "nested"  # gitcp.agents.install.settings
-TRUST = ""
+SETTINGS = {
+    "local": ".claude/settings.local.json",
+    "shared": ".claude/settings.json",
+    "user": ".claude/settings.json",
+}
+RESUME = "claude -r {}"
 KINDS = {
     **dict.fromkeys(("Write", "Edit", "MultiEdit", "NotebookEdit"), "write"),
     **dict.fromkeys(("mcp__acp__Write", "mcp__acp__Edit"), "write"),
@@ -67,15 +71,6 @@ HOOKS = tuple(
 )
 _LONGEST = 200  # characters of the name of a project's folder
 _FAILED = ("<tool_use_error>", "PreToolUse:")  # how the text of a call that never ran begins
-
-
-def settings_paths(home: str, top: str) -> dict[str, str]:
-    """Where hooks can be installed: for this clone alone, for all its users, for the person."""
-    return {
-        "local": os.path.join(top, ".claude", "settings.local.json"),
-        "shared": os.path.join(top, ".claude", "settings.json"),
-        "user": os.path.join(home, ".claude", "settings.json"),
-    }
 
 
 def is_own(given: Mapping[str, Any]) -> bool:
@@ -121,13 +116,6 @@ def _refined(ours: str, tool: Tool, response: object) -> str:
     return ours if tool["kind"] == "task" and running else payload.refined(ours, tool)
 
 
-def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
-    from gitcp.core.transcript import claude
-
-    return claude.scan(data, previous)
-
-
 def session_dir(home: str, cwd: str) -> str:
     """The folder of the transcripts of sessions started in cwd; each is `<session id>.jsonl`."""
     return os.path.join(home, ".claude", "projects", _slug(cwd))
@@ -149,18 +137,6 @@ def _slug(cwd: str) -> str:
         number, digit = divmod(number, 36)
         digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
     return f"{name[:_LONGEST]}-{digits or '0'}"
-
-
-def transcript_name(session_id: str, time: str) -> str:
-    """What the transcript of a session is called below session_dir; time: its start, RFC 3339."""
-    return f"{session_id}.jsonl"
-
-
-def cutter() -> ModuleType:
-    """What cuts its conversations."""
-    from gitcp.core.conversation import cut_claude
-
-    return cut_claude
 
 
 def is_open(home: str, session_id: str) -> bool:
@@ -195,8 +171,3 @@ def subagent_transcript(transcript_path: str, agent_id: str) -> str:
     now = os.path.join(transcript_path.removesuffix(".jsonl"), "subagents", name)
     before = os.path.join(os.path.dirname(transcript_path), name)  # older clients
     return before if not os.path.exists(now) and os.path.exists(before) else now
-
-
-def resume_command(session_id: str) -> str:
-    """What the person types to go on with a session."""
-    return f"claude -r {session_id}"

@@ -16,7 +16,7 @@ TASKS = ("Task", "Agent")
 # A text inside a line has its quotes escaped, so these can only be the line's own structure.
 _COMPACT = (b'"type":"user"', b'"type":"assistant"', b',{"type":"text"', b'[{"type":"text"')
 _SPACED = tuple(m.replace(b":", b": ").replace(b",", b", ") for m in _COMPACT)
-_NOT_TYPED = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSidechain")
+NOT_SAID = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSidechain")
 _RECENT = 8  # lines of one message stand close together
 
 
@@ -71,7 +71,7 @@ class _Reader:
         for block in blocks:
             if block.get("type") == "tool_result" and str(block.get("tool_use_id")) in self.pending:
                 self.result(entry, block)
-        if not any(entry.get(key) for key in _NOT_TYPED):
+        if not any(entry.get(key) for key in NOT_SAID):
             texts = (str(b.get("text", "")) for b in blocks if b.get("type") == "text")
             self.prompt("\n\n".join(texts))
 

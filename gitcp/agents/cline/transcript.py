@@ -19,7 +19,7 @@ _path = facts.path_under("path", "file_path")
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data, always the whole (its bytes is 0, previous is not needed); see Scan."""
-    return facts.document(messages(transcript_scan.load(data) or {}), of, written)
+    return facts.document(messages(transcript_scan.load(data) or {}), facts_of, written)
 
 
 def messages(document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -33,7 +33,7 @@ def is_its(first: dict[str, Any]) -> bool:
     return "role" in head and "type" not in head
 
 
-def of(entry: dict[str, Any]) -> Iterator[Fact]:
+def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a message says (gitcp.core.transcript.facts)."""
     role = entry.get("role")
     if isinstance(entry.get("ts"), int):

@@ -5,9 +5,9 @@ Stored data names agents wrongly or not at all, so the name is not asked.
 
 from __future__ import annotations
 
+from gitcp.agents.reading.items import items
 from gitcp.core.message import prompts
 from gitcp.core.transcript import apply_patch
-from gitcp.core.transcript.items import items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

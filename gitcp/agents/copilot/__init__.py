@@ -10,13 +10,12 @@ from __future__ import annotations
 import os
 
 from gitcp.agents.exchange import payload
-from gitcp.core.git import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.record_types import Event, Scan, Tool
+    from gitcp.core.record_types import Event, Tool
 
 NAME = "copilot"
 AGENT_TYPE = "Copilot CLI"
@@ -25,6 +24,7 @@ FOLDERS = (".copilot",)  # its configuration, at home or at the top
 SESSION_ENV = ("COPILOT_AGENT_SESSION_ID",)
 ANSWERS = "copilot"  # gitcp.agents.exchange.replies
 FORM = "copilot"  # gitcp.agents.install.settings
+RESUME = "copilot --resume={}"
 PROJECT_ENV = "CLAUDE_PROJECT_DIR"  # in the hooks of Claude Code's settings
 COVERED_BY = "claude-code"
 TRUST = "runs hooks of a repository only in a folder that you told it to trust"
@@ -161,13 +161,6 @@ def _snake(key: str) -> str:
     return "".join("_" + c.lower() if c.isupper() else c for c in key)
 
 
-def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
-    from gitcp.core.transcript.clients import copilot
-
-    return copilot.scan(data, previous)
-
-
 def session_dir(home: str, cwd: str) -> str:
     """The folder of all sessions; the transcript of each is `<session id>/events.jsonl`."""
     return os.path.join(_folder(home), "session-state")
@@ -175,8 +168,3 @@ def session_dir(home: str, cwd: str) -> str:
 
 def _folder(home: str) -> str:
     return os.environ.get("COPILOT_HOME") or os.path.join(home, ".copilot")
-
-
-def resume_command(session_id: str) -> str:
-    """What the person types to go on with a session."""
-    return f"copilot --resume={ids.session_id(session_id)}"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from gitcp.core.conversation.asked import spoken
 from gitcp.core.transcript import transcript_scan
+from gitcp.core.transcript.facts import spoken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.conversation.asked import Prompt
+    from gitcp.agents.reading.asked import Prompt
 
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")

@@ -14,16 +14,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.record_types import Event, Scan, Tool
+    from gitcp.core.record_types import Event, Tool
 
 NAME = "cursor"
 AGENT_TYPE = "Cursor"
 PROGRAM = "cursor-agent"
 FOLDERS = (".cursor",)  # its configuration, at home or at the top
-SESSION_ENV = ()
 PROJECT_ENV = "CURSOR_PROJECT_DIR"
 ANSWERS = "cursor"  # gitcp.agents.exchange.replies
 FORM = "cursor"  # gitcp.agents.install.settings
+SETTINGS = dict.fromkeys(("shared", "user"), ".cursor/hooks.json")
+RESUME = "cursor-agent --resume {}"
 TRUST = "runs hooks of a repository only in a workspace that you trust"
 KINDS = {
     **dict.fromkeys("Write Edit StrReplace MultiEdit EditNotebook Delete".split(), "write"),
@@ -52,14 +53,6 @@ _TOOLS = payload.all_but(KINDS, "read")
 # (client's event, matcher or None, None)
 HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
 _PATHS = ("file_path", "path", "target_file", "target_notebook")
-
-
-def settings_paths(home: str, top: str) -> dict[str, str]:
-    """Where hooks can be installed: for all users of the repository, for the person."""
-    return {
-        "shared": os.path.join(top, ".cursor", "hooks.json"),
-        "user": os.path.join(home, ".cursor", "hooks.json"),
-    }
 
 
 def is_payload(given: dict[str, Any]) -> bool:
@@ -101,19 +94,7 @@ def _tool(name: str, given: dict[str, Any], cwd: str) -> Tool:
     return tool
 
 
-def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
-    from gitcp.core.transcript.clients import cursor
-
-    return cursor.scan(data, previous)
-
-
 def session_dir(home: str, cwd: str) -> str:
     """The folder of the transcripts of sessions started in cwd."""
     project = "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd).strip("-")
     return os.path.join(home, ".cursor", "projects", project, "agent-transcripts")
-
-
-def resume_command(session_id: str) -> str:
-    """What the person types to go on with a session."""
-    return f"cursor-agent --resume {session_id}"

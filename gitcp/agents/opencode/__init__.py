@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.record_types import Event, Scan, Tool
+    from gitcp.core.record_types import Event, Tool
 
 NAME = "opencode"
 AGENT_TYPE = "OpenCode"
@@ -25,7 +25,7 @@ FOLDERS = (".opencode", ".config/opencode")  # its configuration, at home or at 
 SESSION_ENV = ("OPENCODE_SESSION_ID",)  # the plugin sets it
 ANSWERS = "text"  # gitcp.agents.exchange.replies
 FORM = "plugin"  # gitcp.agents.install.own_files
-TRUST = ""
+RESUME = "opencode --session {}"
 KINDS = {
     **dict.fromkeys("write edit multiedit patch apply_patch".split(), "write"),
     "bash": "shell",
@@ -96,18 +96,11 @@ def _tool(asked: dict[str, Any], arguments: dict[str, Any], cwd: str) -> Tool:
     }
     tool = payload.tool(call, KINDS)
     if tool["kind"] == "write":
-        from gitcp.core.transcript.clients import opencode
+        from gitcp.agents.opencode import transcript
 
-        written = opencode.written(tool["name"], arguments)
+        written = transcript.written(tool["name"], arguments)
         tool["input_paths"] = [payload.path(path, cwd, "filePath") for path in written]
     return tool
-
-
-def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
-    from gitcp.core.transcript.clients import opencode
-
-    return opencode.scan(data, previous)
 
 
 def session_dir(home: str, cwd: str) -> str:
@@ -118,18 +111,18 @@ def session_dir(home: str, cwd: str) -> str:
 
 def export(record: Event, folder: str) -> None:
     """Copy the session's new messages to folder, and name that file as its transcript."""
-    from gitcp.agents.exchange import opencode_export
+    from gitcp.agents.opencode import messages
 
     home = os.path.expanduser("~")
     database = os.path.join(session_dir(home, ""), "opencode.db")
     agent = record.get("tool", {}).get("agent_id")
     if agent and record["event"] == "subagent-end":
         path = subagent_transcript(os.path.join(folder, "x"), agent)
-        if opencode_export.append(database, agent, path):
+        if messages.append(database, agent, path):
             record["agent_transcript_path"] = path
     path = os.path.join(folder, ids.session_id(record["session_id"]) + ".jsonl")
     done = record["event"] in ("turn-end", "session-end")
-    if opencode_export.append(database, record["session_id"], path, done) or os.path.exists(path):
+    if messages.append(database, record["session_id"], path, done) or os.path.exists(path):
         record["transcript_path"] = path
 
 
@@ -137,8 +130,3 @@ def subagent_transcript(transcript_path: str, agent_id: str) -> str:
     """Where the transcript of a subagent is, given its session's; it need not be there."""
     name = ids.component(agent_id, "agent_id") + ".jsonl"
     return os.path.join(os.path.dirname(transcript_path), name)
-
-
-def resume_command(session_id: str) -> str:
-    """What the person types to go on with a session."""
-    return f"opencode --session {session_id}"

@@ -1,0 +1,254 @@
+"""A transcript of Claude Code up to a moment, under a new id.
+
+Lines form a tree: each names its parent, and going back in the client only lets the next
+prompt name an older one.  So the cut follows the chain of ancestors, never the lines: what was
+abandoned stays away, and a compaction stays whole.
+"""
+
+from __future__ import annotations
+
+import json
+
+from gitcp.agents.claude_code.transcript import NOT_SAID
+from gitcp.core.transcript import transcript_scan
+from gitcp.core.transcript.facts import spoken
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.agents.reading.asked import Prompt
+
+    Line = tuple[bytes, dict[str, Any]]
+
+_THINKING = ("thinking", "redacted_thinking")
+_HISTORY = ("file-history-snapshot", "file-history-delta")
+
+
+def last(data: bytes) -> str:
+    """The uuid at which a transcript ends; '' when it has none."""
+    return next((uuid for _, line in reversed(_load(data)) if (uuid := _uuid_of(line))), "")
+
+
+def prompts(data: bytes) -> list[Prompt]:
+    """What the person asked, in order: (the text, its time, the leaf that stands before it)."""
+    lines = _load(data)
+    tree = _Tree(lines)
+    return [
+        (text, str(line.get("timestamp") or ""), tree.parent[uuid] or "")
+        for _, line in lines
+        if (uuid := _uuid_of(line)) and (text := _asked_in(line))
+    ]
+
+
+def around_call(data: bytes, call: str) -> tuple[str, str]:
+    """The leaves of exact cuts right before and right after a call; '' where there is none."""
+    return _Tree(_load(data)).around(call)
+
+
+def cut(
+    data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, exact: bool = False
+) -> tuple[bytes, list[str]]:
+    """(the transcript up to leaf and what its turn still said, what was left out).
+
+    leaf: a uuid.  redacted: the bytes were redacted, and what is signed is not valid any more.
+    exact: nothing of the turn after leaf but the results of the calls that are kept.  Returns
+    b'' when no line has that uuid.
+    """
+    lines = _load(data)
+    tree = _Tree(lines)
+    if leaf not in tree.at:
+        return b"", []
+    leaf = leaf if exact else tree.whole(tree.end_of_turn(leaf))
+    kept = tree.chain(leaf)
+    kept |= tree.siblings(kept, tree.at[leaf], exact)
+    lines_kept, dropped = [], 0
+    gone: dict[str, str | None] = {}
+    for raw, line in lines:
+        uuid = _uuid_of(line)
+        if uuid not in kept and not _history_of(line, kept):
+            continue
+        written, lost = _written(raw, line, gone, redacted)
+        dropped += lost
+        if written:
+            lines_kept.append(_renamed(written, old_id, new_id))
+        elif uuid:
+            gone[uuid] = tree.parent.get(uuid)
+    notes = [f"{dropped} thinking blocks are left out: redaction broke their signature"]
+    return b"".join(line + b"\n" for line in lines_kept), notes if dropped else []
+
+
+def title(text: str, session_id: str) -> bytes:
+    """The line that gives a conversation its name in the client's list."""
+    line = {"type": "custom-title", "customTitle": text, "sessionId": session_id}
+    return json.dumps(line).encode() + b"\n"
+
+
+def _history_of(line: dict[str, Any], kept: set[str]) -> bool:
+    return line.get("type") in _HISTORY and line.get("messageId") in kept
+
+
+def _written(
+    raw: bytes, line: dict[str, Any], gone: dict[str, str | None], redacted: bool
+) -> tuple[bytes, int]:
+    """(a line as it is kept, b'' for not at all; how many blocks it lost)."""
+    lost = 0
+    if redacted and line.get("type") == "assistant":
+        whole = _blocks(line)
+        left = [b for b in whole if not (isinstance(b, dict) and b.get("type") in _THINKING)]
+        lost = len(whole) - len(left)
+        if lost and not left:
+            return b"", lost
+        if lost:
+            line = {**line, "message": {**line["message"], "content": left}}
+    parent = line.get("parentUuid")
+    moved = parent in gone
+    while parent in gone:
+        parent = gone[parent]
+    if not lost and not moved:
+        return raw, 0
+    if moved:
+        line = {**line, "parentUuid": parent}
+    return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode(), lost
+
+
+def _renamed(line: bytes, old: str, new: str) -> bytes:
+    for key in (b'"sessionId":', b'"sessionId": ', b'"session_id":', b'"session_id": '):
+        line = line.replace(key + b'"%s"' % old.encode(), key + b'"%s"' % new.encode())
+    return line
+
+
+class _Tree:
+    """The lines of a transcript by uuid: at is their place, parent whom they name."""
+
+    def __init__(self, lines: list[Line]) -> None:
+        self._lines = lines
+        self.at: dict[str, int] = {}
+        self.parent: dict[str, str | None] = {}
+        before: str | None = None
+        for n, (_, line) in enumerate(lines):
+            uuid = _uuid_of(line)
+            if uuid:
+                self.at[uuid] = n
+                # Lines that name no parent at all follow on each other.
+                self.parent[uuid] = line.get("parentUuid", before)
+                before = uuid
+
+    def end_of_turn(self, leaf: str) -> str:
+        """The last line of leaf's turn: a client writes what was done last after its Stop."""
+        turn, end = self.chain(leaf), leaf
+        for _, line in self._lines[self.at[leaf] + 1 :]:
+            uuid = _uuid_of(line)
+            if uuid and _begins(line):
+                break
+            if uuid and self.parent[uuid] in turn:
+                turn.add(uuid)
+                end = uuid
+        return end
+
+    def whole(self, leaf: str) -> str:
+        """leaf, or where the conversation was before a compaction that leaf is within."""
+        line = self._lines[self.at[leaf]][1]
+        if line.get("subtype") == "compact_boundary":
+            before = line.get("logicalParentUuid")
+            earlier = [uuid for uuid, at in self.at.items() if at < self.at[leaf]]
+            return str(before) if before in self.at else earlier[-1] if earlier else leaf
+        return leaf
+
+    def chain(self, leaf: str) -> set[str]:
+        """leaf and all its ancestors."""
+        ancestors: set[str] = set()
+        step: str | None = leaf
+        while step in self.parent and step not in ancestors:
+            ancestors.add(step)
+            step = self.parent[step]
+        return ancestors
+
+    def siblings(self, kept: set[str], end: int, later: bool) -> set[str]:
+        """The other lines of the messages in kept, and the results of their calls; later: also
+        those that stand below line end.
+
+        Calls made at once stand on each other, their results each on its own call.
+        """
+        part = self._lines[: end + 1]
+        messages = {_message_of(line) for _, line in part if _uuid_of(line) in kept} - {""}
+        same = {_uuid_of(line) for _, line in part if _message_of(line) in messages} - {""}
+        callers = same | kept
+        results = {
+            _uuid_of(line)
+            for _, line in (self._lines if later else part)
+            if _is_result(line) and self.parent.get(_uuid_of(line)) in callers
+        }
+        return (same | results) - {""}
+
+    def around(self, call: str) -> tuple[str, str]:
+        """(the line before which a call was not made yet, the line of the call); '' for none.
+
+        Before the first call of a message the agent has said nothing of it.
+        """
+        spoken_lines = [line for _, line in self._lines if _uuid_of(line)]
+        own = next((line for line in spoken_lines if call in _calls(line)), None)
+        if own is None:
+            return "", ""
+        message, line = _message_of(own), own
+        if message:
+            same = [one for one in spoken_lines if _message_of(one) == message]
+            earlier = any(_calls(one) for one in same[: same.index(own)])
+            line = own if earlier else same[0]
+        return self.parent[_uuid_of(line)] or "", _uuid_of(own)
+
+
+def _load(data: bytes) -> list[Line]:
+    """The lines of a transcript that are JSON, each as it stands and read."""
+    parsed = ((raw, transcript_scan.load(raw)) for raw in data.split(b"\n") if raw.strip())
+    return [(raw, line) for raw, line in parsed if line is not None]
+
+
+def _uuid_of(line: dict[str, Any]) -> str:
+    """The name of a line of the session itself; '' for what no other line can name."""
+    uuid = line.get("uuid")
+    return uuid if isinstance(uuid, str) and not line.get("isSidechain") else ""
+
+
+def _message_of(line: dict[str, Any]) -> str:
+    """The id of the agent's message that a line is a part of; '' for any other line."""
+    message = line.get("message")
+    named = message.get("id") if isinstance(message, dict) else None
+    return named if isinstance(named, str) and line.get("type") == "assistant" else ""
+
+
+def _blocks(line: dict[str, Any]) -> list[Any]:
+    """The blocks of a line's message."""
+    message = line.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    return content if isinstance(content, list) else []
+
+
+def _calls(line: dict[str, Any]) -> list[Any]:
+    """The ids of the calls that a line makes."""
+    uses = [b for b in _blocks(line) if isinstance(b, dict) and b.get("type") == "tool_use"]
+    return [b.get("id") for b in uses]
+
+
+def _asked_in(line: dict[str, Any]) -> str:
+    """What the person said in a line; '' for a result, and for what the client said itself."""
+    message = line.get("message")
+    if line.get("type") != "user" or any(line.get(key) for key in NOT_SAID):
+        return ""
+    return spoken(message.get("content") if isinstance(message, dict) else None)
+
+
+def _is_result(line: dict[str, Any]) -> bool:
+    """Whether a line has results of calls."""
+    kinds = [b.get("type") for b in _blocks(line) if isinstance(b, dict)]
+    return line.get("type") == "user" and "tool_result" in kinds
+
+
+def _begins(line: dict[str, Any]) -> bool:
+    """Whether a line ends the turn before it: somebody speaks, or a compaction comes between.
+
+    The text of a skill, which the client says, names the call that asked for it.
+    """
+    if line.get("type") == "user":
+        return not _is_result(line) and "sourceToolUseID" not in line
+    return line.get("subtype") == "compact_boundary"
