@@ -7,7 +7,7 @@ import sys
 
 from gitcp import agents
 from gitcp.cmd import disable
-from gitcp.console import cli, ending, notice
+from gitcp.console import cli, ending, notice, picker
 from gitcp.console.options import flag, value
 from gitcp.core.setup import entire_settings
 from gitcp.errors import OK, Error, sentence
@@ -52,6 +52,7 @@ OPTIONS = (
         "where sessions collide: off, warn or deny",
         choices=("off", "warn", "deny"),
     ),
+    value("--checkpoints", "<where>", "where checkpoints are sent: none, a remote or a URL"),
     flag("--worktree", "write only what the agents of another worktree look for here"),
     flag("--dry-run", "only say what would be done"),
 )
@@ -76,6 +77,7 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("enable", OPTIONS, argv)
     if not args.dry_run:
         repo = _usable(Repo.find(init=""))
+        args.checkpoints = _destination(repo, args)
         done, notes = _install(repo, args)
         _say(repo, done, notes)
         if done and not args.worktree:
@@ -86,6 +88,35 @@ def run(argv: Sequence[str]) -> int:
         writes, notes = plan(repo, args, manifest.of(repo))
         _say(repo, [_would(write["note"]) for write in writes], notes)
     return OK
+
+
+def _destination(repo: Repo, args: Namespace) -> str:
+    """Where checkpoints are to be sent from now on, "" for as before: as the options say, or the
+    person at the terminal, who is asked once.  Raises Error for what is neither a remote nor a
+    URL."""
+    from gitcp.store.setup import proposal
+    from gitcp.store.v1 import destination
+
+    if args.checkpoints:
+        return destination.checked(repo, args.checkpoints)
+    proposed, file = proposal.unanswered(repo)
+    settled = bool(destination.read(repo) or destination.inherited(repo))
+    asks = sys.stdin.isatty() and sys.stderr.isatty() and not args.worktree
+    if not asks or (settled and not proposed):
+        return ""
+    usual = destination.usual(repo)
+    choices = [("as now", "")] if settled else [("only here", destination.NONE)]
+    choices += [("in another repository", "?")]
+    choices += [(f"with the code, to '{usual}'", usual)] if usual and not settled else []
+    choices += [(f"to '{proposed}', as '{file}' proposes", proposed)] if proposed else []
+    print("Where are prompts and transcripts of commits sent, when you push?")
+    chosen = choices[picker.numbered([words for words, _ in choices], 0) or 0][1]
+    if proposed:
+        proposal.answer(repo, proposed)
+    if chosen == "?":
+        given = cli.answered("its URL: ", lower=False)
+        return destination.checked(repo, given) if given else ""
+    return chosen
 
 
 def _usable(repo: Repo) -> Repo:
@@ -156,7 +187,11 @@ def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
     more = clients.plan(repo, names, scope, baked, args.force)
     writes, notes = writes + more[0], [*notes, *chosen_for, *more[1]]
     strategy = entire_settings.strategy(args.strategy)
-    asked = {"gitcp.strategy": strategy, "gitcp.guard": args.guard}
+    asked = {
+        "gitcp.strategy": strategy,
+        "gitcp.guard": args.guard,
+        "gitcp.remote": args.checkpoints,
+    }
     chosen = {key: value for key, value in asked.items() if value}
     values, unread = takeover.settings(repo, known)
     config = takeover.plan_config(repo, {**values, **chosen})

@@ -95,10 +95,11 @@ def agreed(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
-def answered(question: str) -> str:
+def answered(question: str, *, lower: bool = True) -> str:
     """What the person types at the terminal, in small letters; '' where there is nothing more."""
     try:
-        return input(question).strip().lower()
+        line = input(question).strip()
+        return line.lower() if lower else line
     except EOFError:
         print()
         return ""

@@ -31,16 +31,18 @@ def choose(entries: Sequence[str], preview_of: Callable[[int], str]) -> int | No
             return _drawn(entries, preview_of)
         except ImportError:
             pass
-    return _numbered(entries)
+    return numbered(entries)
 
 
-def _numbered(entries: Sequence[str]) -> int | None:
+def numbered(entries: Sequence[str], default: int | None = None) -> int | None:
+    """As choose(), by the entries' numbers; a mere Enter is the default."""
     for number, entry in enumerate(entries, 1):
         print(f"{number:3}  {entry}")
     while True:
-        answer = cli.answered("which one? (number, empty for none) ")
+        empty = "none" if default is None else default + 1
+        answer = cli.answered(f"which one? (number, empty for {empty}) ")
         if not answer:
-            return None
+            return default
         if answer.isdecimal() and 1 <= int(answer) <= len(entries):
             return int(answer) - 1
         print(f"not a number from 1 to {len(entries)}: '{answer}'")

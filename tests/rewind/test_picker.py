@@ -2,53 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import select
-import sys
-import time
-
 import pytest
 
 from tests.rewind.going import done, files
 from tests.support.harness import Agent, World
-from tests.support.paths import TOP
+from tests.support.terminal import talk
 
 
-def at_terminal(world: World, term: str, *talk: tuple[str, str]) -> str:
-    """`gitcp rewind` at a terminal: each text is typed when the one before it is seen."""
-    pid, fd = pty.fork()
-    if not pid:
-        os.chdir(world.path)
-        os.environ.update({**world.env, "TERM": term, "LINES": "30", "COLUMNS": "100"})
-        argv = [sys.executable, str(TOP / "bin" / "gitcp-rewind"), "--files-only"]
-        os.execv(sys.executable, argv)
-    seen = ""
-    for wanted, typed in talk:
-        seen += until(fd, wanted)
-        os.write(fd, typed.encode())
-    seen += until(fd, "")
-    os.waitpid(pid, 0)
-    os.close(fd)
-    return seen
-
-
-def until(fd: int, wanted: str) -> str:
-    """What comes until wanted has been seen, '' for the end."""
-    seen, ends = "", time.monotonic() + 60
-    while time.monotonic() < ends and not (wanted and wanted in seen):
-        if select.select([fd], [], [], 1)[0]:
-            try:
-                data = os.read(fd, 4096)
-            except OSError:
-                break
-            if not data:
-                break
-            seen += data.decode(errors="replace")
-            if "\x1b[6n" in seen[-20:]:
-                os.write(fd, b"\x1b[1;1R")
-    assert wanted in seen, seen
-    return seen
+def at_terminal(world: World, term: str, *typed: tuple[str, str]) -> str:
+    """`gitcp rewind` at a terminal."""
+    return talk(world, ["rewind", "--files-only"], *typed, term=term)
 
 
 def two_turns(a: Agent) -> None:

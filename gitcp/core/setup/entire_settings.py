@@ -5,7 +5,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from typing import Any
 
 _STRATEGIES = {
@@ -14,6 +14,8 @@ _STRATEGIES = {
     "auto-commit": "auto-commit",
     "dual": "auto-commit",
 }
+_HOSTS = {"github": "github.com", "gitlab": "gitlab.com", "bitbucket": "bitbucket.org"}
+_NAME = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 WARNING = "gitcp.enable-multisession-warning"
 OLD_WARNING = "disable-multisession-warning"
 
@@ -48,3 +50,27 @@ def translate(settings: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
     if settings.get("enabled") is False:
         notes.append("Entire was disabled here; gitcp is enabled all the same")
     return values, notes
+
+
+def checkpoint_destination(settings: object, remotes: Collection[str], url: str) -> str:
+    """The URL of the repository, else the remote, that Entire's settings name for checkpoints; ""
+    for none, and for what is neither.  url: the code's, for whether git goes there by ssh."""
+    options = settings.get("strategy_options") if isinstance(settings, dict) else None
+    given = options if isinstance(options, dict) else {}
+    remote, name = given.get("checkpoint_remote"), given.get("checkpoint_push_remote")
+    if isinstance(remote, dict) and (address := _address(remote, url)):
+        return address
+    return name if isinstance(name, str) and name in remotes else ""
+
+
+def _address(remote: Mapping[str, object], url: str) -> str:
+    """The URL of a repository of a forge; "" where a part of it is missing or strange."""
+    host, path = _HOSTS.get(str(remote.get("provider"))), str(remote.get("repo") or "")
+    parts = path.removesuffix(".git").split("/")
+    strange = any(not part.strip(".-") or not _NAME.issuperset(part) for part in parts)
+    if host is None or strange or len(parts) < 2 or path.startswith("-"):
+        return ""
+    by_ssh = url.startswith("ssh:") or ("://" not in url and "@" in url)
+    return (
+        f"git@{host}:{'/'.join(parts)}.git" if by_ssh else f"https://{host}/{'/'.join(parts)}.git"
+    )

@@ -14,7 +14,7 @@ from gitcp.store.git import files, refs
 from gitcp.store.journal import open_edits
 from gitcp.store.session import markers, turn_log
 from gitcp.store.session import state as states
-from gitcp.store.setup import entire_switch
+from gitcp.store.setup import entire_switch, proposal
 from gitcp.store.stream import shadow_refs
 
 TYPE_CHECKING = False
@@ -53,6 +53,11 @@ def settings(repo: Repo, known: Manifest) -> tuple[dict[str, str], list[str]]:
         old = f"{section}.{entire_settings.OLD_WARNING}"
         if repo.config.all(old):
             values[entire_settings.WARNING] = "false" if repo.config.flag(old) else "true"
+    named, name, tracked = proposal.read(repo)
+    if named and not tracked:
+        values["gitcp.remote"] = named
+    elif proposal.unanswered(repo)[0]:
+        more.append(f"'{name}' proposes to send checkpoints: 'gitcp enable --checkpoints {named}'")
     silent = {key: value for key, value in values.items() if not repo.config.all(key)}
     return silent, notes + more
 

@@ -10,7 +10,7 @@ import os
 from gitcp.core import config_table
 from gitcp.core.decide import destination as rules
 from gitcp.core.git.ids import parse_checkpoint_ref
-from gitcp.errors import Error
+from gitcp.errors import Error, InputError
 from gitcp.record import lines, text
 from gitcp.store.git import files, refs
 from gitcp.store.git.tree import TREE, read_tree
@@ -69,6 +69,13 @@ def need(repo: Repo) -> str:
     if configured:
         raise Error(f"gitcp.remote names '{configured}', which is no remote; {advice}")
     raise Error(f"no destination is named for checkpoints; {advice}")
+
+
+def checked(repo: Repo, given: str) -> str:
+    """A destination that a person names: NONE, a remote or a URL; raise Error for what is none."""
+    if given == NONE or given in remotes(repo) or rules.is_url(given):
+        return given
+    raise InputError(f"neither a remote nor a URL: '{given}'")
 
 
 def is_address(repo: Repo, destination: str) -> bool:
