@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from typing import Any, NotRequired, TypedDict
 
     class Key(TypedDict):
-        """kind: size, number, flag, word, words, text, pattern, command or pipeline.  default: as
-        it would be written, '' where another rule decides.  values: all that a word may be, or what
-        a flag may be besides.  least, most: of a number.  many: several values count.  without:
-        what comes of a pattern that cannot be read."""
+        """kind: size, number, flag, word, words, text, trailer, pattern, command or pipeline.
+        default: as it would be written, '' where another rule decides.  values: all that a word
+        may be, or what a flag may be besides.  least, most: of a number.  many: several values
+        count.  without: what comes of a pattern that cannot be read."""
 
         kind: str
         default: str
@@ -95,8 +95,13 @@ KEYS: dict[str, Key] = {
     "gitcp.link": {
         "kind": "word",
         "default": "always",
-        "values": ("always", "ask"),
-        "meaning": "whether a commit with -m is linked without a question",
+        "values": ("always", "trailer", "ask", "note"),
+        "meaning": "how a commit is linked: by a trailer, with -m after a question, or by a note",
+    },
+    "gitcp.disclose": {
+        "kind": "trailer",
+        "default": "",
+        "meaning": "the trailer that names agent and model in a commit that has their work",
     },
     "gitcp.look-budget": {
         "kind": "number",
@@ -229,6 +234,9 @@ def complaint(about: Key, text: str) -> str:
         return "" if fits else f"must be {_either(('true', 'false', *values))}"
     if kind in ("size", "number"):
         return _off_range(about, _number(word))
+    if kind == "trailer":
+        fits = text.replace("-", "").isalnum() and text.isascii() and text[0] != "-"
+        return "" if fits else "must be the name of a trailer, letters, digits and dashes"
     return _bad_pattern(text) if kind == "pattern" else ""
 
 

@@ -10,7 +10,7 @@ from gitcp.console.options import value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gitcp.core.record_types import Marker, Record
     from gitcp.repo import Repo
@@ -76,10 +76,14 @@ def _write_ids(match: Record) -> None:
     if edited or commit_arguments.cleanup(repo) == "strip":
         comment = message_file.comment_char(before, repo.config.get("core.commentchar", "#"))
     _keep_template(repo, before if source == "template" else None)
-    text, ids = _as_it_is_to_stay(match, before, comment)
+    by_note = repo.config.option("gitcp.link") == "note"
+    text, ids = _as_it_is_to_stay(match, before, comment, by_note)
     if ids and source == "message" and match["sessions"] and not _agreed(repo, match):
         ids = []
-    text, commented = _with_ids(repo, match, text, ids, comment)
+    if ids and by_note:
+        text, commented = _disclosed(repo, match, text, [], comment), True
+    else:
+        text, commented = _with_ids(repo, match, text, ids, comment)
     if text != before:
         from gitcp.store.git import files
 
@@ -87,14 +91,19 @@ def _write_ids(match: Record) -> None:
     commit_verdict.tell(repo, commented)
 
 
-def _as_it_is_to_stay(match: Record, text: bytes, comment: bytes) -> tuple[bytes, list[str]]:
+def _as_it_is_to_stay(
+    match: Record, text: bytes, comment: bytes, by_note: bool
+) -> tuple[bytes, list[str]]:
     """The message without lines that stand in the wrong place, or are not this commit's; the
-    ids it still lacks."""
+    ids it still lacks.  by_note: nothing is moved in it."""
     from gitcp.core.message import trailers
 
     ids, carried = list(match["ids"]), trailers.read(text, comment=comment)
     drop = set(match.get("drop", ()))
-    if match["gather"]:
+    if match["gather"] and by_note:
+        buried = trailers.anywhere(text)
+        ids = [*(one for one in buried if one not in drop), *ids]
+    elif match["gather"]:
         buried, rest = trailers.collect(text, comment=comment)
         if set(buried) != set(carried) or drop.intersection(buried):
             text, ids = rest, [*(one for one in buried if one not in drop), *ids]
@@ -120,11 +129,33 @@ def _with_ids(
     about = _reason(repo, match) if strips else []
     empty = "template" in match["args"][1:2] or trailers.unwritten(text, comment=comment)
     if not (ids and empty) or commit_arguments.checks_message():
-        return trailers.add(text, ids, comment=comment, comments=about), False
+        return _disclosed(repo, match, text, ids, comment, about), False
     if comment and strips:
         about = [f"{trailers.KEY}: {one} (in a note)" for one in ids] + about[1:]
         text = b"".join(message_file.explained(message_file.split(text), comment, about))
     return text, True
+
+
+def _disclosed(
+    repo: Repo,
+    match: Record,
+    text: bytes,
+    ids: list[str],
+    comment: bytes,
+    about: Sequence[str] = (),
+) -> bytes:
+    """The message with its ids, and with what gitcp.disclose has it say of the sessions."""
+    from gitcp.core.message import trailers
+
+    key = repo.config.option("gitcp.disclose")
+    if not key or not match["sessions"]:
+        return trailers.add(text, ids, comment=comment, comments=about)
+    from gitcp.store.link import disclosure
+
+    if trailers.unwritten(text, comment=comment):
+        disclosure.have_it_checked(repo)
+    more = disclosure.lines(repo, key, sorted(match["sessions"]))
+    return trailers.add(text, ids, comment=comment, comments=about, more=more)
 
 
 def _keep_template(repo: Repo, text: bytes | None) -> None:
@@ -196,8 +227,10 @@ def _check(repo: Repo, path: str) -> None:
         # What looks like a comment stays, it is text; what is below the cut is not.
         text, template = _above(text, comment), _above(template, comment)
         comment = b""
-    if trailers.only_trailers(text, comment=comment, template=template):
-        files.replace(path, trailers.collect(text, comment=comment)[1], durable=False)
+    key = repo.config.option("gitcp.disclose") or ""
+    if trailers.only_trailers(text, comment=comment, template=template, disclosing=key):
+        emptied = trailers.collect(trailers.without(text, key), comment=comment)[1]
+        files.replace(path, emptied, durable=False)
 
 
 def _above(text: bytes, comment: bytes) -> bytes:
@@ -222,6 +255,10 @@ def _condense_commit(match: Record) -> None:
     if match["id"] or match["dismissed"]:
         _settle(match)
     with context.here() as ctx:  # what it copies from another commit is kept up alike
+        for checkpoint_id in match.get("inherited", ()):
+            from gitcp.store.git import notes
+
+            notes.add(ctx.repo, ctx.objects, match["commit"], checkpoint_id)
         if match["carried"]:
             from gitcp.store.lines import carried
             from gitcp.store.link import commit_sessions

@@ -71,19 +71,26 @@ def anywhere(message: bytes) -> list[str]:
 
 
 def add(
-    message: bytes, ids: Iterable[str], *, comment: bytes = b"#", comments: Sequence[str] = ()
+    message: bytes,
+    ids: Iterable[str],
+    *,
+    comment: bytes = b"#",
+    comments: Sequence[str] = (),
+    more: Sequence[str] = (),
 ) -> bytes:
-    """Return the message with a line for each id in its last trailer block.
+    """Return the message with a line for each id in its last trailer block, then with more,
+    lines `key: value`.
 
-    An id that the block has already is not added again.  A message still to be written gets two
+    What the block has already is not added again.  A message still to be written gets two
     empty lines first, so that what is typed there is not glued to the trailer.  `comments` are
     lines for the person; they appear only where git's own comments are.
     """
     lines, ids = split(message), list(ids)
-    if not ids:
+    added = [*_written(ids), *(f"{line}\n".encode() for line in dict.fromkeys(more))]
+    if not added:
         return message
     begin = unwritten(message, comment=comment)
-    lines = _begun(lines, ids, comment) if begin else _extended(lines, ids, comment)
+    lines = _begun(lines, added, comment) if begin else _extended(lines, added, comment)
     return b"".join(explained(lines, comment, comments))
 
 
@@ -113,13 +120,26 @@ def collect(message: bytes, *, comment: bytes = b"#") -> tuple[list[str], bytes]
     return ids, b"".join(_without(lines, gone)) if gone else message
 
 
-def only_trailers(message: bytes, *, comment: bytes = b"#", template: bytes = b"") -> bool:
-    """Tell whether our trailer is all that keeps git from calling the message empty.
+def only_trailers(
+    message: bytes, *, comment: bytes = b"#", template: bytes = b"", disclosing: str = ""
+) -> bool:
+    """Tell whether our trailers are all that keeps git from calling the message empty.
 
     As for git, lines of sign-off are no text, and neither is a commit template left as it was.
+    disclosing: the key of another trailer that is ours.
     """
-    lines = _text(message, comment)
+    lines = _text(without(message, disclosing), comment)
+    if disclosing and not lines:
+        return True
     return any(map(_own, lines)) and _prose(lines) in ([], _prose(_text(template, comment)))
+
+
+def without(message: bytes, key: str) -> bytes:
+    """Return the message without the lines of a trailer; as it is where key is empty."""
+    if not key:
+        return message
+    start = f"{key}:".lower().encode()
+    return b"".join(line for line in split(message) if not line.lower().startswith(start))
 
 
 def unwritten(message: bytes, *, comment: bytes = b"#") -> bool:
@@ -167,12 +187,13 @@ def _written(ids: Iterable[str]) -> list[bytes]:
     return [f"{KEY}: {oid}\n".encode() for oid in dict.fromkeys(ids)]
 
 
-def _begun(lines: list[bytes], ids: list[str], comment: bytes) -> list[bytes]:
+def _begun(lines: list[bytes], added: list[bytes], comment: bytes) -> list[bytes]:
     """Begin a message that has no text yet, only sign-offs or what we put there before."""
     end = cut(lines, comment)
     texts = [i for i in range(end) if not blank(lines[i]) and not is_comment(lines[i], comment)]
     block = [lines[i] for i in texts if not _own(lines[i])]
-    block += _written([*anywhere(b"".join(lines[i] for i in texts)), *ids])
+    there = _written(anywhere(b"".join(lines[i] for i in texts)))
+    block += dict.fromkeys([*there, *added])
     lines = [line for i, line in enumerate(lines) if i not in texts]
     own = own_block(lines, comment)
     below = cut(lines, comment) if own is None else own
@@ -184,13 +205,14 @@ def _begun(lines: list[bytes], ids: list[str], comment: bytes) -> list[bytes]:
     return [*head, b"\n", b"\n", *block, *([b"\n", *lines[below:]] if below < len(lines) else [])]
 
 
-def _extended(lines: list[bytes], ids: list[str], comment: bytes) -> list[bytes]:
+def _extended(lines: list[bytes], added: list[bytes], comment: bytes) -> list[bytes]:
     start, end = trailer_block(lines, comment, text_start(lines, comment))
     if start > 1 and all(is_comment(line, comment) for line in (lines[0], lines[start - 2])):
         start = end  # the subject of a message that a rebase squashes, not trailers
     pairs = items(lines[start:end], comment)
-    has = {value for token, value in pairs if token.lower() == KEY.lower().encode()}
-    new = [line for line in _written(ids) if line.split(b": ")[1].strip() not in has]
+    has = {(token.lower(), value) for token, value in pairs}
+    parts = ((line, *line.strip().partition(b": ")) for line in added)
+    new = [line for line, token, _, value in parts if (token.lower(), value) not in has]
     gap = [] if start and blank(lines[start - 1]) else [b"\n"]
     block = [(b"%s: %s\n" % item if item[0] else item[1] + b"\n") for item in pairs]
     return [*lines[:start], *gap, *block, *new, *lines[end:]]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 
 from gitcp import trace
+from gitcp.core.message.trailers import KEY
 from gitcp.errors import Busy, Moved
 from gitcp.lock import exclusive
 from gitcp.store.auto import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from gitcp.context import Context
     from gitcp.core.record_types import Entry, Record, State
+    from gitcp.repo import Repo
     from gitcp.store.auto.intent import Intent
 
 _WAIT = 45.0  # seconds for the commits of other sessions here, whose hooks may be slow
@@ -89,6 +91,17 @@ def _commit(ctx: Context, session_id: str, oid: str) -> list[Record]:
     return [_kept("HEAD moves faster than the hooks judge a commit")]
 
 
+def _message(repo: Repo, subject: str, checkpoint_id: str, session_id: str) -> str:
+    """The message of an auto-commit, with the trailers that the configuration wants in it."""
+    key = repo.config.option("gitcp.disclose")
+    lines = [] if repo.config.option("gitcp.link") == "note" else [f"{KEY}: {checkpoint_id}"]
+    if key:
+        from gitcp.store.link import disclosure
+
+        lines += disclosure.lines(repo, key, [session_id])
+    return "\n".join([subject, *([""] if lines else []), *lines]) + "\n"
+
+
 def _once(ctx: Context, session_id: str, oid: str) -> list[Record]:
     repo, objects = ctx.repo, ctx.objects
     state, head = ctx.state(session_id), ctx.head
@@ -102,7 +115,7 @@ def _once(ctx: Context, session_id: str, oid: str) -> list[Record]:
     if about is None:
         return []
     subject = need_commit(objects, oid)["message"].partition("\n")[0]
-    message = f"{subject}\n\nEntire-Checkpoint: {about['checkpoint_id']}\n"
+    message = _message(repo, subject, about["checkpoint_id"], session_id)
     ctx.leave()
     paths = commit.make(repo, objects, about, message)
     if not paths:

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     class Conclusion(TypedDict):
         """id: '' when nothing is to be condensed; dismissed: the person took the line out;
         noted: linked by a note; old: the base the streams were on; linked: they move on;
-        carried: ids that the commit has besides, of what it copies."""
+        carried: ids that the commit has besides, of what it copies; inherited: those of them that
+        its message was not to have, and a note gets."""
 
         commit: str
         old: str
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         noted: bool
         linked: bool
         carried: list[str]
+        inherited: list[str]
 
 
 def rewriting(repo: Repo) -> bool:
@@ -202,6 +204,7 @@ def conclude(repo: Repo, objects: Objects) -> Conclusion:
         "noted": False,
         "linked": False,
         "carried": trailers.read(raw(commit["message"])),
+        "inherited": [],
     }
     counts = phases.transition(phases.ACTIVE, phases.GIT_COMMIT, rewriting=rewriting(repo))[1]
     if not counts:
@@ -210,7 +213,11 @@ def conclude(repo: Repo, objects: Objects) -> Conclusion:
     conclusion["linked"] = bool(conclusion["id"] and conclusion["sessions"])
     if not conclusion["linked"]:
         conclusion["id"] = ""
-    conclusion["carried"] = [i for i in conclusion["carried"] if i != conclusion["id"]]
+    if verdict and holds and verdict.get("commented"):
+        named = {*conclusion["carried"], conclusion["id"] or verdict["id"]}
+        conclusion["inherited"] = [i for i in verdict.get("ids", ()) if i not in named]
+    carried = [*conclusion["carried"], *conclusion["inherited"]]
+    conclusion["carried"] = [i for i in carried if i != conclusion["id"]]
     trace.note("commit", f"{commit['oid']}: {conclusion}")
     return conclusion
 
