@@ -68,7 +68,7 @@ def main() -> int:
 def _warn(message: str) -> None:
     print("warning:", message, file=sys.stderr)
     try:
-        from gitcp.store.setup.heard import failed
+        from gitcp.store.git.hook_warnings import failed
 
         failed(message)  # kept for `gitcp status`
     except OSError:
@@ -181,26 +181,39 @@ def run(repo: Repo, event: str, first: Record) -> int:
 
         settle(context.of(repo))
     messages: dict[str, list[str]] = {"person": [], "agent": []}
+    wrong, refusal = list[str](), None
     for pipeline in [p for p in in_force(repo, event) if isinstance(p, str) or not resting]:
         try:
             with context.of(repo):
                 chained, why = begun(repo, event, pipeline, [first])
                 records = list(chained)
             if why:
-                _warn(f"{event}: '{words(pipeline)}': {why}; the built-in pipeline ran")
+                wrong.append(f"'{words(pipeline)}': {why}; the built-in pipeline ran")
         except Error as e:
-            _warn(f"{event}: '{words(pipeline)}': {e}")
+            wrong.append(f"'{words(pipeline)}': {e}")
             continue
         refusal, faults = heard(event, records, messages)
-        for fault in faults:
-            _warn(f"{event}: '{words(pipeline)}': {fault}")
+        wrong += [f"'{words(pipeline)}': {fault}" for fault in faults]
         if refusal is not None:
-            return _refuse(first, refusal)
+            break
+    _settle(repo, event, wrong)
+    if refusal is not None:
+        return _refuse(first, refusal)
     if any(messages.values()):
         _say(first, *("\n\n".join(texts) for texts in messages.values()))
     if event == "post-commit" and not resting:
         keep_promise(repo, first)
     return OK
+
+
+def _settle(repo: Repo, event: str, wrong: Sequence[str]) -> None:
+    """Warn of what went wrong; of a hook that ran well, what it failed at before is over."""
+    for message in wrong:
+        _warn(f"{event}: {message}")
+    if not wrong and os.path.exists(repo.shared("warnings")):
+        from gitcp.store.git import hook_warnings
+
+        hook_warnings.settle(repo, event, " ".join(sys.argv[1:3]))
 
 
 def _say(first: Record, message: str, context: str = "") -> None:

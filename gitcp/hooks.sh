@@ -10,6 +10,7 @@
 #
 # It is read by dash, bash 3.2, busybox, mksh and ksh93: a parenthesis in a pattern is escaped.
 
+begun=1
 d=${GIT_DIR:-.git}
 [ -d "$d" ] || d=$(git rev-parse --git-dir 2>/dev/null) || d=/nonexistent
 c=${GIT_COMMON_DIR:-$d}
@@ -182,4 +183,4 @@ post-commit) post_commit "$@" ;;
 post-checkout) post_checkout "$@" ;;
 post-rewrite) post_rewrite "$@" ;;
 pre-push) pre_push "$@" ;;
-esac
+esac || exit $?

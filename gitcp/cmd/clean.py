@@ -42,14 +42,11 @@ def run(argv: Sequence[str]) -> int:
 def cleaned(older_than: int | None, force: bool, edits: bool = False) -> Cleaned:
     """What is settled, deleted with force, and what will be later on."""
     from gitcp.repo import Repo
-    from gitcp.store.git.prefetch import Prefetched
-    from gitcp.store.upkeep import cleaning, orphans
-    from gitcp.store.upkeep.survey import Survey
+    from gitcp.store.care import cleaning, orphans
 
     repo = Repo.find()
-    ages = orphans.ages(repo, older_than, edits)
-    with Prefetched(repo) as objects:
-        findings = list(orphans.find(Survey(repo, objects), ages))
+    ages = orphans.find_ages(repo, older_than, edits)
+    findings = orphans.find_orphans(repo, ages)
     kept = [one for one in findings if not one["settled"]]
     settled = [one for one in findings if one["settled"]]
     return cleaning.clean(repo, ages, settled) if force else settled, kept

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gitcp.store.setup.manifest import Entry, Manifest, Strip
+    from gitcp.store.setup.manifest import Manifest
 
 OPTIONS = (
     flag("--uninstall", "take out what enable wrote; checkpoints stay"),
@@ -46,6 +46,7 @@ def run(argv: Sequence[str]) -> int:
 def silence(repo: Repo, dry_run: bool) -> None:
     """Create <common>/gitcp/off, at which every hook of ours ends at once."""
     from gitcp.store.git import files
+    from gitcp.store.setup import install
 
     off = repo.shared("off")
     if os.path.exists(off):
@@ -53,7 +54,7 @@ def silence(repo: Repo, dry_run: bool) -> None:
         return
     if not dry_run:
         os.makedirs(os.path.dirname(off), exist_ok=True)
-        _end_recording(repo)
+        install.end_recording(repo)
         files.replace(off, b"")
     print(f"{'would disable' if dry_run else 'disabled'} gitcp here; 'gitcp enable' wakes it")
 
@@ -61,7 +62,7 @@ def silence(repo: Repo, dry_run: bool) -> None:
 def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
     """Put back what stood before enable; what was edited since loses only our part."""
     from gitcp.store.pack import upkeep
-    from gitcp.store.setup import configured, manifest, watched
+    from gitcp.store.setup import guard_files, install, manifest
 
     manifests = [manifest.of(repo)] + ([manifest.of_person()] if user else [])
     if not any(known.entries for known in manifests):
@@ -73,74 +74,30 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
                 print(cli.printable(f"would take out '{known.path(entry)}'{touched}"))
             continue
         with exclusive(repo, "install"):
-            folders = _folders(repo, known)
+            folders = install.hook_folders(repo, known)
             _clear_strays(known, folders)
             for entry in reversed(known.entries[:]):
-                outcome = _OUTCOMES[known.restore(entry, stripper(repo, known))]
+                outcome = _OUTCOMES[known.restore(entry, install.stripper(repo, known))]
                 print(cli.printable(outcome.format(known.path(entry))))
             _tell_forgotten(folders)
     if not dry_run:
-        _end_recording(repo)
+        install.end_recording(repo)
         upkeep.release(repo)
-        configured.clear(repo)
-        watched.clear(repo)
-
-
-def _end_recording(repo: Repo) -> None:
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.setup import recording
-
-    recording.end(repo)
-    with Objects(repo) as objects:
-        recording.share(repo, objects)
-
-
-def _folders(repo: Repo, known: Manifest) -> list[str]:
-    """Every directory of hooks that we wrote to, and the one that git uses now."""
-    from gitcp.store.setup import exclude, git_hooks
-
-    folders = [os.path.dirname(known.path(e)) for e in known.entries if e["kind"] == "hook"]
-    now = git_hooks.folder(repo)
-    if any(exclude.inside(now, home) for home in (repo.common, repo.top) if home):
-        folders.append(now)
-    return list(dict.fromkeys(folders))
+        guard_files.clear_configured(repo)
+        guard_files.clear_watched(repo)
 
 
 def _clear_strays(known: Manifest, folders: Iterable[str]) -> None:
     """Take out the hooks of ours that another tool moved."""
-    from gitcp.store.setup import git_hooks, strays
+    from gitcp.store.setup import git_hooks
 
     for write in git_hooks.plan_removal(known, folders):
-        strays.clear(write)
+        git_hooks.clear_stray(write)
         print(cli.printable(write["note"]))
 
 
 def _tell_forgotten(folders: Iterable[str]) -> None:
-    from gitcp.store.setup import git_hooks, health
+    from gitcp.store.setup import git_hooks
 
     for path in git_hooks.forgotten(folders):
-        print(cli.printable(f"left '{path}': it {health.FORGOTTEN}"))
-
-
-def stripper(repo: Repo, known: Manifest) -> Strip:
-    """What takes our part out of a file that was edited since."""
-    from gitcp.agents.install import enabling
-    from gitcp.core.setup import installation
-    from gitcp.record import raw, text
-    from gitcp.store.setup import entire_switch, git_hooks, takeover
-
-    def strip(entry: Entry, data: bytes) -> bytes | None:
-        if entry["kind"] == "hook":
-            return git_hooks.without_ours(known.path(entry), entry, data)
-        if entry["kind"] == "settings":
-            return enabling.without_ours(entry["agent"], data, bool(entry["before"]))
-        if entry["kind"] in ("plugin", "script"):
-            return enabling.without_file(data)
-        if entry["kind"] == installation.ENTIRE_SWITCH:
-            return entire_switch.without_switch(data)
-        if entry["kind"] == "config":
-            return takeover.without_values(repo, entry, data)
-        left = raw(installation.without_lines(text(data), entry["lines"]))
-        return left if left or entry["before"] else None
-
-    return strip
+        print(cli.printable(f"left '{path}': it {git_hooks.FORGOTTEN}"))

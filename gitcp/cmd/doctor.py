@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from gitcp.commands import module
 from gitcp.console import cli
 from gitcp.console.options import JSON, flag
 from gitcp.errors import NO, OK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from gitcp.core.record_types import Record
+    from gitcp.core.record_types import Finding, Record
     from gitcp.repo import Repo
+    from gitcp.store.care.case import Case, Mend, Row
 
 OPTIONS = (flag("--fix", "mend it, asking at a terminal"), JSON)
 
@@ -20,28 +20,27 @@ OPTIONS = (flag("--fix", "mend it, asking at a terminal"), JSON)
 def run(argv: Sequence[str]) -> int:
     """Say what is wrong, and mend it where that is asked for; NO when something is left."""
     from gitcp.repo import Repo
-    from gitcp.store.doctor import complaints
-    from gitcp.store.setup import configured
+    from gitcp.store.care import check
+    from gitcp.store.setup import guard_files
 
     args = cli.parse("doctor", OPTIONS, argv)
     repo = Repo.find()
-    configured.write(repo)
-    every = list(complaints.all_of(repo))
-    if args.fix:
-        _fix(repo, every, args.json)
+    guard_files.write_configured(repo)
+    every = check.diagnose(repo)
+    records = _fix(repo, every, args.json) if args.fix else [one for _, one in every]
     if args.json:
-        cli.write_records(every)
+        cli.write_records(records)
     else:
-        _tell(repo, every)
-    return NO if any("fixed" not in one for one in every) else OK
+        _tell(repo, records)
+    return NO if any("fixed" not in one for one in records) else OK
 
 
 def _tell(repo: Repo, every: Iterable[Record]) -> None:
     from gitcp.core.render.status_lines import begin, remedy
-    from gitcp.store.setup import health
+    from gitcp.store.care import installation
 
     lines = [f"{one['reason']}: {one.get('fixed') or remedy(one)}" for one in every]
-    if (state := health.state(repo)) != health.ENABLED:
+    if (state := installation.state(repo)) != installation.ENABLED:
         lines.append(f"gitcp is {state} here: {begin(state, not repo.top)}")
     for line in lines or ["nothing is wrong here"]:
         print(cli.printable(line).replace("\n", " "))
@@ -49,123 +48,75 @@ def _tell(repo: Repo, every: Iterable[Record]) -> None:
         print("\n'gitcp doctor --fix' mends what it can")
 
 
-def _fix(repo: Repo, every: Iterable[Record], quiet: bool) -> None:
-    """Mend what has a fix and the person agrees to; what is mended gets `fixed`, what was done."""
-    from gitcp.store.doctor import complaints
+def _fix(repo: Repo, every: Iterable[tuple[Row, Finding]], quiet: bool) -> list[Finding]:
+    """Mend what has a fix and the person agrees to; the findings, what is gone by that with
+    `fixed`, and whatever is there afterwards."""
+    from gitcp.store.care import check
+    from gitcp.store.care.case import Case
 
-    for one in every:
-        what = str(one.get("fix") or "")
+    done: list[Finding] = []
+    for row, one in every:
+        what = str(one["fix"])
         if what == "end" and not quiet:
             what = cli.chosen(f"{one['reason']}:", _DEAD)
         elif what and not quiet and not cli.agreed(f"{one['reason']}: {one['remedy']}?"):
             what = ""
-        if what in _FIXES:
-            one["fixed"] = _FIXES[what](repo, one)
-    left = [(one["kind"], one["subject"], one["reason"]) for one in complaints.all_of(repo)]
-    for one in every:
-        if (one["kind"], one["subject"], one["reason"]) in left:
-            one.pop("fixed", None)
+        if mend := _ENDS.get(what, row.mend if what else None):
+            with Case(repo) as case:
+                done.append(check.mended(case, mend, one, "fixed"))
+    left = [one for _, one in check.diagnose(repo)]
+    there = {check.key(one) for one in left}
+    mended = [one for one in done if "fixed" in one and check.key(one) not in there]
+    return [*mended, *left]
 
 
-def _enable(repo: Repo, one: Record) -> str:
-    from gitcp.store.setup import health
-
-    _run("enable", [f"--agent={name}" for name in health.enabled(repo)])
-    return "enabled again"
-
-
-def _run(name: str, argv: Sequence[str]) -> None:
-    """Another command's work, its words kept off our standard output."""
-    from contextlib import redirect_stdout
-    from importlib import import_module
-    from io import StringIO
-
-    with redirect_stdout(StringIO()):
-        import_module(module(name)).run(list(argv))
-
-
-def _forget(repo: Repo, one: Record) -> str:
-    from gitcp.store.setup import heard
-
-    heard.forget_warnings(repo)
-    return "forgotten"
-
-
-def _end(repo: Repo, one: Record) -> str:
-    """What the end of the session would have done, had its agent said so."""
-    _event("session-end", one["subject"], ["update-session", "finalize"])
+def _end(case: Case, one: Finding) -> str:
+    """Do what the end of the session would have done, had its agent said so."""
+    _run_stages(one["subject"], "update-session", "finalize")
     return "ended; its work stays on its stream"
 
 
-def _condense(repo: Repo, one: Record) -> str:
+def _condense(case: Case, one: Finding) -> str:
     from gitcp import context
-    from gitcp.store.doctor import dead_sessions
+    from gitcp.store.care import sessions
 
-    _end(repo, one)
-    with context.of(repo) as ctx:
-        checkpoint_id = dead_sessions.condense(ctx, one["subject"])
+    _end(case, one)
+    with context.of(case.repo) as ctx:
+        checkpoint_id = sessions.condense(ctx, one["subject"])
     return f"ended, and stored as checkpoint {checkpoint_id}; its work stays on its stream"
 
 
-def _discard(repo: Repo, one: Record) -> str:
+def _discard(case: Case, one: Finding) -> str:
     from gitcp import context
-    from gitcp.store.doctor import dead_sessions
+    from gitcp.store.care import sessions
 
-    _end(repo, one)
-    with context.of(repo) as ctx:
-        dead_sessions.discard(ctx, one["subject"])
+    _end(case, one)
+    with context.of(case.repo) as ctx:
+        sessions.discard(ctx, one["subject"])
     return "ended; its work is archived, the files stay as they are"
 
 
-def _finalize(repo: Repo, one: Record) -> str:
-    _event("session-end", one["subject"], ["finalize"])
+def _finalize(case: Case, one: Finding) -> str:
+    _run_stages(one["subject"], "finalize")
     return "completed as far as its transcript goes"
 
 
-def _event(event: str, session_id: str, stages: Sequence[str]) -> None:
+def _run_stages(session_id: str, *stages: str) -> None:
     from gitcp.stages import bind
 
-    records: Iterable[Record] = [{"type": "event", "event": event, "session_id": session_id}]
+    event: Record = {"type": "event", "event": "session-end", "session_id": session_id}
+    records: Iterable[Record] = [event]
     for stage in stages:
         records = bind(stage, [])(records)
     list(records)
 
 
-def _release(repo: Repo, one: Record) -> str:
-    from gitcp.store.guard import claims
-
-    claims.release(repo, lambda claim: claim["key"] == one["subject"])
-    return "let go"
-
-
-def _repair(repo: Repo, one: Record) -> str:
-    from gitcp.store.upkeep import check_store
-
-    for finding in check_store.check(repo, repair=True):
-        if (finding["kind"], finding["subject"]) == (one["kind"], one["subject"]):
-            return str(finding.get("repaired") or "left as it is")
-    return "mended"
-
-
-def _relink(repo: Repo, one: Record) -> str:
-    from gitcp.store.git import notes
-    from gitcp.store.git.objects import Objects
-
-    with Objects(repo) as objects:
-        notes.add(repo, objects, one["subject"], one["checkpoint_id"])
-    return "linked"
-
-
 _DEAD = ("keep", "condense", "discard", "skip")  # what a person may want of a dead session
-_FIXES: Mapping[str, Callable[[Repo, Record], str]] = {
-    "enable": _enable,
-    "forget": _forget,
+# What needs the stages of an event; the table has what mends all else.
+_ENDS: Mapping[str, Mend] = {
     "end": _end,
     "keep": _end,
     "condense": _condense,
     "discard": _discard,
     "finalize": _finalize,
-    "release": _release,
-    "repair": _repair,
-    "relink": _relink,
 }

@@ -33,7 +33,7 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Show the sums; nothing is changed."""
     from gitcp.repo import Repo
-    from gitcp.store.upkeep import space
+    from gitcp.store.care import space
 
     args = cli.parse("du", OPTIONS, argv)
     items = space.items(Repo.find(), brief=args.by == "kind")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from gitcp import agents
-from gitcp.cmd import disable
 from gitcp.console import cli, ending, notice, picker
 from gitcp.console.options import flag, value
-from gitcp.core.setup import entire_settings
-from gitcp.errors import OK, Error, sentence
-from gitcp.lock import exclusive
+from gitcp.core.render.spans import many
+from gitcp.errors import OK, Error
 from gitcp.repo import Repo
 
 TYPE_CHECKING = False
@@ -21,10 +18,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Record
     from gitcp.core.setup.installation import Write
-    from gitcp.store.setup.manifest import Manifest
-
-    Plan = tuple[list[Write], list[str]]  # what to write, what to say
-
+    from gitcp.store.setup.install import Options
 
 _NAMES = agents.names()
 OPTIONS = (
@@ -36,7 +30,7 @@ OPTIONS = (
         choices=_NAMES,
     ),
     [
-        flag("--shared", "put agent hooks into settings others get too"),
+        flag("--shared", "put agent hooks into settings single get too"),
         flag("--user", "put agent hooks into your own settings, for all"),
     ],
     flag("--force", "write also what is not this clone's"),
@@ -54,6 +48,7 @@ OPTIONS = (
     ),
     value("--checkpoints", "<where>", "where checkpoints are sent: none, a remote or a URL"),
     flag("--worktree", "write only what the agents of another worktree look for here"),
+    flag("-v --verbose", "name every file that is written"),
     flag("--dry-run", "only say what would be done"),
 )
 _TO_DO = {"wrote": "write", "took": "take", "removed": "remove"}
@@ -61,31 +56,42 @@ _TO_DO = {"wrote": "write", "took": "take", "removed": "remove"}
 
 def install_silently(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     """Install what the options say, without a word, at the end of the records that come by."""
+    from gitcp.store.setup import install
+
     yield from records
-    _install(Repo.here(), args)
+    install.install(Repo.here(), _options(args))
 
 
 STAGES = {"enable": (install_silently, *OPTIONS)}
+
+
+def _options(args: Namespace) -> Options:
+    from gitcp.store.setup.install import Options
+
+    scope = "shared" if args.shared else "user" if args.user else "local"
+    asked = scope, args.force, args.strategy, args.guard, args.worktree, args.checkpoints
+    return Options(args.agent or (), *asked)
 
 
 def run(argv: Sequence[str]) -> int:
     """Install the hooks; what is there already stays, and a second run changes nothing."""
     import tempfile
 
-    from gitcp.store.setup import manifest
+    from gitcp.store.setup import install, manifest
 
     args = cli.parse("enable", OPTIONS, argv)
+    options = _options(args)
     if not args.dry_run:
         repo = _usable(Repo.find(init=""))
-        args.checkpoints = _destination(repo, args)
-        done, notes = _install(repo, args)
-        _say(repo, done, notes)
-        if done and not args.worktree:
+        options.destination = _destination(repo, args)
+        writes, done, notes = install.install(repo, options)
+        _say(repo, [*_summary(writes, args.verbose), *done], notes)
+        if writes and not args.worktree:
             print("'gitcp status' shows what is recorded from now on")
         return OK
     with tempfile.TemporaryDirectory() as aside:  # a look makes nothing here
         repo = _usable(Repo.find(init=aside))
-        writes, notes = plan(repo, args, manifest.of(repo))
+        writes, notes = install.plan(repo, options, manifest.of(repo))
         _say(repo, [_would(write["note"]) for write in writes], notes)
     return OK
 
@@ -122,7 +128,7 @@ def _destination(repo: Repo, args: Namespace) -> str:
 def _usable(repo: Repo) -> Repo:
     """The repository, where hooks can be written for it, and for the Python that runs this.
 
-    Raises ImportError for a package that it does not have: most hooks do without, others would
+    Raises ImportError for a package that it does not have: most hooks do without, single would
     fail one day.
     """
     from importlib.util import find_spec
@@ -138,117 +144,35 @@ def _usable(repo: Repo) -> Repo:
     return repo
 
 
-def _install(repo: Repo, args: Namespace) -> tuple[list[str], list[str]]:
-    """Carry out the plan; what was done and what else is to be said."""
-    from gitcp.store.setup import manifest, new_worktree
-
-    with exclusive(repo, "install"):
-        known = manifest.of(repo)
-        writes, notes = plan(repo, args, known)
-        done = [write["note"] for write in writes if _carry_out(repo, write, known)]
-        if args.worktree:
-            new_worktree.settle(repo, known)
-        else:
-            done += _prepare(repo, known)
-    return done, notes
-
-
-def _carry_out(repo: Repo, write: Write, known: Manifest) -> bool:
-    """Write one file.  False for an agent's that cannot be: it is told, and keeps no other back."""
-    from gitcp.store.setup import manifest, strays
-
-    at = manifest.of_person() if write.get("user") else known
-    try:
-        if write["kind"] == "stray":
-            strays.clear(write)
-        else:
-            at.put(write, disable.stripper(repo, at))
-    except (OSError, Error) as e:
-        if "agent" not in write:
-            raise
-        notice.lack(f"{sentence(e)}: {write['agent']} is not set up")
-        return False
-    return True
-
-
-def plan(repo: Repo, args: Namespace, known: Manifest) -> Plan:
-    """Everything that is to be written and said, decided before anything is written."""
-    from gitcp.agents.install import enabling
-    from gitcp.store.setup import clients, exclude, git_hooks, new_worktree, takeover
-
-    baked = _baked()
-    if args.worktree:
-        return new_worktree.plan(repo, known, baked), []
-    # Where no git sees the worktree none runs its hooks: commits are noticed at the next event.
-    writes, notes = git_hooks.plan(repo, known, *baked, args.force) if repo.has_git else ([], [])
-    here = enabling.present(os.path.expanduser("~"), repo.worktree)
-    names, chosen_for = (args.agent, []) if args.agent else here
-    scope = "shared" if args.shared else "user" if args.user else "local"
-    more = clients.plan(repo, names, scope, baked, args.force)
-    writes, notes = writes + more[0], [*notes, *chosen_for, *more[1]]
-    strategy = entire_settings.strategy(args.strategy)
-    asked = {
-        "gitcp.strategy": strategy,
-        "gitcp.guard": args.guard,
-        "gitcp.remote": args.checkpoints,
-    }
-    chosen = {key: value for key, value in asked.items() if value}
-    values, unread = takeover.settings(repo, known)
-    config = takeover.plan_config(repo, {**values, **chosen})
-    alone = [w["path"] + end for w in writes if w.get("alone") for end in _ends(w)]
-    away = [path for path in alone if not exclude.inside(path, repo.worktree)]
-    names = exclude.carried(repo, alone)
-    names += exclude.carried(clients.seat(repo), away) if away else []
-    hidden = exclude.plan(repo, sorted(set(names))) if names else None
-    return [*([hidden] if hidden else []), *writes, *([config] if config else [])], notes + unread
-
-
-def _baked() -> tuple[str, str]:
-    """The interpreter and the entry that hooks start."""
-    import gitcp
-
-    entry = os.path.join(os.path.dirname(os.path.abspath(gitcp.__file__)), "entry.py")
-    return os.path.abspath(sys.executable), entry
-
-
 def _would(note: str) -> str:
     verb, _, rest = note.partition(" ")
     return f"would {_TO_DO.get(verb, verb)} {rest}"
 
 
-def _ends(write: Write) -> list[str]:
-    return ["", write["aside"]] if write.get("aside") else [""]
-
-
-def _prepare(repo: Repo, known: Manifest) -> list[str]:
-    """The data the hooks rely on: our index, markers, states; what was done, to be said."""
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.setup import configured, recording, takeover, watched
-    from gitcp.store.snapshot import index
-
-    done = []
-    index.seed(repo)
-    configured.write(repo)
-    watched.write(repo, known)
-    takeover.mark(repo)
-    with Objects(repo) as objects:
-        taken = takeover.adopt(repo, objects)
-        recording.begin(repo)
-        recording.share(repo, objects)
-    if taken:
-        done.append(f"took over {len(taken)} unsettled sessions of Entire")
-    try:
-        os.unlink(repo.shared("off"))
-        done.append("gitcp is awake again here")
-    except FileNotFoundError:
-        pass
-    return done
+def _summary(writes: Sequence[Write], verbose: bool) -> list[str]:
+    """What was written in a few lines; verbose: a line each, with its path."""
+    if verbose:
+        return [write["note"] for write in writes]
+    hooks = [write for write in writes if write["kind"] == "hook"]
+    mine = [write for write in writes if write["note"].startswith("wrote the hooks of")]
+    clients = dict.fromkeys(write["agent"] for write in mine)
+    lines = []
+    if hooks:
+        theirs = sum(" which calls " in write["note"] for write in hooks)
+        entires = sum(write["note"].startswith("took over") for write in hooks)
+        also = f", {theirs} of which call yours too" if theirs else ""
+        also += f", took over {entires} from Entire" if entires else ""
+        lines.append(f"wrote {many(len(hooks), 'hook')} of git{also}")
+    if clients:
+        lines.append(f"wrote the hooks of {', '.join(clients)}")
+    single = [w for w in writes if w["kind"] not in ("hook", "exclude") and w not in mine]
+    return [*lines, *(write["note"] for write in single)]
 
 
 def _say(repo: Repo, done: list[str], notes: list[str]) -> None:
-    from gitcp.store.setup import health
+    from gitcp.store.care import installation
 
-    findings = list(health.git(repo)) if repo.has_git else []
+    findings = list(installation.find_in_hooks(repo))
     kept = [str(one["reason"]) for one in findings if one["kind"] == "kept-hook"]
     for line in [*done, *notes, *kept]:
         print(cli.printable(line))

@@ -76,10 +76,10 @@ def run(argv: Sequence[str]) -> int:
 def _warn(repo: Repo) -> None:
     """Say so where nothing will be recorded."""
     from gitcp.core.render import status_lines
-    from gitcp.store.setup import health
+    from gitcp.store.care import installation
 
-    if health.state(repo) == health.DISABLED:
-        wake = status_lines.begin(health.DISABLED)
+    if installation.state(repo) == installation.DISABLED:
+        wake = status_lines.begin(installation.DISABLED)
         print(f"warning: gitcp is disabled here: {wake}", file=sys.stderr)
 
 

@@ -32,13 +32,13 @@ def run(argv: Sequence[str]) -> int:
     """Show what is going on here; nothing is changed."""
     from gitcp.cmd import show
     from gitcp.repo import Repo
-    from gitcp.store.setup import configured
+    from gitcp.store.setup import guard_files
 
     args = cli.parse("status", OPTIONS, argv)
     if args.watch and args.json:
         raise UsageError("'--watch' is for eyes: it writes no records")
     repo = Repo.here()
-    configured.write(repo)
+    guard_files.write_configured(repo)
     if args.watch:
         return _watch(repo, args.verbose)
     records = gathered(repo)
@@ -97,10 +97,10 @@ def _watch(repo: Repo, verbose: bool) -> int:
 
 def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     """(a record of type status, the sessions that are at work or have open work, all streams)."""
+    from gitcp.store.care import status
     from gitcp.store.git.objects import Objects
     from gitcp.store.relink import lost_links
     from gitcp.store.session import session_list, session_read
-    from gitcp.store.setup import health
     from gitcp.store.stream import stash_notice, stream_list
 
     states, left = session_read.recent(repo, _RECENT, _MOST)
@@ -118,9 +118,7 @@ def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     ]
     sessions.sort(key=lambda s: -float(s["last"]))
     about = _about(repo, states, left + len(states) - len(sessions), more)
-    called = {str(state.get("agent_type")) for state in states}
-    findings = health.check(repo, time.time(), called)
-    return {**about, **lost, "findings": findings}, sessions, streams
+    return {**about, **lost, "findings": status.findings(repo, states)}, sessions, streams
 
 
 def _besides(state: State, places: dict[str, str]) -> Record:
@@ -157,14 +155,14 @@ def _last(state: State) -> float:
 
 def _about(repo: Repo, states: Sequence[State], settled: int, more: int) -> Record:
     from gitcp.store.auto import strategy
+    from gitcp.store.care import installation
     from gitcp.store.git import refs
     from gitcp.store.guard import roster
     from gitcp.store.link import session_metadata
-    from gitcp.store.setup import health
 
     return {
         "type": "status",
-        "state": health.state(repo),
+        "state": installation.state(repo),
         "strategy": strategy.strategy(repo),
         "worktree_path": repo.top or repo.git_dir,
         "bare": not repo.top,

@@ -303,11 +303,11 @@ def _leave_out(match: Record, failed: Mapping[str, Exception]) -> None:
     from gitcp.errors import sentence
 
     for session_id, error in failed.items():
-        from gitcp.store.setup import heard
+        from gitcp.store.git import hook_warnings
 
         message = f"session '{session_id}' is left out of its commit for now: {sentence(error)}"
         print("warning:", message, file=sys.stderr)
-        heard.failed(message)
+        hook_warnings.failed(message)
     if failed:
         left = {one: why for one, why in match["sessions"].items() if one not in failed}
         match |= {"sessions": left, "left_out": sorted(failed)}

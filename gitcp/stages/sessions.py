@@ -182,7 +182,7 @@ def _session_end(ctx: Context, event: Record) -> list[Record]:
 
 def _limit_edits(ctx: Context) -> None:
     """Let go of edits of settled sessions where too much is kept (gitcp.max-edits)."""
-    from gitcp.store.upkeep import edits
+    from gitcp.store.care import edits
 
     ctx.leave()  # the locks of sessions are not taken in just any order
     edits.enforce(ctx.repo)

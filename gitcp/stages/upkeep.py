@@ -76,9 +76,9 @@ def check_store(args: Namespace, _: object) -> Iterator[Finding]:
     """The findings that the options ask for, as they come."""
     from gitcp.core.upkeep import findings
     from gitcp.repo import Repo
-    from gitcp.store.upkeep import check_store
+    from gitcp.store.care import check
 
-    for one in check_store.check(Repo.find(), secrets=args.secrets, repair=args.repair):
+    for one in check.check_store(Repo.find(), secrets=args.secrets, repair=args.repair):
         if not args.quiet or one["severity"] != findings.NOTE:
             yield one
 
@@ -86,13 +86,10 @@ def check_store(args: Namespace, _: object) -> Iterator[Finding]:
 def list_orphans(args: Namespace, _: object) -> list[Finding]:
     """A record of type finding for each thing (core.decide.orphan_rules); nothing is changed."""
     from gitcp.repo import Repo
-    from gitcp.store.git.prefetch import Prefetched
-    from gitcp.store.upkeep import orphans
-    from gitcp.store.upkeep.survey import Survey
+    from gitcp.store.care import orphans
 
     repo = Repo.find()
-    with Prefetched(repo) as objects:
-        return list(orphans.find(Survey(repo, objects), orphans.ages(repo, args.older_than)))
+    return orphans.find_orphans(repo, orphans.find_ages(repo, args.older_than))
 
 
 STAGES = {

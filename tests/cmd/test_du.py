@@ -14,11 +14,11 @@ import pytest
 from gitcp.cmd import du
 from gitcp.core.upkeep import space_sums
 from gitcp.repo import Repo
+from gitcp.store.care import space
 from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import edit_tree
-from gitcp.store.upkeep import space
 from gitcp.store.v1 import committed_write
 from gitcp.store.v1.transcript import Given
 from tests.support.checkpoints import V1, forget, git, loosened, session, unbundle

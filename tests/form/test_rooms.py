@@ -22,10 +22,8 @@ BOTH_WAYS = {
     ("link", "relink"),
     ("link", "session"),
     ("relink", "session"),
-    ("repair", "upkeep"),
     ("session", "stream"),
     ("session", "v1"),
-    ("setup", "snapshot"),
 }
 
 

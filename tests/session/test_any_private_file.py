@@ -18,9 +18,8 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git import private
+from gitcp.store.git import hook_warnings, private
 from gitcp.store.session import markers
-from gitcp.store.setup import heard
 from gitcp.store.snapshot.stat_cache import StatCache
 from gitcp.store.v1 import kept_tips
 from tests.support.harness import World
@@ -112,7 +111,7 @@ def lived(world: World) -> None:
     private.write(repo, repo.own("template"), b"# a template\n")
     private.write(repo, repo.own("index-stale"), b"1")
     private.touch(repo, repo.own("copy"))
-    heard.warn(repo, "stop: a hook failed")
+    hook_warnings.warn(repo, "stop: a hook failed")
     kept_tips.set_pushed(repo, "origin", {"refs/heads/entire/checkpoints/v1": world.head})
     kept_tips.set_searched(repo, "rules", {"refs/heads/entire/checkpoints/v1": world.head})
     cache = StatCache(repo)

@@ -119,6 +119,6 @@ def test_by_hand_the_same_is_done_and_said(
     path = str(tmp_path / "linked/.codex/hooks.json")
     assert capsys.readouterr().out.splitlines() == [
         f"would write the hooks of codex into '{path}'",
-        f"wrote the hooks of codex into '{path}'",
+        "wrote the hooks of codex",
         "gitcp is enabled here already: nothing to do",
     ]

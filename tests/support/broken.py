@@ -12,11 +12,11 @@ import pytest
 
 from gitcp.core.record_types import Finding
 from gitcp.repo import Repo
+from gitcp.store.care import check
 from gitcp.store.git import notes, refs
 from gitcp.store.git.commit import need_commit, write_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import edit_tree
-from gitcp.store.upkeep import check_store
 from tests.support.checkpoints import V1, blob, forget, git
 
 Broken = Callable[["Store"], object]
@@ -76,7 +76,7 @@ class Store:
 
     @staticmethod
     def check_at(path: Path, **options: bool) -> list[Finding]:
-        return list(check_store.check(Repo.find(str(path)), **options))
+        return list(check.check_store(Repo.find(str(path)), **options))
 
 
 def branch(name: str) -> Broken:

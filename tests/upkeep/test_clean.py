@@ -12,10 +12,8 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
+from gitcp.store.care import check, cleaning, orphans
 from gitcp.store.git import leftovers, refs
-from gitcp.store.git.prefetch import Prefetched
-from gitcp.store.upkeep import check_store, cleaning, orphans
-from gitcp.store.upkeep.survey import Survey
 from tests.support.checkpoints import V1, git, unbundle
 from tests.support.harness import World
 from tests.support.sealed import environment
@@ -81,14 +79,12 @@ class Place:
         self.edit(sid, started_at=then, last_interaction_time=then, ended_at=then)
 
     def ages(self, days: int | None = None) -> Ages:
-        ages = orphans.ages(self.repo, days)
+        ages = orphans.find_ages(self.repo, days)
         ages.now += self.later * DAY
         return ages
 
     def find(self, days: int | None = None) -> list[Finding]:
-        repo = self.repo
-        with Prefetched(repo) as objects:
-            return list(orphans.find(Survey(repo, objects), self.ages(days)))
+        return orphans.find_orphans(self.repo, self.ages(days))
 
     def clean(self, days: int | None = None) -> list[str]:
         """Delete what is settled; the kinds of what went."""
@@ -149,7 +145,7 @@ def test_an_archive_that_expires_settles_what_was_in_it_alone(place: Place) -> N
     state = json.loads(place.state("s-away").read_text())
     assert state["streams"] == [] and state["revision"] == before + 1  # no copy is newer
     assert not (place.git_dir / "gitcp/open/s-away").exists()
-    assert list(check_store.check(place.repo)) == []
+    assert list(check.check_store(place.repo)) == []
 
 
 def test_what_another_ref_of_the_stream_has_stays_unsettled(place: Place) -> None:
@@ -216,7 +212,7 @@ def test_a_settled_state_goes_after_a_week_with_its_files(place: Place) -> None:
     ]
     assert not place.state("s-done").exists()
     assert place.find() == []
-    assert list(check_store.check(place.repo)) == []
+    assert list(check.check_store(place.repo)) == []
 
 
 def test_a_state_with_something_unsettled_stays(place: Place) -> None:
@@ -259,7 +255,7 @@ def test_a_stream_that_commits_have_settled_is_no_finding_and_kept_for_a_week(pl
     archive = place.archive
     place.edit("s-away", streams=[])  # as a commit of b.txt leaves it
     (place.git_dir / "gitcp/open/s-away").unlink()
-    assert list(check_store.check(place.repo)) == []
+    assert list(check.check_store(place.repo)) == []
     assert kinds(place.find()) == [("settled-stream", "1", False)]
     place.later = 7.1
     assert ("settled-stream", "1", True) in kinds(place.find())

@@ -10,11 +10,9 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
+from gitcp.store.care import cleaning, orphans
 from gitcp.store.git.objects import Objects
-from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.undo import effects, undo_log
-from gitcp.store.upkeep import cleaning, orphans
-from gitcp.store.upkeep.survey import Survey
 from tests.rewind.going import done, points, run, temporary
 from tests.support.harness import Agent, World
 
@@ -35,10 +33,9 @@ def a(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Agent]:
 def clean(world: World, later: float) -> list[tuple[str, str]]:
     """(kind, subject) of what is deleted that undo logs kept, so many days from now."""
     repo = Repo.find(str(world.path))
-    ages = orphans.ages(repo)
+    ages = orphans.find_ages(repo)
     ages.now += later * DAY
-    with Prefetched(repo) as objects:
-        settled = [one for one in orphans.find(Survey(repo, objects), ages) if one["settled"]]
+    settled = [one for one in orphans.find_orphans(repo, ages) if one["settled"]]
     kinds = ("expired-undo", "expired-steps", "kept-file")
     deleted = cleaning.clean(repo, ages, [one for one in settled if one["kind"] in kinds])
     return [(one["kind"], os.path.basename(one["subject"])) for one in deleted]

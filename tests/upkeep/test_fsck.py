@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core.upkeep import findings
 from gitcp.repo import Repo
+from gitcp.store.care import check, committed, links
+from gitcp.store.care.table import STORED as ROWS
 from gitcp.store.git.prefetch import Prefetched
-from gitcp.store.repair import repairs
-from gitcp.store.upkeep import check_committed, check_links, check_store, check_transcript
+from gitcp.store.repair import leftovers
 from gitcp.store.v1.transcript import content_hash
 from tests.support.broken import MENDED, STORED, Store
 from tests.support.checkpoints import git, unbundle
@@ -53,7 +53,7 @@ def test_a_broken_promise_is_found_however_little_is_read_at_once(
     broken(store)
     found = store.check()
     assert (code, severity) in [(f["kind"], f["severity"]) for f in found], found
-    for module in (check_committed, check_links):
+    for module in (committed, links):
         monkeypatch.setattr(module, "_WINDOW", 1)
     assert store.check(repair=True) == found
 
@@ -71,16 +71,16 @@ def test_a_broken_promise_is_mended_where_that_is_safe(store: Store, what: str) 
 def test_every_code_is_broken_here() -> None:
     mended = {code for _, code in MENDED.values()} | {"left-out"}  # by tests/link
     codes = {code for _, code, _ in STORED.values()} | mended
-    assert codes | {"secret"} == set(findings.CODES)
-    assert mended == {code for code, severity in findings.CODES.items() if severity[1]}
+    assert codes | {"secret"} == {row.code for row in ROWS}
+    assert mended == {row.code for row in ROWS if row.mend}
 
 
 def test_the_page_has_every_code_with_its_severity() -> None:
     page = (TOP / "man" / "gitcp-check-store.1").read_text()
-    for code, (severity, mends, told) in findings.CODES.items():
-        item = f".It Cm {code} Pq {severity}{', repaired' if mends else ''}\n"
-        assert item + told[0].upper() + told[1:] + ".\n" in page
-    assert page.count(".It Cm ") == len(findings.CODES)
+    for row in ROWS:
+        item = f".It Cm {row.code} Pq {row.severity}{', repaired' if row.mend else ''}\n"
+        assert item + row.words[0].upper() + row.words[1:] + ".\n" in page
+    assert page.count(".It Cm ") == len({row.code for row in ROWS})
 
 
 def test_a_rebuilt_state_has_the_work_that_was_not_committed(store: Store) -> None:
@@ -112,12 +112,12 @@ def test_a_file_that_is_young_again_is_put_back(store: Store) -> None:
     store.old("gitcp/tmp/1-2")
     path = store.git_dir / "gitcp/tmp/1-2"
     os.utime(path)
-    assert repairs.remove(store.repo, str(path), 3600) == ""
+    assert leftovers.remove(store.repo, str(path), 3600) == ""
     assert path.exists()
 
 
 def test_the_hash_of_a_transcript_goes_on_only_from_its_own_beginning(repo: Path) -> None:
-    here, hashes = Repo.find(), check_transcript.Hashes()
+    here, hashes = Repo.find(), committed.Hashes()
     with Prefetched(here) as objects:
         one, two, three, other = (objects.write("blob", b"%d" % n) for n in range(4))
         for oids in ([one, two], [one, two, three], [one], [other, two], [other, two, three]):
@@ -152,13 +152,13 @@ def test_a_secret_in_the_history_is_found(store: Store) -> None:
 def test_data_of_the_original_program_has_only_notes(
     tmp_path: Path, name: str, codes: set[str]
 ) -> None:
-    found = list(check_store.check(unbundle(name, tmp_path / "r")))
+    found = list(check.check_store(unbundle(name, tmp_path / "r")))
     assert {f["kind"] for f in found} == codes
     assert {f["severity"] for f in found} == {"note"}
 
 
 def test_of_the_real_sample_every_hash_that_differs_is_told(tmp_path: Path) -> None:
-    found = list(check_store.check(unbundle("v1-sample", tmp_path / "r")))
+    found = list(check.check_store(unbundle("v1-sample", tmp_path / "r")))
     differs = {f["subject"].partition("/")[0] for f in found if "it says" in f["reason"]}
     assert {"d8ab7104d00c", "ee8f793bfeb9"} <= differs
     assert "0b6786ea0065" not in differs  # its hash is right
@@ -167,15 +167,15 @@ def test_of_the_real_sample_every_hash_that_differs_is_told(tmp_path: Path) -> N
 @pytest.mark.parametrize("bare", [False, True])
 def test_an_empty_repository_has_no_findings(tmp_path: Path, bare: bool) -> None:
     git("init", "-q", *(["--bare"] if bare else []), str(tmp_path / "r"))
-    assert list(check_store.check(Repo.find(str(tmp_path / "r")), secrets=True)) == []
+    assert list(check.check_store(Repo.find(str(tmp_path / "r")), secrets=True)) == []
 
 
 def test_a_bare_clone_and_a_linked_worktree_are_checked(store: Store, tmp_path: Path) -> None:
     store.json("metadata.json", strategy=1)
     git("clone", "-q", "--bare", str(store.path), str(tmp_path / "bare"))
     git("worktree", "add", "-q", str(tmp_path / "linked"), cwd=store.path)
-    linked = [f["kind"] for f in check_store.check(Repo.find(str(tmp_path / "linked")))]
-    bare = [f["kind"] for f in check_store.check(Repo.find(str(tmp_path / "bare")))]
+    linked = [f["kind"] for f in check.check_store(Repo.find(str(tmp_path / "linked")))]
+    bare = [f["kind"] for f in check.check_store(Repo.find(str(tmp_path / "bare")))]
     assert linked == ["bad-summary"]
     assert bare == ["orphan-stream", "bad-summary"]  # states do not travel
 

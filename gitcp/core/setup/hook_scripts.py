@@ -43,9 +43,9 @@ py={py} entry={entry}
 theirs() {{ {call} "$@"; }}
 work=${{entry%/*}}/hooks.sh
 [ -r "$work" ] || {{ py='' work=$(gitcp-hook --sh 2>/dev/null) || :; }}
-if [ -r "$work" ]; then
-	. "$work"
-elif [ -x "$next" ]; then # gitcp is gone
+begun=''
+[ ! -r "$work" ] || command . "$work" # that cannot be opened fails nothing
+if [ -z "$begun" ] && [ -x "$next" ]; then # gitcp is gone
 	case ${{GITCP_CHAIN-}}: in *:"$next":*) exit 0 ;; esac
 	GITCP_CHAIN=${{GITCP_CHAIN-}}:$hook=$$:$next
 	export GITCP_CHAIN

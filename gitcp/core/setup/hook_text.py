@@ -58,6 +58,11 @@ def baked(text: str) -> tuple[str, str] | None:
     return (_unquote(there[1]), _unquote(there[2])) if there else None
 
 
+def is_long(text: str) -> bool:
+    """Whether one of our scripts does its work itself, as a former version wrote it."""
+    return is_ours(text) and "\nany() {" in text
+
+
 def upgraded(py: str, entry: str) -> bool:
     """Whether an interpreter, links followed, is of another version than the place of entry."""
     version, home = _VERSION.search(py), _LIBRARY.search(entry)

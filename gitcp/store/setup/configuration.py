@@ -7,7 +7,7 @@ import os
 from gitcp import pipelines
 from gitcp.core import config_table
 from gitcp.core.setup import config_check
-from gitcp.core.setup.install_findings import finding
+from gitcp.core.upkeep.findings import finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ def findings(repo: Repo) -> list[Finding]:
     every = []
     for key, value, why in config_check.complaints(repo.config.values()):
         reason = f"'{key} = {value}' in {place(origin(repo, key, value))}: {why}"
-        every.append(finding("config", key, reason, f"set it anew, or 'git config --unset {key}'"))
+        remedy = f"set it anew, or 'git config --unset {key}'"
+        every.append(finding("config", key, reason, remedy=remedy))
     return every
 
 

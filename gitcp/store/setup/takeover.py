@@ -6,15 +6,18 @@ from __future__ import annotations
 import json
 import os
 
+from gitcp.agents.install import json_text
 from gitcp.core.git import ids
 from gitcp.core.setup import entire_settings
-from gitcp.errors import Error
+from gitcp.core.setup.installation import ENTIRE_SWITCH
+from gitcp.errors import Error, InputError
+from gitcp.record import raw
 from gitcp.repo import Repo
 from gitcp.store.git import files, refs
 from gitcp.store.journal import open_edits
 from gitcp.store.session import markers, turn_log
 from gitcp.store.session import state as states
-from gitcp.store.setup import entire_switch, proposal
+from gitcp.store.setup import exclude, proposal
 from gitcp.store.stream import shadow_refs
 
 TYPE_CHECKING = False
@@ -26,6 +29,10 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
     from gitcp.store.setup.manifest import Entry, Manifest
 
+    Plan = tuple[list[Write], list[str]]  # what to write, what to say
+
+_KEY = "enabled"
+_LEFT = "'{}' {}, so both programs record here: 'entire disable' switches the original off"
 _STORED = "refs/heads/entire/checkpoints/v1"
 _OWN = "refs/entire/checkpoints"
 _REMOTE = "refs/remotes/*/entire/checkpoints/v1 refs/notes/gitcp"
@@ -46,7 +53,7 @@ def settings(repo: Repo, known: Manifest) -> tuple[dict[str, str], list[str]]:
         except ValueError as e:
             read_files.append({})
             notes.append(f"'{path}' is not JSON and is ignored: {e}")
-    if known.find(entire_switch.path(repo)):
+    if known.find(switch_path(repo)):
         read_files[-1].pop("enabled", None)
     values, more = entire_settings.translate(entire_settings.merge(*read_files))
     for section in ("entire", "gitcp"):
@@ -209,3 +216,50 @@ def _give_stream(objects: Objects, state: State) -> bool:
                 ]
             return bool(files_)
     return False
+
+
+# The original is switched off in this clone alone, where its hooks have to stay:
+# `.entire/settings.local.json` is the place that it has for that, and which git does not carry.
+
+
+def switch_path(repo: Repo) -> str:
+    """The file of this worktree."""
+    return os.path.join(repo.worktree, ".entire", "settings.local.json")
+
+
+def plan_switch(repo: Repo) -> Plan:
+    """What to write so that the original's hooks do nothing here, and what to say."""
+    file = switch_path(repo)
+    try:
+        text = (files.read(file) or b"").decode() or "{}\n"
+        settings = json_text.parse(text)
+        if settings.get(_KEY) is False:
+            return [], []
+        if exclude.tracked(repo, [file]):
+            raise InputError("is tracked")
+        base = json_text.cut(text, (_KEY,)) if _KEY in settings else text
+    except UnicodeDecodeError:
+        return [], [_LEFT.format(file, "is not UTF-8")]
+    except InputError as e:
+        return [], [_LEFT.format(file, f"is {e}" if "JSON" in str(e) else e)]
+    write: Write = {
+        "path": file,
+        "kind": ENTIRE_SWITCH,
+        "data": raw(json_text.add(base, (_KEY,), False)),
+        "note": f"wrote '{file}': Entire's hooks, which are tracked, do nothing in this clone",
+        "alone": True,
+        "worktree": os.path.realpath(repo.worktree),
+    }
+    return [write], []
+
+
+def without_switch(data: bytes) -> bytes | None:
+    """The file without what was written; None where nothing else is in it."""
+    try:
+        text = data.decode()
+        settings = json_text.parse(text)
+        if settings.get(_KEY) is not False:
+            return data
+        return None if len(settings) == 1 else raw(json_text.cut(text, (_KEY,)))
+    except (InputError, ValueError):
+        return data

@@ -52,10 +52,10 @@ def note(repo: Repo) -> bool:
     if hang(repo) or not off(repo):
         return False
     private.touch(repo, _mark(repo))
-    from gitcp.store.setup import heard
+    from gitcp.store.git import hook_warnings
 
     message = "a filter of git did not end in time: for an hour checkpoints leave out its files"
-    heard.warn(repo, message)
+    hook_warnings.warn(repo, message)
     print(f"warning: {message}", file=sys.stderr)
     return True
 

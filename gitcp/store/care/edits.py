@@ -7,18 +7,19 @@ import os
 from gitcp.core.decide import edit_ceiling, orphan_rules
 from gitcp.errors import Busy
 from gitcp.lock import exclusive
+from gitcp.store.care import space
 from gitcp.store.git import refs
 from gitcp.store.journal import edits_ref
 from gitcp.store.pack import dropping, kept
 from gitcp.store.session import markers, session_read
 from gitcp.store.session import state as states
 from gitcp.store.session.process import alive
-from gitcp.store.upkeep import orphan_streams, space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from gitcp.core.record_types import State
     from gitcp.repo import Repo
 
 
@@ -57,6 +58,12 @@ def is_settled(repo: Repo, session_id: str) -> bool:
     return session_id not in markers.names(repo)
 
 
+def last_seen(state: State) -> float:
+    """When a session last did something, in seconds since 1970; 0 where it does not say."""
+    keys = ("last_interaction_time", "ended_at", "started_at")
+    return max(session_read.instant(state.get(key)) for key in keys)
+
+
 def _settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
     """Those that are settled, whoever's agent is gone before the others, the oldest first."""
     order: list[tuple[bool, float, str]] = []
@@ -65,7 +72,7 @@ def _settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
         if is_settled(repo, session_id):
             state = session_read.read(repo, session_id) if session_id in there else None
             runs = bool(state and alive(state.get("agent_process")))
-            order.append((runs, orphan_streams.last_seen(state) if state else 0.0, session_id))
+            order.append((runs, last_seen(state) if state else 0.0, session_id))
     return [session_id for _, _, session_id in sorted(order)]
 
 

@@ -1,4 +1,4 @@
-"""Files beside the objects: broken refs, locks and scratch files left behind, hooks."""
+"""Files beside the objects: broken refs, locks and scratch files left behind, installed files."""
 
 from __future__ import annotations
 
@@ -6,47 +6,31 @@ import os
 
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import Error
+from gitcp.store.care.survey import OURS
 from gitcp.store.git import files
+from gitcp.store.repair.leftovers import LOCK_AGE, SCRATCH_AGE
 from gitcp.store.session import markers
 from gitcp.store.setup import manifest
-from gitcp.store.upkeep.survey import OURS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gitcp.core.record_types import Finding
-    from gitcp.store.upkeep.survey import Survey
-
-LOCK_AGE = 60  # seconds: no transaction of git takes so long
-SCRATCH_AGE = 3600
+    from gitcp.store.care.case import Case
+    from gitcp.store.care.survey import Survey
 
 
-def check(survey: Survey) -> Iterator[Finding]:
-    """Scratch files, and what enable installed."""
-    for path in leftovers(survey):
-        yield finding("leftover", path, "nothing has touched it for an hour")
-    yield from _installed(survey)
-
-
-def leftovers(survey: Survey) -> Iterator[str]:
-    """Scratch files, and directories of such, that no process can still be writing."""
-    folder = survey.repo.shared("tmp")
-    for name in files.listed(folder):
-        path = os.path.join(folder, name)
-        if files.older(path, SCRATCH_AGE):
-            yield path
-
-
-def refs(survey: Survey) -> Iterator[Finding]:
+def look_at_refs(case: Case) -> Iterator[Finding]:
     """Refs of ours that git cannot read, and their locks."""
-    common = survey.repo.common
+    survey, common = case.survey, case.repo.common
     for start in OURS:
         for path in _below(os.path.join(common, start)):
             ref = os.path.relpath(path, common)
             if not path.endswith(".lock"):
                 if ref not in survey.refs:
                     yield finding("bad-ref", ref, "git cannot read it")
+                    survey.renew()  # whoever took the finding may have repaired it
             elif files.older(path, LOCK_AGE):
                 yield finding("lock", path, "nobody has let go of it for a minute")
 
@@ -58,8 +42,24 @@ def _below(path: str) -> Iterator[str]:
         yield from (os.path.join(folder, name) for name in sorted(names))
 
 
-def _installed(survey: Survey) -> Iterator[Finding]:
-    repo = survey.repo
+def look_at_scratch(case: Case) -> Iterator[Finding]:
+    """Scratch files, and directories of such, that no process can still be writing."""
+    for path in leftovers(case.survey):
+        yield finding("leftover", path, "nothing has touched it for an hour")
+
+
+def leftovers(survey: Survey) -> Iterator[str]:
+    """Scratch files, and directories of such, that no process can still be writing."""
+    folder = survey.repo.shared("tmp")
+    for name in files.listed(folder):
+        path = os.path.join(folder, name)
+        if files.older(path, SCRATCH_AGE):
+            yield path
+
+
+def look_at_installed(case: Case) -> Iterator[Finding]:
+    """What enable wrote, as its record has it."""
+    repo, survey = case.repo, case.survey
     try:
         known = manifest.Manifest(repo.shared("installed"), repo.common)
     except Error as e:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from gitcp.console import notice
 from gitcp.core.git import ids
 from gitcp.core.transcript import chunks
@@ -13,7 +15,6 @@ from gitcp.store.git import refs
 from gitcp.store.git.prefetch import windows
 from gitcp.store.git.spread import spread
 from gitcp.store.git.tree import TREE, read_tree
-from gitcp.store.upkeep import check_transcript
 from gitcp.store.v1 import committed_list
 from gitcp.store.v1.committed_tree import numbers
 
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.record_types import Finding, Tree
+    from gitcp.core.v1.summary import Metadata
     from gitcp.repo import Repo
+    from gitcp.store.care.case import Case
     from gitcp.store.git.prefetch import Prefetched
 
     _Window = list[tuple[str, str] | Finding]
@@ -31,29 +34,29 @@ if TYPE_CHECKING:
 _KEYS = ("metadata", "transcript", "context", "content_hash", "prompt")
 _HEX = frozenset("0123456789abcdef")
 _WINDOW = 64  # checkpoints whose objects are asked for at once
+_LAST = 999  # the highest number of a piece that sorts right by its text
 _ALONE = 4  # windows before other processes help
 
 
-def check(repo: Repo, objects: Prefetched, places: Iterable[str]) -> Iterator[Finding]:
-    """Every checkpoint of the places, of the layout of today, transcripts included.
+def look(case: Case) -> Iterator[Finding]:
+    """Every checkpoint of the store, of the layout of today, transcripts included.
 
     A promise that was not kept before programs named themselves in their data (cli_version)
     is told as a note: readers take all of that (doc/formats.md "Accepted variations").
     """
 
     def begin(objects: Prefetched) -> Callable[[_Window], list[Finding]]:
-        hashes = check_transcript.Hashes()
+        hashes = Hashes()
         return lambda window: list(_findings(objects, hashes, window))
 
-    for place in places:
-        every = windows(_checkpoints(repo, objects, place), _WINDOW)
+    objects = case.objects
+    for place in (ref for ref in case.sources if not ref.endswith("/entire/sessions")):
+        every = windows(_checkpoints(case.repo, objects, place), _WINDOW)
         for findings in spread(objects, every, begin, _ALONE):
             yield from findings
 
 
-def _findings(
-    objects: Prefetched, hashes: check_transcript.Hashes, window: _Window
-) -> Iterator[Finding]:
+def _findings(objects: Prefetched, hashes: Hashes, window: _Window) -> Iterator[Finding]:
     yield from (item for item in window if isinstance(item, dict))
     yield from _several(objects, hashes, [item for item in window if isinstance(item, tuple)])
 
@@ -93,7 +96,7 @@ def _on_branch(objects: Prefetched, ref: str) -> Iterator[tuple[str, str] | Find
 
 
 def _several(
-    objects: Prefetched, hashes: check_transcript.Hashes, window: list[tuple[str, str]]
+    objects: Prefetched, hashes: Hashes, window: list[tuple[str, str]]
 ) -> Iterator[Finding]:
     trees = committed_list.prepare(objects, [tree for _, tree in window], summary.HASH)
     files = (file for tree in trees.values() for file in tree.items())
@@ -108,7 +111,7 @@ def _several(
 
 def _one(
     objects: Prefetched,
-    hashes: check_transcript.Hashes,
+    hashes: Hashes,
     cid: str,
     tree: str,
     trees: Mapping[str, Tree],
@@ -129,7 +132,7 @@ def _one(
             yield finding("bad-metadata", where, "metadata.json is missing or no JSON object")
         else:
             yield from _wrong("bad-metadata", where, schema.session(metadata, cid), old)
-        yield from check_transcript.check(objects, hashes, where, metadata or {}, files, old)
+        yield from _transcript(objects, hashes, where, metadata or {}, files, old)
 
 
 def _tree(objects: Prefetched, oid: str, trees: Mapping[str, Tree]) -> Tree:
@@ -176,7 +179,7 @@ def _json(objects: Prefetched, entries: Tree) -> dict[str, Any] | None:
     return summary.load(objects.need(entry[1], "blob"), parse) if entry else None
 
 
-def trees_of(repo: Repo, objects: Prefetched, places: Iterable[str]) -> dict[str, str]:
+def read_trees(repo: Repo, objects: Prefetched, places: Iterable[str]) -> dict[str, str]:
     """id -> tree of all checkpoints of the places: in the first of them that has it."""
     trees: dict[str, str] = {}
     for place in places:
@@ -184,3 +187,65 @@ def trees_of(repo: Repo, objects: Prefetched, places: Iterable[str]) -> dict[str
             if isinstance(item, tuple):
                 trees.setdefault(*item)
     return trees
+
+
+class Hashes:
+    """SHA-256 of transcripts; one that begins as the session's last did goes on from there,
+    so that a hundred checkpoints of a growing session are read once."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[list[str], Any]] = {}
+
+    def of(self, objects: Prefetched, session_id: str, oids: list[str]) -> str:
+        """'sha256:' and the hex digits, of the pieces joined with newlines."""
+        known, digest = self._last.get(session_id, ([], None))
+        if digest is None or oids[: len(known)] != known or len(oids) == len(known):
+            known, digest = [], hashlib.sha256()
+        digest = digest.copy()
+        for number in range(len(known), len(oids)):
+            data = objects.need(oids[number], "blob")
+            if number == len(oids) - 1:
+                self._last[session_id] = (oids[:number], digest.copy())
+            digest.update(b"\n" * (number > 0) + data)
+        return "sha256:" + str(digest.hexdigest())
+
+
+def _transcript(
+    objects: Prefetched, hashes: Hashes, where: str, metadata: Metadata, files: Tree, old: bool
+) -> Iterator[Finding]:
+    """The pieces and the hash of one session directory; old: before hashes were kept."""
+    pieces = {n: oid for name, (_, oid) in files.items() if (n := chunks.number(name)) is not None}
+    yield from _names(where, files, sorted(pieces))
+    stored = _content(objects, files)
+    if not pieces:
+        if stored:
+            yield finding("bad-hash", where, "there is a hash, and no transcript", old)
+        return
+    if not stored:
+        # The original's auto-commit never writes one.
+        without = old or metadata.get("strategy") == "auto-commit"
+        yield finding("bad-hash", where, "there is no content_hash.txt", without)
+        return
+    session_id = str(metadata.get("session_id", where))
+    actual = hashes.of(objects, session_id, [oid for _, oid in sorted(pieces.items())])
+    if stored != actual:
+        yield finding("bad-hash", where, f"it says '{stored[:80]}', and is '{actual}'", old)
+
+
+def _names(where: str, files: Tree, numbers: list[int]) -> Iterator[Finding]:
+    if numbers and numbers != list(range(len(numbers))):
+        gone = next(n for n in range(numbers[-1]) if n not in numbers)
+        yield finding("bad-chunk", where, f"'{chunks.name(gone)}' is missing")
+    if numbers and numbers[-1] > _LAST:
+        yield finding("bad-chunk", where, f"'{chunks.name(numbers[-1])}' sorts before others")
+    for name in files:
+        digits = name.removeprefix(chunks.NAME + ".")
+        if digits != name and digits[:1].isdecimal() and len(digits) < 3:
+            yield finding("bad-chunk", where, f"'{name}' does not sort as a piece")
+    if chunks.NAME in files and chunks.LEGACY in files:
+        yield finding("bad-chunk", where, "there are two first pieces")
+
+
+def _content(objects: Prefetched, files: Tree) -> str:
+    entry = files.get(summary.HASH)
+    return objects.need(entry[1], "blob").decode(errors="replace").strip() if entry else ""

@@ -10,13 +10,13 @@ from gitcp.core.git.ids import CHECKPOINTS, parse_checkpoint_ref
 from gitcp.core.transcript import chunks
 from gitcp.record import one_a_line, text
 from gitcp.store.aside import index
+from gitcp.store.care.survey import OURS
 from gitcp.store.git import files, notes
 from gitcp.store.journal import edits_ref
 from gitcp.store.pack import dropping
 from gitcp.store.session import state as states
 from gitcp.store.session.session_read import instant
 from gitcp.store.stream import shadow_refs
-from gitcp.store.upkeep.survey import OURS
 from gitcp.store.v1 import committed_list, committed_refs
 from gitcp.store.v1.committed_write import MEMORY
 

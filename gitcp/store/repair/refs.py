@@ -1,38 +1,62 @@
-"""A permanent branch that lacks objects: built again of what is there, or set aside.
+"""Refs of ours that git cannot read or that lack objects: the branch of committed checkpoints, the
+edits of sessions, and any other.
 
-git's own `gc` fails where a branch lacks a commit, a tree or a file.  What the branch was is
-noted; what of it can be read, here or on a remote's branch, goes on.
+git's own `gc` fails where a branch lacks a commit, a tree or a file.  What a ref was is noted;
+what of it can be read, here or on a remote's branch, goes on.
 """
 
 from __future__ import annotations
 
+import os
+
 from gitcp.errors import Error
 from gitcp.lock import exclusive
+from gitcp.process.regular_file import place_aside
+from gitcp.record import raw
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, write_commit
-from gitcp.store.git.tree import TREE, read_tree, write_tree
-from gitcp.store.repair.broken_streams import chain, forget_log, lacking, log_of, note
-from gitcp.store.repair.written_again import write_again
+from gitcp.store.git.tree import TREE, edit_tree, read_tree, write_tree
+from gitcp.store.repair.missing import (
+    chain,
+    forget_log,
+    lacking,
+    lock_of,
+    log_of,
+    note,
+    write_again,
+)  # fmt: skip
 from gitcp.store.v1.committed_refs import REF, remote_refs
 from gitcp.store.v1.committed_write import move
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gitcp.core.record_types import Commit, Tree
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
+_LOCKS = {"refs/heads/entire/checkpoints/v1": "v1", "refs/notes/gitcp": "notes"}
 _SUBJECT = "Rebuilt from what was left of it"
 
 
-def broken(repo: Repo, names: Sequence[str]) -> int:
-    """How many objects the branch lacks."""
-    return len(lacking(repo, REF)) if REF in names else 0
+def mend_ref(repo: Repo, objects: Objects, ref: str) -> str:
+    """Put a ref back to the last commit that its reflog knows; what was done, '' where it can be
+    read by now or is no file."""
+    with exclusive(repo, _LOCKS.get(ref) or lock_of(repo, ref)):
+        path = os.path.join(os.fsencode(repo.common), raw(ref))
+        if refs.read(repo, ref) or not os.path.isfile(path):
+            return ""
+        aside = place_aside(repo.common, ref)
+        os.rename(path, raw(aside))
+        packed = refs.read(repo, ref)  # what the file stood before
+        known = (oid for oid in log_of(repo, ref) if oid.strip("0") and read_commit(objects, oid))
+        oid = next(known, packed)
+        if oid is None:
+            return f"moved it to '{aside}'"
+        refs.update(repo, [(ref, oid, packed)], "gitcp: fsck")
+        return f"put it back to {oid[:7]}, moved what stood there to '{aside}'"
 
 
-def mend(repo: Repo, objects: Objects) -> str:
+def mend_store(repo: Repo, objects: Objects) -> str:
     """Make the branch whole again; what was done, '' where it is whole."""
     with exclusive(repo, "v1"):
         old = refs.read(repo, REF)
@@ -109,3 +133,32 @@ def _entries(objects: Objects, oid: str) -> Tree:
         return read_tree(objects, oid)
     except Error:
         return {}
+
+
+def mend_edits(repo: Repo, objects: Objects, ref: str) -> str:
+    """Write the history of a session's edits anew, as far as it can be read; what was done."""
+    old = refs.read(repo, ref)
+    if old is None:
+        return ""
+    gone, count = lacking(repo, ref), 0
+    tip: str | None = None
+    for commit in reversed(chain([old], lambda oid: read_commit(objects, oid))):
+        tree = _without(objects, commit["tree"], gone)
+        if tree:
+            above = [tip] if tip else []
+            tip, count = write_commit(objects, repo, tree, above, commit["message"]), count + 1
+    refs.update(repo, [(ref, tip, old)], "gitcp: fsck")
+    return f"wrote {count} turns again without {len(gone)} lost objects"
+
+
+def _without(objects: Objects, tree: str, gone: set[str]) -> str | None:
+    """A turn's tree without the objects that are gone; None where nothing is left."""
+    if objects.read(tree) is None:
+        return None
+    entries = read_tree(objects, tree)
+    left = {name: entry for name, entry in entries.items() if objects.read(entry[1])}
+    if "contents" in left:
+        blobs = read_tree(objects, left["contents"][1])
+        lost = {name: None for name, entry in blobs.items() if entry[1] in gone}
+        left["contents"] = (left["contents"][0], edit_tree(objects, left["contents"][1], lost))
+    return edit_tree(objects, None, left) if left else None

@@ -10,16 +10,16 @@ import os
 from gitcp.core.decide import orphan_rules
 from gitcp.errors import Moved
 from gitcp.lock import exclusive
+from gitcp.store.care import orphans
 from gitcp.store.git import files, refs
 from gitcp.store.git.objects import Objects
 from gitcp.store.journal import open_edits
 from gitcp.store.pack import dropping, upkeep
-from gitcp.store.repair import repairs
+from gitcp.store.repair import leftovers
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
 from gitcp.store.stream import expired
 from gitcp.store.undo import undo_log
-from gitcp.store.upkeep import check_files, orphans, undo_logs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,12 +58,17 @@ def clean(repo: Repo, ages: Ages, findings: Iterable[Finding]) -> list[Finding]:
 
 def _of_undo(repo: Repo, one: Finding) -> bool:
     """Cut an undo log, or remove what none needs; whether that was done."""
-    if one["kind"] == undo_logs.KEPT:
-        return undo_logs.remove(one["subject"])
-    if one["kind"] != undo_logs.STEPS:
+    if one["kind"] == orphans.KEPT:
+        still = files.older(one["subject"], leftovers.SCRATCH_AGE)  # no step has begun to need it
+        if still:
+            os.unlink(one["subject"])
+        return still
+    if one["kind"] != orphans.STEPS:
         return False
     with Objects(repo) as objects:
-        return undo_logs.shorten(repo, objects, one)
+        gone = undo_log.shorten(repo, objects, one["subject"], one["oid"], one["before"])
+    expired.note(repo, gone or [])
+    return gone is not None
 
 
 def _refs(repo: Repo, doomed: list[Finding]) -> list[Finding]:
@@ -88,7 +93,7 @@ def _points(repo: Repo, doomed: Iterable[Finding]) -> dict[str, list[Record]]:
     """ref -> the points that go with it."""
     streams = [_tip(one) for one in doomed if "stream" in one]
     points = expired.of_streams(repo, streams) if streams else {}
-    for ref in [one["ref"] for one in doomed if one["kind"] == undo_logs.LOG]:
+    for ref in [one["ref"] for one in doomed if one["kind"] == orphans.LOG]:
         with Objects(repo) as objects:
             points[ref] = undo_log.points(objects, ref, undo_log.read(repo, ref))
     return points
@@ -139,7 +144,7 @@ def _same(state: State, finding: Finding) -> bool:
 def _file(repo: Repo, finding: Finding, there: set[str]) -> bool:
     path = finding["subject"]
     if finding["kind"] == "leftover":
-        return bool(repairs.remove(repo, path, check_files.SCRATCH_AGE))
+        return bool(leftovers.remove(repo, path, leftovers.SCRATCH_AGE))
     name = os.path.basename(path)
     if finding["kind"] == "session-lock":
         if name.partition("-")[2] in there:

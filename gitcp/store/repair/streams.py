@@ -1,12 +1,32 @@
-"""Commits and trees of a stream without the objects that are missing."""
+"""Streams that lack objects: built again from what is there, or set aside, so that git can work.
+
+A prune at the wrong moment, a disk or a hand may take any object of a stream.  What is left of
+its checkpoints is kept, each commit under its message; what its sessions' states know besides
+is put in again.  A stream of which nothing is known any more is noted and let go.
+"""
 
 from __future__ import annotations
 
 import json
 
+from gitcp.core.git import ids
 from gitcp.errors import Error
+from gitcp.lock import exclusive
 from gitcp.record import raw
+from gitcp.store.git import refs
+from gitcp.store.git.commit import parse_commit, read_commit, write_commit
 from gitcp.store.git.tree import TREE, Lookup, edit_tree, read_tree, tree_of, write_tree
+from gitcp.store.repair.missing import (
+    archived,
+    chain,
+    forget_log,
+    lacking,
+    lock_of,
+    log_of,
+    note,
+    write_again,
+)  # fmt: skip
+from gitcp.store.session import session_read
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs
 
@@ -18,8 +38,94 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
+    Named = list[tuple[State, Stream]]  # a state, and what it says of the stream
+
 BLOB = "100644"
 _COMMIT = "160000"
+_SUBJECT = "Rebuilt from what was left of it"
+
+
+def is_stream(ref: str) -> bool:
+    """Whether a ref has the name of a stream."""
+    return ref.startswith(shadow_refs.ARCHIVE) or ids.parse_shadow(ref) is not None
+
+
+def mend(repo: Repo, objects: Objects, ref: str) -> str:
+    """Make a stream whole again; what was done, '' where it is whole or the person's."""
+    with exclusive(repo, lock_of(repo, ref)):
+        old = refs.read(repo, ref)
+        gone = lacking(repo, ref) if old else set()
+        if old is None or not gone:
+            return ""
+        if (again := write_again(repo, objects, gone)) and not lacking(repo, ref):
+            return f"wrote {len(again)} missing objects again"
+        log = log_of(repo, ref)
+        commits = chain([old, *log], lambda oid: _checkpoint(objects, oid))
+        named = _named(repo, objects, ref, commits)
+        if not commits and not named and not ref.startswith(shadow_refs.ARCHIVE):
+            return ""  # nothing says that it is ours
+        kept = note(repo, ref, old, log)
+        rebuilder = Rebuilder(repo, objects)
+        tip = _rebuild(repo, rebuilder, commits)
+        tip = _complete(repo, objects, rebuilder, tip, named)
+        refs.update(repo, [(ref, tip, old)], "gitcp: fsck")
+        forget_log(repo, {ref, f"refs/heads/{archived(ref)}"})
+        return _report(commits, rebuilder, tip, kept)
+
+
+def _checkpoint(objects: Objects, oid: str) -> Commit | None:
+    answer = objects.read(oid)
+    commit = parse_commit(oid, answer[2]) if answer and answer[1] == "commit" else None
+    session = shadow_refs.trailer(commit["message"], "Entire-Session") if commit else ""
+    return commit if session else None
+
+
+def _named(repo: Repo, objects: Objects, ref: str, commits: list[Commit]) -> Named:
+    """What states say of a stream: by its id; where no commit tells that, of the streams that
+    had this name and stand nowhere else."""
+    known = shadow_refs.trailer(commits[0]["message"], "Gitcp-Stream") if commits else ""
+    there = {tip["stream"] for tip in shadow_refs.listing(repo, objects) if tip["ref"] != ref}
+    name = archived(ref) if ref.startswith(shadow_refs.ARCHIVE) else ref
+    return [
+        (state, stream)
+        for state in session_read.every(repo)
+        for stream in state["streams"]
+        if stream["id"] == known
+        or (not known and stream["ref"].endswith(name) and stream["id"] not in there)
+    ]
+
+
+def _rebuild(repo: Repo, rebuilder: Rebuilder, commits: list[Commit]) -> str | None:
+    tip = None
+    for commit in reversed(commits):
+        tip = rebuilder.commit(commit, tip, lacking(repo, commit["oid"], "--no-walk"))
+    return tip
+
+
+def _complete(
+    repo: Repo, objects: Objects, rebuilder: Rebuilder, tip: str | None, named: Named
+) -> str | None:
+    """The tip with what the states know of it; without a tip, a first checkpoint of theirs."""
+    if not named:
+        return tip
+    commit = read_commit(objects, tip) if tip else None
+    state, stream = named[-1]
+    base = read_commit(objects, str(stream.get("base_commit") or ""))
+    before = commit["tree"] if commit else base["tree"] if base else None
+    tree = rebuilder.with_states(before, named, everything=commit is None)
+    if commit and tree == commit["tree"]:
+        return tip
+    upon = base["oid"] if base else shadow_refs.zeros(repo)
+    message = shadow_refs.message(_SUBJECT, state["session_id"], upon, stream["id"])
+    return write_commit(objects, repo, tree, [tip] if tip else [], message)
+
+
+def _report(commits: list[Commit], rebuilder: Rebuilder, tip: str | None, kept: str) -> str:
+    if tip is None:
+        return f"nothing of it could be read: removed, noted in '{kept}'"
+    lost = sorted(rebuilder.lost)
+    rest = f"; lost: {' '.join(lost[:10])}{' ...' if lost[10:] else ''}" if lost else ""
+    return f"built it again from {len(commits)} checkpoints and its states{rest}"
 
 
 class Rebuilder:

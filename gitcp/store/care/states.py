@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gitcp.core.record_types import Finding, State, Tip
-    from gitcp.store.upkeep.survey import Survey
+    from gitcp.store.care.case import Case
+    from gitcp.store.care.survey import Survey
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def look(case: Case) -> Iterator[Finding]:
     """Every state on its own, with its streams and with its marker; then the streams."""
+    survey = case.survey
     known = {tip["stream"] for tip in survey.tips}
     for state in survey.states:
         if complaint := _wrong(state):

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 
 from gitcp.console import progress
+from gitcp.core.git.ids import CHECKPOINTS
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import GitError
 from gitcp.record import lines, one_a_line, text
 from gitcp.store.git import partial
-from gitcp.store.repair import broken_edits, broken_store, broken_streams
+from gitcp.store.journal import edits_ref
+from gitcp.store.repair.missing import WALK, lacking
+from gitcp.store.repair.streams import is_stream
 from gitcp.store.v1 import committed_refs
 
 TYPE_CHECKING = False
@@ -17,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gitcp.core.record_types import Finding
-    from gitcp.store.upkeep.survey import Survey
+    from gitcp.store.care.case import Case
+    from gitcp.store.care.survey import Survey
 
 _BLOBS = ("rev-list", "--objects", "--filter=object:type=blob", "--missing=allow-any", "--stdin")
 # Files that hold what was said: of a session directory on v1, and of one on a stream.
@@ -27,40 +31,48 @@ _TRANSCRIPTS = re.compile(
 )
 
 
-def check(survey: Survey, extra: Sequence[str], secrets: bool) -> Iterator[Finding]:
-    """The refs, then the objects behind them and behind extra, refs of remotes.
+def look(case: Case) -> Iterator[Finding]:
+    """The refs, then the objects behind them and behind those of remotes.
 
     A ref that lacks objects comes first: whoever takes the finding may repair it at once.
     """
-    names = [*survey.refs, *extra]
-    missing = _missing(survey, names)
+    survey = case.survey
+    there = {*survey.refs, CHECKPOINTS}
+    extra = [ref for ref in case.sources if ref not in there]
+    names = list(survey.refs)
+    missing = _missing(survey, [*names, *extra])
     if missing is None or missing or survey.missing():
-        lame = list(broken_streams.broken(survey.repo, list(survey.refs)))
-        for ref, count in lame:
-            reason = f"{count} objects that it needs are missing"
-            yield finding("broken-stream", ref, reason)
-        torn = list(broken_edits.broken(survey.repo, list(survey.refs)))
-        for ref, count in torn:
-            yield finding("broken-edits", ref, f"{count} objects that it names are missing")
-        lame += torn
-        if count := broken_store.broken(survey.repo, list(survey.refs)):
-            lame.append((committed_refs.REF, count))
-            yield finding("broken-store", committed_refs.REF, f"{count} objects are missing")
+        lame = {}
+        for ref in sorted(names, key=_turn):
+            if (code := _code(ref)) and (gone := lacking(case.repo, ref)):
+                lame[ref] = code
+                yield finding(code, ref, f"{len(gone)} objects that it needs are missing")
         survey.objects.forget()
         survey.renew()
-        whole = [ref for ref in survey.refs if ref not in dict(lame)]
-        yield from _refs(survey, whole)
-        names = [*whole, *extra]
-        missing = _missing(survey, names)
-    else:
-        yield from _refs(survey, list(survey.refs))
+        names = [ref for ref in survey.refs if ref not in lame]
+        missing = _missing(survey, [*names, *extra])
+    yield from _refs(survey, names)
     if missing is None:
         yield finding("missing-object", "history", "a commit of it is missing")
         return
     for oid in missing:
         yield finding("missing-object", oid, "a ref of ours needs it", oid=oid)
-    if secrets:
-        yield from _secrets(survey, names)
+    if case.secrets:
+        yield from _secrets(survey, [*names, *extra])
+
+
+def _code(ref: str) -> str:
+    """The code of a ref that lacks objects and can be mended, '' for any other."""
+    if ref == committed_refs.REF:
+        return "broken-store"
+    if ref.startswith(edits_ref.PREFIX):
+        return "broken-edits"
+    return "broken-stream" if is_stream(ref) else ""
+
+
+def _turn(ref: str) -> int:
+    """When a ref is looked at: what is written again for a stream is there for the others."""
+    return ("broken-stream", "broken-edits", "broken-store", "").index(_code(ref))
 
 
 def _refs(survey: Survey, names: Sequence[str]) -> Iterator[Finding]:
@@ -80,7 +92,7 @@ def _missing(survey: Survey, names: Sequence[str]) -> list[str] | None:
     if not there:
         return []
     try:
-        _, out = survey.repo.git.run(*broken_streams.WALK, "--stdin", stdin=one_a_line(there))
+        _, out = survey.repo.git.run(*WALK, "--stdin", stdin=one_a_line(there))
     except GitError:
         return None
     missing = [line.removeprefix("?") for line in lines(out)]

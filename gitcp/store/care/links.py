@@ -7,6 +7,7 @@ from gitcp.core.message import links
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import Error
 from gitcp.record import parse
+from gitcp.store.care import committed
 from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit
 from gitcp.store.git.prefetch import windows
@@ -14,7 +15,7 @@ from gitcp.store.git.spread import spread
 from gitcp.store.link import commit_changes, find_commits
 from gitcp.store.relink import checkpoint_edits, open_work
 from gitcp.store.show import commit_list
-from gitcp.store.v1 import committed_list, committed_read
+from gitcp.store.v1 import committed_list, committed_read, committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,15 +23,18 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Finding
     from gitcp.repo import Repo
+    from gitcp.store.care.case import Case
+    from gitcp.store.care.survey import Survey
     from gitcp.store.git.prefetch import Prefetched
-    from gitcp.store.upkeep.survey import Survey
 
 _WINDOW = 500  # links that are looked at together
 
 
-def check(survey: Survey, stored: Mapping[str, str]) -> Iterator[Finding]:
-    """Every trailer of a commit on any branch, then every note; stored: the ids there are, each
-    with its tree."""
+def look(case: Case) -> Iterator[Finding]:
+    """Every trailer of a commit on any branch, then every note."""
+    survey = case.survey
+    every = [ref for ref in committed_refs.everywhere(case.repo) if "entire" in ref]
+    stored = committed.read_trees(case.repo, case.objects, every)  # id -> tree
     try:
         commits = commit_list.commits(survey.repo, (), find_commits.CARRYING)
     except Error as e:

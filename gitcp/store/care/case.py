@@ -1,0 +1,102 @@
+"""A case: the repository that the looks of the table of findings look at; and a row of that."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from gitcp.core.decide.orphan_rules import Ages
+    from gitcp.core.record_types import Finding, State
+    from gitcp.repo import Repo
+    from gitcp.store.care.survey import Survey
+    from gitcp.store.git.prefetch import Prefetched
+
+
+class Case:
+    """A repository, used by `with`; what is in it is read when it is first asked for.
+
+    secrets: whether what is stored is searched for them.  ages: when settled things expire, where
+    that is asked.  states: those that matter, where they are known (default: all).
+    """
+
+    def __init__(
+        self,
+        repo: Repo,
+        secrets: bool = False,
+        ages: Ages | None = None,
+        states: list[State] | None = None,
+    ) -> None:
+        self.repo, self.secrets, self.ages = repo, secrets, ages
+        self._states = states
+        self._opened: list[Prefetched] = []
+
+    @property
+    def objects(self) -> Prefetched:
+        """The objects of the repository."""
+        from gitcp.store.git.prefetch import Prefetched
+
+        if not self._opened:
+            self._opened.append(Prefetched(self.repo))
+        return self._opened[0]
+
+    @cached_property
+    def survey(self) -> Survey:
+        """Its refs, streams, states and markers."""
+        from gitcp.store.care.survey import Survey
+
+        return Survey(self.repo, self.objects)
+
+    @cached_property
+    def states(self) -> list[State]:
+        """The states of sessions."""
+        from gitcp.store.session import session_read
+
+        return session_read.every(self.repo) if self._states is None else self._states
+
+    @cached_property
+    def sources(self) -> list[str]:
+        """The refs that committed checkpoints and links are read from."""
+        from gitcp.store.v1 import committed_refs
+
+        return committed_refs.sources(self.repo)
+
+    def __enter__(self) -> Case:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for objects in self._opened:
+            objects.close()
+
+
+if TYPE_CHECKING:
+    Look = Callable[[Case], Iterator[Finding]]
+    Mend = Callable[[Case, Finding], str]  # what was done, '' for nothing
+
+
+class Row:
+    """A row of the table.  words: what the code means; fix: what mends it, as the records of
+    gitcp-doctor(1) name it, '' where a person has to; mend does so, where it can here."""
+
+    def __init__(
+        self,
+        code: str,
+        severity: str,
+        look: Look,
+        words: str,
+        fix: str = "",
+        mend: Mend | None = None,
+    ) -> None:
+        self.code, self.severity, self.look, self.words = code, severity, look, words
+        self.fix, self.mend = fix, mend
+
+
+def find(case: Case, rows: Iterable[Row]) -> Iterator[tuple[Row, Finding]]:
+    """The findings that rows are about, as they come, each with its row."""
+    table = {(row.look, row.code): row for row in rows}
+    for look in dict.fromkeys(look for look, _ in table):
+        for one in look(case):
+            if row := table.get((look, one["kind"])):
+                yield row, {**one, "severity": one["severity"] or row.severity}

@@ -1,0 +1,87 @@
+"""Filters of the table of findings: what is wrong, and what mending made of it."""
+
+from __future__ import annotations
+
+from gitcp.core.upkeep.findings import NOTE
+from gitcp.errors import Busy, Error, Moved
+from gitcp.store.care.case import Case, find
+from gitcp.store.care.installation import ENABLE
+from gitcp.store.care.table import DOCTOR, STORED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.core.record_types import Finding
+    from gitcp.repo import Repo
+    from gitcp.store.care.case import Mend, Row
+
+_PASSES = 4  # what a repair uncovers is repaired in the next one
+
+
+def check_store(repo: Repo, *, secrets: bool = False, repair: bool = False) -> Iterator[Finding]:
+    """Findings of everything of ours in the repository, as they come.
+
+    Few git processes: those of a few workers, and one more for each 500 links.  Memory for what
+    commits and checkpoints are called, not for their objects.
+    secrets: search what is stored as well.  repair: mend what can be mended without loss, and look
+    at it again.
+    """
+    if repair:
+        yield from _repaired(repo, secrets)
+        return
+    with Case(repo, secrets) as case:
+        for _, one in find(case, STORED):
+            yield one
+
+
+def _repaired(repo: Repo, secrets: bool) -> list[Finding]:
+    """The findings, with `repaired` for what is gone by a repair."""
+    seen: dict[tuple[str, ...], Finding] = {}
+    for _ in range(_PASSES):
+        with Case(repo, secrets) as case:
+            left = [mended(case, row.mend, one) for row, one in find(case, STORED)]
+        for one in left:
+            seen.setdefault(key(one), one)
+        if not any("repaired" in one for one in left):
+            break
+    else:
+        with Case(repo, secrets) as case:
+            left = [one for _, one in find(case, STORED)]
+    still = {key(one): one for one in left}
+    return [still.get(name, one) for name, one in seen.items()]
+
+
+def mended(case: Case, mend: Mend | None, one: Finding, word: str = "repaired") -> Finding:
+    """A finding with what was done under word; one that is locked, or is not as it was found,
+    stays."""
+    try:
+        done = mend(case, one) if mend else ""
+    except (Busy, Moved, OSError, Error) as e:
+        return {**one, "reason": f"{one['reason']}; not {word}: {e}"}
+    return {**one, word: done} if done else one
+
+
+def key(one: Finding) -> tuple[str, ...]:
+    """What a finding is known by when it is looked for again."""
+    return one["kind"], one["subject"], str(one.get("checkpoint_id"))
+
+
+def diagnose(repo: Repo) -> list[tuple[Row, Finding]]:
+    """Every complaint but notes, with remedy, what a person can do, and fix, what mends it; the
+    gravest for what is recorded from now on first."""
+    with Case(repo) as case:
+        return [
+            (row, _with_remedy(row, one))
+            for row, one in find(case, DOCTOR)
+            if one["severity"] != NOTE
+        ]
+
+
+def _with_remedy(row: Row, one: Finding) -> Finding:
+    if "remedy" in one:
+        fix = one.get("fix", row.fix)
+        mends = fix != ENABLE or one["remedy"].startswith("gitcp enable")
+        return {**one, "fix": fix if mends and "--force" not in one["remedy"] else ""}
+    what = "mend it" if row.fix else "see gitcp-fsck(1)"
+    return {**one, "reason": f"{one['subject']}: {one['reason']}", "remedy": what, "fix": row.fix}

@@ -1,0 +1,133 @@
+"""Whether the agents that are enabled run gitcp's hooks, by the settings that clients read here."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.upkeep.findings import WARNING, finding
+from gitcp.errors import InputError
+from gitcp.record import text
+from gitcp.store.care.case import Row
+from gitcp.store.care.installation import (
+    ENABLE,
+    ENABLED,
+    enable,
+    enabled,
+    find_in_program,
+    look_at_record,
+    state,
+)  # fmt: skip
+from gitcp.store.git import files
+from gitcp.store.setup import heard
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.agents import Client
+    from gitcp.core.record_types import Finding
+    from gitcp.repo import Repo
+    from gitcp.store.care.case import Case
+
+
+def look(case: Case) -> Iterator[Finding]:
+    """The entries of each enabled agent, where its client will look in this worktree.  There is
+    none where `enable` was ended in the middle."""
+    repo = case.repo
+    if state(repo) != ENABLED or any(look_at_record(case)):
+        return
+    from gitcp.agents import adapter
+
+    names = enabled(repo)
+    if not names:
+        why = "no agent is recorded: none has hooks of ours"
+        yield finding("agent-hook", repo.common, why, remedy="gitcp enable")
+    called = {str(one.get("agent_type")) for one in case.states}
+    for name in names:
+        client = adapter(name)
+        if client.FORM in ("plugin", "scripts"):
+            yield from _own_files(repo, client)
+        else:
+            yield from _entries(client, _settings(repo, client))
+        if client.HERE_ONLY and os.getcwd() != os.path.realpath(repo.worktree):
+            yield from _below(repo, client)
+        if not heard.last(repo, name) and client.AGENT_TYPE not in called:
+            hint = f"it {client.TRUST}; start it here" if client.TRUST else "start it here once"
+            reason = f"enabled, but {name} has never called"
+            yield finding("silent-agent", name, reason, remedy=hint)
+
+
+def _own_files(repo: Repo, client: Client) -> Iterator[Finding]:
+    """The files of a client that has no settings for hooks, in the first place that has any."""
+    from gitcp.agents.install import own_files
+
+    name, paths = client.NAME, client.settings_paths(os.path.expanduser("~"), repo.worktree)
+    absent: list[str] = []
+    for path in dict.fromkeys(paths.values()):
+        wanted = own_files.files(client, path, None)
+        absent = [file for file in wanted if not own_files.is_ours(files.read(file) or b"")]
+        if len(absent) < len(wanted):
+            break
+    if absent:
+        reason = f"{name} does not tell of all that it does: '{absent[0]}' is not gitcp's"
+        yield finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
+
+
+def _below(repo: Repo, client: Client) -> Iterator[Finding]:
+    """A client that reads the settings of the directory it is started in, not those of the top."""
+    path = client.settings_paths(os.path.expanduser("~"), repo.worktree)["user"]
+    if client.NAME.encode() not in (files.read(path) or b""):
+        reason = f"{client.NAME} started in a subdirectory does not read the settings of the top"
+        what = f"start it at the top, or 'gitcp enable --user --agent {client.NAME}'"
+        yield finding("subdirectory", os.getcwd(), reason, remedy=what)
+
+
+def _settings(repo: Repo, client: Client) -> dict[str, str]:
+    """path -> text of the settings a client reads in this worktree, by its scopes."""
+    home, main = os.path.expanduser("~"), os.path.dirname(repo.common)
+    paths: dict[str, str] = client.settings_paths(home, repo.worktree)
+    if "local" in paths and repo.worktree_id:
+        paths["local"] = client.settings_paths(home, main)["local"]
+    return {path: text(files.read(path) or b"") for path in paths.values()}
+
+
+def _entries(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
+    from gitcp.agents.install import settings, settings_file
+
+    name, form = client.NAME, client.FORM
+    events: set[str] = set()
+    programs: set[tuple[str, ...]] = set()
+    mine = settings_file.ours(name)
+    for path, content in texts.items():
+        try:
+            commands = settings.commands(settings_file.parse(content, form)) if content else []
+        except (InputError, ValueError) as e:
+            yield finding(
+                "settings", path, f"{name} cannot read its settings: {e}", remedy="edit it"
+            )
+            continue
+        for event, command in commands:
+            if mine(command):
+                events.add(event)
+                programs.add(tuple(settings_file.programs(command)))
+            elif settings_file.is_entires(command):
+                reason = f"'{path}' runs the original program at {event}"
+                yield finding("entire", path, reason, remedy=f"gitcp enable --agent {name}")
+    absent = [event for event, *_ in client.HOOKS if event not in events]
+    if absent:
+        which = "is not recorded" if not events else f"does not tell of {', '.join(absent)}"
+        reason = f"{name} {which} in this worktree: its settings have no such hooks"
+        yield finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
+    for pair in sorted(pair for pair in programs if pair):
+        yield from find_in_program(name, pair, f"the hooks of {name} start")
+
+
+_MENDED = (ENABLE, enable)
+ROWS = (
+    Row("agent-hook", WARNING, look, "an agent is not recorded, or in part", *_MENDED),
+    Row("settings", WARNING, look, "settings of an agent cannot be read"),
+    Row("entire", WARNING, look, "an agent runs the original program too", *_MENDED),
+    Row("program", WARNING, look, "what an agent's hooks start is gone or cannot run", *_MENDED),
+    Row("subdirectory", WARNING, look, "an agent does not read its settings from here"),
+    Row("silent-agent", WARNING, look, "an agent is enabled and has never called"),
+)  # fmt: skip

@@ -1,0 +1,205 @@
+"""Whether what enable installed is there and runs: looked at, not remembered."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from gitcp.core.setup import hook_scripts, hook_text
+from gitcp.core.upkeep.findings import WARNING, finding
+from gitcp.jj import workspace
+from gitcp.process.regular_file import Damaged, move_aside
+from gitcp.store.care.case import Row
+from gitcp.store.git import hook_warnings
+from gitcp.store.setup import configuration, exclude, git_hooks, install, manifest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gitcp.core.record_types import Finding
+    from gitcp.repo import Repo
+    from gitcp.store.care.case import Case
+
+WEEK = 7 * 86400
+ENABLED, DISABLED, ABSENT = "enabled", "disabled", "not set up"
+ENABLE = "enable"  # the name of what mends an installation
+
+
+def state(repo: Repo) -> str:
+    """Whether gitcp records here: ENABLED, DISABLED or ABSENT."""
+    if os.path.exists(repo.shared("off")):
+        return DISABLED
+    try:
+        return ENABLED if manifest.of(repo).entries else ABSENT
+    except Damaged:
+        return ENABLED  # as far as anybody can tell: look_at_record() names it
+
+
+def enabled(repo: Repo) -> list[str]:
+    """The agents whose entries enable wrote, here or for all of the person's repositories."""
+    entries = [entry for one in _manifests(repo)[0] for entry in one.entries]
+    return sorted({entry["agent"] for entry in entries if entry.get("agent")})
+
+
+def _manifests(repo: Repo) -> tuple[list[manifest.Manifest], list[Damaged]]:
+    """(the records of what enable wrote, here and for the person; those that are damaged)."""
+    read: list[manifest.Manifest] = []
+    damaged: list[Damaged] = []
+    for here in (True, False):
+        try:
+            read.append(manifest.of(repo) if here else manifest.of_person())
+        except Damaged as e:
+            damaged.append(e)
+    return read, damaged
+
+
+def look_at_record(case: Case) -> Iterator[Finding]:
+    """The record of what enable wrote, and hooks of which it does not know."""
+    repo = case.repo
+    folder, remedy = repo.shared(), "gitcp enable"
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        reason = f"'{folder}' is no directory, so nothing is recorded"
+        yield finding("manifest", folder, reason, remedy=remedy)
+        return
+    for e in _manifests(repo)[1]:
+        yield finding("manifest", e.path, str(e), remedy=remedy)
+    if state(repo) != ABSENT:
+        return
+    if any(git_hooks.calls_ours(git_hooks.folder(repo), hook) for hook in hook_scripts.HOOKS):
+        reason = f"git runs hooks of gitcp, and '{folder}' has no record of what enable wrote"
+        yield finding("manifest", folder, reason, remedy=remedy)
+    elif names := enabled(repo):
+        who = ", ".join(names)
+        reason = f"{who} is recorded by your own settings, and git has no hooks of gitcp here"
+        yield finding("own-settings", folder, f"{reason}: commits are linked late", remedy=remedy)
+
+
+def look_at_settings(case: Case) -> Iterator[Finding]:
+    """The configuration."""
+    if state(case.repo) == ENABLED:
+        yield from configuration.findings(case.repo)
+
+
+def look_at_hooks(case: Case) -> Iterator[Finding]:
+    """git's hooks, in the directory that git will use, and the programs they start."""
+    if state(case.repo) == ENABLED:
+        yield from find_in_hooks(case.repo)
+
+
+def find_in_hooks(repo: Repo) -> Iterator[Finding]:
+    """What is wrong with git's hooks, where git sees the worktree."""
+    if not repo.has_git or workspace.is_apart(repo):
+        return
+    where = git_hooks.folder(repo)
+    if os.path.lexists(where) and not os.path.isdir(where):
+        reason = f"git runs no hooks here: '{where}' is not a directory"
+        yield finding("git-hook", where, reason, remedy="see core.hooksPath in git-config(1)")
+        return
+    every = {hook: git_hooks.read_texts(where, hook) for hook in hook_scripts.HOOKS}
+    missing = [hook for hook in every if not git_hooks.calls_ours(where, hook)]
+    if missing:
+        tools = {hook_text.tool(every[hook][""]) for hook in missing} - {""}
+        who = f" (they are {' and '.join(sorted(tools))}'s)" if tools else ""
+        do_not = "does not" if len(missing) == 1 else "do not"
+        reason = f"{', '.join(missing)} in '{where}' {do_not} call gitcp{who}"
+        inside = any(exclude.inside(where, home) for home in (repo.common, repo.top) if home)
+        remedy = "gitcp enable" if inside else "gitcp enable --force"
+        yield finding("git-hook", where, reason, remedy=remedy)
+    if any(hook_text.is_entires(texts[""]) for texts in every.values()):
+        reason = "the original program's hooks are back: two programs record the same work"
+        yield finding("entire", where, reason, remedy="gitcp enable")
+    for path in git_hooks.forgotten([where]):
+        remedy = "call it from there, or remove it"
+        yield finding("kept-hook", path, f"'{path}' {git_hooks.FORGOTTEN}", remedy=remedy)
+    baked = {hook_text.baked(t) for texts in every.values() for t in texts.values()}
+    for pair in sorted(pair for pair in baked if pair):
+        yield from find_in_program(where, pair, "git's hooks start")
+
+
+def look_at_age(case: Case) -> Iterator[Finding]:
+    """Hooks that a former gitcp wrote, which an upgrade does not reach."""
+    if not case.repo.has_git or workspace.is_apart(case.repo) or state(case.repo) != ENABLED:
+        return
+    where = git_hooks.folder(case.repo)
+    every = {hook: git_hooks.read_texts(where, hook) for hook in hook_scripts.HOOKS}
+    old = [h for h, texts in every.items() if any(map(hook_text.is_long, texts.values()))]
+    if old:
+        reason = f"{', '.join(old)} in '{where}' is what a former gitcp wrote"
+        yield finding("old-hook", where, reason, remedy="gitcp enable")
+
+
+def find_in_program(subject: str, pair: Iterable[str], who: str) -> Iterator[Finding]:
+    """What is wrong with an interpreter and the entry it is to run."""
+    from shutil import which
+
+    py, entry = pair
+    gone = [path for path in (py, entry) if not os.path.exists(path)]
+    if gone:
+        other = which("gitcp-hook")
+        now = f"; '{other}' stands in for it, more slowly" if other else ""
+        reason = f"{who} '{gone[0]}', which is gone{now}"
+        yield finding("program", subject, reason, remedy="gitcp enable")
+    elif hook_text.upgraded(os.path.realpath(py), entry):
+        reason = f"{who} '{py}', which is another Python than gitcp was installed for"
+        yield finding("program", subject, reason, remedy="install gitcp again")
+    elif not _begins(py):
+        reason = f"{who} '{py}', which cannot run"
+        yield finding("program", subject, reason, remedy="install gitcp again")
+
+
+def _begins(py: str) -> bool:
+    """Whether an interpreter runs; that of this process does."""
+    from subprocess import DEVNULL, call
+
+    try:
+        return py == sys.executable or not call([py, "-I", "-S", "-c", ""], stderr=DEVNULL)
+    except OSError:
+        return False
+
+
+def look_at_failures(case: Case) -> Iterator[Finding]:
+    """The hooks that failed in the last week and have not run well since: one finding each."""
+    if state(case.repo) != ENABLED:
+        return
+    since = time.time() - WEEK
+    messages: dict[str, list[str]] = {}
+    for seconds, message in hook_warnings.warnings(case.repo):
+        if seconds > since:
+            messages.setdefault(message.partition(": ")[0], []).append(message)
+    for hook, every in messages.items():
+        count = f"{len(every)} times" if len(every) > 1 else "once"
+        reason = f"{hook} failed {count} this week, at last: {every[-1].removeprefix(hook + ': ')}"
+        remedy = "it is named until that hook runs well"
+        yield finding("warning", case.repo.common, reason, remedy=remedy)
+
+
+def enable(case: Case, one: Finding) -> str:
+    """Install again for the agents that are enabled; what is damaged in the way goes aside."""
+    repo = case.repo
+    names = enabled(repo)
+    broken = one["subject"]
+    if one["kind"] == "manifest" and os.path.lexists(broken) and broken != repo.shared():
+        move_aside(repo.common, broken)
+    elif os.path.lexists(repo.shared()) and not os.path.isdir(repo.shared()):
+        os.rename(repo.shared(), f"{repo.shared()}.damaged-{time.time_ns()}")
+    install.install(repo, install.Options(agents=names))
+    return "enabled again"
+
+
+_MENDED = (ENABLE, enable)
+ROWS = (
+    Row("manifest", WARNING, look_at_record, "the record of what enable wrote is damaged or gone",
+        *_MENDED),
+    Row("own-settings", WARNING, look_at_record,
+        "an agent is recorded by the person's own settings in a repository that is not enabled",
+        *_MENDED),
+    Row("config", WARNING, look_at_settings, "a setting has a value that it cannot have"),
+    Row("git-hook", WARNING, look_at_hooks, "git does not run a hook of gitcp", *_MENDED),
+    Row("entire", WARNING, look_at_hooks, "the original program's hooks are back", *_MENDED),
+    Row("kept-hook", WARNING, look_at_hooks, "a hook that was kept aside is called no more"),
+    Row("program", WARNING, look_at_hooks, "what hooks start is gone or cannot run", *_MENDED),
+)  # fmt: skip
+FAILURES = Row("warning", WARNING, look_at_failures, "a hook failed and has not run well since")
+OLD = Row("old-hook", WARNING, look_at_age, "a former gitcp wrote a hook of git", *_MENDED)

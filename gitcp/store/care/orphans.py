@@ -1,0 +1,258 @@
+"""Finding what no session and no commit needs: looked up, and nothing is changed."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gitcp.core.decide import orphan_rules
+from gitcp.core.decide.orphan_rules import days, orphan
+from gitcp.core.git import ids
+from gitcp.core.upkeep.findings import NOTE
+from gitcp.errors import Error
+from gitcp.store.care import edits
+from gitcp.store.care.case import Case, Row, find
+from gitcp.store.care.edits import last_seen
+from gitcp.store.care.refs import leftovers
+from gitcp.store.git import files
+from gitcp.store.git.commit import read_commit, stamp
+from gitcp.store.journal import edits_ref
+from gitcp.store.repair.leftovers import SCRATCH_AGE
+from gitcp.store.session.process import alive
+from gitcp.store.stream import shadow_refs
+from gitcp.store.undo import undo_log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.core.decide.orphan_rules import Ages
+    from gitcp.core.record_types import Finding, State, Tip
+    from gitcp.repo import Repo
+    from gitcp.store.care.survey import Survey
+
+LOG, STEPS, KEPT = "expired-undo", "expired-steps", "kept-file"
+
+
+def find_ages(repo: Repo, given: int | None = None, edits: bool = False) -> Ages:
+    """The ages of this repository, or given days for all (gitcp.archive-expire,
+    gitcp.state-expire); edits: those of settled sessions have none."""
+    archive = repo.config.option("gitcp.archive-expire")
+    state = repo.config.option("gitcp.state-expire")
+    if given is not None:
+        archive = state = given
+    day = orphan_rules.DAY
+    return orphan_rules.Ages(time.time(), archive * day, state * day, edits)
+
+
+def look(case: Case) -> Iterator[Finding]:
+    """Findings of each kind of orphan_rules, in its order.  `settled` tells what may go now: a
+    stream that lost its state is told at once, and kept as long as an archive."""
+    survey, ages = case.survey, case.ages or find_ages(case.repo)
+    yield from _streams(survey, ages)
+    yield from _gone(survey, ages)
+    known = {state["session_id"] for state in survey.states} | set(survey.markers)
+    gone = {state["session_id"]: state for state in survey.states if expired(state, ages)}
+    yield from _edits(survey, ages, known - set(gone))
+    for name, state in gone.items():
+        last = last_seen(state)
+        reason = f"{state['phase']} and settled, not used for {days(ages.now - last)}"
+        revision = state.get("revision", 0)
+        yield orphan("settled-state", name, reason, time=int(last), revision=revision)
+    yield from _files(survey, known - set(gone), set(gone))
+    yield from _undo_logs(survey, ages)
+
+
+def _edits(survey: Survey, ages: Ages, known: set[str]) -> Iterator[Finding]:
+    """Edits of sessions that are gone, known being the others; of settled ones too, where that is
+    asked or there are too many."""
+    surplus = set(edits.surplus(survey.repo))
+    revisions = {state["session_id"]: state.get("revision", 0) for state in survey.states}
+    for ref, oid in survey.refs.items():
+        why, session_id = "", edits_ref.session_of(ref, known | set(revisions))
+        if session_id and session_id not in known:
+            old = ages.now - _time_of(survey, oid) >= ages.archive
+            why = "no state of its session lasts" if old or ages.edits else ""
+        elif session_id in surplus:
+            why = "all take more than gitcp.max-edits"
+        elif session_id and ages.edits and edits.is_settled(survey.repo, session_id):
+            why = "its session is settled"
+        if why:
+            facts = {"session_id": session_id, "revision": revisions.get(session_id)}
+            yield orphan("orphan-edits", ref, why, oid=oid, ref=ref, **facts)
+
+
+def _time_of(survey: Survey, oid: str) -> float:
+    """When a ref was last written, in seconds since 1970; 0 where nothing tells."""
+    commit = read_commit(survey.objects, oid)
+    return float(stamp(commit["committer"])[1]) if commit else 0.0
+
+
+def expired(state: State, ages: Ages) -> bool:
+    """Whether a state is settled, and so old that nobody takes the session up again."""
+    if not orphan_rules.settled(state) or alive(state.get("agent_process")):
+        return False
+    return ages.now - last_seen(state) >= ages.state
+
+
+def _files(survey: Survey, needed: set[str], gone: set[str]) -> Iterator[Finding]:
+    repo = survey.repo
+    for name in files.listed(repo.shared("transcript")):
+        path = repo.shared("transcript", name)
+        if _unneeded(path, needed, gone):
+            yield orphan("transcript-cache", path, "its session has no state that lasts")
+    for folder in survey.folders():
+        for name in files.listed(os.path.join(folder, "turn")):
+            path = os.path.join(folder, "turn", name)
+            if _unneeded(path, needed, gone):
+                yield orphan("turn-file", path, "its session has no state that lasts")
+    for name in files.listed(repo.shared("lock")):
+        kind, _, session_id = name.partition("-")
+        path = repo.shared("lock", name)
+        if kind in ("session", "transcript") and _unneeded(path, needed, gone, {session_id}):
+            yield orphan("session-lock", path, "its session has no state that lasts")
+    for path in leftovers(survey):
+        yield orphan("leftover", path, "nothing has touched it for an hour")
+
+
+def _unneeded(path: str, needed: set[str], gone: set[str], named: set[str] | None = None) -> bool:
+    named = named or orphan_rules.owners(os.path.basename(path))
+    if named & needed:
+        return False
+    # Of a session that begins now the files may come before the state.
+    return bool(named & gone) or files.older(path, SCRATCH_AGE)
+
+
+def _streams(survey: Survey, ages: Ages) -> Iterator[Finding]:
+    """The streams that no state names, and those that are old: archives, and branches of a base
+    that no worktree is on.
+
+    One that a state names goes with what that has in it alone (`alone`: session -> paths),
+    never while the session is active.  What a state has on no ref at all goes as late.
+    """
+    doomed: list[tuple[str, Tip, str]] = []
+    for tip in survey.tips:
+        age = ages.now - _since(survey.repo, tip)
+        kind, keep, why = _judge(survey, tip, ages)
+        if kind and age >= keep and tip["ref"] not in survey.held:
+            doomed.append((kind, tip, f"{why}; {days(age)} old"))
+        elif kind and kind not in ("expired-archive", "left-stream"):
+            reason = f"{why}; {days(age)} old"
+            yield orphan(kind, tip["ref"], reason, settled=False, **_facts(tip))
+    without = {tip["ref"] for _, tip, _ in doomed}
+    for kind, tip, reason in doomed:
+        alone = _alone(survey, tip, without)
+        words = f"{reason}; settles {_names(alone)}" if alone else reason
+        yield orphan(kind, tip["ref"], words, alone=alone, **_facts(tip))
+
+
+def _judge(survey: Survey, tip: Tip, ages: Ages) -> tuple[str, float, str]:
+    """(kind, seconds it is kept, why) of a stream that goes some day; kind '' for another."""
+    archived = tip["ref"].startswith(shadow_refs.ARCHIVE)
+    if survey.orphaned(tip):
+        if survey.settled(tip):
+            return "settled-stream", ages.state, "commits have settled it"
+        return "orphan-stream", ages.archive, "no state names it"
+    parsed = None if archived else ids.parse_shadow(tip["ref"])
+    left = parsed and not any(head.startswith(parsed["base7"]) for head in survey.heads())
+    # Of a state that cannot be read nobody knows what it names.
+    on = survey.on(tip) if archived or left else []
+    if not on or any(state["phase"] not in ("idle", "ended") for state in on):
+        return "", 0, ""
+    if left:
+        return "left-stream", ages.archive, "no worktree is on its base"
+    return "expired-archive", ages.archive, "archived"
+
+
+def _gone(survey: Survey, ages: Ages) -> Iterator[Finding]:
+    """What states name of streams that no ref has, once it is as old as an archive may be."""
+    there = {tip["stream"] for tip in survey.tips}
+    for state in survey.states:
+        if state.get("unreadable") or state["phase"] not in ("idle", "ended"):
+            continue
+        age = ages.now - last_seen(state)
+        for stream in state["streams"]:
+            paths = sorted(stream["files"])
+            if paths and stream["id"] not in there and age >= ages.archive:
+                alone = {state["session_id"]: paths}
+                words = f"no ref has stream '{stream['id']}'; {days(age)} old; settles"
+                facts = {"stream": stream["id"], "alone": alone}
+                yield orphan(
+                    "lost-stream", state["session_id"], f"{words} {_names(alone)}", **facts
+                )
+
+
+def _facts(tip: Tip) -> dict[str, object]:
+    return {"ref": tip["ref"], "oid": tip["oid"], "time": tip["time"], "stream": tip["stream"]}
+
+
+def _alone(survey: Survey, tip: Tip, without: set[str]) -> dict[str, list[str]]:
+    """session -> the paths its state names that no ref of the stream records once the refs
+    without are gone."""
+    on = survey.on(tip)
+    stay = _kept(survey, tip["stream"], without) if on else set()
+    paths_of = {
+        state["session_id"]: sorted(
+            {p for s in state["streams"] if s["id"] == tip["stream"] for p in s["files"]} - stay
+        )
+        for state in on
+    }
+    return {name: paths for name, paths in paths_of.items() if paths}
+
+
+def _names(alone: dict[str, list[str]]) -> str:
+    return "; ".join(f"{' '.join(paths)} of '{name}'" for name, paths in alone.items())
+
+
+def _since(repo: Repo, tip: Tip) -> float:
+    """When a stream came to be what it is: an old one may have been archived just now."""
+    try:
+        return max(tip["time"], os.stat(os.path.join(repo.common, tip["ref"])).st_mtime)
+    except OSError:
+        return tip["time"]  # packed long ago
+
+
+def _kept(survey: Survey, stream: str, without: set[str]) -> set[str]:
+    """The paths that refs of a stream record, those refs left out that are without."""
+    paths: set[str] = set()
+    for tip in survey.tips:
+        if tip["stream"] == stream and tip["ref"] not in without:
+            try:
+                paths.update(shadow_refs.recorded(survey.objects, tip))
+            except Error:  # not everything of it is there: nothing is known to be away
+                paths.update(
+                    path for s in survey.on(tip) for x in s["streams"] for path in x["files"]
+                )
+    return paths
+
+
+def _undo_logs(survey: Survey, ages: Ages) -> Iterator[Finding]:
+    """Steps expire like archives; what one needs is kept as long as it."""
+    repo, before = survey.repo, ages.now - ages.archive
+    needed: set[str] = set()
+    for ref, oid in survey.refs.items():
+        if not ref.startswith(undo_log.PREFIX):
+            continue
+        steps = undo_log.read(repo, ref)
+        left = undo_log.young(steps, before)
+        needed |= undo_log.names(left)
+        if steps and not left:
+            age = days(ages.now - steps[-1]["time"])
+            yield orphan(LOG, ref, f"its last step is {age} old", oid=oid, ref=ref)
+        elif len(left) < len(steps):
+            count = f"{len(steps) - len(left)} of {len(steps)} steps are"
+            reason = f"{count} older than {days(ages.archive)}"
+            yield orphan(STEPS, ref, reason, oid=oid, before=int(before))
+    for name in files.listed(repo.shared("kept")):
+        path = repo.shared("kept", name)
+        if name not in needed and files.older(path, SCRATCH_AGE):
+            yield orphan(KEPT, path, "no step of an undo log needs it")
+
+
+ROWS = tuple(Row(kind, NOTE, look, words, "clean") for kind, words in orphan_rules.KINDS.items())
+
+
+def find_orphans(repo: Repo, ages: Ages) -> list[Finding]:
+    """What gitcp-clean(1) shows; nothing is changed."""
+    with Case(repo, ages=ages) as case:
+        return [one for _, one in find(case, ROWS)]

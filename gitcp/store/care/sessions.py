@@ -1,0 +1,185 @@
+"""Sessions that nobody ends, claims, locks and links that were left behind: found, and mended."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gitcp.core.upkeep.findings import finding
+from gitcp.errors import Error
+from gitcp.lock import exclusive
+from gitcp.store.git import files, notes, refs
+from gitcp.store.guard import claims
+from gitcp.store.journal import open_edits
+from gitcp.store.link import session_metadata
+from gitcp.store.relink import lost_links
+from gitcp.store.session import markers, process, session_read, turn_work
+from gitcp.store.session import state as states
+from gitcp.store.stream import checkpoint, place, shadow_refs
+from gitcp.store.v1 import committed_write, transcript
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.context import Context
+    from gitcp.core.record_types import Finding, State, Stream, Tip
+    from gitcp.repo import Repo
+    from gitcp.store.care.case import Case
+    from gitcp.store.v1.committed_write import SessionData
+
+
+STUCK = 3600  # seconds after which a turn whose process is not known counts as left
+_LOCKS = ("packed-refs.lock", "config.lock", "shallow.lock")
+_OWN_LOCKS = ("HEAD.lock", "index.lock")
+_LOCK_AGE = 60  # seconds: git holds none so long, unless a person is asked something
+
+
+def look_at_sessions(case: Case) -> Iterator[Finding]:
+    """Turns that nobody ends, and transcripts that are not complete or cannot be read."""
+    for state in case.states:
+        if not state.get("unreadable"):
+            yield from _session(case.repo, state)
+
+
+def _session(repo: Repo, state: State) -> Iterator[Finding]:
+    name = state["session_id"]
+    if why := transcript.unreadable(repo, state.get("transcript_path")):
+        reason = f"nothing new is stored of what session '{name}' says: {why}"
+        yield finding("unread-transcript", name, reason, remedy="let its owner read it")
+    active = state.get("phase") == "active"
+    here = (state.get("worktree_id") or "") == repo.worktree_id
+    if active and (why := _left(state)):
+        place = "" if here else f"run this in '{state.get('worktree_path')}'"
+        one = finding("dead-session", name, f"session '{name}' is {why}", remedy=place or "end it")
+        yield one if here else {**one, "fix": ""}
+    elif not active and state.get("turn_checkpoint_ids"):
+        count = len(state["turn_checkpoint_ids"])
+        reason = f"{count} checkpoints of session '{name}' have an incomplete transcript"
+        one = finding("provisional", name, reason, remedy="complete them")
+        yield one if here else {**one, "fix": ""}
+
+
+def _left(state: State) -> str:
+    """Why nobody will end a turn; '' where its agent runs, or may run."""
+    agent = state.get("agent_process")
+    if agent:
+        return "" if process.alive(agent) else "in a turn, and its agent is gone"
+    last = session_read.instant(state.get("last_interaction_time"))
+    return "in a turn without an event for an hour" if last < time.time() - STUCK else ""
+
+
+def look_at_claims(case: Case) -> Iterator[Finding]:
+    """Claims that are held for nobody."""
+    repo = case.repo
+    names = set(files.listed(repo.own("claims")))
+    for key in sorted(names - {claim["key"] for claim in claims.listing(repo)}):
+        reason = f"a claim is held for nobody: '{key}'"
+        yield finding("dead-claim", key, reason, remedy="let go of it")
+
+
+def look_at_locks(case: Case) -> Iterator[Finding]:
+    """git's own locks, which are everybody's: they are named, and never taken away."""
+    repo = case.repo
+    paths = [os.path.join(repo.common, name) for name in _LOCKS]
+    paths += [os.path.join(repo.git_dir, name) for name in _OWN_LOCKS]
+    for path in paths:
+        try:
+            old = time.time() - os.stat(path).st_mtime > _LOCK_AGE
+        except FileNotFoundError:
+            continue
+        if old:
+            reason = f"'{path}' was left behind, and git writes nothing while it is there"
+            yield finding("git-lock", path, reason, remedy="remove it if no git runs")
+
+
+def look_at_links(case: Case) -> Iterator[Finding]:
+    """Commits that lost their checkpoint id and could have it back."""
+    for one in lost_links.lost(case.repo, case.objects):
+        commit, checkpoint = one["commit"], one["checkpoint_id"]
+        reason = f"commit {commit[:12]} lost its checkpoint {checkpoint}"
+        remedy = "link it by a note"
+        yield finding("lost-link", commit, reason, remedy=remedy, checkpoint_id=checkpoint)
+
+
+def release(case: Case, one: Finding) -> str:
+    """Let go of a claim."""
+    claims.release(case.repo, lambda claim: claim["key"] == one["subject"])
+    return "let go"
+
+
+def link(case: Case, one: Finding) -> str:
+    """Link a commit to the checkpoint that it lost, by a note."""
+    notes.add(case.repo, case.objects, one["subject"], one["checkpoint_id"])
+    return "linked"
+
+
+def condense(ctx: Context, session_id: str) -> str:
+    """Store what a session said onto v1 now, under an id that no commit has; the id.
+
+    Its work stays on its stream: the commit that takes it gets a checkpoint of its own, in whose
+    tokens those of this one are not counted again.
+    """
+    state = _state(ctx, session_id)
+    stored = turn_work.stored_transcript(ctx.repo, ctx.objects, state, whole=True)
+    checkpoint_id = place.fresh_id()
+    data: SessionData = {
+        "session_id": session_id,
+        "transcript": stored,
+        "prompts": turn_work.spoken(state, stored),
+        "metadata": {
+            "cli_version": state.get("cli_version"),
+            "session_id": session_id,
+            "strategy": "manual-commit",
+            "created_at": states.timestamp(),
+            "branch": session_metadata.branch(ctx.repo),
+            "checkpoints_count": state["checkpoint_count"],
+            "files_touched": sorted({path for one in state["streams"] for path in one["files"]}),
+            "agent": state.get("agent_type"),
+            "turn_id": state.get("turn_id"),
+            **session_metadata.spent(state, stored),
+        },
+    }
+    committed_write.write(ctx.repo, ctx.objects, [(checkpoint_id, data)])
+    state["last_checkpoint_id"] = checkpoint_id
+    ctx.keep(state)
+    return checkpoint_id
+
+
+def discard(ctx: Context, session_id: str) -> None:
+    """Let go of a session's work that no commit has: no commit is linked to it any more.  Streams
+    that are nobody else's are archived until they expire; the worktree stays as it is."""
+    state = _state(ctx, session_id)
+    with exclusive(ctx.repo, f"stream-{ctx.repo.worktree_hash}"):
+        tips = [tip for stream in state["streams"] if (tip := _alone(ctx, session_id, stream))]
+        for tip in tips:
+            edits = [place.archive(ctx.repo, tip), (tip["ref"], None, tip["oid"])]
+            refs.update(ctx.repo, edits, "gitcp: doctor")
+    paths = {path for stream in state["streams"] for path in stream["files"]}
+    open_edits.let_go(ctx.repo, session_id, paths)
+    state["streams"], state["checkpoint_count"] = [], 0
+    checkpoint.clear_verdict(state)
+    ctx.keep(state)
+
+
+def _alone(ctx: Context, session_id: str, stream: Stream) -> Tip | None:
+    """The tip of a stream that has a branch, and work of no other session."""
+    try:
+        tip = shadow_refs.read(ctx.objects, stream["ref"])
+    except Error:
+        return None  # a branch of the person's, or one that fsck is to mend
+    if not tip or tip["stream"] != stream["id"] or not tip["ref"].startswith(shadow_refs.BRANCHES):
+        return None
+    named = [
+        marker["session_id"]
+        for marker in markers.read(ctx.repo)
+        if any(one["id"] == stream["id"] for one in marker["streams"])
+    ]
+    return None if set(named) - {session_id} else tip
+
+
+def _state(ctx: Context, session_id: str) -> State:
+    state = ctx.state(session_id)
+    if state is None:
+        raise Error(f"no such session: '{session_id}'")
+    return state

@@ -1,0 +1,169 @@
+"""The findings: of each its code, how grave it is, who looks for it and mends it, what it means.
+
+`status`, `doctor`, `fsck` and `clean` are filters of this table (gitcp.store.care.check).
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.upkeep.findings import ERROR, NOTE, WARNING
+from gitcp.store.care import (
+    clients,
+    committed,
+    installation,
+    links,
+    objects,
+    orphans,
+    refs,
+    sessions,
+    states,
+)
+from gitcp.store.care.case import Row
+from gitcp.store.relink import by_hand
+from gitcp.store.repair import leftovers, streams
+from gitcp.store.repair import refs as ref_repair
+from gitcp.store.repair import sessions as session_repair
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gitcp.core.record_types import Finding
+    from gitcp.repo import Repo
+    from gitcp.store.care.case import Case, Mend
+    from gitcp.store.git.objects import Objects
+
+
+def _subject(mend: Callable[[Repo, Objects, str], str]) -> Mend:
+    return lambda case, one: mend(case.repo, case.objects, one["subject"])
+
+
+def _draw_graph(mend: Callable[[Repo, Objects, str], str]) -> Mend:
+    """Where commits went, git's graph of commits is drawn anew: `git fsck` fails at one that
+    names what is gone."""
+
+    def mended(case: Case, one: Finding) -> str:
+        done, at = mend(case.repo, case.objects, one["subject"]), case.repo.common
+        drawn = ("commit-graph", "commit-graphs")
+        if done and any(os.path.exists(f"{at}/objects/info/{name}") for name in drawn):
+            case.repo.git.run("commit-graph", "write", "--reachable")
+        return done
+
+    return mended
+
+
+def _remove(age: int) -> Mend:
+    return lambda case, one: leftovers.remove(case.repo, one["subject"], age)
+
+
+def _keep_promise(case: Case, one: Finding) -> str:
+    name = one["checkpoint_id"]
+    return session_repair.keep_promise(case.repo, case.objects, one["subject"], name)
+
+
+def _take_back(case: Case, one: Finding) -> str:
+    return by_hand.take_back(case.repo, case.objects, one["subject"], one["checkpoint_id"])
+
+
+def _take_copy(case: Case, one: Finding) -> str:
+    return session_repair.take_copy(case.repo, case.objects, one["subject"], one["ref"])
+
+
+_STATE = ("repair", _subject(session_repair.mend_state))
+_STREAM = ("repair", _draw_graph(streams.mend))
+_EDITS = ("repair", _subject(ref_repair.mend_edits))
+_STORE = ("repair", _draw_graph(lambda repo, objects, _: ref_repair.mend_store(repo, objects)))
+_REF = ("repair", _subject(ref_repair.mend_ref))
+_PROMISE = ("repair", _keep_promise)
+
+SESSIONS = (
+    Row("unread-transcript", WARNING, sessions.look_at_sessions, "a transcript cannot be read"),
+    Row("dead-session", WARNING, sessions.look_at_sessions, "a turn that nobody ends",
+        "end"),
+    Row("provisional", WARNING, sessions.look_at_sessions, "a transcript was not completed",
+        "finalize"),
+    Row("dead-claim", WARNING, sessions.look_at_claims, "a claim is held for nobody",
+        "release", sessions.release),
+    Row("git-lock", WARNING, sessions.look_at_locks, "a lock of git was left behind"),
+)  # fmt: skip
+STORED = (
+    Row("bad-ref", ERROR, refs.look_at_refs, "a ref of ours has no commit", *_REF),
+    Row("lock", WARNING, refs.look_at_refs, "the lock of a ref was left behind",
+        "repair", _remove(leftovers.LOCK_AGE)),
+    Row("broken-stream", ERROR, objects.look, "a stream lacks objects", *_STREAM),
+    Row("broken-edits", ERROR, objects.look, "the edits of a session lack objects", *_EDITS),
+    Row("broken-store", ERROR, objects.look, "the permanent branch lacks objects", *_STORE),
+    Row("bad-ref", ERROR, objects.look, "a ref of ours has no commit", *_REF),
+    Row("missing-object", ERROR, objects.look, "an object that a ref of ours needs is missing"),
+    Row("secret", ERROR, objects.look, "stored data holds what looks like a secret"),
+    Row("bad-state", ERROR, states.look, "the state of a session cannot be read, or is not one",
+        *_STATE),
+    Row("lost-state", ERROR, states.look, "a session has a marker, and no state", *_STATE),
+    Row("old-state", ERROR, states.look,
+        "the copy of a state on its stream is newer than the state",
+        "repair", _take_copy),
+    Row("lost-stream", ERROR, states.look, "a state names a stream that no ref has"),
+    Row("no-marker", ERROR, states.look,
+        "a state has something unsettled, and no marker tells commits", *_STATE),
+    Row("bad-marker", WARNING, states.look,
+        "a marker tells something else than its state", *_STATE),
+    Row("orphan-stream", WARNING, states.look,
+        "no state names a stream that commits have not settled"),
+    Row("not-a-stream", WARNING, states.look, "a branch has a name of ours, and no checkpoints"),
+    Row("leftover", WARNING, refs.look_at_scratch, "a scratch file was left behind",
+        "repair", _remove(leftovers.SCRATCH_AGE)),
+    Row("no-hook", WARNING, refs.look_at_installed,
+        "a file that enable wrote is gone, or none was written"),
+    Row("changed-hook", WARNING, refs.look_at_installed,
+        "a file that enable wrote was changed since"),
+    Row("bad-summary", ERROR, committed.look,
+        "the metadata.json of a checkpoint does not say what it must"),
+    Row("bad-metadata", ERROR, committed.look,
+        "the metadata.json of a session does not say what it must"),
+    Row("bad-path", ERROR, committed.look, "the sessions a checkpoint lists are not those it has"),
+    Row("bad-number", ERROR, committed.look,
+        "the directories of its sessions are not numbered 0, 1, 2"),
+    Row("bad-chunk", ERROR, committed.look,
+        "a piece of a transcript is missing, or does not sort as one"),
+    Row("bad-hash", ERROR, committed.look, "the hash of a transcript is another, or is missing"),
+    Row("stray", NOTE, committed.look, "something on the branch is part of no checkpoint"),
+    Row("missing-object", ERROR, committed.look, "an object that a ref of ours needs is missing"),
+    Row("dangling-trailer", WARNING, links.look, "a commit names a checkpoint that is not stored",
+        *_PROMISE),
+    Row("left-out", WARNING, links.look, "a checkpoint lacks the part of a session in its commit",
+        *_PROMISE),
+    Row("dangling-note", WARNING, links.look, "a note names a checkpoint that is not stored"),
+    Row("empty-link", NOTE, links.look,
+        "a commit has nothing of a checkpoint that it is linked to"),
+    Row("wrong-note", WARNING, links.look,
+        "a note links a commit to a checkpoint of another commit",
+        "repair", _take_back),
+    Row("no-store", WARNING, links.look, "commits name checkpoints, and none is stored here"),
+    Row("missing-object", ERROR, links.look, "an object that a ref of ours needs is missing"),
+)  # fmt: skip
+LINKS = (
+    Row("lost-link", WARNING, sessions.look_at_links, "a commit lost its checkpoint id",
+        "relink", sessions.link),
+)  # fmt: skip
+# What the record of enable has is looked at by doctor in the places where it counts.
+BY_RECORD = ("no-hook", "changed-hook")
+DOCTOR = (
+    *installation.ROWS,
+    *clients.ROWS,
+    installation.FAILURES,
+    installation.OLD,
+    *SESSIONS,
+    *(row for row in STORED if row.code not in BY_RECORD),
+    *LINKS,
+)
+TABLE = (
+    *installation.ROWS,
+    *clients.ROWS,
+    installation.FAILURES,
+    installation.OLD,
+    *SESSIONS,
+    *STORED,
+    *LINKS,
+    *orphans.ROWS,
+)

@@ -1,0 +1,38 @@
+"""Files that a process which was killed left behind: removed once they are old."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from gitcp.store.git import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+
+LOCK_AGE = 60  # seconds: no transaction of git takes so long
+SCRATCH_AGE = 3600
+
+
+def remove(repo: Repo, path: str, seconds: int) -> str:
+    """Move a file that is still old out of its place, then remove it; say what was removed.
+
+    What somebody put there meanwhile is put back, and '' returned.
+    """
+    if not files.older(path, seconds):
+        return ""
+    if os.path.isdir(path):
+        shutil.rmtree(path)
+        return "removed the directory"
+    before = os.lstat(path)
+    aside = repo.shared("tmp", f"aside-{os.getpid()}-{before.st_ino}")
+    os.makedirs(os.path.dirname(aside), exist_ok=True)
+    os.rename(path, aside)
+    after = os.lstat(aside)
+    if (before.st_ino, before.st_mtime_ns) != (after.st_ino, after.st_mtime_ns):
+        os.link(aside, path)
+        os.unlink(aside)
+        return ""
+    os.unlink(aside)
+    return f"removed it, {before.st_size} bytes"

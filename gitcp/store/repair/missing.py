@@ -1,0 +1,144 @@
+"""Objects that a ref of ours lacks: which they are, and those that can be written again."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.git import ids
+from gitcp.core.transcript import chunks
+from gitcp.errors import GitError
+from gitcp.lock import exclusive
+from gitcp.process.regular_file import place_aside
+from gitcp.record import raw, text
+from gitcp.store.git import files, partial, refs
+from gitcp.store.session import session_read
+from gitcp.store.stream import shadow_refs
+from gitcp.store.v1 import transcript_copy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gitcp.core.record_types import Commit
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+WALK = ("rev-list", "--objects", "--missing=print", "--quiet")
+_GROWN = 1 << 20  # bytes of a piece whose beginnings are tried too
+_LARGEST = 64 << 20  # bytes of a file of the worktree that is read to see what it is
+
+
+def lacking(repo: Repo, name: str, *options: str) -> set[str]:
+    """The oids of objects that a ref or commit needs and that are missing; one that git cannot
+    even walk is in it itself.  What a partial clone left with its remote is no lack."""
+    try:
+        _, out = repo.git.run(*WALK, *options, "--end-of-options", name)
+    except GitError:
+        return {refs.read(repo, name) or name}
+    missing = {text(line[1:]) for line in out.splitlines() if line.startswith(b"?")}
+    return partial.unpromised(repo, [name], missing)
+
+
+def lock_of(repo: Repo, ref: str) -> str:
+    """The lock under which the streams of a ref's worktree change; this one's where its name
+    does not tell."""
+    parsed = ids.parse_shadow(ref) or ids.parse_shadow(archived(ref))
+    return f"stream-{(parsed and parsed['worktree']) or repo.worktree_hash}"
+
+
+def archived(ref: str) -> str:
+    """The branch that an archive came from, without refs/heads/."""
+    return "entire/" + ref.removeprefix(shadow_refs.ARCHIVE).rpartition("/")[0]
+
+
+def log_of(repo: Repo, ref: str) -> list[str]:
+    """Where a ref was before, newest first, as its reflog has it."""
+    log = files.peek(os.path.join(os.fsencode(repo.common), b"logs", raw(ref)))
+    lines = log.decode("utf-8", "replace").splitlines()
+    return [oid for line in reversed(lines) for oid in reversed(line.split(" ", 2)[:2])]
+
+
+def forget_log(repo: Repo, names: set[str]) -> None:
+    """Empty the reflogs of a branch, or of the one an archive came from: they would still name
+    what git cannot read."""
+    for ref in names:
+        if os.path.exists(os.path.join(os.fsencode(repo.common), b"logs", raw(ref))):
+            repo.git.run("reflog", "expire", "--expire=all", "--expire-unreachable=all", ref)
+
+
+def chain(tips: list[str], read: Callable[[str], Commit | None]) -> list[Commit]:
+    """The commits down from the first of tips that read() knows, newest first."""
+    commits: list[Commit] = []
+    for oid in dict.fromkeys(tips):
+        commit = read(oid)
+        while commit:
+            commits.append(commit)
+            commit = read(commit["parents"][0]) if commit["parents"] else None
+        if commits:
+            break
+    return commits
+
+
+def note(repo: Repo, ref: str, old: str, log: list[str]) -> str:
+    """Write down what a ref was; the path of the note."""
+    path = place_aside(repo.common, ref)
+    with open(path, "x") as f:
+        f.writelines(f"{line}\n" for line in [f"{ref} {old}", *log])
+    return path
+
+
+def write_again(repo: Repo, objects: Objects, gone: set[str]) -> set[str]:
+    """Write those of the blobs gone that a transcript's copy or the worktree still has; return
+    their oids."""
+    done: set[str] = set()
+    for data in (*_transcripts(repo), *_files(repo, gone)):
+        oid = objects.hash("blob", data)
+        if oid in gone:
+            done.add(objects.write("blob", data))
+    return done
+
+
+def _transcripts(repo: Repo) -> Iterator[bytes]:
+    for name in files.listed(repo.shared("transcript")):
+        stem = name.removesuffix(".json")
+        if stem == name:
+            continue
+        with exclusive(repo, f"transcript-{stem.partition('~')[0]}"):
+            copy = transcript_copy.Copy(repo, stem)
+            at, known = 0, copy.known.get("chunks", [])
+            for _, size, _ in known:
+                yield from _stages(copy.read(at, at + size))
+                at += size
+            for piece in chunks.split(copy.read(at), len(known)):
+                yield from _stages(piece)
+            copy.close()
+
+
+def _stages(piece: bytes) -> Iterator[bytes]:
+    """What a piece was stored as while it was the last one and grew, and at its end."""
+    yield piece
+    yield piece.removesuffix(b"\n")
+    end = piece.find(b"\n") + 1
+    while 0 < end < len(piece) <= _GROWN:
+        yield piece[:end]
+        end = piece.find(b"\n", end) + 1
+
+
+def _files(repo: Repo, gone: set[str]) -> Iterator[bytes]:
+    for state in session_read.every(repo):
+        top = str(state.get("worktree_path") or "")
+        for stream in state["streams"] if top else ():
+            for path, file in stream["files"].items():
+                if isinstance(file, dict) and file.get("oid") in gone:
+                    yield from _content(os.path.join(os.fsencode(top), raw(path)))
+
+
+def _content(path: bytes) -> Iterator[bytes]:
+    try:
+        if os.path.islink(path):
+            yield os.readlink(path)
+        elif os.path.isfile(path) and os.path.getsize(path) <= _LARGEST:
+            with open(path, "rb") as f:
+                yield f.read()
+    except OSError:
+        return

@@ -1,0 +1,68 @@
+"""States and markers of sessions that are damaged or lost, and what commits promised of them."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.process.regular_file import move_aside
+from gitcp.store.aside import index
+from gitcp.store.git.commit import read_commit
+from gitcp.store.relink import open_work, unhooked_commits
+from gitcp.store.session import markers, recall
+from gitcp.store.session import state as states
+from gitcp.store.stream import shadow_refs, state_copy
+from gitcp.store.v1 import committed_read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+
+
+def mend_state(repo: Repo, objects: Objects, session_id: str) -> str:
+    """Write a state anew, from its copy on a stream where it is lost, and its marker; what was
+    done."""
+    with states.held(repo, [session_id]):
+        state = recall.recall(repo, objects, session_id)
+        if state is None:
+            return _forgotten(repo, session_id)
+        markers.save(repo, state)
+    return f"wrote the state, revision {state['revision']}, and its marker"
+
+
+def take_copy(repo: Repo, objects: Objects, session_id: str, ref: str) -> str:
+    """Take the copy of a state on a stream, where it is newer than the state; what was done."""
+    with states.held(repo, [session_id]):
+        tip = shadow_refs.read(objects, ref)
+        copy = state_copy.whole(objects, tip, session_id) if tip else None
+        state = states.load(repo, session_id)
+        if not state or not copy or copy.get("revision", 0) <= state.get("revision", 0):
+            return ""
+        before, copy = state.get("revision", 0), states.modern(copy)
+        markers.save(repo, copy)
+        return f"took the copy: revision {before} became {copy['revision']}"
+
+
+def _forgotten(repo: Repo, session_id: str) -> str:
+    """Nothing is known of a session: what could not be read is set aside by now."""
+    marker = index.path(repo, session_id)
+    if os.path.lexists(marker):
+        return f"moved the marker to '{move_aside(repo.common, marker)}'"
+    return f"moved what could not be read to '{repo.shared('corrupt')}'"
+
+
+def keep_promise(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> str:
+    """Store what the open sessions here that are not at work have in a commit made here, under
+    the id it carries; say so, '' where there is nothing to store."""
+    commit = read_commit(objects, oid)
+    if commit is None or not repo.top or oid not in unhooked_commits.made_here(repo):
+        return ""
+    before = committed_read.session_ids(repo, objects, checkpoint_id)
+    for name in [marker["session_id"] for marker in open_work.resting(repo)]:
+        with states.held(repo, [name]):
+            state = states.load(repo, name)
+            if state:
+                unhooked_commits.link_one(repo, objects, state, commit)
+                markers.save(repo, state)
+    after = committed_read.session_ids(repo, objects, checkpoint_id)
+    return "stored it" if set(after) - set(before) else ""

@@ -1,0 +1,191 @@
+"""What enable and disable do: all that is to be written is planned, then written, and taken out."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gitcp.agents.install import enabling
+from gitcp.console import notice
+from gitcp.core.setup import entire_settings, installation
+from gitcp.errors import Error, sentence
+from gitcp.lock import exclusive
+from gitcp.record import raw, text
+from gitcp.store.git.objects import Objects
+from gitcp.store.setup import (
+    clients,
+    exclude,
+    git_hooks,
+    guard_files,
+    manifest,
+    recording,
+    takeover,
+)  # fmt: skip
+from gitcp.store.snapshot import index
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.core.setup.installation import Write
+    from gitcp.repo import Repo
+    from gitcp.store.setup.manifest import Entry, Manifest, Strip
+
+    Plan = tuple[list[Write], list[str]]  # what to write, what to say
+
+
+class Options:
+    """What enable is asked for.  agents: empty for all that are here; scope: as settings_paths has
+    it; worktree: only what clients look for in this worktree; destination: where checkpoints are
+    sent, '' for as before."""
+
+    def __init__(
+        self,
+        agents: Sequence[str] = (),
+        scope: str = "local",
+        force: bool = False,
+        strategy: str = "",
+        guard: str = "",
+        worktree: bool = False,
+        destination: str = "",
+    ) -> None:
+        self.agents, self.scope, self.force = agents, scope, force
+        self.strategy, self.guard, self.worktree = strategy, guard, worktree
+        self.destination = destination
+
+
+def install(repo: Repo, options: Options) -> tuple[list[Write], list[str], list[str]]:
+    """Carry out the plan: (what was written, what else was done, what is to be said)."""
+    with exclusive(repo, "install"):
+        known = manifest.of(repo)
+        writes, notes = plan(repo, options, known)
+        written = [write for write in writes if _carry_out(repo, write, known)]
+        if options.worktree:
+            _settle_worktree(repo, known)
+        done = [] if options.worktree else _prepare(repo, known)
+    return written, done, notes
+
+
+def _carry_out(repo: Repo, write: Write, known: Manifest) -> bool:
+    """Write one file.  False for an agent's that cannot be: it is told, and keeps no other back."""
+    at = manifest.of_person() if write.get("user") else known
+    try:
+        if write["kind"] == "stray":
+            git_hooks.clear_stray(write)
+        else:
+            at.put(write, stripper(repo, at))
+    except (OSError, Error) as e:
+        if "agent" not in write:
+            raise
+        notice.lack(f"{sentence(e)}: {write['agent']} is not set up")
+        return False
+    return True
+
+
+def plan(repo: Repo, options: Options, known: Manifest) -> Plan:
+    """Everything that is to be written and said, decided before anything is written."""
+    baked = _baked()
+    if options.worktree:
+        return clients.plan_worktree(repo, known, baked), []
+    # Where no git sees the worktree none runs its hooks: commits are noticed at the next event.
+    hooks = git_hooks.plan(repo, known, *baked, options.force) if repo.has_git else ([], [])
+    here = enabling.present(os.path.expanduser("~"), repo.worktree)
+    names, chosen_for = (options.agents, []) if options.agents else here
+    more = clients.plan(repo, names, options.scope, baked, options.force)
+    writes, notes = hooks[0] + more[0], [*hooks[1], *chosen_for, *more[1]]
+    strategy = entire_settings.strategy(options.strategy)
+    asked = {
+        "gitcp.strategy": strategy,
+        "gitcp.guard": options.guard,
+        "gitcp.remote": options.destination,
+    }
+    chosen = {key: value for key, value in asked.items() if value}
+    values, unread = takeover.settings(repo, known)
+    config = takeover.plan_config(repo, {**values, **chosen})
+    hidden = _plan_exclude(repo, writes)
+    return [*hidden, *writes, *([config] if config else [])], notes + unread
+
+
+def _plan_exclude(repo: Repo, writes: Sequence[Write]) -> list[Write]:
+    """What keeps the files that are this clone's alone out of its commits."""
+    ends = [(w["path"], w.get("aside")) for w in writes if w.get("alone")]
+    alone = [path + end for path, aside in ends for end in ("", aside) if end is not None]
+    away = [path for path in alone if not exclude.inside(path, repo.worktree)]
+    names = exclude.carried(repo, alone)
+    names += exclude.carried(clients.seat(repo), away) if away else []
+    return [exclude.plan(repo, sorted(set(names)))] if names else []
+
+
+def _baked() -> tuple[str, str]:
+    """The interpreter and the entry that hooks start."""
+    import gitcp
+
+    entry = os.path.join(os.path.dirname(os.path.abspath(gitcp.__file__)), "entry.py")
+    return os.path.abspath(sys.executable), entry
+
+
+def _settle_worktree(repo: Repo, known: Manifest) -> None:
+    """Forget worktrees that are gone, and look out for what this one has."""
+    for entry in known.entries[:]:
+        top = known.worktree(entry)
+        if top and not os.path.isdir(top):
+            known.entries.remove(entry)
+    known.save()
+    guard_files.write_watched(repo, known)
+
+
+def _prepare(repo: Repo, known: Manifest) -> list[str]:
+    """The data the hooks rely on: our index, markers, states; what was done, to be said."""
+    done = []
+    index.seed(repo)
+    guard_files.write_configured(repo)
+    guard_files.write_watched(repo, known)
+    takeover.mark(repo)
+    with Objects(repo) as objects:
+        taken = takeover.adopt(repo, objects)
+        recording.begin(repo)
+        recording.share(repo, objects)
+    if taken:
+        done.append(f"took over {len(taken)} unsettled sessions of Entire")
+    try:
+        os.unlink(repo.shared("off"))
+        done.append("gitcp is awake again here")
+    except FileNotFoundError:
+        pass
+    return done
+
+
+def hook_folders(repo: Repo, known: Manifest) -> list[str]:
+    """Every directory of hooks that enable wrote to, and the one that git uses now."""
+    folders = [os.path.dirname(known.path(e)) for e in known.entries if e["kind"] == "hook"]
+    now = git_hooks.folder(repo)
+    if any(exclude.inside(now, home) for home in (repo.common, repo.top) if home):
+        folders.append(now)
+    return list(dict.fromkeys(folders))
+
+
+def end_recording(repo: Repo) -> None:
+    """Note that work is recorded no more."""
+    recording.end(repo)
+    with Objects(repo) as objects:
+        recording.share(repo, objects)
+
+
+def stripper(repo: Repo, known: Manifest) -> Strip:
+    """What takes our part out of a file that was edited since."""
+
+    def strip(entry: Entry, data: bytes) -> bytes | None:
+        if entry["kind"] == "hook":
+            return git_hooks.without_ours(known.path(entry), entry, data)
+        if entry["kind"] == "settings":
+            return enabling.without_ours(entry["agent"], data, bool(entry["before"]))
+        if entry["kind"] in ("plugin", "script"):
+            return enabling.without_file(data)
+        if entry["kind"] == installation.ENTIRE_SWITCH:
+            return takeover.without_switch(data)
+        if entry["kind"] == "config":
+            return takeover.without_values(repo, entry, data)
+        left = raw(installation.without_lines(text(data), entry["lines"]))
+        return left if left or entry["before"] else None
+
+    return strip
