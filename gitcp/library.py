@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Self
 
+    from gitcp.agents.reading.around_call import Around
+    from gitcp.agents.reading.conversation import Entry
     from gitcp.core.record_types import Record
 
 
@@ -86,8 +88,18 @@ class Repository:
 
         given = options.parse([*([revision] if revision else []), "--", path])
         with self._asking() as (repo, objects):
-            blamed = run.blame(repo.git, given)
-            return list(view.records(repo, given, blamed, Evidence(repo, objects)))
+            evidence = Evidence(repo, objects)
+            if not revision and not repo.git.lines("ls-files", "-z", "--", path):
+                return view.untracked(repo, path, evidence)
+            return list(view.records(repo, given, run.blame(repo.git, given), evidence))
+
+    def read_words(self, line: Any) -> tuple[Around | None, list[Entry]]:
+        """What was said where a session wrote a line that blame() gave: the call with the words
+        before and after it, None where it is not known, and (role, text) of all of its turn."""
+        from gitcp.store.blame import origin
+
+        with self._asking() as (repo, objects):
+            return origin.read_words(repo, objects, line)
 
     def why(self, path: str, first: int, last: int = 0, revision: str = "") -> list[Record]:
         """A record `origin` for each run of lines, first to last (0: first alone), that one edit

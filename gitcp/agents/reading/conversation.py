@@ -33,6 +33,17 @@ def entries(data: bytes, start: int = 0) -> Iterator[Entry]:
             yield _ROLES[item["kind"]], item["text"]
 
 
+def turn(data: bytes, number: int) -> list[Entry]:
+    """What was said in the turn of a session's prompt, the first of which is 1; [] for none."""
+    spoken: list[Entry] = []
+    prompts_seen = 0
+    for role, text in entries(data):
+        prompts_seen += role == "User"
+        if prompts_seen == number:
+            spoken.append((role, text))
+    return spoken
+
+
 def _call(name: str, given: object) -> Entry:
     detail = ""
     if isinstance(given, str):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gitcp.agents.reading import around_call
+from gitcp.agents.reading import around_call, conversation
 from gitcp.core.blame import options as arguments
 from gitcp.errors import Error, InputError
 from gitcp.record import text
-from gitcp.store.back import conversation
+from gitcp.store.back.conversation import live
 from gitcp.store.git import files
 from gitcp.store.journal import journal
 from gitcp.store.lines import run
@@ -19,7 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gitcp.core.blame.porcelain import Entry
+    from gitcp.agents.reading.conversation import Entry
+    from gitcp.core.blame.porcelain import Entry as Row
     from gitcp.core.lines.authors import Author
     from gitcp.core.record_types import Record, State
     from gitcp.git import Git
@@ -63,15 +64,15 @@ def origins(
             start = n
 
 
-def _author(evidence: Evidence, entry: Entry) -> Author:
+def _author(evidence: Evidence, entry: Row) -> Author:
     return evidence.author(entry["oid"], entry["path"], entry["orig"], entry["content"])
 
 
-def _key(entry: Entry, author: Author) -> tuple[object, ...]:
+def _key(entry: Row, author: Author) -> tuple[object, ...]:
     return (entry["oid"], entry["path"], *author.values())
 
 
-def _origin(repo: Repo, objects: Objects, file: str, part: list[Entry], author: Author) -> Record:
+def _origin(repo: Repo, objects: Objects, file: str, part: list[Row], author: Author) -> Record:
     entry, headers = part[0], dict(part[0]["headers"])
     commit = {
         "oid": entry["oid"],
@@ -95,13 +96,26 @@ def _origin(repo: Repo, objects: Objects, file: str, part: list[Entry], author: 
 
 
 def _call(repo: Repo, objects: Objects, author: Author) -> around_call.Around | None:
-    if not author["tool_use_id"]:
-        return None
+    tool = author["tool_use_id"]
+    return around_call.find(*_talk(repo, objects, author), tool) if tool else None
+
+
+def read_words(
+    repo: Repo, objects: Objects, author: Author
+) -> tuple[around_call.Around | None, list[Entry]]:
+    """Of a session's line: the call that wrote it, None where that is not known, and what was said
+    in its turn as (role, text), the prompt first; [] where that is not here."""
+    talk = _talk(repo, objects, author)
+    tool, number = author["tool_use_id"], author["number"]
+    call = around_call.find(*talk, tool) if tool else None
+    return call, conversation.turn(talk[0], number) if number else []
+
+
+def _talk(repo: Repo, objects: Objects, author: Author) -> tuple[bytes, dict[str, bytes]]:
+    """The transcript of a line's session, and those of its subagents."""
     if author["checkpoint_id"]:
-        talk = _stored(repo, objects, author)
-    else:
-        talk = _live(repo, objects, author["session_id"], author["tool_use_id"])
-    return around_call.find(*talk, author["tool_use_id"])
+        return _stored(repo, objects, author)
+    return _live(repo, objects, author["session_id"], author["tool_use_id"] or "")
 
 
 def _stored(repo: Repo, objects: Objects, author: Author) -> tuple[bytes, dict[str, bytes]]:
@@ -136,7 +150,7 @@ def _live(
     agent_id = _subagent(repo, session_id, tool_use_id)
     task, stored = _task(objects, state, agent_id) if agent_id else ("", b"")
     theirs = _transcript(state, agent_id) or stored
-    return conversation.live(state), {task: theirs} if theirs else {}
+    return live(state), {task: theirs} if theirs else {}
 
 
 def _subagent(repo: Repo, session_id: str, tool_use_id: str) -> str:

@@ -7,6 +7,7 @@ import os
 from gitcp.core.blame import layout, porcelain
 from gitcp.core.blame import options as arguments
 from gitcp.core.lines import authors
+from gitcp.errors import Error
 from gitcp.record import raw, text
 from gitcp.store.lines import run
 
@@ -70,6 +71,32 @@ def records(repo: Repo, options: Options, blamed: Blamed, evidence: Evidence) ->
             "content": text(entry["content"] or b""),
             **({"guess": guess} if guess else {}),
         }
+
+
+def untracked(repo: Repo, path: str, evidence: Evidence) -> list[Record]:
+    """A record `line` for each line of a file that git does not know yet, as records() has them.
+
+    Raises Error where it cannot be read.
+    """
+    try:
+        with open(os.path.join(repo.worktree, path), "rb") as file:
+            lines = file.read().removesuffix(b"\n").split(b"\n")
+    except OSError as e:
+        raise Error(f"cannot read '{path}': {e.strerror}") from None
+    zeros = "0" * len(repo.empty_tree)
+    return [
+        {
+            "type": "line",
+            "line": number,
+            "commit": zeros,
+            "original_line": number,
+            "path": path,
+            **evidence.author(zeros, path, number),
+            "author": "",
+            "content": text(content),
+        }
+        for number, content in enumerate(lines if lines != [b""] else [], 1)
+    ]
 
 
 def _table(

@@ -1,0 +1,234 @@
+"""gitcp-lsp - answer editors over the Language Server Protocol"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+
+from gitcp.console import cli, notice
+from gitcp.core.lines import line_diff
+from gitcp.core.render import editor_text
+from gitcp.errors import OK, Error
+from gitcp.library import Repository
+from gitcp.record import raw
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lsprotocol import types
+
+    from gitcp.core.record_types import Record
+    from gitcp.core.render.editor_text import Words
+
+_MISSING = "an editor is answered with the package 'pygls': install gitcp with its extra 'lsp'"
+_SHOW = "gitcp.showTurn"
+OPTIONS = ()
+
+
+def run(argv: Sequence[str]) -> int:
+    """Answer on standard output what is asked on standard input, until that ends."""
+    cli.parse("lsp", OPTIONS, argv)
+    try:
+        import pygls  # noqa: F401
+    except ImportError:
+        raise Error(_MISSING) from None
+    editor = Editor()
+    answer(editor)
+    try:
+        editor.server.start_io()
+    finally:
+        editor.end()
+    return OK
+
+
+class Document:
+    """An open file: who wrote each line of what the editor holds of it."""
+
+    def __init__(self, path: str) -> None:
+        """Raises Error where no repository is around it."""
+        path = os.path.realpath(path)
+        self.repository = Repository(os.path.dirname(path))
+        self._file, self._path = path, os.path.relpath(path, self.repository.repo.worktree)
+        self._stamp: object = None
+        self._lines: list[Record] = []
+        self._text: str | None = None
+        self._records: list[Record | None] = []
+        self._words: dict[tuple[object, ...], Words] = {}
+        self._subjects: dict[str, str] = {}
+
+    def records(self, text: str) -> list[Record | None]:
+        """For each line of a text that grew out of the file the record of that line, None for one
+        that the file does not have.  Raises Error where the file cannot be read."""
+        stamp = self._stamped()
+        if stamp != self._stamp:
+            self._lines = self.repository.blame(self._path)
+            self._stamp, self._text = stamp, None
+            self._words.clear()
+        if text != self._text:
+            here = [raw(line["content"].removesuffix("\r")) for line in self._lines]
+            lines = text.removesuffix("\n").split("\n")
+            there = [line.removesuffix("\r").encode("utf-8", "surrogatepass") for line in lines]
+            placed = {j: self._lines[i] for i, j in line_diff.pairs(here, there)}
+            self._records = [placed.get(j) for j in range(len(there))]
+            self._text = text
+        return self._records
+
+    def _stamped(self) -> list[tuple[int, int] | None]:
+        """What changes with the file, with HEAD, with the index and with the journal."""
+        repo = self.repository.repo
+        inside = ("HEAD", "logs/HEAD", "index", "gitcp/journal")
+        places = [self._file, *(os.path.join(repo.git_dir, name) for name in inside)]
+        stamps: list[tuple[int, int] | None] = []
+        for place in places:
+            try:
+                status = os.stat(place)
+                stamps.append((status.st_mtime_ns, status.st_size))
+            except OSError:
+                stamps.append(None)
+        return stamps
+
+    def words(self, line: Record) -> Words:
+        """What was said where a session wrote a line."""
+        keys = ("checkpoint_id", "session_id", "turn_id", "tool_use_id")
+        key = tuple(line[key] for key in keys)
+        if key not in self._words:
+            session = line["who"] == "session"
+            self._words[key] = self.repository.read_words(line) if session else (None, [])
+        return self._words[key]
+
+    def subject(self, line: Record) -> str:
+        """The subject of the commit that brought a line, '' for what is not committed."""
+        oid = line["commit"]
+        if oid not in self._subjects:
+            answer = self.repository.objects.read(oid) if oid.strip("0") else None
+            message = answer[2].partition(b"\n\n")[2] if answer else b""
+            self._subjects[oid] = message.partition(b"\n")[0].decode("utf-8", "replace")
+        return self._subjects[oid]
+
+
+class Editor:
+    """What is open in an editor, and the files of turns that were shown to it."""
+
+    def __init__(self) -> None:
+        from pygls.lsp.server import LanguageServer
+
+        from gitcp.version import VERSION
+
+        self.server = LanguageServer("gitcp", VERSION)
+        self._documents: dict[str, Document] = {}
+        self._folder = ""
+
+    def look_up(self, uri: str) -> tuple[Document | None, list[Record | None]]:
+        """The document of a file and the record of each of its lines; None and [] where nothing is
+        known, which the editor's log tells."""
+        from lsprotocol import types
+
+        path = self._path(uri)
+        try:
+            if path not in self._documents:
+                self._documents[path] = Document(path)
+            document = self._documents[path]
+            return document, document.records(self.server.workspace.get_text_document(uri).source)
+        except Error as e:
+            message = f"gitcp: {notice.printable(str(e))}"
+            log = types.LogMessageParams(types.MessageType.Info, message)
+            self.server.window_log_message(log)
+            return None, []
+
+    def close(self, uri: str) -> None:
+        """A file is no longer open."""
+        if document := self._documents.pop(self._path(uri), None):
+            document.repository.close()
+
+    def hover(self, uri: str, number: int) -> str:
+        """What a line tells, '' for nothing."""
+        document, records = self.look_up(uri)
+        if document is None or number >= len(records):
+            return ""
+        record = records[number]
+        if record is None:
+            return editor_text.UNSAVED
+        words, subject = document.words(record), document.subject(record)
+        return notice.printable(editor_text.hover(record, words, subject))
+
+    def turn(self, uri: str, number: int) -> str:
+        """The URI of the turn that wrote a line, '' for none."""
+        from pygls.uris import from_fs_path
+
+        document, records = self.look_up(uri)
+        record = records[number] if number < len(records) else None
+        if document is None or record is None or record["who"] != "session":
+            return ""
+        return from_fs_path(self._write(document, record)) or ""
+
+    def _write(self, document: Document, line: Record) -> str:
+        """The path of a private, read-only file with the turn that wrote a line."""
+        self._folder = self._folder or tempfile.mkdtemp(prefix="gitcp-turns-")
+        parts = line["session_id"][:8], str(line["number"] or 0), line["checkpoint_id"] or "open"
+        path = os.path.join(self._folder, "-".join(parts).replace(os.sep, "_") + ".txt")
+        text = editor_text.turn(line, document.words(line), document.subject(line))
+        fd, new = tempfile.mkstemp(dir=self._folder)
+        with os.fdopen(fd, "w", encoding="utf-8") as file:
+            file.write(notice.printable(text))
+        os.chmod(new, 0o400)
+        os.replace(new, path)
+        return path
+
+    def end(self) -> None:
+        """Remove what was written, and end what was started."""
+        for document in self._documents.values():
+            document.repository.close()
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    @staticmethod
+    def _path(uri: str) -> str:
+        from pygls.uris import to_fs_path
+
+        return to_fs_path(uri) or ""
+
+
+def answer(editor: Editor) -> None:
+    """Let an editor's server answer questions about lines."""
+    from lsprotocol import types
+
+    @editor.server.feature(types.TEXT_DOCUMENT_HOVER)
+    def hover(params: types.HoverParams) -> types.Hover | None:
+        text = editor.hover(params.text_document.uri, params.position.line)
+        # Plain text: what was said could name pictures and links in markup.
+        plain = types.MarkupContent(types.MarkupKind.PlainText, text)
+        return types.Hover(plain) if text else None
+
+    @editor.server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    def lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
+        uri = params.text_document.uri
+        return [
+            types.CodeLens(_start(number), types.Command(title, _SHOW, arguments=[uri, number]))
+            for number, title in editor_text.lenses(editor.look_up(uri)[1])
+        ]
+
+    @editor.server.feature(types.TEXT_DOCUMENT_DEFINITION)
+    def definition(params: types.DefinitionParams) -> types.Location | None:
+        uri = editor.turn(params.text_document.uri, params.position.line)
+        return types.Location(uri, _start(0)) if uri else None
+
+    @editor.server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def close(params: types.DidCloseTextDocumentParams) -> None:
+        editor.close(params.text_document.uri)
+
+    @editor.server.command(_SHOW)
+    def show(uri: str, number: int) -> str:
+        turn = editor.turn(uri, number)
+        if turn:
+            editor.server.window_show_document(types.ShowDocumentParams(turn))
+        return turn
+
+
+def _start(number: int) -> types.Range:
+    """The range that is the beginning of a line."""
+    from lsprotocol import types
+
+    place = types.Position(number, 0)
+    return types.Range(place, place)
