@@ -108,7 +108,7 @@ def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
         streams, more = stream_list.newest(repo, objects, states, _MOST)
         lost: Record = {
             "stashed": stash_notice.held(repo, objects, streams) if repo.top else [],
-            "relinkable": lost_links.lately(repo, objects) if repo.top else 0,
+            "relinkable": lost_links.count_lately(repo, objects) if repo.top else 0,
         }
     places = {s["id"]: s["ref"] for s in reversed(streams)}
     sessions = [

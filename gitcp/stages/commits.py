@@ -263,11 +263,11 @@ def _condense_commit(match: Record) -> None:
             from gitcp.store.lines import carried
             from gitcp.store.link import commit_sessions
 
-            olds = commit_sessions.taken_back(ctx.repo, match["old"])
+            olds = commit_sessions.list_taken_back(ctx.repo, match["old"])
             replaced = {match["commit"]: olds if len(olds) < commit_sessions.MOST else ()}
             carried.follow(ctx.repo, ctx.objects, [match["commit"]], replaced)
         if (match["id"] or match["carried"]) and reflog.stashes(ctx.repo):
-            from gitcp.store.relink import lost_commits
+            from gitcp.store.link import lost_commits
 
             lost_commits.add_stashed(ctx.repo, ctx.objects, match["commit"])
         if not match["id"]:
@@ -327,8 +327,7 @@ def _moves(match: Record) -> list[Edit]:
     from gitcp import context
     from gitcp.store.git.commit import need_commit
     from gitcp.store.journal import open_edits
-    from gitcp.store.link import commit_changes, commit_hooks
-    from gitcp.store.relink import judged
+    from gitcp.store.link import commit_changes, commit_hooks, memory
     from gitcp.store.stream import carry_forward
 
     with context.here() as ctx:
@@ -341,7 +340,7 @@ def _moves(match: Record) -> list[Edit]:
         settled = set(match["sessions"]) if match["linked"] else None
         edits = carry_forward.forward(ctx.repo, ctx.objects, match["old"], commit, settled)
         if not match.get("left_out"):
-            judged.add(ctx.repo, match["commit"], match["old"])
+            memory.add_judged(ctx.repo, match["commit"], match["old"])
         return edits
 
 

@@ -91,28 +91,29 @@ def _noted(links: Iterable[Record]) -> Iterator[Record]:
 
 def _all(among: str, dry_run: bool) -> Iterator[Record]:
     from gitcp import context
-    from gitcp.store.relink import lost_links, open_work, passed_by
+    from gitcp.store.link import unhooked
+    from gitcp.store.relink import lost_links, reconcile
 
     with context.here() as ctx:
-        lost = lost_links.lost(ctx.repo, ctx.objects, among)
+        lost = lost_links.find_lost(ctx.repo, ctx.objects, among)
         seen = {link["commit"] for link in lost}
         if not dry_run:
             _note(ctx, lost)
         yield from ({"type": "match", **link} for link in lost)
-        for commit, one in () if among else passed_by.mend(ctx.repo, ctx.objects, dry_run):
+        for commit, one in () if among else reconcile.mend(ctx.repo, ctx.objects, dry_run):
             if commit not in seen:
                 yield {"type": "match", "commit": commit, "checkpoint_id": one, "how": "amend"}
         if ctx.repo.top:
-            for link in open_work.link(ctx, among, dry_run):
+            for link in unhooked.link_range(ctx, among, dry_run):
                 yield {"type": "match", **link}
 
 
 def _onto(target: str, head: str, dry_run: bool) -> Iterator[Record]:
     from gitcp import context
-    from gitcp.store.relink import onto
+    from gitcp.store.relink import lost_links
 
     with context.here() as ctx:
-        links = onto.links(ctx.repo, ctx.objects, target, head)
+        links = lost_links.find_onto(ctx.repo, ctx.objects, target, head)
         if not dry_run:
             _note(ctx, links)
         yield from ({"type": "match", **link} for link in links)

@@ -260,14 +260,14 @@ def _whose(ctx: Context, event: Record) -> Iterator[str]:
 
 def _settle(ctx: Context, event: Record) -> list[Record]:
     """Where HEAD is where nobody has looked yet, the commits up to there are."""
-    from gitcp.store.relink import judged
+    from gitcp.store.link import memory
 
-    if event.get("refused") or not judged.any_commit(ctx.repo, ctx.head):
+    if event.get("refused") or not memory.is_unseen(ctx.repo, ctx.head):
         return []
-    from gitcp.store.relink import passed_by
+    from gitcp.store.relink import reconcile
 
     ctx.leave()
-    pulled = passed_by.settle(ctx, event["session_id"])
+    pulled = reconcile.settle(ctx, event["session_id"])
     what = "a commit that was pulled is" if pulled == 1 else "commits that were pulled are"
     message = f"{what} linked again by a note: {pulled}, 'gitcp log' shows them"
     return [{"type": "say", "message": message}] if pulled else []

@@ -19,9 +19,7 @@ BOTH_WAYS = {
     ("journal", "session"),
     ("journal", "stream"),
     ("lines", "link"),
-    ("link", "relink"),
     ("link", "session"),
-    ("relink", "session"),
     ("session", "stream"),
     ("session", "v1"),
 }

@@ -12,8 +12,7 @@ from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit
 from gitcp.store.git.prefetch import windows
 from gitcp.store.git.spread import spread
-from gitcp.store.link import commit_changes, find_commits
-from gitcp.store.relink import checkpoint_edits, open_work
+from gitcp.store.link import candidates, commit_changes, find_commits, unhooked
 from gitcp.store.show import commit_list
 from gitcp.store.v1 import committed_list, committed_read, committed_refs
 
@@ -61,7 +60,7 @@ def look(case: Case) -> Iterator[Finding]:
 
 def _left_out(survey: Survey, stored: Mapping[str, str]) -> Iterator[Finding]:
     states = [state for state in survey.states if not state.get("unreadable")]
-    for oid, name, session in open_work.left_out(survey.repo, survey.objects, states):
+    for oid, name, session in unhooked.list_left_out(survey.repo, survey.objects, states):
         if name in stored:
             reason = f"'{name}' has no part of session '{session}', whose work is in it"
             yield finding("left-out", oid, reason, checkpoint_id=name)
@@ -95,8 +94,8 @@ def _without(
             checkpoint = committed_read.load(objects, name, "", stored[name], trees, True, parse)
             if oid not in changed or checkpoint["lacks"]:
                 continue
-            record = checkpoint_edits.recorded(objects, checkpoint, changed[oid])
-            if record and not checkpoint_edits.match(objects, record, changed[oid]):
+            record = candidates.edits_in(objects, checkpoint, changed[oid])
+            if record and not candidates.match_edits(objects, record, changed[oid]):
                 empty.append((oid, name))
     objects.forget()
     return empty
@@ -145,8 +144,8 @@ def _home(survey: Survey, oid: str, name: str, carriers: list[str]) -> str:
     changes = commit_changes.of_commit(survey.objects, commit)[1]
     for other in (other for other in carriers if _in_line(survey.repo, oid, other)):
         home = read_commit(survey.objects, other)
-        record = checkpoint_edits.edits(survey.repo, survey.objects, name, home)
-        if record and not checkpoint_edits.match(survey.objects, record, changes):
+        record = candidates.read_edits(survey.repo, survey.objects, name, home)
+        if record and not candidates.match_edits(survey.objects, record, changes):
             return other
     return ""
 

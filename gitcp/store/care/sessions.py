@@ -95,7 +95,7 @@ def look_at_locks(case: Case) -> Iterator[Finding]:
 
 def look_at_links(case: Case) -> Iterator[Finding]:
     """Commits that lost their checkpoint id and could have it back."""
-    for one in lost_links.lost(case.repo, case.objects):
+    for one in lost_links.find_lost(case.repo, case.objects):
         commit, checkpoint = one["commit"], one["checkpoint_id"]
         reason = f"commit {commit[:12]} lost its checkpoint {checkpoint}"
         remedy = "link it by a note"

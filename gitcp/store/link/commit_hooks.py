@@ -14,8 +14,13 @@ from gitcp.core.message import trailers
 from gitcp.record import raw
 from gitcp.store.git import refs
 from gitcp.store.git.commit import need_commit, read_commit
-from gitcp.store.link import commit_arguments, commit_changes, commit_match, commit_verdict
-from gitcp.store.relink import lost_commits
+from gitcp.store.link import (
+    commit_arguments,
+    commit_changes,
+    commit_match,
+    commit_verdict,
+    lost_commits,
+)
 from gitcp.store.session import process
 from gitcp.store.stream import place, shadow_refs
 
@@ -70,11 +75,10 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
         return _replayed(repo, objects, head, args)
     if source == "merge":
         commit_verdict.forget(repo)  # conclude() decides, when it is known what became of it
-        from gitcp.store.link import inherited_ids
-        from gitcp.store.relink import dismissed
+        from gitcp.store.link import inherited_ids, memory
 
         brought = inherited_ids.picked_before(repo, objects, lambda: _staged(repo, head))
-        drop = sorted(dismissed.read(repo))
+        drop = sorted(memory.read_refused(repo))
         return {"ids": brought, "drop": drop, "gather": False, "sessions": {}}
     amended = read_commit(objects, head) if commit_arguments.amends(args) else None
     changes = _staged(repo, head)
@@ -114,8 +118,7 @@ def _brought(
         if ids:
             commit_verdict.expect_copy(repo)
         return ids, []
-    from gitcp.store.link import inherited_ids
-    from gitcp.store.relink import dismissed
+    from gitcp.store.link import inherited_ids, memory
 
     ids = inherited_ids.evident(repo, objects, copied, changes) + ids
     visible = source == "squash"
@@ -129,7 +132,7 @@ def _brought(
     else:
         ids += inherited_ids.picked_before(repo, objects, lambda: changes)
         ids += squashed + inherited_ids.picked(repo, objects, changes)
-    refused = dismissed.read(repo)
+    refused = memory.read_refused(repo)
     ids = [one for one in ids if one not in refused]
     if ids or squashed:
         commit_verdict.expect_copy(repo)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_match import Linked
 
-
 MOST = 20  # commits that are looked at
 _LEFT = ("--first-parent", "--ignore-missing", f"--max-count={MOST}")
 
@@ -59,10 +58,10 @@ def _replaced(repo: Repo, objects: Objects, commit: Commit, old: str) -> list[st
     before = read_commit(objects, old) if old != commit["oid"] else None
     if before and before["parents"] == commit["parents"]:
         return [old]
-    return taken_back(repo, old)
+    return list_taken_back(repo, old)
 
 
-def taken_back(repo: Repo, head: str) -> list[str]:
+def list_taken_back(repo: Repo, head: str) -> list[str]:
     """The commits, newest first, that a reset to head has left, where that was the last."""
     left = reflog.reset_from(repo, head)
     return rev_list(repo, *_LEFT, *left, "--not", head) if left else []
@@ -87,6 +86,6 @@ def dismiss(
 def _catch_up(repo: Repo, objects: Objects, state: State, commit: Commit, old: str) -> None:
     # A commit before this one that was killed, or had no hooks: it would be out of sight.
     if markers.is_home(repo, state) and state["base_commit"] not in ("", old, commit["oid"]):
-        from gitcp.store.relink import unhooked_commits
+        from gitcp.store.link import unhooked
 
-        unhooked_commits.link_all(repo, objects, state, state["base_commit"], old)
+        unhooked.link_all(repo, objects, state, state["base_commit"], old)

@@ -1,7 +1,7 @@
 """Condensing: a commit's sessions onto the permanent store, all in one commit on it.
 
 Write order: objects, v1, states.  Killed in between, the next event of a session finds the
-checkpoint on v1 and settles its state (unhooked_commits.py).  What is wrong with the data of one
+checkpoint on v1 and settles its state (unhooked.py).  What is wrong with the data of one
 session keeps back no other: its part waits for its own next event.
 """
 
@@ -167,8 +167,6 @@ def settle(repo: Repo, state: State) -> None:
 
 def take_over(repo: Repo, objects: Objects, state: State, checkpoint_id: str, head: str) -> None:
     """Move a state on to a checkpoint that v1 has of it: killed before it was saved."""
-    from gitcp.store.v1 import committed_read
-
     if state.get("last_checkpoint_id") == checkpoint_id:
         return
     entries = committed_read.read(repo, objects, checkpoint_id)["sessions"]

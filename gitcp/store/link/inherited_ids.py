@@ -1,6 +1,6 @@
 """The ids a new commit inherits: of what it amends, and of what is squashed or picked into it
 (doc/behaviour.md "Ids in a message").  What was taken back and is committed again:
-relink/lost_commits.py."""
+lost_commits.py."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def left_out(
 ) -> set[str]:
     """Those of the ids of a commit of whose files what takes its place, with these changes, has
     none any more, by no other name either."""
-    from gitcp.store.relink import checkpoint_edits
+    from gitcp.store.link import candidates
 
     had, gone = commit_changes.of_commit(objects, was)[1], set()
     for one in ids:
-        record = {entry["path"] for entry in checkpoint_edits.edits(repo, objects, one, was)}
+        record = {entry["path"] for entry in candidates.read_edits(repo, objects, one, was)}
         files = record & had.keys() or had.keys()
         if files and files.isdisjoint(changes) and not _moved(objects, files, had, changes):
             gone.add(one)
@@ -78,8 +78,7 @@ def squashed(
     words = [line.split(" ") for line in lines if line.startswith("commit ")]
     if not words:
         return [], [], []
-    from gitcp.store.link import find_commits
-    from gitcp.store.relink import checkpoint_edits
+    from gitcp.store.link import candidates, find_commits
 
     commits = list(filter(None, (read_commit(objects, line[1]) for line in words)))
     links = {commit["oid"]: find_commits.linked(objects, commit["oid"]) for commit in commits}
@@ -92,8 +91,8 @@ def squashed(
         if visible and not changes.keys().isdisjoint(had):
             return ids, list(links), refused
         for one in links[commit["oid"]]:
-            record = checkpoint_edits.edits(repo, objects, one, commit)
-            if checkpoint_edits.match(objects, record, changes):
+            record = candidates.read_edits(repo, objects, one, commit)
+            if candidates.match_edits(objects, record, changes):
                 return ids, list(links), refused
     return [], [], [*ids, *refused]
 
@@ -127,7 +126,7 @@ def picked_before(repo: Repo, objects: Objects, changes: Callable[[], Changes]) 
     if not os.path.exists(picking) or os.path.exists(merging):
         return []
     from gitcp.store.link import find_commits
-    from gitcp.store.relink.search import Search
+    from gitcp.store.link.candidates import Search
 
     staged = changes()
     beside = find_commits.beside(repo, objects, staged)
@@ -139,12 +138,12 @@ def evident(repo: Repo, objects: Objects, ids: Collection[str], changes: Changes
     does not have is believed."""
     if not ids:
         return []
-    from gitcp.store.relink import checkpoint_edits
+    from gitcp.store.link import candidates
 
     kept = []
     for one in ids:
-        record = checkpoint_edits.edits(repo, objects, one)
-        if not record or checkpoint_edits.match(objects, record, changes):
+        record = candidates.read_edits(repo, objects, one)
+        if not record or candidates.match_edits(objects, record, changes):
             kept.append(one)
     return kept
 

@@ -10,8 +10,7 @@ from gitcp.errors import Error
 from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit
 from gitcp.store.lines import ai_notes
-from gitcp.store.link import commit_changes, condense, find_commits
-from gitcp.store.relink import dismissed
+from gitcp.store.link import commit_changes, condense, find_commits, memory
 from gitcp.store.show import lookup
 from gitcp.store.stream import place
 from gitcp.store.undo import undo_log
@@ -41,7 +40,7 @@ def link(ctx: Context, commit: Commit, name: str) -> str:
     kind, key = meant
     checkpoint_id = key if kind == "checkpoint" else _of_session(ctx, commit, key)
     _note(ctx.repo, ctx.objects, commit, "link", checkpoint_id, links.made_by_hand, checkpoint_id)
-    dismissed.remove(ctx.repo, checkpoint_id)
+    memory.write_refused(ctx.repo, (), allowed=checkpoint_id)
     return checkpoint_id
 
 
@@ -58,7 +57,7 @@ def unlink(ctx: Context, commit: Commit, name: str, reason: str) -> list[str]:
     reason = redaction.text(ctx.repo, reason)
     for one in gone:
         _note(ctx.repo, ctx.objects, commit, "unlink", one, links.taken_away, one, reason)
-    dismissed.add(ctx.repo, gone)
+    memory.write_refused(ctx.repo, gone)
     return gone
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from gitcp import trace
 from gitcp.errors import Error
 from gitcp.jj import log
-from gitcp.store.link import find_commits
-from gitcp.store.relink import dismissed, rewritten
+from gitcp.store.link import find_commits, memory
+from gitcp.store.relink import rewritten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def follow(repo: Repo, objects: Objects, commits: Sequence[str]) -> int:
     except Error as e:
         trace.note("jj", str(e))
         return 0
-    refused, links = dismissed.read(repo), 0
+    refused, links = memory.read_refused(repo), 0
     for new in commits:
         but = {*find_commits.linked(objects, new), *refused}
         olds = _linked(objects, sources, new)

@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 
 from gitcp.core.decide import relink_rules as core
-from gitcp.errors import GitError
+from gitcp.errors import Error, GitError
 from gitcp.record import text
-from gitcp.store.git.commit import read_commit
-from gitcp.store.link import commit_changes, find_commits
-from gitcp.store.relink import checkpoint_edits, dismissed
+from gitcp.store.git.commit import need_commit, read_commit, rev_list
+from gitcp.store.link import candidates, commit_changes, find_commits, memory
 from gitcp.store.v1 import committed_list, committed_read, committed_refs
 
 TYPE_CHECKING = False
@@ -23,12 +22,13 @@ if TYPE_CHECKING:
     from gitcp.core.decide.relink_rules import Blobs, Pair
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.link.commit_changes import Changes
 
 MOST = 2000  # commits looked at
 _RECENT = 50  # commits that are looked at in a glance
 
 
-def lost(repo: Repo, objects: Objects, among: str = "") -> list[Pair]:
+def find_lost(repo: Repo, objects: Objects, among: str = "") -> list[Pair]:
     """The commits on branches to which checkpoints without a commit belong, by patch-id where
     the original commit is still known, else by the blobs they contain, all in one commit or
     each in one; none in doubt.  among: a revision range to look in, default all branches."""
@@ -39,9 +39,9 @@ def lost(repo: Repo, objects: Objects, among: str = "") -> list[Pair]:
     return _paired(repo, objects, files, among, MOST)
 
 
-def lately(repo: Repo, objects: Objects) -> int:
+def count_lately(repo: Repo, objects: Objects) -> int:
     """How many links could be found again of commits that only HEAD's recent past has: what a
-    glance tells, where lost() reads all that is stored."""
+    glance tells, where find_lost() reads all that is stored."""
     if not os.path.exists(repo.shared("linked")):
         return 0
     gone, files = _reflog(repo, _RECENT, "--not", "--branches", "--remotes"), {}
@@ -57,7 +57,7 @@ def _paired(
     """The commits, of the newest so many, that checkpoints without one belong to.  files: the
     checkpoints asked about -> the blobs they say their commit had."""
     carried = find_commits.commits(repo, objects, files)
-    refused = dismissed.read(repo)
+    refused = memory.read_refused(repo)
     files = {one: blobs for one, blobs in files.items() if one not in refused}
     wanted = {one: pairs for one, pairs in files.items() if not _on_a_branch(repo, carried[one])}
     if not wanted:
@@ -85,10 +85,10 @@ def _by_difference(
     pairs: list[Pair] = []
     for one, oids in lost.items():
         original = read_commit(objects, oids[0]) if oids else None
-        record = checkpoint_edits.edits(repo, objects, one, original)
+        record = candidates.read_edits(repo, objects, one, original)
         if not all("before" in entry for entry in record):
             continue
-        shared = {oid: checkpoint_edits.match(objects, record, c) for oid, c in changed.items()}
+        shared = {oid: candidates.match_edits(objects, record, c) for oid, c in changed.items()}
         evidence = {oid: {(p, x) for p in s for x in s[p]} for oid, s in shared.items() if s}
         chosen = core.choose([{oid: lines} for oid, lines in evidence.items()])
         pairs += [{"commit": oid, "checkpoint_id": one, "how": "evidence"} for oid in chosen]
@@ -151,3 +151,39 @@ def patch_ids(repo: Repo, commits: Sequence[str]) -> dict[str, str]:
     _, out = repo.git.run("patch-id", "--stable", stdin=patch)
     pairs = [line.split() for line in out.decode().splitlines()]
     return {commit: patch_id for patch_id, commit in pairs}
+
+
+def find_onto(repo: Repo, objects: Objects, target: str, head: str) -> list[Pair]:
+    """The links that the commit target, and those before it that head has not, are to have of
+    the commits of head; oldest first, none that is there already.
+
+    Raises Error for what is no commit, and where the two have no history in common.
+    """
+    merged, tip = need_commit(objects, target), need_commit(objects, head)
+    status, out = repo.git.run("merge-base", merged["oid"], tip["oid"], ok=(0, 1))
+    if status:
+        raise Error(f"'{target}' and '{head}' have no commit in common")
+    base = out.decode().split()[0]
+    olds = candidates.select_linked(objects, _without_merges(repo, base, tip["oid"]))
+    branch = candidates.Search(repo, objects, olds, seconds=3600)
+    done: list[Pair] = []
+    news = _without_merges(repo, base, merged["oid"]) if olds else ()
+    for commit, ids in branch.find_missing(need_commit(objects, new) for new in news):
+        changes = commit_changes.of_commit(objects, commit)[1]
+        for one in ids:
+            how = "blobs" if _as_it_was(branch, one, changes) else "evidence"
+            done.append({"commit": commit["oid"], "checkpoint_id": one, "how": how})
+    return done
+
+
+def _as_it_was(branch: candidates.Search, checkpoint_id: str, changes: Changes) -> bool:
+    """Whether every file of a checkpoint stands in a commit as a commit of before had it."""
+    records = (branch.edits(commit).get(checkpoint_id) for commit in branch.commits)
+    return any(
+        record and all(e["path"] in changes and changes[e["path"]][3] == e["oid"] for e in record)
+        for record in records
+    )
+
+
+def _without_merges(repo: Repo, base: str, tip: str) -> list[str]:
+    return rev_list(repo, "--reverse", "--no-merges", f"--max-count={MOST}", tip, f"^{base}")

@@ -13,13 +13,16 @@ from gitcp.store.git import notes, private, reflog
 from gitcp.store.git.commit import need_commit, read_commit, rev_list
 from gitcp.store.git.tree import Lookup
 from gitcp.store.link import (
+    candidates,
     commit_changes,
     commit_hooks,
     commit_verdict,
     find_commits,
     inherited_ids,
+    lost_commits,
+    memory,
+    unhooked,
 )
-from gitcp.store.relink import checkpoint_edits, dismissed, lost_commits, unhooked_commits
 from gitcp.store.v1 import committed_read
 
 TYPE_CHECKING = False
@@ -142,7 +145,7 @@ def _amended(repo: Repo, objects: Objects, old: str, new: str) -> set[str]:
     after = need_commit(objects, new)
     refused = commit_verdict.refused(repo, old, after)
     if refused:
-        dismissed.add(repo, refused)
+        memory.write_refused(repo, refused)
     remember(repo, objects, old, after, refused)
     return refused
 
@@ -157,7 +160,7 @@ def remember(
         entry
         for one in find_commits.linked(objects, old)
         if before and one not in but
-        for entry in checkpoint_edits.edits(repo, objects, one, before)
+        for entry in candidates.read_edits(repo, objects, one, before)
     ]
     if any((look(entry["path"]) or ("", None))[1] != entry["oid"] for entry in record):
         lost_commits.add(repo, [old])
@@ -171,18 +174,15 @@ def _split(
     split = [commit for new in fresh if new not in olds and (commit := read_commit(objects, new))]
     if not split:
         return []
-    from gitcp.store.relink import search
+    from gitcp.store.link import candidates
 
     sources = dict.fromkeys(old for each in olds.values() for old in each)
-    rebased = search.Search(repo, objects, search.linked(objects, sources))
+    rebased = candidates.Search(repo, objects, candidates.select_linked(objects, sources))
     done: list[Pair] = []
-    for commit in split:
-        parent, changes = commit_changes.of_commit(objects, commit)
-        has = find_commits.linked(objects, commit["oid"])
-        for one in rebased.ids(changes, parent):
-            if one not in has:
-                notes.add(repo, objects, commit["oid"], one)
-                done.append({"commit": commit["oid"], "checkpoint_id": one, "how": "rebase"})
+    for commit, ids in rebased.find_missing(split):
+        for one in ids:
+            notes.add(repo, objects, commit["oid"], one)
+            done.append({"commit": commit["oid"], "checkpoint_id": one, "how": "rebase"})
     return done
 
 
@@ -225,4 +225,4 @@ def work(repo: Repo, objects: Objects, state: State, replayed: Mapping[str, Sequ
     for oid, olds in replayed.items():
         commit = read_commit(objects, oid)
         if commit:
-            unhooked_commits.link_one(repo, objects, state, commit, olds)
+            unhooked.link_one(repo, objects, state, commit, olds)

@@ -7,7 +7,7 @@ import os
 from gitcp.process.regular_file import move_aside
 from gitcp.store.aside import index
 from gitcp.store.git.commit import read_commit
-from gitcp.store.relink import open_work, unhooked_commits
+from gitcp.store.link import unhooked
 from gitcp.store.session import markers, recall
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs, state_copy
@@ -55,14 +55,14 @@ def keep_promise(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> 
     """Store what the open sessions here that are not at work have in a commit made here, under
     the id it carries; say so, '' where there is nothing to store."""
     commit = read_commit(objects, oid)
-    if commit is None or not repo.top or oid not in unhooked_commits.made_here(repo):
+    if commit is None or not repo.top or oid not in unhooked.made_here(repo):
         return ""
     before = committed_read.session_ids(repo, objects, checkpoint_id)
-    for name in [marker["session_id"] for marker in open_work.resting(repo)]:
+    for name in [marker["session_id"] for marker in unhooked.list_resting(repo)]:
         with states.held(repo, [name]):
             state = states.load(repo, name)
             if state:
-                unhooked_commits.link_one(repo, objects, state, commit)
+                unhooked.link_one(repo, objects, state, commit)
                 markers.save(repo, state)
     after = committed_read.session_ids(repo, objects, checkpoint_id)
     return "stored it" if set(after) - set(before) else ""

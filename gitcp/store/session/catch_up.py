@@ -105,9 +105,9 @@ def moved(repo: Repo, objects: Objects, state: State, now: str) -> None:
     old = state.get("base_commit") or ""
     if old == now:
         return
-    from gitcp.store.relink import unhooked_commits
+    from gitcp.store.link import unhooked
 
-    unhooked_commits.link_all(repo, objects, state, old, now)
+    unhooked.link_all(repo, objects, state, old, now)
     with exclusive(repo, f"stream-{repo.worktree_hash}"):
         for tip in _own(repo, objects, state, old):
             _follow(repo, objects, state, tip, now)

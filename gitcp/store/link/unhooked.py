@@ -7,7 +7,8 @@ decides; the link is a note on the commit (doc/behaviour.md "Commits without hoo
 from __future__ import annotations
 
 from gitcp import trace
-from gitcp.store.git import notes, reflog
+from gitcp.errors import GitError
+from gitcp.store.git import notes, reflog, refs
 from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.journal import open_edits
 from gitcp.store.link import (
@@ -16,16 +17,18 @@ from gitcp.store.link import (
     commit_verdict,
     condense,
     find_commits,
+    memory,
 )
-from gitcp.store.relink import judged
-from gitcp.store.session import markers, phase
+from gitcp.store.session import markers, phase, process
 from gitcp.store.stream import place
 from gitcp.store.v1 import committed_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from gitcp.context import Context
+    from gitcp.core.decide.relink_rules import Pair
     from gitcp.core.record_types import Commit, Marker, State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
@@ -38,6 +41,8 @@ _ELSEWHERE = (
     b"cherry-pick", b"branch", b"Branch", b"initial pull", b"update by push", b"stash", b"bisect",
 )  # fmt: skip
 _MOST = 100  # commits looked at: what HEAD moved over beyond that was not typed by hand
+_RANGE = 200  # commits of a range that are looked at
+_NEW = "new"  # in place of an id: a checkpoint that has none yet
 
 
 def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> None:
@@ -50,7 +55,7 @@ def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> 
     moves = reflog.head(repo)
     last = moves[-1][1] if moves else old
     unlogged = set(between(repo, last, new)) if last != new else set[str]()
-    here = _made_here(moves).union(unlogged).difference(judged.read(repo))
+    here = _made_here(moves).union(unlogged).difference(memory.read_judged(repo))
     for oid in reversed(between(repo, old, new)) if here else ():
         commit = read_commit(objects, oid)
         if commit and oid in here:
@@ -114,13 +119,11 @@ def _beyond(
 ) -> bool:
     """Whether a commit has work of the session that none of these checkpoints of its holds: an id
     may have come back with the content of an earlier commit."""
-    from gitcp.store.relink import checkpoint_edits
+    from gitcp.store.link import candidates
 
     matched = commit_match.sessions(repo, objects, changes, parent, own, agent=False)
     paths = {path for linked in matched.values() for path in linked["paths"]}
-    held = {
-        (e["path"], e["oid"]) for one in ids for e in checkpoint_edits.edits(repo, objects, one)
-    }
+    held = {(e["path"], e["oid"]) for one in ids for e in candidates.read_edits(repo, objects, one)}
     return any((path, changes[path][3]) not in held for path in paths)
 
 
@@ -159,3 +162,89 @@ def _comes_from_elsewhere(reason: bytes) -> bool:
     if reason.startswith(b"merge "):
         return reason.endswith(b": Fast-forward")
     return reason.startswith(_ELSEWHERE)
+
+
+def link_range(ctx: Context, among: str, dry_run: bool) -> Iterator[Pair]:
+    """Link what sessions here that are not at work have in commits of a range, by default in
+    those made here that no hook has judged; tell each link, made or (dry_run) to be made."""
+    commits = _unjudged(ctx.repo, ctx.objects, ctx.head, among)
+    for marker in list_resting(ctx.repo) if commits else ():
+        state = ctx.state(marker["session_id"])
+        if state is None:
+            continue
+        since = None if among else _since(ctx.repo, state, ctx.head)
+        for commit in commits:
+            if since is None or commit["oid"] in since:
+                one = _link_in(ctx.repo, ctx.objects, state, commit, dry_run)
+                if one:
+                    yield {"commit": commit["oid"], "checkpoint_id": one, "how": "content"}
+        if not dry_run:
+            ctx.keep(state)
+
+
+def list_left_out(
+    repo: Repo, objects: Objects, states: Iterable[State]
+) -> Iterator[tuple[str, str, str]]:
+    """(commit, checkpoint, session) where a commit made here names the checkpoint, and it lacks
+    the part of one of these sessions, which none of its events has put in yet."""
+    head = refs.head(repo) or ""
+    commits = _unjudged(repo, objects, head) if head else []
+    idle = {marker["session_id"] for marker in list_resting(repo)} if commits else set[str]()
+    for state in (state for state in states if state["session_id"] in idle):
+        since = _since(repo, state, head)
+        for commit in (commit for commit in commits if commit["oid"] in since):
+            one = _link_in(repo, objects, state, commit, dry_run=True)
+            if one and one != _NEW:
+                yield commit["oid"], one, state["session_id"]
+
+
+def list_resting(repo: Repo) -> Iterator[Marker]:
+    """The sessions here with something unsettled that no agent works for: the others' own next
+    event does it."""
+    for marker in markers.here(repo):
+        if marker["phase"] != "active" or not process.alive(marker["agent_process"]):
+            yield marker
+
+
+def _since(repo: Repo, state: State, head: str) -> set[str]:
+    """The commits made since the session looked last: what was there before is not its work."""
+    return set(between(repo, state.get("base_commit") or "", head))
+
+
+def _link_in(repo: Repo, objects: Objects, state: State, commit: Commit, dry_run: bool) -> str:
+    """The checkpoint that a session has now, or would have, in a commit; '' for none, or one
+    that it had before."""
+    session_id = state["session_id"]
+    ids = find_commits.linked(objects, commit["oid"])
+    if any(session_id in committed_read.session_ids(repo, objects, one) for one in ids):
+        return ""
+    if dry_run:
+        parent, changes = commit_changes.of_commit(objects, commit)
+        own = [markers.marker(state)]
+        would = commit_match.sessions(repo, objects, changes, parent, own, agent=False)
+        return (ids or [_NEW])[-1] if session_id in would else ""
+    link_one(repo, objects, state, commit)
+    ids = find_commits.linked(objects, commit["oid"])
+    return next((i for i in ids if session_id in committed_read.session_ids(repo, objects, i)), "")
+
+
+def _unjudged(repo: Repo, objects: Objects, head: str, among: str = "") -> list[Commit]:
+    """Those of a range without a checkpoint that is stored, oldest first; of those that no hook
+    has judged also such as lack the part of a session, whose data was damaged then."""
+    where = ["--end-of-options", among, "--"] if among else [head]
+    if not among and not head.strip("0"):
+        return []
+    try:
+        oids = rev_list(repo, "--first-parent", "--reverse", f"--max-count={_RANGE}", *where)
+    except GitError as e:
+        raise e.plain() from None
+    if not among:
+        here = made_here(repo).difference(memory.read_judged(repo))
+        oids = [oid for oid in oids if oid in here]
+    every = (read_commit(objects, oid) for oid in oids)
+    return [commit for commit in every if commit and not (among and _stored(repo, objects, commit))]
+
+
+def _stored(repo: Repo, objects: Objects, commit: Commit) -> bool:
+    ids = find_commits.linked(objects, commit["oid"])
+    return any(committed_read.session_ids(repo, objects, one) for one in ids)

@@ -1,22 +1,26 @@
-"""What the sessions of a checkpoint changed, path by path, as match() takes it.
+"""Candidates for a link: checkpoints, each with its edits, held against what a commit changes.
 
-A path goes from what stood there before the linked commit to what that has.  The commit itself
-tells both, where it is known; else the checkpoint's metadata.  Of the lines that the commit
+An edit takes a path from what stood there before the linked commit to what that has.  The commit
+itself tells both, where it is known; else the checkpoint's metadata.  Of the lines that the commit
 added only those count that `lines.json` gives to a session of the checkpoint.
 """
 
 from __future__ import annotations
 
+import time
+
 from gitcp.core import json
-from gitcp.core.decide import line_evidence, overlap
+from gitcp.core.decide import line_evidence, overlap, relink_rules
 from gitcp.core.decide.difference import ABSENT
 from gitcp.core.v1 import summary
-from gitcp.store.link import commit_changes
+from gitcp.store.git.commit import read_commit
+from gitcp.store.git.tree import Lookup, tree_of
+from gitcp.store.link import commit_changes, find_commits, memory
 from gitcp.store.v1 import committed_read, committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from gitcp.core.decide.difference import Recorded, Staged
@@ -26,8 +30,11 @@ if TYPE_CHECKING:
     from gitcp.store.link.commit_changes import Changes
     from gitcp.store.v1.committed_read import Checkpoint
 
+MOST = 50  # commits that are candidates
+SECONDS = 0.3  # what one hook spends; the rest is for the next one
 
-def edits(
+
+def read_edits(
     repo: Repo, objects: Objects, checkpoint_id: str, commit: Commit | None = None
 ) -> list[Recorded]:
     """The edits of a stored checkpoint, as a commit that carries its id has them; [] without
@@ -35,14 +42,14 @@ def edits(
     if committed_refs.find(repo, objects, checkpoint_id) is None:
         return []
     changed = commit_changes.of_commit(objects, commit)[1] if commit else {}
-    record = recorded(objects, committed_read.read(repo, objects, checkpoint_id), changed)
+    record = edits_in(objects, committed_read.read(repo, objects, checkpoint_id), changed)
     if changed.keys().isdisjoint(entry["path"] for entry in record):
         record += [_entry(path, change) for path, change in changed.items()]
     return record
 
 
-def recorded(objects: Objects, checkpoint: Checkpoint, changed: Changes) -> list[Recorded]:
-    """edits() of a checkpoint that was read; changed: what its commit changes, {} if unknown.
+def edits_in(objects: Objects, checkpoint: Checkpoint, changed: Changes) -> list[Recorded]:
+    """read_edits() of a checkpoint that was read; changed: what its commit changes, {} if unknown.
     Where it names no file at all, all that the commit changes."""
     by_path: dict[str, Recorded] = {}
     touched = set[str]()
@@ -119,7 +126,7 @@ def _ranges(entries: object) -> list[tuple[str, int, int, str]]:
     return ranges
 
 
-def match(
+def match_edits(
     objects: Objects,
     record: list[Recorded],
     changes: Changes,
@@ -128,3 +135,69 @@ def match(
     """What a commit with these changes has in common with edits, by evidence: path -> what; gone:
     as overlap.match() asks it."""
     return overlap.match(record, changes, commit_changes.blobs_of(objects), gone)["shared"]
+
+
+def select_linked(objects: Objects, oids: Iterable[str]) -> list[Commit]:
+    """Those of some commits that are there and are linked to a checkpoint."""
+    commits = (commit for oid in oids if (commit := read_commit(objects, oid)))
+    return [commit for commit in commits if find_commits.linked(objects, commit["oid"])]
+
+
+class Search:
+    """Some commits and what their checkpoints recorded; each is read once."""
+
+    def __init__(
+        self, repo: Repo, objects: Objects, commits: Iterable[Commit], seconds: float = SECONDS
+    ) -> None:
+        self._repo, self._objects = repo, objects
+        self._until = time.monotonic() + seconds
+        self.commits = list({commit["oid"]: commit for commit in commits}.values())
+        self._edits: dict[str, dict[str, list[Recorded]]] = {}
+
+    def late(self) -> bool:
+        """Whether the time is up."""
+        return time.monotonic() >= self._until
+
+    def ids(self, changes: Changes, parent: str) -> list[str]:
+        """The ids whose work a commit with these changes on parent has, in the commits' order;
+        none that a person refused."""
+        if not changes:
+            return []
+        there = Lookup(self._objects, tree_of(self._objects, parent))
+
+        def gone(path: str) -> bool:
+            return there(path) is None
+
+        shared = (self._shared(one, changes, gone) for one in self.commits if not self.late())
+        ids = relink_rules.choose([one for one in shared if one])
+        refused = memory.read_refused(self._repo) if ids else ()
+        return [one for one in ids if one not in refused]
+
+    def find_missing(self, commits: Iterable[Commit]) -> Iterator[tuple[Commit, list[str]]]:
+        """Commits, each with the ids whose work it has and that it lacks, while there is time."""
+        for commit in commits:
+            if self.late():
+                return
+            parent, changes = commit_changes.of_commit(self._objects, commit)
+            has = find_commits.linked(self._objects, commit["oid"])
+            yield commit, [one for one in self.ids(changes, parent) if one not in has]
+
+    def _shared(
+        self, commit: Commit, changes: Changes, gone: Callable[[str], bool]
+    ) -> dict[str, relink_rules.Evidence]:
+        shared = {}
+        for one, record in self.edits(commit).items():
+            common = match_edits(self._objects, record, changes, gone)
+            if common:
+                shared[one] = {(p, line) for p, lines in common.items() for line in lines}
+        return shared
+
+    def edits(self, commit: Commit) -> dict[str, list[Recorded]]:
+        """What each checkpoint of a commit recorded of it."""
+        oid = commit["oid"]
+        if oid not in self._edits:
+            self._edits[oid] = {
+                one: read_edits(self._repo, self._objects, one, commit)
+                for one in find_commits.linked(self._objects, oid)
+            }
+        return self._edits[oid]

@@ -11,8 +11,8 @@ from gitcp import trace
 from gitcp.errors import Error
 from gitcp.store.git import notes, reflog
 from gitcp.store.git.commit import read_commit, rev_list
-from gitcp.store.link import commit_changes, commit_verdict, finalize, find_commits
-from gitcp.store.relink import dismissed, judged, lost_commits, rewritten, unhooked_commits
+from gitcp.store.link import commit_verdict, finalize, find_commits, lost_commits, memory, unhooked
+from gitcp.store.relink import rewritten
 from gitcp.store.session import catch_up, markers, process
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ def settle(ctx: Context, but: str = "") -> int:
     """Link what the sessions here that are not at work have in such commits, and give commits the
     ids they lost; how many of those were pulled.  but: a session that has settled by itself."""
     repo, head = ctx.repo, ctx.head
-    mend(repo, ctx.objects, since=judged.looked(repo))
+    mend(repo, ctx.objects, since=memory.read_looked(repo))
     waiting = False
     for marker in markers.here(repo):
         if marker["session_id"] == but or marker["base_commit"] == head:
@@ -41,7 +41,7 @@ def settle(ctx: Context, but: str = "") -> int:
         _one(ctx, marker["session_id"], head)
     pulled, done = _give_back(repo, ctx.objects, head)
     if done and not waiting:
-        judged.look(repo, done)
+        memory.write_looked(repo, done)
     return pulled
 
 
@@ -49,7 +49,7 @@ def _give_back(repo: Repo, objects: Objects, head: str) -> tuple[int, str]:
     """Note on commits nobody has judged the ids whose work is in them again: of commits that HEAD
     lost, and for what was pulled of other branches.  (How many links were pulled, the last commit
     there was time for, '' for none.)"""
-    looked, known = judged.looked(repo), set(judged.read(repo))
+    looked, known = memory.read_looked(repo), set(memory.read_judged(repo))
     since = [f"^{looked}"] if looked and read_commit(objects, looked) else []
     lost = lost_commits.find(repo, objects, head)
     args = ("--first-parent", "--reverse", "--no-merges", f"--max-count={_MOST}", head, *since)
@@ -59,26 +59,20 @@ def _give_back(repo: Repo, objects: Objects, head: str) -> tuple[int, str]:
         from gitcp.store.relink import jj_rewrites
 
         jj_rewrites.follow(repo, objects, fresh)
-    here = unhooked_commits.made_here(repo)
+    here = unhooked.made_here(repo)
     pulled = {c["oid"] for c in commits if c["oid"] not in here}
     beside = _beside(repo, objects, head, commits) if pulled else []
     if not (lost or beside):
         return 0, head
-    from gitcp.store.relink.search import Search
+    from gitcp.store.link.candidates import Search
 
-    search, links = Search(repo, objects, [*beside, *lost]), 0
-    done = ""
-    for commit in commits:
-        if search.late():
-            break
-        parent, changes = commit_changes.of_commit(objects, commit)
-        has = find_commits.linked(objects, commit["oid"])
-        for one in search.ids(changes, parent):
-            if one not in has:
-                notes.add(repo, objects, commit["oid"], one)
-                links += commit["oid"] in pulled
+    search, links, done = Search(repo, objects, [*beside, *lost]), 0, ""
+    for commit, ids in search.find_missing(commits):
+        for one in ids:
+            notes.add(repo, objects, commit["oid"], one)
+            links += commit["oid"] in pulled
         done = commit["oid"]
-    else:
+    if not commits or done == commits[-1]["oid"]:
         done = head
     search.commits = lost
     lost_commits.keep(repo, objects, search, head, {})
@@ -124,7 +118,7 @@ def mend(
     A line that the person took out stays out.  since: where HEAD was when all before was well.
     """
     done = []
-    everywhere = dismissed.read(repo)
+    everywhere = memory.read_refused(repo)
     entries = reflog.head(repo)
     seen = [at for at, (_, new, _) in enumerate(entries) if new == since]
     for old, new, reason in entries[seen[-1] + 1 if seen else 0 :]:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Commit, Version
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.link.candidates import Search
     from gitcp.store.link.commit_changes import Changes
-    from gitcp.store.relink.search import Search
 
 _MOST = 50  # commits that are looked at
 _RECENT = 50  # entries of HEAD's reflog
@@ -40,7 +40,7 @@ def ids(repo: Repo, objects: Objects, head: str, changes: Changes) -> list[str]:
     if not lost:
         private.remove(repo, repo.own("taken-back"))
         return []
-    from gitcp.store.relink.search import Search
+    from gitcp.store.link.candidates import Search
 
     search = Search(repo, objects, lost)
     again = search.ids(changes, head)
@@ -55,9 +55,9 @@ def find(repo: Repo, objects: Objects, head: str) -> list[Commit]:
     lost = [*listed, *_reset(repo, objects, head)]
     if not lost:
         return []
-    from gitcp.store.relink import search
+    from gitcp.store.link import candidates
 
-    return search.linked(objects, dict.fromkeys(lost))
+    return candidates.select_linked(objects, dict.fromkeys(lost))
 
 
 def keep(repo: Repo, objects: Objects, search: Search, head: str, changes: Changes) -> None:
@@ -117,9 +117,9 @@ def _brings(
     changes = {p: (*(was or none), *(now or none)) for p, was, now in steps if was != now}
     if not changes:
         return False
-    from gitcp.store.relink import checkpoint_edits
+    from gitcp.store.link import candidates
 
-    return bool(checkpoint_edits.match(objects, list(record), changes))
+    return bool(candidates.match_edits(objects, list(record), changes))
 
 
 def _paths(record: Iterable[Recorded]) -> list[str]:
@@ -137,14 +137,13 @@ def add(repo: Repo, commits: Iterable[str]) -> None:
 def add_stashed(repo: Repo, objects: Objects, oid: str) -> None:
     """Look for the work of a commit again where an entry of the stash has it as well: that may be
     applied once more, on another branch."""
-    from gitcp.store.link import commit_changes, find_commits
-    from gitcp.store.relink import checkpoint_edits
+    from gitcp.store.link import candidates, commit_changes, find_commits
 
     commit = need_commit(objects, oid)
     paths = commit_changes.of_commit(objects, commit)[1]
     stash = [e for e in reflog.Stash(repo, objects).entries() if any(map(e.changes, paths))]
     for one in find_commits.linked(objects, oid) if stash else ():
-        record = checkpoint_edits.edits(repo, objects, one, commit)
+        record = candidates.read_edits(repo, objects, one, commit)
         if any(_brings(objects, record, entry.steps(_paths(record))) for entry in stash):
             add(repo, [oid])
             return
