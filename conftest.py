@@ -17,6 +17,7 @@ settings.register_profile("long", deadline=None, max_examples=1000, suppress_hea
 settings.load_profile("long" if os.environ.get("LONG") else "short")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Two more than there are cores: tests wait for locks, pipes, disks and time limits."""
     return (os.cpu_count() or 1) + 2

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 # Rooms of decisions are tried whole; of a room of the store every SPARSE-th mutation.
-DECISIONS = "credit decide message v1 guard".split()
+DECISIONS = "credit lines decide message v1 guard".split()
 RULES = """store/stream/place store/stream/carry_forward store/session/recall store/session/state
 store/link/condense store/link/commit_hooks store/git/refs""".split()
 SPARSE = 5

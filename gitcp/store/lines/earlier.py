@@ -19,7 +19,7 @@ from gitcp.store.lines import run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from gitcp.core.blame.porcelain import Entry
     from gitcp.repo import Repo
@@ -39,20 +39,23 @@ _VERSIONS = 20  # of a path that are read before a commit
 class Earlier:
     """Where lines were before; each history is read once until forget()."""
 
-    def __init__(self, repo: Repo, objects: Prefetched) -> None:
+    def __init__(self, repo: Repo, objects: Prefetched, like: Earlier | None = None) -> None:
+        """like: another one, with which this one shares the histories."""
         self._repo, self._objects = repo, objects
-        self._same: dict[Place, str] = {}  # the commit before that gave a path the same content
-        self._walked: set[str] = set()  # paths whose histories are read; "": all
+        # The commit before that gave a path the same content.
+        self._same: dict[Place, str] = like._same if like else {}
+        # Paths whose histories are read; "": all.
+        self._walked: set[str] = like._walked if like else set()
 
-    def walk(self, tips: Sequence[str], paths: Iterable[str] = ()) -> None:
-        """Read which commits of these histories give a path (none: any) a content it had."""
+    def walk(self, tips: Callable[[], Sequence[str]], paths: Iterable[str] = ()) -> None:
+        """Read which commits of the histories of tips give a path (none: any) a content it had."""
         wanted = [path for path in paths or [""] if path not in self._walked]
         if not wanted or "" in self._walked:
             return
         self._walked.update(wanted)
         newer: dict[tuple[str, str], str] = {}
         try:
-            for commit, path, oid in self._log(tips, [path for path in wanted if path]):
+            for commit, path, oid in self._log(tips(), [path for path in wanted if path]):
                 if later := newer.get((path, oid)):
                     self._same[later, path] = commit
                 newer[path, oid] = commit
@@ -75,14 +78,20 @@ class Earlier:
                 commit = text(token)
 
     def spots(
-        self, place: Place, lines: Sequence[int], before: str, alike: bool, linked: bool
+        self,
+        place: Place,
+        lines: Sequence[int],
+        before: str,
+        alike: bool,
+        linked: bool,
+        message: bytes,
     ) -> dict[int, Spot]:
         """line -> where it was put in before, of lines that a commit puts in at a path.
 
         before: the path in its parent, "" for none.  alike: a line that went may read the same.
-        linked: the commit names a checkpoint.
+        linked: the commit names a checkpoint.  message: of the commit.
         """
-        sources, alike = [*self._sources(place)], alike and bool(before)
+        sources, alike = [*self._sources(place, message)], alike and bool(before)
         if not (alike or sources or linked):
             return {}
         now = self._lines(*place)
@@ -108,10 +117,9 @@ class Earlier:
         wanted = {without_space(line) for line in line_evidence.significant({*lines})}
         return bool(wanted) and not wanted.isdisjoint(map(without_space, self._lines(commit, path)))
 
-    def _sources(self, place: Place) -> Iterator[str]:
+    def _sources(self, place: Place, message: bytes) -> Iterator[str]:
         """The commits that may have lines that one restores at a path."""
-        commit = self._objects.read(place[0])
-        for oid in _REVERTS.findall(commit[2] if commit else b""):
+        for oid in _REVERTS.findall(message):
             yield f"{text(oid)}^"
         if same := self._same.get(place):
             yield same

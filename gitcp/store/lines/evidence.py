@@ -37,16 +37,18 @@ class Evidence:
         objects: Prefetched,
         worktree: bool = True,
         revisions: Sequence[str] = ("HEAD",),
+        like: Evidence | None = None,
     ) -> None:
         """worktree: what is not committed is the worktree's, of which the journal tells.
-        revisions: a range, of which prefetch_changes() is given the commits."""
+        revisions: a range, of which prefetch_changes() is given the commits.  like: another one,
+        with which this one shares what is read of whole histories."""
         self._repo, self._objects = repo, objects
         self._journalled, self._revisions = worktree, revisions
         self.recorded = recorded.Recorded(repo, objects)
         self._notes = notes.Reader(objects)
         self._attested = Attested(objects)
-        self._earlier = Earlier(repo, objects)
-        self._periods: recording.Periods | None = None
+        self._earlier: Earlier = Earlier(repo, objects, like._earlier if like else None)
+        self._periods: recording.Periods | None = like._periods if like else None
         self._makers: dict[str, tuple[str, bytes]] = {}  # author, message of commits
         self._named: dict[str, list[str]] = {}
         self._records: dict[str, Sequence[Record]] = {}
@@ -127,8 +129,8 @@ class Evidence:
             origins: dict[Place, list[int]] = {}
             for place, lines in pending.items():
                 _, before, alike = places.get(place, ((), "", False))
-                linked = self.linked(place[0])
-                spots = self._earlier.spots(place, lines, before, alike, linked)
+                about = before, alike, self.linked(place[0]), self._maker(place[0])[1]
+                spots = self._earlier.spots(place, lines, *about)
                 self._before.setdefault(place, {}).update({n: spots.get(n) for n in lines})
                 self._known.pop(place, None)
                 for commit, path, line in spots.values():
@@ -157,10 +159,13 @@ class Evidence:
     def _walk(self, places: Iterable[Place]) -> None:
         paths = {path for _, path in places}
         if len(paths) > _MOST:
-            names = self._repo.git.lines("rev-parse", "--revs-only", *self._revisions, sep=b"\n")
-            self._earlier.walk([text(name) for name in names if not name.startswith(b"^")])
+            self._earlier.walk(self._tips)
         else:
-            self._earlier.walk([*dict.fromkeys(commit for commit, _ in places)], paths)
+            self._earlier.walk(lambda: [*dict.fromkeys(commit for commit, _ in places)], paths)
+
+    def _tips(self) -> list[str]:
+        names = self._repo.git.lines("rev-parse", "--revs-only", *self._revisions, sep=b"\n")
+        return [text(name) for name in names if not name.startswith(b"^")]
 
     def author(self, commit: str, path: str, line: int, content: bytes | None = None) -> Author:
         """Who wrote a line (1-based) of path in commit; nobody() of whom nothing is known.

@@ -54,8 +54,13 @@ def retold(
         *map(raw, paths),
     )
 
+    first: Evidence | None = None  # of this process, which has done a batch before it forks
+
     def begin(objects: Prefetched) -> Callable[[list[Change]], list[Retold]]:
-        return partial(_window, tell, Evidence(repo, objects, revisions=revisions or ["HEAD"]))
+        nonlocal first
+        evidence = Evidence(repo, objects, revisions=revisions or ["HEAD"], like=first)
+        first = first or evidence
+        return partial(_window, tell, evidence)
 
     every = windows(run.changes(repo, [*options, *where]), _WINDOW)
     for batch in spread(objects, every, begin):
