@@ -125,3 +125,13 @@ def test_a_huge_file_takes_a_bounded_number_of_looks(
     removed, added = lost(a, b)
     assert sorted(a + added) == sorted(b + removed)
     assert looks <= (line_diff.EFFORT + 2) * 2 * n
+
+
+@given(st.permutations(range(9)), st.permutations(range(9)))
+def test_anchors_are_as_many_as_keep_their_order(one: list[int], two: list[int]) -> None:
+    a, b = [[b"%d" % n for n in numbers] for numbers in (one, two)]
+    anchors = line_diff._anchors(a, b)
+    assert len(anchors) == longest(a, b)
+    assert all(a[i] == b[j] for i, j in anchors)
+    assert anchors == sorted(anchors) and len({j for _, j in anchors}) == len(anchors)
+    assert [j for _, j in anchors] == sorted(j for _, j in anchors)

@@ -31,6 +31,55 @@ def test_a_content_goes_to_the_path_that_has_it_now(
     assert moves.origins(changed, lambda oid: [oid.encode()]) == want
 
 
+TEXTS = {"1": "abcd", "2": "abcx", "3": "abxy", "4": "axyz", "5": "abcdefgh", "6": "", "7": "  "}
+
+
+def lines(oid: str) -> list[bytes]:
+    return [letter.encode() for letter in TEXTS[oid]]
+
+
+@pytest.mark.parametrize(
+    ("gone", "come", "want"),
+    [
+        ({"a": "1"}, {"n": "1"}, {"n": "a"}),
+        ({"a": "1", "b": "2"}, {"n": "2"}, {"n": "b"}),
+        ({"a": "1"}, {"n": "1", "m": "1"}, {"n": "a"}),  # each path that went is taken once
+        ({"a": "1", "b": "1"}, {"n": "1", "m": "1"}, {"n": "a", "m": "b"}),
+        ({"a": "1", "b": "1"}, {"n": "1", "m": "2"}, {"n": "a", "m": "b"}),
+        ({"a": "1", "b": "2"}, {"n": "2", "m": "1"}, {"n": "b", "m": "a"}),
+        ({"a": "1"}, {"n": "2"}, {"n": "a"}),  # three lines of four
+        ({"a": "1"}, {"n": "3"}, {}),  # half of them
+        ({"a": "1"}, {"n": "5"}, {}),  # half of the longer one
+        ({"a": "5"}, {"n": "1"}, {}),
+        ({"a": "1"}, {"n": "2", "m": "2"}, {"n": "a"}),
+        ({"a": "1", "b": "2"}, {"n": "3"}, {"n": "b"}),  # the likest
+        ({"a": "2", "b": "3"}, {"n": "1", "m": "4"}, {"n": "a", "m": "b"}),
+        ({"a": "6"}, {"n": "6"}, {"n": "a"}),  # nothing in it, and no blob of git's for nothing
+        ({"a": "7"}, {"n": "6"}, {}),
+        ({"a": EMPTY}, {"n": EMPTY}, {}),
+        ({}, {"n": "1"}, {}),
+        ({"a": "1"}, {}, {}),
+    ],
+)
+def test_a_path_comes_from_the_likest_that_went(
+    gone: dict[str, str], come: dict[str, str], want: dict[str, str]
+) -> None:
+    assert moves.moves(gone, come, lines) == want
+
+
+@pytest.mark.parametrize(("count", "want"), [(20, {"n0": "a0"}), (21, {})])
+def test_of_very_many_paths_no_lines_are_compared(count: int, want: dict[str, str]) -> None:
+    gone = {f"a{n}": "1" if not n else f"gone {n}" for n in range(20)}
+    come = {f"n{n}": "2" if not n else f"come {n}" for n in range(count)}
+    read = {"1": lines("1"), "2": lines("2")}
+    assert moves.moves(gone, come, lambda oid: read.get(oid, [oid.encode()])) == want
+
+
+def test_a_file_that_changed_places_is_not_what_one_that_went_became() -> None:
+    changed = {"a": ("1", "2"), "b": ("2", "1"), "c": ("5", "")}
+    assert moves.origins(changed, lines) == {"a": "b", "b": "a"}
+
+
 @pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
 def test_the_edits_of_a_moved_path_begin_with_the_content_that_came(names: tuple[str, str]) -> None:
     old, new = names
