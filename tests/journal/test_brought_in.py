@@ -224,6 +224,9 @@ OWN = {
     "cp mine.txt n.txt": (0, 2),
     "cat mine.txt README.md >n.txt": (0, 5),
     "cp ../wt/dirty.txt n.txt": (0, 2),
+    "cp late.txt n.txt": (0, 2),
+    "cp its.txt n.txt": (2, 0),
+    "printf 'a line of its own\n' >late.txt; cp late.txt n.txt": (1, 0),
 }
 
 
@@ -236,6 +239,8 @@ def test_what_a_command_makes_is_the_agents_and_what_it_copies_is_not(
     world.write("mine.txt", text(10, 11))
     a = world.agent("session-a", tools=True)
     a.prompt("make it")
+    edit(a, "its.txt", text(13, 14))
+    world.write("late.txt", text(15, 16))
     run(a, command)
     edit(a, "own.txt", text(12))
     a.stop()
@@ -244,3 +249,16 @@ def test_what_a_command_makes_is_the_agents_and_what_it_copies_is_not(
     who = added(world, a)
     own = who.pop("agent") - 1
     assert (own, sum(who.values())) == OWN[command]
+
+
+def test_a_diff_that_one_command_makes_and_a_later_one_applies_keeps_its_authors(
+    world: World, a: Agent
+) -> None:
+    story(world, linked=True, moved=True)
+    a.prompt("bring it in")
+    run(a, "git diff main...feat >../x.diff")
+    run(a, "git status")
+    run(a, "git apply -3 ../x.diff")
+    a.stop()
+    world.commit()
+    assert added(world, a) == {"others": 4}

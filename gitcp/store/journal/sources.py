@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from time import monotonic, process_time
 
+from gitcp.core.credit import entries
 from gitcp.core.decide import line_evidence
 from gitcp.core.lines import replay
 from gitcp.errors import Error
@@ -122,7 +123,7 @@ class Sources:
     def _named(self, window: Window) -> dict[str, Lookup]:
         """The commits that a command names, with their parents, and HEAD."""
         if window["who"] not in self._commits:
-            names = [*self._specs(window["names"]), *window.get("stashes", ())]
+            names = [*self._specs(self._words(window)), *window.get("stashes", ())]
             if "stash" in window["names"]:
                 names += reflog.stashes(self._repo)
             trees: dict[str, str] = {}
@@ -133,6 +134,17 @@ class Sources:
             self._commits[window["who"]] = lookups
         return self._commits[window["who"]]
 
+    def _words(self, window: Window) -> list[str]:
+        """The words of a command, and of those before it of its session that name a file which it
+        names: one has made the patch that the other applies."""
+        words = list(window["names"])[:_WORDS]
+        places = {w for w in words if os.path.isfile(os.path.join(self._repo.worktree, w))}
+        for call in entries.calls(self._lines) if places else ():
+            before = call["session"] == window["who"][0] and str(call["open"]) != window["who"][2]
+            if before and not places.isdisjoint(call["names"]):
+                words += call["names"][:_WORDS]
+        return words
+
     def _add(self, trees: dict[str, str], name: str, parents: bool = True) -> None:
         commit = read_commit(self._objects, name) if len(trees) < _COMMITS else None
         if commit:
@@ -142,7 +154,7 @@ class Sources:
 
     def _specs(self, words: Iterable[str]) -> Iterator[str]:
         """The words as names of commits: HEAD is where it was before."""
-        for word in list(words)[:_WORDS]:
+        for word in words:
             for name in filter(None, word.replace("...", "..").split("..")):
                 plain = name.removeprefix("HEAD").removeprefix("@")
                 relative = plain != name and plain[:1] in ("", "~", "^")
@@ -183,7 +195,12 @@ class Sources:
             added: dict[str, list[bytes]] = {}
             for word in list(window["names"])[:_WORDS]:
                 place = os.path.join(self._repo.worktree, word)
-                data = files.peek(place, _LARGEST) if _stood(place, begun) else b""
+                path = os.path.relpath(place, self._repo.worktree)
+                others = self._is_ours(place) and session_id not in entries.writers(
+                    self._lines, [path]
+                )
+                stood = _stood(place, window["begin"] if others else begun)
+                data = files.peek(place, _LARGEST) if stood else b""
                 if lines := _added(data) or (data.split(b"\n") if self._is_ours(place) else []):
                     added[place] = lines
             self._files[window["who"]] = added
