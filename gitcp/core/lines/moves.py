@@ -31,7 +31,7 @@ def moves(gone: Mapping[str, str], come: Mapping[str, str], lines: Lines) -> dic
             origins[path] = same
             del left[same]
     rest = [path for path in come if path not in origins]
-    if not rest or not left or len(rest) * len(left) > _MOST:
+    if len(rest) * len(left) > _MOST:
         return origins
     scores = [
         (_alike(lines(left[old]), lines(come[new])), new, old) for new in rest for old in left
@@ -52,7 +52,7 @@ def origins(changed: Mapping[str, tuple[str, str]], lines: Lines) -> dict[str, s
     """
     gone = {path: was for path, (was, now) in changed.items() if not now}
     come = {path: now for path, (was, now) in changed.items() if not was}
-    sources = moves(gone, come, lines) if gone and come else {}
+    sources = moves(gone, come, lines)
     taken = set(sources.values())
     left = {was: path for path, (was, now) in changed.items() if was != now and path not in taken}
     for path, (was, now) in changed.items():

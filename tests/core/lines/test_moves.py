@@ -21,6 +21,8 @@ EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
         ({"a": ("1", ""), "b": ("2", ""), "c": ("", "2")}, {"c": "b"}),
         ({"a": ("1", "1"), "b": ("2", "1")}, {}),  # only its mode has changed: it is there
         ({"a": ("1", ""), "b": ("2", "1"), "c": ("", "1")}, {"c": "a"}),
+        ({"a": ("1", "1"), "b": ("1", "2")}, {}),
+        ({"a": ("1", ""), "b": ("", "1"), "c": ("1", "2")}, {"b": "a"}),
         ({"a": (EMPTY, "1"), "b": ("2", EMPTY)}, {}),
         ({"a": ("1", ""), "b": ("2", "")}, {}),
     ],
@@ -31,7 +33,18 @@ def test_a_content_goes_to_the_path_that_has_it_now(
     assert moves.origins(changed, lambda oid: [oid.encode()]) == want
 
 
-TEXTS = {"1": "abcd", "2": "abcx", "3": "abxy", "4": "axyz", "5": "abcdefgh", "6": "", "7": "  "}
+TEXTS = {
+    "1": "abcd",
+    "2": "abcx",
+    "3": "abxy",
+    "4": "axyz",
+    "5": "abcdefgh",
+    "6": "",
+    "7": "  ",
+    "8": "k",
+    "9": "k",
+    "10": "abcde",
+}
 
 
 def lines(oid: str) -> list[bytes]:
@@ -53,6 +66,8 @@ def lines(oid: str) -> list[bytes]:
         ({"a": "5"}, {"n": "1"}, {}),
         ({"a": "1"}, {"n": "2", "m": "2"}, {"n": "a"}),
         ({"a": "1", "b": "2"}, {"n": "3"}, {"n": "b"}),  # the likest
+        ({"a": "1", "b": "2"}, {"n": "10"}, {"n": "a"}),
+        ({"a": "8"}, {"n": "9"}, {"n": "a"}),
         ({"a": "2", "b": "3"}, {"n": "1", "m": "4"}, {"n": "a", "m": "b"}),
         ({"a": "6"}, {"n": "6"}, {"n": "a"}),  # nothing in it, and no blob of git's for nothing
         ({"a": "7"}, {"n": "6"}, {}),
