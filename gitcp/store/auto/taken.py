@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from gitcp.core.lines.attribution import PathCredit
-    from gitcp.core.record_types import Author, Entry, State
+    from gitcp.core.record_types import Entry, State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_changes import Changes
@@ -51,7 +51,6 @@ def work(
     live, before = Live(repo, objects, head), Lookup(objects, tree)
     changes: Changes = {}
     current: set[str] = set()
-    records: dict[str, list[tuple[str, Author]]] = {}
     for stream in state["streams"]:
         for path, file in stream["files"].items():
             is_live, entry = live.entry(stream["id"], stream["ref"], path)
@@ -63,9 +62,7 @@ def work(
             changes[path] = (*(was or ABSENT), *(entry or ABSENT))
             if file["turn_id"] == state.get("turn_id"):
                 current.add(path)
-            author = (state["session_id"], str(file["turn_id"]), "")
-            records.setdefault(path, []).append((file["oid"], author))
-    credit = edit_lines.credits(objects, journal.read(repo), changes, recorded=records)
+    credit = edit_lines.Edits(objects, journal.read(repo)).credit(changes)
     return {
         "entries": {p: (mode, oid) if oid else None for p, (_, _, mode, oid) in changes.items()},
         "current": current,

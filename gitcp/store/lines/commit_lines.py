@@ -105,13 +105,8 @@ class Credit:
 
         looks = [Lookup(objects, tree_of(objects, oid)) for oid in commit["parents"][1:]]
         other_parents = [{p: e for p in changes if (e := look(p))} for look in looks]
-        self.paths = edit_lines.credits(
-            objects,
-            self.lines,
-            changes,
-            other_parents,
-            committed=committed,
-        )
+        edits = edit_lines.Edits(objects, self.lines, committed)
+        self.paths = edits.credit(changes, other_parents)
         if replaced:
             _leave_silent(repo, self.paths, replaced)
         own = {"", *(state["session_id"] for state in sessions)}

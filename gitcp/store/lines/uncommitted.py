@@ -65,23 +65,17 @@ def lines(
 ) -> dict[int, Author]:
     """The authors of the lines of path, which reads so (content()), by 1-based line: as a commit
     that is made now would have them; where lines are not told apart (replay.whole), all are whose
-    the edits are, be it one alone.  committed: as edit_lines.credits() has it."""
+    the edits are, be it one alone.  committed: as edit_lines.Edits has it."""
     base = objects.read(f"HEAD:{path}")
-    contents = edit_lines.Contents(objects)
-    parent = contents.version("100644", base[0] if base else None)
+    edits = edit_lines.Edits(objects, _looked(repo, objects, path), committed)
+    parent = edits.content("100644", base[0] if base else None)
     if parent is None:
         return {}
-    known = _looked(repo, objects, path)
-    chain = entries.chain(entries.edits(known), path)
     data = objects.need(now.oid, "blob")
     if replay.whole(data):
-        author = _author(repo, _alone(chain, parent.oid))
+        author = _author(repo, _alone(edits.chain(path), parent.oid))
         return dict.fromkeys(range(1, data.count(b"\n") + 2), author)
-    if chain:
-        taken = entries.settled(known)
-        replayed = edit_lines.replayed(contents, parent, chain, taken, committed, reading=True)
-    else:
-        replayed = replay.Replay(parent, lambda: committed(path, parent.oid, ""))
+    replayed = edits.replay(path, parent, reading=True)
     if not replayed.knows(now):
         replayed.step(now, replay.PERSON, edit_lines.regains(evidence.BETWEEN))
     numbers = enumerate(replayed.at(now, replay.PERSON), 1)

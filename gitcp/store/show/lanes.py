@@ -50,7 +50,8 @@ def at_work(repo: Repo, objects: Objects, session_ids: Sequence[str]) -> list[Re
     in seconds since 1970, lines by author; last the person, whose calls are edits."""
     lines = journal.read(repo)
     edits = entries.unsettled(lines)
-    credits = edit_lines.credits(objects, lines, _changes(repo, objects, edits)).values()
+    changes = _changes(repo, objects, edits)
+    credits = edit_lines.Edits(objects, lines).credit(changes).values()
     authors = [entries.author(edit) for edit in edits]
     working = {author[:2] for author in authors}
     lanes = []
