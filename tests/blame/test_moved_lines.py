@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.blame.told_lines import text, told
+from tests.blame.told_lines import blame_names, text
 from tests.support.clients.calls import edit, run
 from tests.support.harness import Agent, World
 from tests.support.linking import sessions, sound
@@ -29,11 +29,11 @@ def test_files_that_a_session_lets_change_places_keep_their_authors(world: World
     run(b, "mv f.txt h && mv g.txt f.txt && mv h g.txt")
     world.write("f.txt", HERS + text("the person", 7))
     b.stop()
-    assert told(world, "g.txt") == ["session-a"] * 3
-    assert told(world, "f.txt") == ["session-b"] * 3 + ["person"]
+    assert blame_names(world, "g.txt") == ["session-a"] * 3
+    assert blame_names(world, "f.txt") == ["session-b"] * 3 + ["person"]
     world.commit()
-    assert told(world, "g.txt") == ["session-a"] * 3
-    assert told(world, "f.txt") == ["session-b"] * 3 + ["person"]
+    assert blame_names(world, "g.txt") == ["session-a"] * 3
+    assert blame_names(world, "f.txt") == ["session-b"] * 3 + ["person"]
     row = json.loads(world.gitcp("blame", "--json", "g.txt").splitlines()[0])
     assert (row["number"], row["prompt"], row["agent"]) == (1, "write", "Claude Code")
     sound(world)
@@ -49,16 +49,16 @@ def test_what_a_session_brings_back_of_another_that_has_no_part_in_the_commit_is
     b.stop()
     world.commit()
     want = ["session-a"] * 3 + ["session-b"]
-    assert told(world, "f.txt") == want
+    assert blame_names(world, "f.txt") == want
     counts = json.loads(world.gitcp("stats", "--json", "HEAD~1.."))["added"]
     assert counts == {"agent": 4, "person": 0, "unknown": 0, "unrecorded": 0}
     world.git("reset", "-q", "--hard", "HEAD~1")
     world.write("f.txt", text("the person", 9) + world.read("f.txt"))
     world.commit()
     world.git("cherry-pick", "-Xtheirs", "HEAD@{2}")
-    assert told(world, "f.txt")[-4:] == want
+    assert blame_names(world, "f.txt")[-4:] == want
     world.git("gc", "-q", "--prune=now")
-    assert told(world, "f.txt")[-4:] == want
+    assert blame_names(world, "f.txt")[-4:] == want
 
 
 def test_a_file_that_a_link_has_taken_the_place_of_keeps_its_authors(
@@ -68,9 +68,9 @@ def test_a_file_that_a_link_has_taken_the_place_of_keeps_its_authors(
     run(b, "mv f.txt real.txt && ln -s real.txt f.txt")
     b.stop()
     world.git("add", "-A")
-    assert told(world, "real.txt") == ["session-a"] * 3
+    assert blame_names(world, "real.txt") == ["session-a"] * 3
     world.commit()
-    assert told(world, "real.txt") == ["session-a"] * 3
+    assert blame_names(world, "real.txt") == ["session-a"] * 3
 
 
 @pytest.mark.parametrize("committed", [False, True])
@@ -83,7 +83,7 @@ def test_what_the_person_types_that_a_session_had_typed_and_nothing_keeps_is_not
     world.write("g.txt", HERS + text("a session", 8, 9) + text("the person", 7))
     if committed:
         world.commit()
-    assert told(world, "g.txt") == ["session-b"] * 3 + ["unknown"] * 2 + ["person"]
+    assert blame_names(world, "g.txt") == ["session-b"] * 3 + ["unknown"] * 2 + ["person"]
 
 
 def test_what_came_back_as_it_was_and_nobody_has_looked_at_is_the_sessions(
@@ -94,7 +94,7 @@ def test_what_came_back_as_it_was_and_nobody_has_looked_at_is_the_sessions(
     world.write("g.txt", HERS)
     b.turn("look", {})
     world.write("g.txt", kept)
-    assert told(world, "g.txt") == ["session-b"] * 5
+    assert blame_names(world, "g.txt") == ["session-b"] * 5
 
 
 @pytest.mark.parametrize("before", ["", text("the person", 10)])
@@ -108,9 +108,9 @@ def test_what_a_stash_gives_back_beside_the_persons_lines_is_the_sessions(
     world.git("stash", "pop", "-q")
     world.write("g.txt", HERS + text("a session", 8, 9) + text("the person", 7))
     want = ["session-b"] * 5 + ["person"]
-    assert told(world, "g.txt") == want
+    assert blame_names(world, "g.txt") == want
     world.commit()
-    assert told(world, "g.txt") == want
+    assert blame_names(world, "g.txt") == want
 
 
 def test_what_a_rebase_stashes_itself_is_the_sessions_beside_the_persons_lines(
@@ -129,9 +129,9 @@ def test_what_a_rebase_stashes_itself_is_the_sessions_beside_the_persons_lines(
     b.prompt("what does it wait for")
     world.git("rebase", "--continue")
     want = ["person"] + ["session-b"] * 5 + ["person"]
-    assert told(world, "g.txt") == want
+    assert blame_names(world, "g.txt") == want
     world.commit()
-    assert told(world, "g.txt") == want
+    assert blame_names(world, "g.txt") == want
 
 
 def test_lines_that_a_session_moves_or_indents_keep_their_authors(world: World, b: Agent) -> None:
@@ -143,7 +143,7 @@ def test_lines_that_a_session_moves_or_indents_keep_their_authors(world: World, 
     run(b, "sed -i 's/^line 5/  line 5/' g.txt")
     b.stop()
     [one] = world.commit()
-    assert told(world, "g.txt") == ["session-b", "person", "person"] + ["session-b"] * 3
+    assert blame_names(world, "g.txt") == ["session-b", "person", "person"] + ["session-b"] * 3
     counts = sessions(world, one)[b.sid]["initial_attribution"]
     assert counts["lines_added"]["unknown"] == 0 and counts["lines_removed"]["person"] == 0
 
@@ -165,7 +165,7 @@ def test_a_commit_does_not_wait_for_the_history_of_a_file_that_was_edited_in_its
     asked = trace.read_text()
     assert " update-ref " in asked and " blame " not in asked
     del world.env["GITCP_TRACE"]
-    assert told(world, "old.txt") == ["person"] * 3
+    assert blame_names(world, "old.txt") == ["person"] * 3
     sound(world)
 
 
@@ -188,4 +188,4 @@ def test_work_that_lay_in_a_stash_while_the_journal_was_cut_is_its_sessions(worl
     world.git("stash", "drop", "-q")
     world.commit()
     want = ["session-a"] + ["person"] * 3 + ["session-b"] * 5
-    assert told(world, "f.txt") == want
+    assert blame_names(world, "f.txt") == want

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.blame.told_lines import text, told
+from tests.blame.told_lines import blame_names, text
 from tests.support.clients.calls import begin, end
 from tests.support.harness import Agent, World
 
@@ -32,7 +32,7 @@ def test_what_a_filter_converts_keeps_its_authors_beside_the_persons_lines(
     world.commit()
     agent.turn("more", {"f.txt": text("a session", 3, 4)})
     world.write("f.txt", text("a session", 3, 4) + text("the person", 9))
-    assert told(world, "f.txt") == ["session-b", "session-b", "person"]
+    assert blame_names(world, "f.txt") == ["session-b", "session-b", "person"]
 
 
 def test_what_a_text_conversion_shows_elsewhere_is_nobodys(world: World, agent: Agent) -> None:
@@ -41,8 +41,8 @@ def test_what_a_text_conversion_shows_elsewhere_is_nobodys(world: World, agent: 
     world.commit()
     agent.turn("more", {"g.txt": world.read("g.txt") + text("a session", 3)})
     world.write("g.txt", text("the person", 9) + world.read("g.txt"))
-    assert told(world, "g.txt")[0] == told(world, "g.txt")[-1] == "unknown"
-    assert told(world, "g.txt", "--no-textconv")[::11] == ["person", "session-b"]
+    assert blame_names(world, "g.txt")[0] == blame_names(world, "g.txt")[-1] == "unknown"
+    assert blame_names(world, "g.txt", "--no-textconv")[::11] == ["person", "session-b"]
 
 
 def test_a_file_that_was_renamed_and_edited_before_anybody_looked_keeps_its_authors(
@@ -52,13 +52,13 @@ def test_a_file_that_was_renamed_and_edited_before_anybody_looked_keeps_its_auth
     world.git("mv", "g.txt", "h.txt")
     world.write("h.txt", world.read("h.txt") + text("the person", 9))
     want = ["person"] * 8 + ["session-b"] * 4 + ["person"]
-    assert told(world, "h.txt") == want
+    assert blame_names(world, "h.txt") == want
     world.git("add", "-A")
     world.git("stash", "-q")
     world.git("stash", "pop", "-q", "--index")
-    assert told(world, "h.txt") == want
+    assert blame_names(world, "h.txt") == want
     world.commit()
-    assert told(world, "h.txt") == want
+    assert blame_names(world, "h.txt") == want
 
 
 @pytest.mark.parametrize("brought", ["merge -q --squash side", "cherry-pick -n side"])
@@ -75,7 +75,7 @@ def test_what_is_brought_in_without_a_commit_keeps_its_authors(
         (world.path / ".git" / "gitcp" / name).unlink()
     world.git(*brought.split())
     world.write("g.txt", text("the person", 10) + world.read("g.txt"))
-    assert told(world, "g.txt") == ["person"] * 10 + ["session-b"] * 3
+    assert blame_names(world, "g.txt") == ["person"] * 10 + ["session-b"] * 3
 
 
 def test_what_a_call_has_just_written_is_its_sessions_before_its_end(
@@ -85,7 +85,7 @@ def test_what_a_call_has_just_written_is_its_sessions_before_its_end(
     call = begin(agent, "Bash", command="make")
     world.write("g.txt", world.read("g.txt") + text("a session", 3))
     journal = (world.path / ".git" / "gitcp" / "journal").read_bytes()
-    assert told(world, "g.txt")[-1] == "session-b"
+    assert blame_names(world, "g.txt")[-1] == "session-b"
     assert (world.path / ".git" / "gitcp" / "journal").read_bytes() == journal
     end(agent, call)
 
@@ -97,9 +97,9 @@ def test_lines_of_a_large_file_are_named_after_who_alone_has_written_them(
     world.write("large.txt", 2 * long)
     world.commit()
     world.write("large.txt", 2 * long + text("the person", 1))
-    assert told(world, "large.txt")[-1] == "person"
+    assert blame_names(world, "large.txt")[-1] == "person"
     world.git("checkout", "-q", "large.txt")
     agent.turn("more", {"large.txt": 2 * long + text("a session", 1)})
-    assert told(world, "large.txt")[-1] == "session-b"
+    assert blame_names(world, "large.txt")[-1] == "session-b"
     world.write("large.txt", 2 * long + text("the person", 1) + text("a session", 1))
-    assert told(world, "large.txt")[-2:] == ["unknown", "unknown"]
+    assert blame_names(world, "large.txt")[-2:] == ["unknown", "unknown"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.blame.told_lines import text, told
+from tests.blame.told_lines import blame_names, text
 from tests.support import warm
 from tests.support.harness import V1, World
 
@@ -43,7 +43,7 @@ def stats(world: World, *revisions: str) -> dict[str, Any]:
 
 def of_file(world: World, path: str) -> str:
     """Whose the one line of a file is, as blame, why, stats and the page say."""
-    [who] = told(world, path)
+    [who] = blame_names(world, path)
     asked = json.loads(world.gitcp("why", "--json", f"{path}:1"))
     counted = {row["path"]: row for row in stats(world)["files"]}[path]
     assert asked["who"] == who

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.blame.told_lines import text, told
+from tests.blame.told_lines import blame_names, text
 from tests.support.clients.calls import edit, run
 from tests.support.harness import Agent, World
 from tests.support.linking import ids, sound
@@ -54,7 +54,7 @@ PROMPTS = [""] * 3 + ["write four to six"] * 3
 def test_a_revert_of_a_revert_gives_its_lines_back_to_their_authors(world: World, a: Agent) -> None:
     world.git("revert", "--no-edit", "HEAD")
     world.git("revert", "--no-edit", "HEAD")
-    assert told(world, "f.txt") == WANT
+    assert blame_names(world, "f.txt") == WANT
     assert prompts(world, "f.txt") == PROMPTS
     assert added(world, "HEAD~1..") == {"agent": 3}
 
@@ -69,7 +69,7 @@ def test_lines_that_are_restored_and_committed_again_with_more_are_their_authors
     world.commit()
     world.git("reset", "-q", "--mixed", "HEAD~2")
     world.commit()
-    assert told(world, "f.txt") == [*WANT, "session-a"]
+    assert blame_names(world, "f.txt") == [*WANT, "session-a"]
     assert prompts(world, "f.txt") == [*PROMPTS, "write seven"]
     assert added(world, "HEAD~1..") == {"agent": 4}
 
@@ -80,9 +80,9 @@ def test_a_file_that_the_person_brings_back_from_an_old_commit_keeps_its_authors
     world.write("f.txt", text("the person", 9))
     world.commit()
     world.git("checkout", "HEAD~1", "--", "f.txt")
-    assert told(world, "f.txt") == WANT
+    assert blame_names(world, "f.txt") == WANT
     world.git("commit", "-q", "-m", "bring it back")
-    assert told(world, "f.txt") == WANT
+    assert blame_names(world, "f.txt") == WANT
     assert prompts(world, "f.txt") == PROMPTS
     assert added(world, "HEAD~1..")["agent"] == 3
 
@@ -91,7 +91,7 @@ def test_a_deletion_that_is_reverted_keeps_the_authors_of_the_file(world: World,
     world.git("rm", "-q", "f.txt")
     world.git("commit", "-q", "-m", "delete it")
     world.git("revert", "--no-edit", "HEAD")
-    assert told(world, "f.txt") == WANT
+    assert blame_names(world, "f.txt") == WANT
     assert prompts(world, "f.txt") == PROMPTS
     assert added(world, "HEAD~1..")["agent"] == 3
 
@@ -103,7 +103,7 @@ def test_what_a_colleague_without_hooks_restores_keeps_its_authors(world: World,
     world.commit()
     world.git("checkout", "HEAD~2", "--", "f.txt")
     world.git(*silent, "commit", "-q", "-m", "restore")
-    assert told(world, "f.txt") == WANT
+    assert blame_names(world, "f.txt") == WANT
     assert prompts(world, "f.txt") == PROMPTS
     assert added(world, "HEAD~1..") == {"agent": 3}
 
@@ -120,7 +120,7 @@ def test_what_the_person_formats_in_a_commit_of_its_own_keeps_its_prompt(
     silent = ("-c", "core.hooksPath=/dev/null") if hooks == "silenced" else ()
     world.git(*silent, "commit", "-qam", "format")
     assert ids(world) == []
-    assert told(world, "f.txt") == WANT
+    assert blame_names(world, "f.txt") == WANT
     assert prompts(world, "f.txt") == PROMPTS
     assert set(added(world, "HEAD~1..")) <= {"agent", "person"}
     assert added(world, "HEAD~1..")["agent"] == (3 if how == "ended otherwise" else 1)
@@ -131,9 +131,9 @@ def test_what_another_session_formats_keeps_its_prompt(world: World, a: Agent) -
     b.prompt("format it")
     edit(b, "f.txt", world.read("f.txt").replace("line", "  line") + text("session b", 7))
     b.stop()
-    assert told(world, "f.txt") == [*WANT, "session-b"]
+    assert blame_names(world, "f.txt") == [*WANT, "session-b"]
     world.commit()
-    assert told(world, "f.txt") == [*WANT, "session-b"]
+    assert blame_names(world, "f.txt") == [*WANT, "session-b"]
     assert prompts(world, "f.txt") == [*PROMPTS, "format it"]
     sound(world)
 
@@ -146,7 +146,7 @@ def test_what_a_session_wrote_in_another_turn_and_formats_keeps_its_prompt(
     edit(a, "g.txt", text("a session", 7))
     a.stop()
     world.commit()
-    assert told(world, "f.txt") == WANT
+    assert blame_names(world, "f.txt") == WANT
     assert prompts(world, "f.txt") == PROMPTS
 
 
@@ -154,9 +154,9 @@ def test_what_the_person_formats_before_the_commit_keeps_its_prompt(world: World
     a.turn("one more", {"f.txt": HERS + ITS + text("a session", 7)})
     world.write("f.txt", world.read("f.txt").replace("line", "  line"))
     want = [*PROMPTS, "one more"]
-    assert (told(world, "f.txt"), prompts(world, "f.txt")) == ([*WANT, "session-a"], want)
+    assert (blame_names(world, "f.txt"), prompts(world, "f.txt")) == ([*WANT, "session-a"], want)
     world.commit()
-    assert (told(world, "f.txt"), prompts(world, "f.txt")) == ([*WANT, "session-a"], want)
+    assert (blame_names(world, "f.txt"), prompts(world, "f.txt")) == ([*WANT, "session-a"], want)
 
 
 @pytest.mark.parametrize("how", ["sed -i 's/^line 2/  line 2/' f.txt", "sort -r -o f.txt f.txt"])
@@ -172,9 +172,9 @@ def test_what_a_session_indents_or_moves_of_the_persons_stays_the_persons(
         lines = world.read("f.txt").splitlines()
         return [next(who for name, who in owners.items() if name in line) for line in lines]
 
-    assert told(world, "f.txt") == want()
+    assert blame_names(world, "f.txt") == want()
     world.commit()
-    assert told(world, "f.txt") == want()
+    assert blame_names(world, "f.txt") == want()
 
 
 @pytest.mark.parametrize("way", ["rebase", "merge"])
@@ -197,5 +197,5 @@ def test_a_sessions_edit_that_is_squashed_with_the_persons_rename_stays_the_sess
         world.git("checkout", "-q", "main")
         world.git("merge", "-q", "--squash", "side")
         world.git("commit", "-q", "-m", "squashed")
-    assert told(world, "g.txt") == [*WANT, "session-a", "session-a"]
+    assert blame_names(world, "g.txt") == [*WANT, "session-a", "session-a"]
     assert prompts(world, "g.txt") == [*PROMPTS, "one more", "one more"]

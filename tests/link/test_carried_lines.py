@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gitcp.core.credit import cutting, entries
-from tests.blame.told_lines import told
+from tests.blame.told_lines import blame_names
 from tests.journal.lines import ranges, shares, text
 from tests.support.clients.calls import edit, run
 from tests.support.harness import V1, Agent, World
@@ -65,7 +65,7 @@ def test_a_commit_that_is_replayed_on_other_lines_keeps_its_authors(
         world.gitcp("relink")
         assert noted(world) == [one]
     assert versions(world, one, "f.txt") == {before: [[4, 5]], blob(world): [[9, 10]]}
-    assert told(world, "f.txt") == ["person"] * 8 + [a.sid] * 2
+    assert blame_names(world, "f.txt") == ["person"] * 8 + [a.sid] * 2
     sound(world)
 
 
@@ -141,7 +141,7 @@ def test_an_amend_does_not_give_the_person_what_was_picked_into_a_renamed_file(
         world.agent(worker, tools=True).turn("more", {"h.txt": text(8)})
     world.git("add", "-A")
     world.git("commit", "-q", "--amend", "--no-edit")
-    assert told(world, "g.txt") == ["person"] * 3 + ["unknown"] * 2
+    assert blame_names(world, "g.txt") == ["person"] * 3 + ["unknown"] * 2
     sound(world)
 
 
@@ -153,7 +153,7 @@ def test_what_was_picked_into_a_renamed_file_and_is_committed_again_is_linked_ag
     world.git("reset", "-q", "--soft", "HEAD~1")
     world.git("commit", "-q", "-m", "again")
     assert ids(world) == [one]
-    assert "person" not in told(world, "g.txt")[3:]
+    assert "person" not in blame_names(world, "g.txt")[3:]
 
 
 @pytest.mark.parametrize("commits", [1, 2])
@@ -169,7 +169,7 @@ def test_a_reset_and_a_commit_do_not_give_the_person_what_was_picked_into_a_rena
     for _ in range(commits):
         world.git("reset", "-q", "--soft", "HEAD~1")
     world.git("commit", "-q", "-m", "again")
-    assert told(world, "g.txt") == ["person"] * 3 + ["unknown"] * 2
+    assert blame_names(world, "g.txt") == ["person"] * 3 + ["unknown"] * 2
     sound(world)
 
 
@@ -205,7 +205,7 @@ def test_a_link_of_a_note_follows_into_a_squash_behind_an_exec(
     world.git("rebase", "-q", "-i", "HEAD~2")
     assert world.git("log", "--format=%s").count("mine") == 1
     assert noted(world) == [one]
-    assert told(world, "f.txt") == [a.sid] * 2
+    assert blame_names(world, "f.txt") == [a.sid] * 2
 
 
 def test_a_content_that_is_picked_again_and_amended_keeps_all_its_lines(
@@ -218,7 +218,7 @@ def test_a_content_that_is_picked_again_and_amended_keeps_all_its_lines(
     world.git("cherry-pick", "-X", "theirs", made)
     world.git("commit", "-q", "--amend", "--no-edit")
     assert (ids(world), blob(world)) == ([one], blob(world, made))
-    assert told(world, "f.txt") == ["person"] * 3 + [a.sid] * 2
+    assert blame_names(world, "f.txt") == ["person"] * 3 + [a.sid] * 2
 
 
 @pytest.mark.parametrize("way", ["a move", "a checkout", "an undone reset"])
@@ -316,6 +316,6 @@ def test_the_persons_lines_stay_theirs_in_a_commit_with_a_sessions(
         world.git("commit", "-qam", "all of it")
     assert {*ids(world), *noted(world)} == {one}
     last = [] if way == "fixup" else ["person"]
-    assert told(world, "f.txt") == ["person"] * 4 + [a.sid] * 2 + last
-    assert told(world, "g.txt") == ["person"]
+    assert blame_names(world, "f.txt") == ["person"] * 4 + [a.sid] * 2 + last
+    assert blame_names(world, "g.txt") == ["person"]
     sound(world)

@@ -71,7 +71,7 @@ class Lines:
             lines[at : at + self.chance.choice((0, 0, 1))] = [self.typed(who)]
         return "\n".join(lines) + "\n"
 
-    def names(self) -> list[str]:
+    def list_files(self) -> list[str]:
         """The files, those that were renamed among them."""
         return [n for n in self.run("ls-files").splitlines() if n.endswith(".txt")] or [*FILES]
 
@@ -106,7 +106,7 @@ class Lines:
 
     def part(self) -> None:
         """Some of a file's changes, as `git add -p` stages them."""
-        name = self.chance.choice(self.names())
+        name = self.chance.choice(self.list_files())
         path = self.world.path / name
         old = self.run("show", f"HEAD:{name}").splitlines(keepends=True)
         new = path.read_text().splitlines(keepends=True) if path.exists() else []
@@ -143,7 +143,7 @@ class Lines:
 
     def rename(self) -> None:
         """A file under another name, and edited, in one commit."""
-        name = self.chance.choice(self.names())
+        name = self.chance.choice(self.list_files())
         if (self.world.path / name).exists():
             self.clean()
             new = f"{name.partition('-')[0].removesuffix('.txt')}-{self.count}.txt"
@@ -290,7 +290,7 @@ class Lines:
 
     def elsewhere(self) -> None:
         """What was replayed onto another name of its file is recorded of the first one alone."""
-        for name in set(self.names()).difference(FILES):
+        for name in set(self.list_files()).difference(FILES):
             if (self.world.path / name).exists():
                 for line in self.world.read(name).splitlines():
                     self.may(line, UNKNOWN)

@@ -40,7 +40,7 @@ def blamed(top: Path, name: str) -> Iterator[dict[str, Any]]:
 def check(model: Lines, top: Path, step: str) -> int:
     """Hold every line of every file against the model; how many gaps there are."""
     gaps = 0
-    for name in model.names():
+    for name in model.list_files():
         if not (top / name).exists():
             continue
         for record in blamed(top, name):
@@ -87,7 +87,7 @@ def gone_and_come(model: Lines, seed: int) -> None:
     argv = [sys.executable, str(BIN / "gitcp"), "fetch"]
     subprocess.run(argv, cwd=clone, check=True, capture_output=True)
     check(model, clone, f"seed {seed}, in a clone")
-    name = model.names()[0]
+    name = model.list_files()[0]
     done = subprocess.run(
         [*argv[:2], "blame", "--json", name], cwd=clone, check=True, capture_output=True
     )

@@ -105,7 +105,7 @@ class Readers:
 def agree(model: Lines, step: str) -> None:
     """Hold all readers against blame of HEAD."""
     readers, head = Readers(model.world.path), model.run("rev-parse", "HEAD").strip()
-    paths = model.names()
+    paths = model.list_files()
     kept = [path for path in paths if model.run("ls-tree", "--name-only", "HEAD", path)]
     page = readers.page(head, kept)
     named: dict[Spot, Name] = {}

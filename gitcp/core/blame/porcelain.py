@@ -77,7 +77,7 @@ def parse(output: bytes) -> tuple[list[Entry], bytes]:
     return entries, b"\n".join(lines[at:])
 
 
-def whole(entries: list[Entry]) -> list[Entry]:
+def complete(entries: list[Entry]) -> list[Entry]:
     """Entries of --porcelain, each with the headers that git says of its commit once."""
     known: dict[str, list[tuple[bytes, bytes]]] = {}
     for entry in entries:
@@ -86,7 +86,7 @@ def whole(entries: list[Entry]) -> list[Entry]:
 
 
 def heads(entries: Iterable[Entry]) -> dict[str, dict[bytes, bytes]]:
-    """What git says of each commit of whole() entries, by its oid."""
+    """What git says of each commit of complete() entries, by its oid."""
     known: dict[str, dict[bytes, bytes]] = {}
     for entry in entries:
         if entry["oid"] not in known:

@@ -14,7 +14,7 @@ CONTENTS = 300  # of which it is known that they were there
 LARGEST = 64 << 10  # bytes from which on a journal is cut
 
 
-def kept(lines: list[JournalLine], expanded: list[JournalLine]) -> list[JournalLine]:
+def cut_back(lines: list[JournalLine], expanded: list[JournalLine]) -> list[JournalLine]:
     """The lines that stay, in their order.
 
     expanded: the same with the edits of `trees` lines one by one; such a line stays while one
@@ -60,12 +60,12 @@ def _mark(lines: list[JournalLine], at: int) -> list[JournalLine]:
     """The line that tells since when a journal is whole of which edits before line at are cut."""
     if not any("who" in line or "cut" in line for line in lines[:at]):
         return []
-    before = {name for line in lines[:at] for name in [*_names(line), *line.get("cut", ())]}
-    after = {name for line in lines[at:] for name in _names(line)}
+    before = {name for line in lines[:at] for name in [*_list_ids(line), *line.get("cut", ())]}
+    after = {name for line in lines[at:] for name in _list_ids(line)}
     return [{"cut": sorted(before & after)}]
 
 
-def _names(line: JournalLine) -> set[str]:
+def _list_ids(line: JournalLine) -> set[str]:
     """The turn and the tool use of an edit."""
     session, *ids = entries.cause(line)
     return set(ids if session else ()) - {""}

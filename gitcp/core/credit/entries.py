@@ -40,11 +40,11 @@ def load(data: bytes) -> list[JournalLine]:
     except (ValueError, RecursionError):
         items = []
     if len(items) != len(texts):
-        items = [item for text in texts for item in _whole(text)]
+        items = [item for text in texts for item in _load_line(text)]
     return [item for item in items if not wrong(item, shapes.JOURNAL_LINE)]
 
 
-def _whole(text: bytes) -> list[JournalLine]:
+def _load_line(text: bytes) -> list[JournalLine]:
     try:
         return [json.loads(text)]
     except (ValueError, RecursionError):

@@ -80,7 +80,7 @@ def whose(change: Change, windows: Sequence[Window]) -> Verdict:
     """Decide about one change: a file tool at work on the path comes before a call that names
     it, that before one that does not, and that before a whole turn; nobody's is a content that
     only came back, but for what a tool has written into its own path."""
-    windows = [w for w in windows if w["kind"] != TOOL or _named(w, change["path"])]
+    windows = [w for w in windows if w["kind"] != TOOL or _is_named(w, change["path"])]
     able = [w for w in windows if explains(w, change)]
     best = _best(able, change["path"])
     if change["restored"] and not (best and best["kind"] in (TOOL, TRANSCRIPT)):
@@ -95,7 +95,7 @@ def whose(change: Change, windows: Sequence[Window]) -> Verdict:
 
 def explains(window: Window, change: Change) -> bool:
     """Whether a change can have been made in a window."""
-    at, end, named = change["at"], window["end"], _named(window, change["path"])
+    at, end, named = change["at"], window["end"], _is_named(window, change["path"])
     if window["kind"] in (TRANSCRIPT, CUT):
         return named and (at is None or window["begin"] <= at)
     if window["late"] and not (change["new"] or named):
@@ -138,23 +138,23 @@ def _best(windows: Sequence[Window], path: str) -> Window | None:
 
 
 def _rank(window: Window, path: str) -> int:
-    if _named(window, path):
+    if _is_named(window, path):
         return 3 if window["kind"] == TOOL else 2
     return int(window["kind"] != TURN)
 
 
-def _named(window: Window, path: str) -> bool:
+def _is_named(window: Window, path: str) -> bool:
     exact = window["kind"] in (TOOL, TRANSCRIPT)
-    return path in window["names"] if exact else names(window["names"], path)
+    return path in window["names"] if exact else is_path_named(window["names"], path)
 
 
-def names(words: Collection[str], path: str) -> bool:
+def is_path_named(words: Collection[str], path: str) -> bool:
     """Whether some word of a command names a path, a directory above it, or a pattern of it."""
     base = posixpath.basename(path)
-    return any(_names(word, path, base) for word in words)
+    return any(_fits_word(word, path, base) for word in words)
 
 
-def _names(word: str, path: str, base: str) -> bool:
+def _fits_word(word: str, path: str, base: str) -> bool:
     if "*" in word or "?" in word:
         return _fits(word, path) or _fits(word, base)
     plain = word.rstrip("/").removeprefix("./")

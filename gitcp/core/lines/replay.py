@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Regains = Callable[[bytes], bool]
 
-__all__ = ["PERSON", "UNKNOWN", "Replay", "Version", "every", "split", "whole", "without_space"]
+__all__ = ["PERSON", "UNKNOWN", "Replay", "Version", "every", "split", "without_space"]
 
 
 class Version:
@@ -39,16 +39,16 @@ def every(line: bytes) -> bool:
     return True
 
 
-def whole(data: bytes) -> bool:
+def has_no_lines(data: bytes) -> bool:
     """Whether a content has one author, not one a line: binary as git tells it, or too large."""
     return len(data) > LARGEST or b"\0" in data[:_SNIFFED]
 
 
 def split(oid: str, data: bytes | None) -> list[bytes]:
-    """The lines of a content; of one that is whole() a single line, which is its name."""
+    """The lines of a content; of one that has_no_lines() a single line, which is its name."""
     if not data:
         return []
-    return [b"\0" + oid.encode()] if whole(data) else line_diff.lines(data)
+    return [b"\0" + oid.encode()] if has_no_lines(data) else line_diff.lines(data)
 
 
 def without_space(line: bytes) -> bytes:

@@ -52,20 +52,14 @@ def origins(
     path, first, last = place(name)
     words = ["-L", f"{first},{last}", *([revision] if revision else []), "--", path]
     given = arguments.parse(words)
-    entries, _ = run.whole(git, given)
-    file = text(run.asked(repo, git, given, entries))
-    evidence.prefetch(entries, contents=True)
-    known = [(entry, _author(evidence, entry)) for entry in entries]
+    known = evidence.blame(git, given, contents=True)
+    file = text(run.asked(repo, git, given, [entry for entry, _ in known]))
     start = 0
     for n in range(1, len(known) + 1):
         if n == len(known) or _key(*known[n]) != _key(*known[start]):
             part = [entry for entry, _ in known[start:n]]
             yield _origin(repo, objects, file, part, known[start][1])
             start = n
-
-
-def _author(evidence: Evidence, entry: Row) -> Author:
-    return evidence.author(entry["oid"], entry["path"], entry["orig"], entry["content"])
 
 
 def _key(entry: Row, author: Author) -> tuple[object, ...]:

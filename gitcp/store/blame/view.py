@@ -47,7 +47,7 @@ def printed(
     entries, rest = blamed
     moved = _ready(repo, options, evidence, entries)
     for line in porcelain.rewritten(
-        entries, lambda entry, n: _names(evidence, options, entry, n, moved)
+        entries, lambda entry, n: _show_author(evidence, options, entry, n, moved)
     ):
         yield line + b"\n"
     yield rest
@@ -55,7 +55,7 @@ def printed(
 
 def records(repo: Repo, options: Options, blamed: Blamed, evidence: Evidence) -> Iterator[Record]:
     """A record `line` for each line (gitcp-record(5))."""
-    entries = porcelain.whole(blamed[0])
+    entries = porcelain.complete(blamed[0])
     moved = _ready(repo, options, evidence, entries)
     for entry in entries:
         author = _author(evidence, entry, 0, moved)
@@ -102,7 +102,7 @@ def untracked(repo: Repo, path: str, evidence: Evidence) -> list[Record]:
 def _table(
     repo: Repo, git: Git, options: Options, blamed: Blamed, evidence: Evidence
 ) -> Iterator[bytes]:
-    entries, rest = porcelain.whole(blamed[0]), blamed[1]
+    entries, rest = porcelain.complete(blamed[0]), blamed[1]
     if not entries:
         yield rest
         return
@@ -115,7 +115,13 @@ def _table(
     dates = pad_dates(dated, width)
     heads = porcelain.heads(entries)
     rows = [
-        _row(flags, entry, heads[entry["oid"]], dates, _names(evidence, options, entry, 0, moved))
+        _row(
+            flags,
+            entry,
+            heads[entry["oid"]],
+            dates,
+            _show_author(evidence, options, entry, 0, moved),
+        )
         for entry in entries
     ]
     edges = run.edges(git, options, entries) if _asks_git(flags, config) else None
@@ -165,7 +171,7 @@ def _abbrev(options: Options, names: list[bytes], size: int) -> int:
     return min(size, (max(map(len, names)) if asked is None else asked) + 1)
 
 
-def _names(
+def _show_author(
     evidence: Evidence, options: Options, entry: Entry, offset: int, moved: bool
 ) -> tuple[bytes, bytes] | None:
     author = _author(evidence, entry, offset, moved)

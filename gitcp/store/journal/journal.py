@@ -218,7 +218,7 @@ class Journal:
         if mark(self.repo)[1] <= cutting.LARGEST:
             return
         lines, _ = _raw(self.repo)
-        left = cutting.kept(lines, self.lines)
+        left = cutting.cut_back(lines, self.lines)
         data = b"".join(map(entries.dump, left))
         private.write(self.repo, self.repo.own(NAME), data)
         self.lines = expanded(self.repo, left)

@@ -95,7 +95,7 @@ def _items(
 ) -> list[tuple[str, SessionData]]:
     items: list[tuple[str, SessionData]] = []
     for one in ids:
-        records = evidence.recorded.of(one)
+        records = evidence.recorded.records(one)
         if records and credit:
             items += [(one, data) for data in _counted(credit, records, evidence)]
         elif records:

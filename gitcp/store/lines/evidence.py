@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gitcp.core.blame import porcelain
 from gitcp.core.lines import alignment, authors, line_diff, recording
 from gitcp.record import raw, text
 from gitcp.store.git import notes
@@ -15,9 +16,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from gitcp.core.blame.options import Options
     from gitcp.core.blame.porcelain import Entry
     from gitcp.core.git.patches import Change, Hunk
     from gitcp.core.lines.authors import Author, Record
+    from gitcp.git import Git
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
 
@@ -76,6 +79,20 @@ class Evidence:
             }
         )
 
+    def blame(
+        self, git: Git, options: Options, contents: bool = False
+    ) -> list[tuple[Entry, Author]]:
+        """The lines that `git blame` tells of, with all headers, each with its author.
+
+        contents: git may tell of a line that reads differently where it came from.
+        """
+        entries = porcelain.complete(run.blame(git, options)[0])
+        self.prefetch(entries, contents)
+        return [
+            (e, self.author(e["oid"], e["path"], e["orig"], e["content"] if contents else None))
+            for e in entries
+        ]
+
     def _is_merge(self, commit: str) -> bool:
         there = read_commit(self._objects, commit) if commit.strip("0") else None
         return len(there["parents"] if there else ()) > 1
@@ -93,7 +110,7 @@ class Evidence:
         self._align([place for place in wanted if self._lacks(place, places[place])])
 
     def prefetch_changes(self, window: Sequence[Change]) -> None:
-        """Have at hand what known() will need of commits that git has told of."""
+        """Have at hand what line_authors() will need of commits that git has told of."""
         self._fetch_notes([change["oid"] for change in window])
         for change in window:
             self._makers[change["oid"]] = change["author"], change["message"]
@@ -214,7 +231,7 @@ class Evidence:
             self._periods = periods(self._repo, self._notes)
         return recording.covers(self._periods, mail, seconds)
 
-    def known(self, commit: str, path: str) -> Known:
+    def line_authors(self, commit: str, path: str) -> Known:
         """The authors of the lines of path in commit: as they are recorded; where nothing is
         known, as a note of another tool attests; else as they were before."""
         key = commit, path
@@ -267,7 +284,7 @@ class Evidence:
         """What the sessions of a commit's checkpoints recorded; where that is no lines, with
         those that their transcripts prove."""
         if commit not in self._records:
-            records = [record for one in self._ids(commit) for record in self.recorded.of(one)]
+            records = [record for one in self._ids(commit) for record in self.recorded.records(one)]
             self._records[commit] = recorded.completed(self._repo, self._objects, commit, records)
         return self._records[commit]
 
@@ -327,7 +344,7 @@ class Evidence:
             self._stated.pop(place, None)
 
     def _authors(self, commit: str, path: str) -> Known:
-        return self.known(commit, path) if commit.strip("0") else self._uncommitted(path)[0]
+        return self.line_authors(commit, path) if commit.strip("0") else self._uncommitted(path)[0]
 
     def _uncommitted(self, path: str) -> tuple[Known, Sequence[bytes]]:
         """The authors of the lines of path in the worktree, and these lines."""
@@ -342,7 +359,7 @@ class Evidence:
             known = uncommitted.lines(*about, now, committed)
             ids = uncommitted.brought(*about, now.oid)
             self.recorded.prefetch(ids)
-            records = [record for one in ids for record in self.recorded.of(one)]
+            records = [record for one in ids for record in self.recorded.records(one)]
             more = self.of_blob(records, path, now.oid)
             self._worktree[path] = authors.sooner_sessions(known, more), now.lines
         return self._worktree[path]

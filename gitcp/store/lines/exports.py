@@ -123,7 +123,7 @@ def _lines(repo: Repo, evidence: Evidence, change: Change) -> Lines:
 
 def _recorded(evidence: Evidence, oid: str, path: str) -> dict[int, Author]:
     """The authors of lines, without what only another tool's note attests."""
-    known = evidence.known(oid, path).items()
+    known = evidence.line_authors(oid, path).items()
     return {line: author for line, author in known if author["checkpoint_id"]}
 
 

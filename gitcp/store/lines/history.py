@@ -10,7 +10,6 @@ from gitcp.core.blame import options
 from gitcp.core.credit.entries import PERSON, UNKNOWN
 from gitcp.errors import Error
 from gitcp.store.git import reflog
-from gitcp.store.lines import run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,16 +60,11 @@ class History:
 
     def _blamed(self, commit: str, path: str) -> dict[int, Author]:
         try:
-            rows, _ = run.blame(self._repo.git, options.parse([commit, "--", path]))
+            rows = self._evidence.blame(self._repo.git, options.parse([commit, "--", path]))
         except Error:
             return {}
-        self._evidence.prefetch(rows)
-        lines = {
-            row["final"] - 1: self._evidence.author(row["oid"], row["path"], row["orig"])
-            for row in rows
-        }
-        self.checkpoints |= checkpoints(lines.values())
-        return {index: author(line) for index, line in lines.items()}
+        self.checkpoints |= checkpoints(whose for _, whose in rows)
+        return {row["final"] - 1: author(whose) for row, whose in rows}
 
 
 def checkpoints(lines: Iterable[LineAuthor]) -> dict[Author, str]:

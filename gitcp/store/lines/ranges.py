@@ -84,7 +84,7 @@ def _commit(evidence: Evidence, change: Change) -> Commit:
         "linked": evidence.linked(oid),
         "unsaid": evidence.nobody(oid),
         "records": [{**record, "lines": None} for record in evidence.records(oid)],
-        "known": {path: known for path in added if (known := evidence.known(oid, path))},
+        "known": {path: known for path in added if (known := evidence.line_authors(oid, path))},
     }
 
 

@@ -38,7 +38,7 @@ class Recorded:
         trees = [place[1] for one in wanted if (place := self._place(one))]
         self._trees |= committed_list.prepare(self._objects, trees, summary.LINES, brief=True)
 
-    def of(self, checkpoint_id: str) -> list[Record]:
+    def records(self, checkpoint_id: str) -> list[Record]:
         """What each session of a checkpoint recorded; [] where it is not here or unreadable."""
         if checkpoint_id not in self._known:
             place = self._place(checkpoint_id)
@@ -47,7 +47,7 @@ class Recorded:
 
     def session(self, checkpoint_id: str, session_id: str) -> Record | None:
         """What a session of a checkpoint recorded; None where that is not here."""
-        records = self.of(checkpoint_id) if checkpoint_id else ()
+        records = self.records(checkpoint_id) if checkpoint_id else ()
         return next((one for one in records if one["session_id"] == session_id), None)
 
     def forget(self) -> None:

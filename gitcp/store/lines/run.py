@@ -38,12 +38,6 @@ def blame(git: Git, options: Options) -> Blamed:
     return begun(git, options)()
 
 
-def whole(git: Git, options: Options) -> tuple[list[Entry], bytes]:
-    """blame(), with all headers in each entry."""
-    entries, rest = blame(git, options)
-    return porcelain.whole(entries), rest
-
-
 def places(entries: Iterable[Entry]) -> dict[tuple[str, str], list[int]]:
     """(commit, path there) of entries -> their lines there: what evidence is asked of."""
     lines: dict[tuple[str, str], list[int]] = {}

@@ -64,15 +64,15 @@ def lines(
     repo: Repo, objects: Prefetched, path: str, now: Version, committed: Committed
 ) -> dict[int, Author]:
     """The authors of the lines of path, which reads so (content()), by 1-based line: as a commit
-    that is made now would have them; where lines are not told apart (replay.whole), all are whose
-    the edits are, be it one alone.  committed: as edit_lines.Edits has it."""
+    that is made now would have them; where lines are not told apart (replay.has_no_lines), all
+    are whose the edits are, be it one alone.  committed: as edit_lines.Edits has it."""
     base = objects.read(f"HEAD:{path}")
     edits = edit_lines.Edits(objects, _looked(repo, objects, path), committed)
     parent = edits.content("100644", base[0] if base else None)
     if parent is None:
         return {}
     data = objects.need(now.oid, "blob")
-    if replay.whole(data):
+    if replay.has_no_lines(data):
         author = _author(repo, _alone(edits.chain(path), parent.oid))
         return dict.fromkeys(range(1, data.count(b"\n") + 2), author)
     replayed = edits.replay(path, parent, reading=True)

@@ -133,7 +133,6 @@ def files(
     """The files of paths as the newest commit has them, each line with its author."""
     from gitcp.core.blame import options
     from gitcp.core.lines import authors
-    from gitcp.store.lines import run
 
     newest = records[0]["oid"]
     there = {text(name) for name in repo.git.lines("ls-tree", "-r", "-z", "--name-only", newest)}
@@ -141,15 +140,11 @@ def files(
     for n, path in enumerate(sorted(there.intersection(paths))):
         say(f"files: {n} of {len(paths)}")
         try:
-            words = [newest, "--", path]
-            entries, _ = run.whole(repo.git, options.parse(words))
+            blamed = evidence.blame(repo.git, options.parse([newest, "--", path]), contents=True)
         except Error:
             continue  # a submodule, or a path git cannot blame
-        evidence.prefetch(entries)
         rows = []
-        for entry in entries:
-            about = entry["oid"], entry["path"], entry["orig"], entry["content"]
-            author = evidence.author(*about)
+        for entry, author in blamed:
             person = text(dict(entry["headers"]).get(b"author", b""))
             label = authors.label(author) if author["who"] == "session" else person
             rows.append((text(entry["content"] or b""), author, label))

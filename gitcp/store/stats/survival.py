@@ -135,7 +135,7 @@ class Replay:
                 owners = b""
                 if resolved.get(path):
                     parents = [state.get(path, ("", b""))[1] for state in states]
-                    known = self._evidence.known(commit["oid"], path)
+                    known = self._evidence.line_authors(commit["oid"], path)
                     self._evidence.forget()
                     owners = self._survival.merge(parents, resolved[path], known)
                 same = blob, owners

@@ -138,7 +138,7 @@ def test_restored_content_names_the_window_it_went_through() -> None:
     ],
 )
 def test_a_command_names_paths(command: str, path: str, named: bool) -> None:
-    assert evidence.names(evidence.words(command), path) is named
+    assert evidence.is_path_named(evidence.words(command), path) is named
 
 
 def test_a_call_runs_from_its_start_or_as_long_as_its_client_says() -> None:

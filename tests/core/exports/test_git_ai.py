@@ -55,11 +55,11 @@ def test_reading_back_gives_the_same_lines() -> None:
     made = git_ai.log(COMMIT, lines)
     read = git_ai.load(git_ai.dump(made))
     assert read == made
-    assert known(read, "x") == {1: ("s2", "claude-opus-4"), 3: ("s1", "claude-opus-4")}
+    assert read_authors(read, "x") == {1: ("s2", "claude-opus-4"), 3: ("s1", "claude-opus-4")}
     assert git_ai.authors(read, "0" * 40, "x") == {}  # a copy on another commit
 
 
-def known(log: git_ai.Log, path: str) -> dict[int, tuple[str, str]]:
+def read_authors(log: git_ai.Log, path: str) -> dict[int, tuple[str, str]]:
     named = git_ai.authors(log, COMMIT, path)
     authors = {line: author for line, author in named.items() if author["who"] == "session"}
     assert {author["agent"] for author in authors.values()} <= {"Claude Code"}
@@ -77,7 +77,7 @@ def test_keys_of_before_version_1_4_are_read_and_of_persons_no_session_is_named(
     rows = "x\n  0123456789abcdef 1-2\n  h_11111111111111 3\n  s_gone::t_gone 4"
     read = git_ai.load(f"{rows}\n---\n{json.dumps(metadata)}")
     assert read is not None
-    assert known(read, "x") == {1: ("old", ""), 2: ("old", "")}
+    assert read_authors(read, "x") == {1: ("old", ""), 2: ("old", "")}
     assert git_ai.authors(read, COMMIT, "x")[3] == authors.nobody("person")
     assert 4 not in git_ai.authors(read, COMMIT, "x")
 

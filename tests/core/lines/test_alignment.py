@@ -19,7 +19,7 @@ def by(session: str) -> Author:
     return {**nobody("session"), "session_id": session} if session else nobody("person")
 
 
-def named(known: dict[int, str], *added: tuple[int, int]) -> dict[int, str]:
+def align(known: dict[int, str], *added: tuple[int, int]) -> dict[int, str]:
     hunks = [(0, 0, first, count) for first, count in added]
     authors = {line: by(session) for line, session in known.items()}
     lines = alignment.aligned(authors, hunks, lambda: [line.encode() for line in FILE])
@@ -42,7 +42,7 @@ def named(known: dict[int, str], *added: tuple[int, int]) -> dict[int, str]:
 def test_an_equal_line_that_git_calls_new_is_whose_the_spare_one_is(
     known: dict[int, str], added: tuple[int, int], expected: dict[int, str]
 ) -> None:
-    assert named(known, added) == expected
+    assert align(known, added) == expected
 
 
 def test_the_file_is_read_only_where_there_is_a_line_to_name_and_one_to_spare() -> None:
