@@ -196,10 +196,10 @@ class Sources:
             for word in list(window["names"])[:_WORDS]:
                 place = os.path.join(self._repo.worktree, word)
                 path = os.path.relpath(place, self._repo.worktree)
-                others = self._is_ours(place) and session_id not in entries.writers(
+                is_known = self._is_ours(place) and session_id not in entries.writers(
                     self._lines, [path]
                 )
-                stood = _stood(place, window["begin"] if others else begun)
+                stood = _stood(place, window["begin"] if is_known else begun)
                 data = files.peek(place, _LARGEST) if stood else b""
                 if lines := _added(data) or (data.split(b"\n") if self._is_ours(place) else []):
                     added[place] = lines

@@ -65,8 +65,8 @@ class Edits:
         for path, (old_mode, old, mode, new) in changes.items():
             parent, now = self.content(old_mode, old), self.content(mode, new)
             if parent is not None and now is not None:
-                others = [self._named(other.get(path)) for other in other_parents]
-                parents = [parent, *(one for one in others if one)]
+                more = [self._named(other.get(path)) for other in other_parents]
+                parents = [parent, *filter(None, more)]
                 credited[path] = attribution.of_path(self.replay(path, parent), parents, now)
         return credited
 
