@@ -95,7 +95,16 @@ def subject(prompt: str | None, agent_type: str = "Claude Code") -> str:
     while polite := next((p for p in _POLITE if rest[:20].lower().startswith(p)), ""):
         rest = rest[len(polite) :]
     rest = rest.removesuffix("?").rstrip()[:72].rstrip() or words[:72].rstrip()
-    return rest[:1].upper() + rest[1:] if rest else f"{agent_type} session updates"
+    if not rest:
+        return f"{agent_type} session updates"
+    return rest if _is_conventional(rest) else rest[:1].upper() + rest[1:]
+
+
+def _is_conventional(subject: str) -> bool:
+    """Whether a subject begins as Conventional Commits has it: `feat: `, `fix(scope)!: `."""
+    prefix, colon, _ = subject.partition(": ")
+    kind, _, scope = prefix.removesuffix("!").partition("(")
+    return bool(colon) and kind.isalpha() and kind.islower() and (not scope or scope[-1] == ")")
 
 
 def first_prompt(prompt: str) -> str:

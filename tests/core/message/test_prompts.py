@@ -62,6 +62,10 @@ def test_a_notification_of_the_client_is_no_prompt(prompt: str, expected: bool) 
         ("  ", "Codex session updates"),
         (None, "Codex session updates"),
         ("please " * 50_000 + "go", "Go"),
+        ("feat: greet by name", "feat: greet by name"),
+        ("fix(cli)!: say why", "fix(cli)!: say why"),
+        ("fix(the: bug", "Fix(the: bug"),
+        ("look at this: it fails", "Look at this: it fails"),
     ],
 )
 def test_the_subject_of_a_checkpoint_is_what_was_asked_for(
