@@ -121,8 +121,7 @@ def test_a_hook_of_the_person_that_refuses_leaves_index_and_head(auto: World) ->
 
 def test_auto_commit_signs_and_runs_the_persons_hooks(auto: World) -> None:
     hook = auto.path / ".git" / "hooks" / "commit-msg"
-    script = hook.read_text().replace("exit 0", 'echo checked >>"$1"\nexit 0')
-    hook.write_text(script if "echo checked" in script else script + 'echo checked >>"$1"\n')
+    hook.write_text(hook.read_text() + 'echo checked >>"$1"\n')
     auto.agent("s1").turn("add a", {"a.txt": "a\n"})
     assert "checked" in auto.git("log", "-1", "--format=%B")
 
