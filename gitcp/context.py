@@ -119,7 +119,7 @@ class Context:
             state["revision"] = state.get("revision", 0) + 1
         self._states[session_id] = state
         self._rebuilt.add(session_id)
-        self._kept[session_id] = states.encode(state), markers.encode(state)
+        self._kept[session_id] = markers.encoded(self.repo, state)
 
     def leave(self) -> None:
         """Write what was kept, let go of every lock, forget what was asked."""

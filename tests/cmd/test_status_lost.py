@@ -32,6 +32,25 @@ def test_a_stream_that_is_gone_is_said_to_be(world: World, a: Agent) -> None:
     assert [session["stream"] for session in records(world, "session")] == [""]
 
 
+def test_a_turns_files_are_not_called_committed(world: World) -> None:
+    a = world.agent("session-a", tools=True)
+    a.turn("begin", {"a.py": "a = 1\n"})
+    world.commit()
+    a.prompt("go on")
+    a.write("b.py", "b = 1\n")
+    assert "1 uncommitted file of this turn" in world.gitcp("status")
+    a.stop()
+    assert f"1 uncommitted file on {world.branch()}" in world.gitcp("status")
+
+
+def test_a_file_that_another_session_overwrote_is_left_behind(world: World) -> None:
+    a, b = world.agent("session-a", tools=True), world.agent("session-b", tools=True)
+    a.turn("write", {"a.py": "def add(a, b):\n    return a + b\n"})
+    b.turn("write all anew", {"a.py": "import operator\nplus = operator.add\n"})
+    world.commit()
+    assert "1 file left behind on refs/gitcp/archive/" in world.gitcp("status")
+
+
 def test_a_stream_that_a_rebase_has_settled_is_not_shown_as_live(world: World, a: Agent) -> None:
     a.turn("write", {"a.txt": "a\n"})
     world.write("mine.txt", "mine\n")

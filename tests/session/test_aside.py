@@ -144,7 +144,7 @@ def _named(marker: dict[str, object], name: str) -> bytes:
 def test_whatever_comes_and_goes_each_marker_is_seen_as_it_is(left: World) -> None:
     """Against a plain table of what each marker should say."""
     repo, chance = Repo.find(str(left.path)), random.Random(19)
-    known = {m["session_id"]: m for m in markers.read(repo)}
+    known = {one: markers.stored(repo, one) for one in markers.names(repo)}
     names = sorted(known)[:12]
     for step in range(200):
         name = chance.choice(names)
@@ -162,7 +162,7 @@ def test_whatever_comes_and_goes_each_marker_is_seen_as_it_is(left: World) -> No
                 state["streams"] = [{"id": "a" * 12, "ref": REF, "base_commit": "", "files": FILES}]
                 markers.write(repo, state)
                 known[name] = markers.marker(state)
-        assert {m["session_id"]: m for m in markers.read(repo)} == known
+        assert {one: markers.stored(repo, one) for one in markers.names(repo)} == known
         near = {m["session_id"] for m in markers.concerned(repo, names[:3])}
         assert near == known.keys() & {*names[:3], *index.recent(repo)}
 

@@ -19,6 +19,7 @@ _DEAD = ("active, its agent is gone", "red")
 _PROMPT = 60
 # What a screen of 24 lines has room for.
 _SESSIONS, _STREAMS, _PLACES = 4, 3, 2
+_ARCHIVE = "refs/gitcp/archive/"  # where streams are that were left
 
 
 def status(
@@ -114,11 +115,19 @@ def _work(session: Record) -> str:
     files = len(session.get("files_touched") or ())
     if not files:
         return "all committed"
+    recorded = {path for stream in session["streams"] for path in stream["files"]}
+    fresh = len({*session["files_touched"]} - recorded) if session["phase"] == "active" else 0
+    if fresh == files:
+        return f"{many(fresh, 'uncommitted file')} of this turn"
     if not session["stream"]:
         return f"{many(files, 'uncommitted file')}, whose stream is gone"
+    if session["stream"].startswith(_ARCHIVE) and not fresh:
+        return f"{many(files, 'file')} left behind on {session['stream']}"
     here = len(session["streams"][-1]["files"])
-    elsewhere = f", {files - here} more stashed or left behind" if files > here else ""
-    return f"{many(here, 'uncommitted file')} on {_ref(session['stream'])}{elsewhere}"
+    besides = f", {fresh} more of this turn" if fresh else ""
+    left = files - fresh - here
+    besides += f", {left} more stashed or left behind" if left else ""
+    return f"{many(here, 'uncommitted file')} on {_ref(session['stream'])}{besides}"
 
 
 def _elsewhere(sessions: Sequence[Record], verbose: bool) -> Iterator[Line]:

@@ -9,6 +9,8 @@ from gitcp.store.auto import commit, intent, lost
 from gitcp.store.auto.strategy import AUTO
 from gitcp.store.git import notes
 from gitcp.store.git.commit import need_commit
+from gitcp.store.journal import open_edits
+from gitcp.store.journal.work import forget_settled
 from gitcp.store.link import condense
 from gitcp.store.session import phase
 from gitcp.store.stream import carry_forward
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from gitcp.context import Context
     from gitcp.core.record_types import Commit, State
+    from gitcp.repo import Repo
     from gitcp.store.auto.intent import Intent
     from gitcp.store.link.commit_match import Linked
 
@@ -62,7 +65,7 @@ def store(ctx: Context, about: Intent) -> None:
         return
     if about["session_id"] not in committed_read.session_ids(repo, objects, about["checkpoint_id"]):
         _condense(ctx, state, commit, about)
-    _settled(state, about)
+    _settled(repo, state, about)
     ctx.keep(state)
     ctx.leave()  # streams move on from what the states on disk say
     carry_forward.forward(repo, objects, about["expected"], commit, {about["session_id"]})
@@ -83,12 +86,10 @@ def _condense(ctx: Context, state: State, commit: Commit, about: Intent) -> None
     )
 
 
-def _settled(state: State, about: Intent) -> None:
+def _settled(repo: Repo, state: State, about: Intent) -> None:
     """What the commit took is done with, also where a hook gave it another form."""
-    for stream in state["streams"]:
-        for path in about["entries"]:
-            stream["files"].pop(path, None)
-    state["streams"] = [stream for stream in state["streams"] if stream["files"]]
+    open_edits.let_go(repo, state["session_id"], about["entries"])
+    forget_settled(repo, state)
     if not state["streams"]:
         state["checkpoint_count"] = 0
     state["base_commit"] = state["attribution_base_commit"] = about["commit"]

@@ -16,8 +16,8 @@ from gitcp.store.git import files, private, refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Self
+    from collections.abc import Mapping, Sequence
+    from typing import Any, Self
 
     from gitcp.core.record_types import JournalLine, Marker
     from gitcp.repo import Repo
@@ -108,6 +108,16 @@ def _shared(edit: JournalLine) -> JournalLine:
     return {key: value for key, value in edit.items() if key not in ("path", "before", "after")}
 
 
+def home(repo: Repo, session: Mapping[str, Any]) -> str:
+    """The git directory of the worktree that is a session's home, by its state or marker."""
+    return git_dir(repo, session.get("worktree_id") or "")
+
+
+def git_dir(repo: Repo, worktree_id: str) -> str:
+    """The git directory of a worktree of this repository, by git's name of it."""
+    return os.path.join(repo.common, "worktrees", worktree_id) if worktree_id else repo.common
+
+
 def mark(repo: Repo) -> tuple[int, int]:
     """Where this worktree's journal ends now: its file and its size; Journal.since() takes it."""
     try:
@@ -170,8 +180,8 @@ class Journal:
             self.lines = expanded(self.repo, lines)
 
     def _lost(self) -> bool:
-        """Whether there was a journal: a look is kept beside it."""
-        return os.path.exists(self.repo.own("look"))
+        """Whether there was a journal: looks and turns are kept beside it."""
+        return any(os.path.exists(self.repo.own(name)) for name in ("look", "turn"))
 
     def __exit__(self, *_: object) -> None:
         self._lock.__exit__()

@@ -116,13 +116,9 @@ def _roots(repo: Repo, state: State) -> list[str]:
     """The roots of the worktrees that a state names."""
     roots = []
     for name in state.get("visits", ()):
-        link = os.fsdecode(files.peek(os.path.join(_folder(repo, name), "gitdir"))).strip()
+        link = os.fsdecode(files.peek(os.path.join(journal.git_dir(repo, name), "gitdir"))).strip()
         roots.append(os.path.dirname(link) if name else os.path.dirname(repo.common))
     return roots
-
-
-def _folder(repo: Repo, name: str) -> str:
-    return os.path.join(repo.common, "worktrees", name) if name else repo.common
 
 
 def forget(repo: Repo, state: State) -> None:
@@ -130,7 +126,7 @@ def forget(repo: Repo, state: State) -> None:
     left = [
         name
         for name in state.get("visits", ())
-        if Work(journal.read(repo, _folder(repo, name)), state["session_id"]).paths()
+        if Work(journal.read(repo, journal.git_dir(repo, name)), state["session_id"]).paths()
     ]
     state["visits"] = left
     if not left:

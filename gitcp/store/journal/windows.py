@@ -11,7 +11,7 @@ import os
 from gitcp.core.credit import entries, evidence
 from gitcp.core.transcript import tool_ends
 from gitcp.store.git import files
-from gitcp.store.journal.journal import read
+from gitcp.store.journal.journal import home, read
 from gitcp.store.session import markers, process, turn_log
 
 TYPE_CHECKING = False
@@ -41,12 +41,12 @@ def at(journal: Journal) -> list[Window]:
             telling = marker["session_id"] == journal.telling
             windows += _turn(repo, marker, lines, journal.naming if telling else None)
     for marker in journal.visitors:
-        there = _git_dir(repo, marker)
+        there = home(repo, marker)
         theirs = read(repo, there)
         windows += _calls(repo, theirs, {marker["session_id"]: marker})
         windows += _turn(repo, marker, theirs, None, there)
     for marker in journal.guests:
-        turn = _turn(repo, marker, [], None, _git_dir(repo, marker))
+        turn = _turn(repo, marker, [], None, home(repo, marker))
         windows += [window for window in turn if window["kind"] == evidence.TRANSCRIPT]
     return windows
 
@@ -67,12 +67,6 @@ def _calls(
         if cut:
             windows.append({**windows[-1], "kind": evidence.CUT})
     return windows
-
-
-def _git_dir(repo: Repo, marker: Marker) -> str:
-    """Where the worktree that is a session's home keeps its things."""
-    name = marker.get("worktree_id")
-    return os.path.join(repo.common, "worktrees", name) if name else repo.common
 
 
 def _window(call: JournalLine, ended: int | None) -> Window:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+
 from gitcp.core.credit import entries
+from gitcp.store.journal import journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
+    from typing import Any
 
     from gitcp.core.decide.difference import Recorded
-    from gitcp.core.record_types import JournalLine, Version
+    from gitcp.core.record_types import JournalLine, Marker, State, Version
+    from gitcp.repo import Repo
 
 
 _NEVER = 1 << 63  # ns
@@ -186,3 +191,46 @@ class Work:
 
     def _undoes(self, line: JournalLine) -> bool:
         return (line.get("by") or [""])[0] == self._session and not line.get("away")
+
+
+# git directory -> the journal's file and size, its open edits, session -> the paths of its own
+_OPEN: dict[str, tuple[tuple[int, int], list[JournalLine], dict[str, set[str]]]] = {}
+
+
+def open_paths(repo: Repo, session: Mapping[str, Any]) -> set[str] | None:
+    """The paths of its home at which a session, by its state or marker, has open edits; None
+    where no journal tells."""
+    git_dir = journal.home(repo, session)
+    try:
+        st = os.stat(os.path.join(git_dir, "gitcp", journal.NAME))
+    except OSError:
+        return None
+    sign = st.st_ino, st.st_size
+    if git_dir not in _OPEN or _OPEN[git_dir][0] != sign:
+        unsettled = entries.unsettled(journal.read(repo, git_dir))
+        lines = [line for line in unsettled if line.get("kept", True)]
+        _OPEN[git_dir] = sign, lines, {}
+    _, lines, sessions = _OPEN[git_dir]
+    session_id = session["session_id"]
+    if session_id not in sessions:
+        sessions[session_id] = set(Work(lines, session_id).paths())
+    return sessions[session_id]
+
+
+def open_streams(repo: Repo, session: State | Marker) -> list[Any]:
+    """The streams of a state or marker, each with those of its files that are open."""
+    streams: list[Any] = [*session["streams"]]
+    named = {path for stream in streams for path in stream["files"]}
+    paths = open_paths(repo, session) if named else None
+    if paths is None or named <= paths:
+        return streams
+    return [
+        {**stream, "files": {p: file for p, file in stream["files"].items() if p in paths}}
+        for stream in streams
+    ]
+
+
+def forget_settled(repo: Repo, state: State) -> None:
+    """Let a state name nothing any more of which its session has nothing open."""
+    now = zip(state["streams"], open_streams(repo, state), strict=True)
+    state["streams"] = [stream for before, stream in now if stream["files"] or not before["files"]]

@@ -12,7 +12,7 @@ import os
 from gitcp import trace
 from gitcp.core.v1.summary import strings
 from gitcp.store.journal import journal, open_edits
-from gitcp.store.journal.work import Work
+from gitcp.store.journal.work import Work, forget_settled
 from gitcp.store.lines import ai_notes, commit_lines
 from gitcp.store.link import commit_changes, session_metadata
 from gitcp.store.session import markers, tasks, turn_work
@@ -155,10 +155,7 @@ def settle(repo: Repo, state: State) -> None:
         visits.forget(repo, state)
         return
     work = Work(journal.read(repo), state["session_id"])
-    paths = set(work.paths())
-    for stream in state["streams"]:
-        stream["files"] = {p: file for p, file in stream["files"].items() if p in paths}
-    state["streams"] = [s for s in state["streams"] if s["files"]]
+    forget_settled(repo, state)
     state["checkpoint_count"] = int(
         any(work.present(p) for s in state["streams"] for p in s["files"])
     )

@@ -17,6 +17,7 @@ from gitcp.errors import Error
 from gitcp.process.regular_file import Damaged
 from gitcp.store.aside import index
 from gitcp.store.git import private
+from gitcp.store.journal.work import forget_settled, open_streams
 from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
@@ -81,10 +82,16 @@ def put(repo: Repo, session_id: str, state: bytes, marker: bytes | None) -> None
         forget(repo, session_id)
 
 
+def encoded(repo: Repo, state: State) -> tuple[bytes, bytes | None]:
+    """What put() writes of a state, as the journal tells what is open."""
+    forget_settled(repo, state)
+    return states.encode(state), encode(state)
+
+
 def save(repo: Repo, state: State) -> None:
     """Save a state, one revision on, with its marker."""
     state["revision"] = state.get("revision", 0) + 1
-    put(repo, state["session_id"], states.encode(state), encode(state))
+    put(repo, state["session_id"], *encoded(repo, state))
 
 
 def write(repo: Repo, state: State) -> None:
@@ -130,12 +137,15 @@ def concerned(repo: Repo, sessions: Iterable[str] = ()) -> list[Marker]:
 
 
 def of(repo: Repo, session_id: str) -> Marker | None:
-    """The marker of one session; None when there is none.
+    """The marker of one session, with what is open of its work here; None when there is none.
 
     Of a damaged one the state tells what it should say: no commit misses what that holds.
     """
     try:
-        return stored(repo, session_id)
+        answer = stored(repo, session_id)
+        if answer and is_home(repo, answer):
+            answer = {**answer, "streams": open_streams(repo, answer)}
+        return answer
     except Damaged as e:
         trace.note("marker", str(e))
     try:

@@ -10,6 +10,7 @@ from gitcp import trace
 from gitcp.core.git import ids
 from gitcp.errors import Error, InputError
 from gitcp.store.git import refs
+from gitcp.store.journal.work import forget_settled
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
 from gitcp.store.stream import branches, shadow_refs, state_copy
@@ -41,6 +42,7 @@ def caught_up(
     asked for HEAD."""
     if state is None:
         return _rebuilt(repo, objects, session_id)
+    forget_settled(repo, state)
     tip, revision = _newest(objects, session_id, _near(repo, objects, state, head))
     newer = tip and revision > state.get("revision", 0)
     copy = state_copy.whole(objects, tip, session_id) if tip and newer else None

@@ -9,6 +9,7 @@ import os
 
 from gitcp.errors import Error
 from gitcp.process.regular_file import Damaged
+from gitcp.store.journal.work import forget_settled, open_paths
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
 
@@ -34,11 +35,27 @@ def read(repo: Repo, name: str) -> State:
     """
     bare: State = {"session_id": name, "phase": "", "streams": [], "checkpoint_count": 0}
     try:
-        return states.read(repo, name) or {**bare, "unreadable": "it is gone"}
+        state = states.read(repo, name)
+        if state is None:
+            return {**bare, "unreadable": "it is gone"}
+        forget_settled(repo, state)
+        _list_touched(repo, state)
+        return state
     except Damaged as e:
         return {**bare, "unreadable": e.why}
     except Error as e:
         return {**bare, "unreadable": str(e)}
+
+
+def _list_touched(repo: Repo, state: State) -> None:
+    """Let files_touched say what no commit has, of a turn that goes on too."""
+    wrote = open_paths(repo, state)
+    if wrote is None or not (state["streams"] or state["phase"] == "active"):
+        return  # a state of the original program's tells by itself
+    recorded = {path for stream in state["streams"] for path in stream["files"]}
+    state["files_touched"] = sorted(recorded | (wrote if state["phase"] == "active" else set()))
+    if not state["files_touched"]:
+        del state["files_touched"]
 
 
 def prompt(state: State) -> str:

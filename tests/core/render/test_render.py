@@ -142,15 +142,15 @@ def test_a_session_in_a_status() -> None:
         "agent_type": "",
         "last": 9,
         "prompt": "x" * 80,
-        "files_touched": ["a", "b"],
+        "files_touched": ["a", "b", "c", "d"],
         "stream": "refs/heads/entire/1234567-e3b0c4",
-        "streams": [{"files": {"a": {}}}],
+        "streams": [{"files": {"b": {}}}, {"files": {"a": {}}}],
         "last_verdict": {"verdict": "reset", "reason": "clean worktree at prompt start"},
     }
     text = drawn(status_lines.status(ABOUT, [session], [], ago))
     assert (
         "  s1  Agent  active  9s  1 uncommitted file on entire/1234567-e3b0c4,"
-        " 1 more stashed or left behind\n" in text
+        " 2 more of this turn, 1 more stashed or left behind\n" in text
     )
     assert f"      {'x' * 59}…\n" in text and "reset: " not in text
     told = drawn(status_lines.status(ABOUT, [session], [], ago, verbose=True))
