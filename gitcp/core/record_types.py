@@ -216,6 +216,7 @@ class Marker(TypedDict):
     prompt: str
     count: int
     tool_events: bool
+    visits: NotRequired[list[str]]  # ids of other worktrees in which it has open edits
     streams: list[dict[str, Any]]  # id, ref, files: path -> [mode, oid]
 
 

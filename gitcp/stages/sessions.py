@@ -249,13 +249,13 @@ def _whose(ctx: Context, event: Record) -> Iterator[str]:
     yield event["session_id"]
     if event["event"] not in _STARTS or event.get("refused"):
         return
-    from gitcp.store.aside import index
+    from gitcp.store.session import markers
 
-    if index.crowded(ctx.repo):
-        from gitcp.store.aside import put
+    if len(markers.recent(ctx.repo)) > markers.MOST:
+        from gitcp.store.session import resting_markers
 
         ctx.leave()
-        put.put(ctx.repo)
+        resting_markers.put_away(ctx.repo)
 
 
 def _settle(ctx: Context, event: Record) -> list[Record]:

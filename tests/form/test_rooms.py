@@ -11,8 +11,6 @@ SHARED = ("exchange", "install", "reading")
 # Rooms that import each other still.  The list only gets shorter: at its end the rooms have an
 # order.
 BOTH_WAYS = {
-    ("aside", "git"),
-    ("aside", "session"),
     ("auto", "journal"),
     ("git", "pack"),
     ("git", "v1"),

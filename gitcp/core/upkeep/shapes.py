@@ -147,6 +147,7 @@ MARKER = {
     "agent_process?": _PROCESS,
     "prompt?": str,
     "count": count,
+    "visits?": [str],
     "streams": [{"id": id, "ref": ref, "files": marked_files}],
 }
 COMMIT_VERDICT = {

@@ -9,11 +9,11 @@ from gitcp.core.decide import orphan_rules
 from gitcp.core.git.ids import CHECKPOINTS, parse_checkpoint_ref
 from gitcp.core.transcript import chunks
 from gitcp.record import one_a_line, text
-from gitcp.store.aside import index
 from gitcp.store.care.survey import OURS
 from gitcp.store.git import files, notes
 from gitcp.store.journal import edits_ref
 from gitcp.store.pack import dropping
+from gitcp.store.session import markers
 from gitcp.store.session import state as states
 from gitcp.store.session.session_read import instant
 from gitcp.store.stream import shadow_refs
@@ -198,7 +198,12 @@ def _files(repo: Repo) -> Iterator[Item]:
     folders += [os.path.join(worktrees, name, "gitcp") for name in files.listed(worktrees)]
     for top in folders:
         for folder, _, names in os.walk(top):
-            of_sessions = os.path.basename(folder) in ("transcript", "turn", "open", index.NAME)
+            of_sessions = os.path.basename(folder) in (
+                "transcript",
+                "turn",
+                "open",
+                markers.RESTING,
+            )
             for name in sorted(names):
                 session = min(orphan_rules.owners(name), key=len) if of_sessions else ""
                 yield from _file(os.path.join(folder, name), "caches", session)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp.store.aside import index
 from gitcp.store.pack import upkeep
 
 TYPE_CHECKING = False
@@ -44,8 +43,8 @@ def sweep(repo: Repo) -> None:
 
 
 def _open(repo: Repo, session_id: str) -> bool:
-    places = (repo.shared("open", session_id), os.path.join(index.folder(repo), session_id))
-    return any(map(os.path.lexists, places))
+    places = ((session_id,), ("~aside", session_id))  # store.session.markers
+    return any(os.path.lexists(repo.shared("open", *place)) for place in places)
 
 
 def _old(folder: str, age: float = _DAY) -> list[str]:

@@ -109,14 +109,23 @@ def united(repo: Repo, here: list[JournalLine]) -> list[JournalLine]:
     return entries.edits(_united(repo, here))
 
 
-def _united(repo: Repo, here: list[JournalLine]) -> list[JournalLine]:
+def recorded(repo: Repo, worktree_hash: str, session_id: str = "") -> list[JournalLine]:
+    """What the refs of one session, by default of all, hold of a worktree's edits and of what
+    settled them, in the order of their times."""
     objects = Objects.shared(repo)
-    lines = {entries.dump(line): line for line in here}
-    home = f"\nGitcp-Worktree: {repo.worktree_hash}\n"
-    for oid in rev_list(repo, "--first-parent", f"--max-count={_MOST}", f"--glob={PREFIX}*"):
+    lines: dict[bytes, JournalLine] = {}
+    home = f"\nGitcp-Worktree: {worktree_hash}\n"
+    glob = f"--glob={PREFIX}{session_id}*"
+    for oid in rev_list(repo, "--first-parent", f"--max-count={_MOST}", glob):
         commit = read_commit(objects, oid)
         ours = commit is not None and home in commit["message"]
         entry = lookup(objects, commit["tree"], "entries") if commit and ours else None
         for line in entries.load(objects.need(entry[1], "blob")) if entry else ():
             lines.setdefault(entries.dump(line), line)
+    return sorted(entries.lasting(lines.values()), key=lambda line: int(line["at"]))
+
+
+def _united(repo: Repo, here: list[JournalLine]) -> list[JournalLine]:
+    lines = {entries.dump(line): line for line in here}
+    lines |= {entries.dump(x): x for x in recorded(repo, repo.worktree_hash)}
     return sorted(entries.lasting(lines.values()), key=lambda line: int(line["at"]))

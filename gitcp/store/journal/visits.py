@@ -12,9 +12,8 @@ from gitcp.errors import Error
 from gitcp.repo import Repo
 from gitcp.store.git import files
 from gitcp.store.git.objects import Objects
-from gitcp.store.journal import journal
+from gitcp.store.journal import elsewhere
 from gitcp.store.journal.journal import Journal, clock
-from gitcp.store.journal.work import Work
 from gitcp.store.session import markers, turn_log
 
 TYPE_CHECKING = False
@@ -85,7 +84,8 @@ def end(repo: Repo, state: State, subject: str) -> None:
     """A turn is over: what its transcript says was written elsewhere is seen there, and the
     session's ref holds the contents."""
     inside = {} if state.get("tool_events") else places(repo, _transcript(repo, state))
-    for root in dict.fromkeys([*inside, *_roots(repo, state)]):
+    visited = (elsewhere.find(repo, name) for name in state.get("visits", ()))
+    for root in dict.fromkeys([*inside, *(other.worktree for other in visited if other)]):
         try:
             _end(Repo.find(root), state, subject, inside.get(root, []))
         except (Error, OSError):
@@ -112,21 +112,12 @@ def _transcript(repo: Repo, state: State) -> Iterable[str]:
     return windows.transcript_paths(agent, base, int(base.get("offset", 0))) if base else ()
 
 
-def _roots(repo: Repo, state: State) -> list[str]:
-    """The roots of the worktrees that a state names."""
-    roots = []
-    for name in state.get("visits", ()):
-        link = os.fsdecode(files.peek(os.path.join(journal.git_dir(repo, name), "gitdir"))).strip()
-        roots.append(os.path.dirname(link) if name else os.path.dirname(repo.common))
-    return roots
-
-
 def forget(repo: Repo, state: State) -> None:
     """Let a state name no worktree any more in which nothing of its session is open."""
     left = [
         name
         for name in state.get("visits", ())
-        if Work(journal.read(repo, journal.git_dir(repo, name)), state["session_id"]).paths()
+        if elsewhere.work(repo, name, state["session_id"]).paths()
     ]
     state["visits"] = left
     if not left:

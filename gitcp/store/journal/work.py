@@ -198,9 +198,18 @@ _OPEN: dict[str, tuple[tuple[int, int], list[JournalLine], dict[str, set[str]]]]
 
 
 def open_paths(repo: Repo, session: Mapping[str, Any]) -> set[str] | None:
-    """The paths of its home at which a session, by its state or marker, has open edits; None
-    where no journal tells."""
-    git_dir = journal.home(repo, session)
+    """The paths at which a session, by its state or marker, has open edits in its home and where
+    it has been; None where a journal is gone."""
+    paths: set[str] = set()
+    for name in (session.get("worktree_id") or "", *session.get("visits", ())):
+        found = _open_in(repo, journal.git_dir(repo, name), session["session_id"])
+        if found is None:
+            return None
+        paths |= found
+    return paths
+
+
+def _open_in(repo: Repo, git_dir: str, session_id: str) -> set[str] | None:
     try:
         st = os.stat(os.path.join(git_dir, "gitcp", journal.NAME))
     except OSError:
@@ -211,7 +220,6 @@ def open_paths(repo: Repo, session: Mapping[str, Any]) -> set[str] | None:
         lines = [line for line in unsettled if line.get("kept", True)]
         _OPEN[git_dir] = sign, lines, {}
     _, lines, sessions = _OPEN[git_dir]
-    session_id = session["session_id"]
     if session_id not in sessions:
         sessions[session_id] = set(Work(lines, session_id).paths())
     return sessions[session_id]

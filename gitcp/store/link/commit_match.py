@@ -68,6 +68,10 @@ def sessions(
         session_id, how = marker["session_id"], named.get(marker["session_id"])
         work = Work(lines, session_id, is_here).records()
         work = _known_to_be_gone(stash, work, changes, replay)
+        if not replay and (marker in foreign or marker.get("visits")):
+            from gitcp.store.journal import elsewhere
+
+            work += elsewhere.records(repo, marker, changes)
         verdict = overlap.match(work, changes, blob, lambda path: _is_gone(repo, path))
         trace.note("match", f"'{session_id}': {verdict['paths']} {verdict['reasons']}")
         if verdict["paths"] or how:

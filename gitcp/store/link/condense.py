@@ -51,6 +51,11 @@ def together(
     """
     parent, changes = commit_changes.of_commit(objects, commit)
     live, failed = Live(repo, objects, parent), dict[str, Exception]()
+    for state, _ in sessions:
+        if state.get("visits") or not markers.is_home(repo, state):
+            from gitcp.store.journal import elsewhere
+
+            elsewhere.bring(repo, state, changes)
     credit = commit_lines.Credit(repo, objects, commit, changes, [s for s, _ in sessions], replaced)
     items: list[tuple[str, SessionData]] = []
     storeds: list[tuple[State, Stored | None]] = []
@@ -149,10 +154,11 @@ def _other_shares(
 
 def settle(repo: Repo, state: State) -> None:
     """Take out of a state what its session has no open edit of any more."""
-    if not markers.is_home(repo, state):
+    if state.get("visits"):
         from gitcp.store.journal import visits
 
         visits.forget(repo, state)
+    if not markers.is_home(repo, state):
         return
     work = Work(journal.read(repo), state["session_id"])
     forget_settled(repo, state)

@@ -89,7 +89,11 @@ def home(repo: Repo, state: State) -> str | None:
     state["worktree_path"] = here
     if stays:
         return None
-    state.pop("worktree_id", None)
+    left = state.pop("worktree_id", "")
+    visits = [*state.get("visits", ()), *([left] if state["streams"] else [])]
+    state["visits"] = [name for name in visits if name != repo.worktree_id]
+    if not state["visits"]:
+        del state["visits"]
     if repo.worktree_id:
         state["worktree_id"] = repo.worktree_id
     return f"session '{state['session_id']}' moves from worktree '{there}' to '{here}'"

@@ -2,8 +2,12 @@
 
 <common>/gitcp/open/<sid> exists while a session is active or has work that is not settled.
 The sh guard of the hooks tests for it, commit hooks read it; it is renamed into place under
-the session's lock, before what it announces.  Of sessions that left work behind it
-may be put aside: of_late() are those at work and a few more, concerned() and read() see them all.
+the session's lock, before what it announces.
+
+There may be thousands, and a hook is about few of them.  Where they are many, those of sessions
+that left work behind and are not at work rest in the directory <common>/gitcp/open/~aside: its name
+is no session's, and it lets the sh hooks see that there are some.  of_late() are the others,
+concerned() and read() see them all.
 """
 
 from __future__ import annotations
@@ -15,9 +19,7 @@ from gitcp.core import json
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error
 from gitcp.process.regular_file import Damaged
-from gitcp.store.aside import index
-from gitcp.store.git import private
-from gitcp.store.journal.work import forget_settled, open_streams
+from gitcp.store.git import files, private
 from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Marker, State
     from gitcp.repo import Repo
 
-
+RESTING = "~aside"
+MOST = 32  # markers among which every hook looks
 # path -> the file it was, what that says
 _PARSED: dict[str, tuple[tuple[int, int, int], Marker]] = {}
 
@@ -46,6 +49,7 @@ def marker(state: State) -> Marker:
         "prompt": state.get("first_prompt", ""),
         "count": state.get("checkpoint_count", 0),
         "tool_events": bool(state.get("tool_events")),
+        "visits": list(state.get("visits", ())),
         "streams": [
             {
                 "id": s["id"],
@@ -84,7 +88,10 @@ def put(repo: Repo, session_id: str, state: bytes, marker: bytes | None) -> None
 
 def encoded(repo: Repo, state: State) -> tuple[bytes, bytes | None]:
     """What put() writes of a state, as the journal tells what is open."""
-    forget_settled(repo, state)
+    if any(stream["files"] for stream in state["streams"]):
+        from gitcp.store.journal import work
+
+        work.forget_settled(repo, state)
     return states.encode(state), encode(state)
 
 
@@ -106,22 +113,54 @@ def write(repo: Repo, state: State) -> None:
 def forget(repo: Repo, session_id: str) -> None:
     """Take a marker away, if there is one."""
     private.remove(repo, repo.shared("open", session_id))
-    index.take_away(repo, session_id)
+    _take_rested(repo, session_id)
 
 
 def _announce(repo: Repo, session_id: str, data: bytes) -> None:
-    path = repo.shared("open", session_id)
-    if private.cached_bytes(path) == data:
+    place = repo.shared("open", session_id)
+    if private.cached_bytes(place) == data:
         return
-    new = not os.path.lexists(path)
-    private.write(repo, path, data)
+    new = not os.path.lexists(place)
+    private.write(repo, place, data)
     if new:
-        index.take_away(repo, session_id)
+        _take_rested(repo, session_id)
 
 
 def names(repo: Repo) -> list[str]:
-    """The sessions that have a marker, sorted."""
-    return index.every(repo)
+    """The sessions that have a marker, sorted; one that comes to rest, or comes back, between two
+    looks is seen in the first or the last."""
+    return sorted({*recent(repo), *files.listed(resting(repo)), *recent(repo)})
+
+
+def resting(repo: Repo) -> str:
+    """The directory of the markers that rest."""
+    return repo.shared("open", RESTING)
+
+
+def recent(repo: Repo) -> list[str]:
+    """The sessions whose markers do not rest, sorted."""
+    return [name for name in files.listed(repo.shared("open")) if name != RESTING]
+
+
+def path(repo: Repo, session_id: str) -> str:
+    """Where the marker of a session is, or would be."""
+    places = _places(repo, session_id)
+    return next((place for place in places if os.path.lexists(place)), places[0])
+
+
+def _places(repo: Repo, session_id: str) -> tuple[str, ...]:
+    """Where the marker of a session may be, in the order in which to look: it may come back."""
+    place = repo.shared("open", session_id)
+    return place, os.path.join(resting(repo), session_id), place
+
+
+def _take_rested(repo: Repo, session_id: str) -> None:
+    """Remove a marker that rests, if there is one, and the directory with the last."""
+    try:
+        os.unlink(os.path.join(resting(repo), session_id))
+        os.rmdir(resting(repo))
+    except OSError:
+        pass  # not there; not the last
 
 
 def read(repo: Repo) -> list[Marker]:
@@ -130,22 +169,18 @@ def read(repo: Repo) -> list[Marker]:
 
 
 def concerned(repo: Repo, sessions: Iterable[str] = ()) -> list[Marker]:
-    """The markers that are not put aside, and of the rest those of these sessions; by session
-    id."""
-    near = sorted({*index.recent(repo), *sessions})
+    """The markers that do not rest, and those of these sessions; by session id."""
+    near = sorted({*recent(repo), *sessions})
     return [marker for name in near if (marker := of(repo, name))]
 
 
 def of(repo: Repo, session_id: str) -> Marker | None:
-    """The marker of one session, with what is open of its work here; None when there is none.
+    """The marker of one session; None when there is none.
 
     Of a damaged one the state tells what it should say: no commit misses what that holds.
     """
     try:
-        answer = stored(repo, session_id)
-        if answer and is_home(repo, answer):
-            answer = {**answer, "streams": open_streams(repo, answer)}
-        return answer
+        return stored(repo, session_id)
     except Damaged as e:
         trace.note("marker", str(e))
     try:
@@ -160,33 +195,42 @@ def stored(repo: Repo, session_id: str) -> Marker | None:
 
     A process parses a file once: a marker that changes is another file (private.write).
     """
-    for path in index.places(repo, session_id):
+    for place in _places(repo, session_id):
         try:
-            st = os.stat(path)
+            st = os.stat(place)
             break
         except OSError:
             st = None
     sign = (st.st_ino, st.st_size, st.st_ctime_ns) if st else None
-    if sign and _PARSED.get(path, (None, None))[0] == sign:
-        return _PARSED[path][1]
-    answer: Marker | None = private.load(path, shapes.MARKER)
+    if sign and _PARSED.get(place, (None, None))[0] == sign:
+        return _PARSED[place][1]
+    answer: Marker | None = private.load(place, shapes.MARKER)
     if answer and answer["session_id"] != session_id:
-        raise Damaged(path, f"it is the marker of '{answer['session_id'][:60]}'")
+        raise Damaged(place, f"it is the marker of '{answer['session_id'][:60]}'")
     if sign and answer:
-        _PARSED[path] = sign, answer
+        _PARSED[place] = sign, answer
     return answer
 
 
 def named_paths(repo: Repo, stream_id: str, sessions: Iterable[str]) -> dict[str, set[str]]:
     """session -> its unsettled paths on a stream, of the sessions of this worktree that name it;
-    sessions: those that may, though they are put aside."""
+    sessions: those that may, though their markers rest."""
     return {
         marker["session_id"]: set(stream["files"])
         for marker in concerned(repo, sessions)
-        if is_home(repo, marker)
-        for stream in marker["streams"]
+        if is_home(repo, marker) and any(x["id"] == stream_id for x in marker["streams"])
+        for stream in open_streams(repo, marker)
         if stream["id"] == stream_id
     }
+
+
+def open_streams(repo: Repo, marker: Marker) -> list[dict[str, Any]]:
+    """The streams of a marker, each with those of its files that are open still."""
+    if not any(stream["files"] for stream in marker["streams"]):
+        return marker["streams"]
+    from gitcp.store.journal import work
+
+    return work.open_streams(repo, marker)
 
 
 def is_home(repo: Repo, session: Mapping[str, Any]) -> bool:
@@ -203,8 +247,8 @@ def here(repo: Repo) -> list[Marker]:
 
 
 def of_late(repo: Repo) -> list[Marker]:
-    """Those of here() that are not put aside: of every session that may be in a turn."""
-    return [m for name in index.recent(repo) if (m := of(repo, name)) and is_home(repo, m)]
+    """Those of here() that do not rest: of every session that may be in a turn."""
+    return [m for name in recent(repo) if (m := of(repo, name)) and is_home(repo, m)]
 
 
 def abandoned(repo: Repo, session_id: str) -> list[str]:

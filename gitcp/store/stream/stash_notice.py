@@ -38,7 +38,7 @@ def _held(repo: Repo, objects: Objects, kept: dict[str, str]) -> Iterator[Record
     """kept: stream id -> the ref that keeps it."""
     stash = Stash(repo, objects).entries()
     for marker in markers.here(repo) if stash else ():
-        for stream in marker["streams"]:
+        for stream in markers.open_streams(repo, marker):
             files = [(path, (mode, oid)) for path, (mode, oid) in stream["files"].items()]
             for number, one in enumerate(stash if stream["id"] in kept else ()):
                 if any(one.has(path, entry) for path, entry in files):

@@ -62,7 +62,7 @@ def _named(
     near = markers.concerned(repo, writers | (shadow_refs.sessions(objects, tip) if tip else set()))
     elsewhere = [m for m in near if m["session_id"] != state["session_id"]]
     for marker in [*filter(lambda m: markers.is_home(repo, m), elsewhere), markers.marker(state)]:
-        for stream in marker["streams"]:
+        for stream in markers.open_streams(repo, marker):
             _, files = named.setdefault(stream["id"], (stream["ref"], {}))
             for path, (mode, oid) in stream["files"].items():
                 files[path] = (mode, oid) if oid else None

@@ -11,15 +11,14 @@ import pytest
 
 from gitcp.core.record_types import File
 from gitcp.repo import Repo
-from gitcp.store.aside import index, put
 from gitcp.store.git import private
-from gitcp.store.session import markers
+from gitcp.store.session import markers, resting_markers
 from gitcp.store.session import state as states
 from tests.link.test_commit_files import crowd
 from tests.support.harness import World
 
 CODE = "def add(a, b):\n    return a + b\n"
-MANY = index.MOST + 8
+MANY = markers.MOST + 8
 
 
 @pytest.fixture
@@ -34,7 +33,7 @@ def left(world: World) -> World:
 
 def away(world: World) -> set[str]:
     """The sessions whose markers are put aside."""
-    folder = world.path / ".git/gitcp/open" / index.NAME
+    folder = world.path / ".git/gitcp/open" / markers.RESTING
     return {path.name for path in folder.iterdir()} if folder.exists() else set()
 
 
@@ -54,7 +53,7 @@ def test_where_there_are_many_those_at_rest_are_put_aside(left: World) -> None:
 def test_few_stay_where_they_are(world: World) -> None:
     for name in ("session-a", "session-b"):
         world.agent(name).turn("now", {f"{name}.py": CODE})
-    assert not (world.path / ".git/gitcp/open" / index.NAME).exists()
+    assert not (world.path / ".git/gitcp/open" / markers.RESTING).exists()
 
 
 def test_a_commit_of_what_one_of_them_left_is_linked_to_it(left: World) -> None:
@@ -67,7 +66,7 @@ def test_a_commit_of_what_one_of_them_left_is_linked_to_it(left: World) -> None:
 
 def test_a_commit_is_linked_where_all_of_them_are_put_aside(left: World) -> None:
     left.commit("new.py")
-    assert os.listdir(left.path / ".git/gitcp/open") == [index.NAME]
+    assert os.listdir(left.path / ".git/gitcp/open") == [markers.RESTING]
     assert left.commit("old.py")
 
 
@@ -104,7 +103,7 @@ def test_a_hook_reads_none_that_it_is_not_about(
 
     monkeypatch.setattr(private, "load", noted)
     near = markers.concerned(repo)
-    assert sorted(read) == [m["session_id"] for m in near] == index.recent(repo)
+    assert sorted(read) == [m["session_id"] for m in near] == markers.recent(repo)
     assert len(read) < 4
     markers.concerned(repo, ["stale-003"])
     assert read[-1] == "stale-003"
@@ -113,7 +112,7 @@ def test_a_hook_reads_none_that_it_is_not_about(
 
 def test_one_that_a_kill_left_twice_is_there_once_and_goes_for_good(left: World) -> None:
     repo = Repo.find(str(left.path))
-    folder = Path(index.folder(repo))
+    folder = Path(markers.resting(repo))
     marker = json.loads((folder / "stale-001").read_text())
     private.write(
         repo, repo.shared("open", "stale-001"), json.dumps({**marker, "phase": "ended"}).encode()
@@ -126,15 +125,15 @@ def test_one_that_a_kill_left_twice_is_there_once_and_goes_for_good(left: World)
 def test_a_session_at_work_or_locked_is_not_put_aside(left: World) -> None:
     repo = Repo.find(str(left.path))
     for n, phase in enumerate(["active", "idle", "idle"]):
-        folder = Path(index.folder(repo))
+        folder = Path(markers.resting(repo))
         marker = json.loads((folder / f"stale-{n:03d}").read_text()) | {"phase": phase}
         private.write(repo, repo.shared("open", f"stale-{n:03d}"), json.dumps(marker).encode())
     for n in range(MANY):
         private.write(repo, repo.shared("open", f"more-{n}"), _named(marker, f"more-{n}"))
     with states.held(repo, ["stale-001"]):
-        put.put(repo)
-    assert {"stale-000", "stale-001"} <= set(index.recent(repo))
-    assert "stale-002" not in index.recent(repo)
+        resting_markers.put_away(repo)
+    assert {"stale-000", "stale-001"} <= set(markers.recent(repo))
+    assert "stale-002" not in markers.recent(repo)
 
 
 def _named(marker: dict[str, object], name: str) -> bytes:
@@ -153,7 +152,7 @@ def test_whatever_comes_and_goes_each_marker_is_seen_as_it_is(left: World) -> No
                 markers.forget(repo, name)
                 known.pop(name, None)
             case 1:
-                put.put(repo)
+                resting_markers.put_away(repo)
             case _:
                 state = states.peek(repo, name) or states.new(repo, name, "", "")
                 state["phase"] = chance.choice(["idle", "active"])
@@ -164,7 +163,7 @@ def test_whatever_comes_and_goes_each_marker_is_seen_as_it_is(left: World) -> No
                 known[name] = markers.marker(state)
         assert {one: markers.stored(repo, one) for one in markers.names(repo)} == known
         near = {m["session_id"] for m in markers.concerned(repo, names[:3])}
-        assert near == known.keys() & {*names[:3], *index.recent(repo)}
+        assert near == known.keys() & {*names[:3], *markers.recent(repo)}
 
 
 REF = "refs/heads/entire/1111111-e3b0c4"

@@ -1,4 +1,4 @@
-"""Put markers aside where there are many: those of sessions that are not at work."""
+"""Let the markers of sessions that are not at work rest, where there are many."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import time
 from gitcp import trace
 from gitcp.errors import Error
 from gitcp.lock import exclusive
-from gitcp.store.aside import index
 from gitcp.store.session import markers, process
 
 TYPE_CHECKING = False
@@ -18,15 +17,15 @@ if TYPE_CHECKING:
 _GONE = 3600.0  # seconds after which a session whose agent is gone is not at work
 
 
-def put(repo: Repo) -> None:
-    """Put markers aside; the caller holds no session's lock, and one that is held stays."""
-    names = index.recent(repo)
-    os.makedirs(index.folder(repo), exist_ok=True)
-    for name in names:
+def put_away(repo: Repo) -> None:
+    """Let markers rest.  The caller holds no session's lock; the marker of a session that is locked
+    stays."""
+    os.makedirs(markers.resting(repo), exist_ok=True)
+    for name in markers.recent(repo):
         try:
             with exclusive(repo, f"session-{name}", timeout=0):
                 if _rests(repo, name):
-                    os.rename(repo.shared("open", name), os.path.join(index.folder(repo), name))
+                    os.rename(repo.shared("open", name), os.path.join(markers.resting(repo), name))
         except (Error, FileNotFoundError) as e:
             trace.note("marker", f"'{name}' stays: {e}")
 

@@ -1,0 +1,131 @@
+"""Open edits that lie in another worktree and are away there, as what was stashed there and is
+taken up here: a commit here may have them, by evidence."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.credit import entries
+from gitcp.store.journal import journal
+from gitcp.store.journal.journal import Journal, clock
+from gitcp.store.journal.work import Work
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from typing import Any
+
+    from gitcp.core.decide.difference import Recorded
+    from gitcp.core.record_types import JournalLine, State
+    from gitcp.repo import Repo
+    from gitcp.store.journal.work import Stretch
+
+
+def worktrees(repo: Repo, session: Mapping[str, Any]) -> list[str]:
+    """The other worktrees, by git's names, in which a session may have open edits, by its state
+    or marker."""
+    named = [session.get("worktree_id") or "", *session.get("visits", ())]
+    return [name for name in dict.fromkeys(named) if name != repo.worktree_id]
+
+
+def records(repo: Repo, session: Mapping[str, Any], paths: Collection[str]) -> list[Recorded]:
+    """What a session, by its marker, has away in other worktrees at these paths, as match() takes
+    it."""
+    found = [
+        pair for name in worktrees(repo, session) for pair in _away(repo, name, session, paths)
+    ]
+    here = journal.read(repo) if found else []
+    return [
+        {**one.record(path), "live": False}
+        for path, one in found
+        if not _is_brought(here, session["session_id"], path, one)
+    ]
+
+
+def bring(repo: Repo, state: State, paths: Collection[str]) -> None:
+    """Move what a session has away in other worktrees at these paths to this one's journal."""
+    for name in worktrees(repo, state):
+        moving = list(_away(repo, name, state, paths))
+        if not moving:
+            continue
+        with Journal(repo) as held:
+            at = clock(repo)
+            about = held.lines, state["session_id"]
+            fresh = [one for path, one in moving if not _is_brought(*about, path, one)]
+            held.append([_stated(edit, at) for one in fresh for edit in one.edits])
+        other = find(repo, name)
+        if other:
+            _take(other, moving)
+        if state.get("worktree_id", "") != repo.worktree_id:
+            state["visits"] = sorted({*state.get("visits", ()), repo.worktree_id})
+
+
+def _is_brought(lines: list[JournalLine], session_id: str, path: str, one: Stretch) -> bool:
+    """Whether a journal has these edits already: nothing is taken from a worktree that is gone."""
+    return any(
+        line.get("path") == path
+        and line["how"] == entries.STATED
+        and entries.author(line)[0] == session_id
+        and entries.entry(line["after"]) == one.own
+        for line in lines
+    )
+
+
+def _stated(edit: JournalLine, at: int) -> JournalLine:
+    line = {key: value for key, value in edit.items() if key != "left"}
+    return {**line, "how": entries.STATED, "at": at}
+
+
+def _take(other: Repo, moving: Iterable[tuple[str, Stretch]]) -> None:
+    taken: dict[str, list[Any]] = {}
+    for path, one in moving:
+        taken.setdefault(path, []).extend(map(entries.name, one.edits))
+    with Journal(other) as held:
+        held.append([{"taken": taken, "at": clock(other)}])
+
+
+def _away(
+    repo: Repo, name: str, session: Mapping[str, Any], paths: Collection[str]
+) -> Iterator[tuple[str, Stretch]]:
+    """The stretches of a session in a worktree that are no part of what stands there; all, where
+    the worktree is gone."""
+    session_id, is_there = session["session_id"], os.path.isdir(journal.git_dir(repo, name))
+    recorded = {path for stream in session["streams"] for path in stream["files"]}
+    if not is_there and recorded.isdisjoint(paths):
+        return
+    open_there = work(repo, name, session_id)
+    named = sorted({*open_there.paths()} & {*paths})
+    other = find(repo, name) if named and is_there else None
+    if other:
+        from gitcp.store.git.objects import Objects
+        from gitcp.store.journal import look
+
+        with Journal(other) as held:
+            look.paths(Objects.shared(other), held, named, clock(other))
+            open_there = Work(held.lines, session_id)
+    for path in named:
+        yield from ((path, x) for x in open_there.stretches(path) if not (is_there and x.live))
+
+
+def work(repo: Repo, name: str, session_id: str) -> Work:
+    """The open edits of a session in a worktree; of one that is gone, those that its ref has."""
+    git_dir = journal.git_dir(repo, name)
+    if os.path.isdir(git_dir):
+        return Work(journal.read(repo, git_dir), session_id)
+    from gitcp.core.git import ids
+    from gitcp.store.journal import edits_ref
+
+    return Work(edits_ref.recorded(repo, ids.worktree_hash(name), session_id), session_id)
+
+
+def find(repo: Repo, name: str) -> Repo | None:
+    """Another worktree of the repository, by git's name of it; None where it is gone."""
+    from gitcp.repo import Repo
+    from gitcp.store.git import files
+
+    git_dir = journal.git_dir(repo, name)
+    link = os.fsdecode(files.peek(os.path.join(git_dir, "gitdir"))).strip()
+    top, file = os.path.split(link if name else repo.common)
+    if file != ".git" or not os.path.lexists(os.path.join(top, file)):
+        return None
+    return Repo(top, git_dir, repo.common, repo.algo, repo.git)
