@@ -83,7 +83,7 @@ class Context:
         if session_id not in self._states:
             self._states[session_id] = states.load(self.repo, session_id)
         if rebuild and session_id not in self._rebuilt:
-            from gitcp.store.session import recall
+            from gitcp.store.stream import recall
 
             self._rebuilt.add(session_id)
             self._states[session_id] = recall.caught_up(
@@ -119,7 +119,11 @@ class Context:
             state["revision"] = state.get("revision", 0) + 1
         self._states[session_id] = state
         self._rebuilt.add(session_id)
-        self._kept[session_id] = markers.encoded(self.repo, state)
+        if any(stream["files"] for stream in state["streams"]):
+            from gitcp.store.journal import work
+
+            work.forget_settled(self.repo, state)
+        self._kept[session_id] = states.encode(state), markers.encode(state)
 
     def leave(self) -> None:
         """Write what was kept, let go of every lock, forget what was asked."""

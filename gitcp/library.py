@@ -59,7 +59,7 @@ class Repository:
     def sessions(self, stored: bool = True) -> list[Record]:
         """Each session that has a state, or with stored a checkpoint in the permanent store; the
         one that started last first."""
-        from gitcp.store.session import session_list
+        from gitcp.store.turn import session_list
 
         with self._asking() as (repo, objects):
             return session_list.every(repo, objects, stored)

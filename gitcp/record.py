@@ -177,3 +177,9 @@ def _unpack(value: Any) -> Any:
                 raise InputError("'$pairs' is no list of names with their values") from None
         return {k: _unpack(v) for k, v in value.items()}
     return [_unpack(v) for v in value] if isinstance(value, list) else value
+
+
+def timestamp() -> str:
+    """Now as RFC 3339 with microseconds, in UTC."""
+    seconds, micro = divmod(time.time_ns() // 1000, 1_000_000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{micro:06d}Z"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 # Rooms of decisions are tried whole; of a room of the store every SPARSE-th mutation.
 DECISIONS = "credit lines decide message v1 guard".split()
-RULES = """store/stream/place store/stream/carry_forward store/session/recall store/session/state
+RULES = """store/stream/place store/stream/carry_forward store/stream/recall store/session/state
 store/link/condense store/link/commit_hooks store/git/refs""".split()
 SPARSE = 5
 # Rules that only whole stories tell apart, beside the tests of their own room.

@@ -100,8 +100,8 @@ def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     from gitcp.store.care import status
     from gitcp.store.git.objects import Objects
     from gitcp.store.relink import lost_links
-    from gitcp.store.session import session_list, session_read
     from gitcp.store.stream import stash_notice, stream_list
+    from gitcp.store.turn import session_list, session_read
 
     states, left = session_read.recent(repo, _RECENT, _MOST)
     with Objects(repo) as objects:
@@ -124,7 +124,8 @@ def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
 def _besides(state: State, places: dict[str, str]) -> Record:
     """What status tells of a session besides: dead says that it is in a turn, and its agent's
     process has ended.  places: stream id -> the ref it is at now."""
-    from gitcp.store.session import process, session_read
+    from gitcp.store.session import process
+    from gitcp.store.turn import session_read
 
     agent = state.get("agent_process")
     facts: Record = {
@@ -148,7 +149,7 @@ def _of_interest(state: State) -> bool:
 
 
 def _last(state: State) -> float:
-    from gitcp.store.session.session_read import instant
+    from gitcp.store.turn.session_read import instant
 
     return instant(state.get("last_interaction_time") or state.get("started_at"))
 

@@ -50,7 +50,7 @@ def _updated(event: Record) -> Iterator[Record]:
     handler = _HANDLERS.get(event["event"])
     with context.here() as ctx:
         if event["event"] in _STARTS:
-            from gitcp.store.session import catch_up
+            from gitcp.store.relink import catch_up
 
             catch_up.end_abandoned(ctx, event["session_id"])
         messages = handler(ctx, event) if handler else None
@@ -59,7 +59,8 @@ def _updated(event: Record) -> Iterator[Record]:
 
 
 def _turn_start(ctx: Context, event: Record) -> list[Record]:
-    from gitcp.store.session import events, greeting, tidings
+    from gitcp.store.session import tidings
+    from gitcp.store.turn import events, greeting
 
     repo, began = ctx.repo, time.time_ns()
     state = ctx.state(event["session_id"]) or _new(ctx, event)
@@ -97,9 +98,10 @@ def _new(ctx: Context, event: Record) -> State:
 def _begin(ctx: Context, state: State, event: Record, began: int) -> None:
     """The turn begins, or goes on, from one look at the worktree."""
     from gitcp.store.journal import turn_look
-    from gitcp.store.session import catch_up, events
+    from gitcp.store.relink import catch_up
     from gitcp.store.snapshot import blobs, index, snapshot
     from gitcp.store.stream import shadow_refs
+    from gitcp.store.turn import events
 
     repo, objects = ctx.repo, ctx.objects
     index.seed_again(repo)
@@ -134,12 +136,12 @@ def _tool(ctx: Context, event: Record) -> list[Record]:
     changed = calls.tool(repo, ctx.objects, state, event)
     changed = _note_task(ctx, state, event) or changed
     if event["event"] == "tool-end" and ctx.head != state["base_commit"]:
-        from gitcp.store.session import catch_up
+        from gitcp.store.relink import catch_up
 
         catch_up.moved(repo, ctx.objects, state, ctx.head)
         changed = True
     if state.get("phase") != "active":
-        from gitcp.store.session import events
+        from gitcp.store.turn import events
 
         events.go_on(repo, state, event)
         changed = True
@@ -153,13 +155,13 @@ def _tool(ctx: Context, event: Record) -> list[Record]:
 def _note_task(ctx: Context, state: State, event: Record) -> bool:
     if (event.get("tool") or {}).get("kind") != "task":
         return False
-    from gitcp.store.session import tasks
+    from gitcp.store.turn import tasks
 
     return tasks.note(ctx.repo, state, event)
 
 
 def _turn_end(ctx: Context, event: Record) -> list[Record]:
-    from gitcp.store.session import events
+    from gitcp.store.turn import events
 
     state = ctx.state(event["session_id"])
     if state:
@@ -169,7 +171,8 @@ def _turn_end(ctx: Context, event: Record) -> list[Record]:
 
 
 def _session_end(ctx: Context, event: Record) -> list[Record]:
-    from gitcp.store.session import catch_up, events
+    from gitcp.store.relink import catch_up
+    from gitcp.store.turn import events
 
     state = ctx.state(event["session_id"])
     if state:
@@ -189,10 +192,11 @@ def _limit_edits(ctx: Context) -> None:
 
 
 def _session_start(ctx: Context, event: Record) -> list[Record]:
-    from gitcp.store.session import catch_up, events, greeting
+    from gitcp.store.relink import catch_up
     from gitcp.store.session import state as states
     from gitcp.store.setup import notices, recording
     from gitcp.store.snapshot import index
+    from gitcp.store.turn import events, greeting
 
     repo, session_id = ctx.repo, event["session_id"]
     index.seed(repo)
@@ -288,7 +292,8 @@ def list_sessions(args: Namespace, _: object) -> list[Record]:
     """Session records, the one that started last first (gitcp-record(5)); nothing changes."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.session import markers, session_list, session_read
+    from gitcp.store.session import markers
+    from gitcp.store.turn import session_list, session_read
 
     repo = Repo.here()
     with Objects(repo) as objects:

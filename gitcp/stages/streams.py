@@ -20,8 +20,8 @@ def list_streams(args: Namespace, _: object) -> list[Record]:
     """A record for each stream of the repository, newest first (gitcp-record(5))."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.session import session_read
     from gitcp.store.stream import stream_list
+    from gitcp.store.turn import session_read
 
     repo = Repo.here()
     with Objects(repo) as objects:
@@ -101,7 +101,8 @@ def _given(record: Record) -> Record:
 
 def _write(event: Record) -> Iterator[Record]:
     from gitcp import context
-    from gitcp.store.session import catch_up, events
+    from gitcp.store.relink import catch_up
+    from gitcp.store.turn import events
 
     with context.here() as ctx:
         state, oid = ctx.state(event["session_id"]), None

@@ -10,7 +10,7 @@ import pytest
 
 from gitcp.errors import Error
 from gitcp.stages import bind
-from gitcp.store.session import session_read
+from gitcp.store.turn import session_read
 from tests.support.checkpoints import DATA, git, unbundle
 from tests.support.story import ALPHA, BETA, GAMMA, Story, contents
 from tests.support.warm import run

@@ -14,12 +14,7 @@ BOTH_WAYS = {
     ("auto", "journal"),
     ("git", "pack"),
     ("git", "v1"),
-    ("journal", "session"),
-    ("journal", "stream"),
     ("lines", "link"),
-    ("link", "session"),
-    ("session", "stream"),
-    ("session", "v1"),
 }
 
 

@@ -25,7 +25,7 @@ from gitcp.store.auto import (
 from gitcp.store.auto.refusal import Refused
 from gitcp.store.git.commit import need_commit
 from gitcp.store.git.tree import tree_of
-from gitcp.store.session import catch_up
+from gitcp.store.relink import catch_up
 from gitcp.store.stream import place, shadow_refs
 
 TYPE_CHECKING = False

@@ -11,6 +11,7 @@ import os
 from gitcp.agents.reading import asked
 from gitcp.core.v1 import summary
 from gitcp.errors import Error, InputError
+from gitcp.record import timestamp
 from gitcp.store.back.moments import AFTER
 from gitcp.store.git.commit import read_commit
 from gitcp.store.git.files import read as content
@@ -144,7 +145,7 @@ def _path(repo: Repo, state: State, agent: Client, new_id: str, same_id: bool) -
     known = isinstance(live, str) and os.path.isdir(os.path.dirname(live))
     if same_id and known:
         return str(live)
-    name = agent.transcript_name(new_id, states.timestamp())
+    name = agent.transcript_name(new_id, timestamp())
     if known and os.sep not in name:
         return os.path.join(os.path.dirname(str(live)), name)
     return os.path.join(home_dir(agent, os.path.realpath(repo.worktree)), name)

@@ -13,10 +13,11 @@ from gitcp.lock import exclusive
 from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
 from gitcp.store.git.tree import Lookup, edit_tree, tree_of
-from gitcp.store.session import markers, recall, tidings, turn_log
+from gitcp.store.journal import work
+from gitcp.store.session import markers, tidings, turn_log
 from gitcp.store.session import state as states
 from gitcp.store.snapshot import blobs
-from gitcp.store.stream import shadow_refs, state_copy, stream_history
+from gitcp.store.stream import recall, shadow_refs, state_copy, stream_history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _one(
     oid = _commit(repo, objects, tip, edits, changed)
     refs.update(repo, [(tip["ref"], oid, tip["oid"])], "gitcp: rewind")
     for state in changed:
-        markers.save(repo, state)
+        work.save(repo, state)
 
 
 def _stream(state: State | None, stream_id: str) -> Stream | None:

@@ -8,7 +8,7 @@ from gitcp.core.credit import cutting, entries
 from gitcp.errors import Error
 from gitcp.store.back import planning
 from gitcp.store.journal import edits_ref, journal
-from gitcp.store.session import session_read
+from gitcp.store.turn import session_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from gitcp.store.back.merging import Merger
 from gitcp.store.back.present import Present, signs
 from gitcp.store.git.tree import TREE, Lookup, diff_trees, edit_tree, tree_of
 from gitcp.store.journal import journal
-from gitcp.store.session import session_read
 from gitcp.store.snapshot import snapshot
 from gitcp.store.stream import shadow_refs, state_copy, stream_history, stream_list
+from gitcp.store.turn import session_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

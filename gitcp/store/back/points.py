@@ -15,8 +15,8 @@ from gitcp.store.back import moments
 from gitcp.store.back.present import Present
 from gitcp.store.git import refs
 from gitcp.store.git.tree import Lookup, read_tree
-from gitcp.store.session import session_read
 from gitcp.store.stream import expired, shadow_refs, stream_history, stream_list
+from gitcp.store.turn import session_read
 from gitcp.store.undo import undo_log
 
 TYPE_CHECKING = False

@@ -7,6 +7,7 @@ import os
 
 from gitcp.agents import adapter
 from gitcp.errors import Error, InputError
+from gitcp.record import timestamp
 from gitcp.store.back import conversation
 from gitcp.store.git.commit import read_commit
 from gitcp.store.git.files import read as content
@@ -139,7 +140,7 @@ def _local(repo: Repo, agent: Client, session_id: str, cwd: str) -> str:
         return there[-1]
     if cwd == os.path.realpath(repo.worktree) and (known := _known(repo, session_id)):
         return known
-    return os.path.join(folder, agent.transcript_name(session_id, states.timestamp()))
+    return os.path.join(folder, agent.transcript_name(session_id, timestamp()))
 
 
 def _known(repo: Repo, session_id: str) -> str:

@@ -11,8 +11,8 @@ from gitcp.store.git import files
 from gitcp.store.journal import journal
 from gitcp.store.lines import run
 from gitcp.store.session import state as states
-from gitcp.store.session import tasks
 from gitcp.store.stream import shadow_refs
+from gitcp.store.turn import tasks
 from gitcp.store.v1 import committed_read
 
 TYPE_CHECKING = False

@@ -52,7 +52,7 @@ class Case:
     @cached_property
     def states(self) -> list[State]:
         """The states of sessions."""
-        from gitcp.store.session import session_read
+        from gitcp.store.turn import session_read
 
         return session_read.every(self.repo) if self._states is None else self._states
 

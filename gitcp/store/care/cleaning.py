@@ -13,7 +13,7 @@ from gitcp.lock import exclusive
 from gitcp.store.care import orphans
 from gitcp.store.git import files, refs
 from gitcp.store.git.objects import Objects
-from gitcp.store.journal import open_edits
+from gitcp.store.journal import open_edits, work
 from gitcp.store.pack import dropping, upkeep
 from gitcp.store.repair import leftovers
 from gitcp.store.session import markers
@@ -122,7 +122,7 @@ def _let_go(repo: Repo, finding: Finding) -> bool:
                     for path in alone[state["session_id"]]:
                         stream["files"].pop(path, None)
             state["streams"] = [stream for stream in state["streams"] if stream["files"]]
-            markers.save(repo, state)
+            work.save(repo, state)
     return True
 
 

@@ -11,9 +11,10 @@ from gitcp.store.care import space
 from gitcp.store.git import refs
 from gitcp.store.journal import edits_ref
 from gitcp.store.pack import dropping, kept
-from gitcp.store.session import markers, session_read
+from gitcp.store.session import markers
 from gitcp.store.session import state as states
 from gitcp.store.session.process import alive
+from gitcp.store.turn import session_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

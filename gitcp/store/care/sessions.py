@@ -8,14 +8,15 @@ import time
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import Error
 from gitcp.lock import exclusive
+from gitcp.record import timestamp
 from gitcp.store.git import files, notes, refs
 from gitcp.store.guard import claims
 from gitcp.store.journal import open_edits
 from gitcp.store.link import session_metadata
 from gitcp.store.relink import lost_links
-from gitcp.store.session import markers, process, session_read, turn_work
-from gitcp.store.session import state as states
+from gitcp.store.session import markers, process
 from gitcp.store.stream import checkpoint, place, shadow_refs
+from gitcp.store.turn import session_read, turn_work
 from gitcp.store.v1 import committed_write, transcript
 
 TYPE_CHECKING = False
@@ -131,7 +132,7 @@ def condense(ctx: Context, session_id: str) -> str:
             "cli_version": state.get("cli_version"),
             "session_id": session_id,
             "strategy": "manual-commit",
-            "created_at": states.timestamp(),
+            "created_at": timestamp(),
             "branch": session_metadata.branch(ctx.repo),
             "checkpoints_count": state["checkpoint_count"],
             "files_touched": sorted({path for one in state["streams"] for path in one["files"]}),

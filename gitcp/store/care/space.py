@@ -15,8 +15,8 @@ from gitcp.store.journal import edits_ref
 from gitcp.store.pack import dropping
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
-from gitcp.store.session.session_read import instant
 from gitcp.store.stream import shadow_refs
+from gitcp.store.turn.session_read import instant
 from gitcp.store.v1 import committed_list, committed_refs
 from gitcp.store.v1.committed_write import MEMORY
 

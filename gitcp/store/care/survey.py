@@ -8,9 +8,10 @@ from gitcp.core.git import ids
 from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.git import files
-from gitcp.store.session import markers, session_read
+from gitcp.store.session import markers
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs, state_copy
+from gitcp.store.turn import session_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

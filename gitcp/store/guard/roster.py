@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gitcp.store.guard import claims, presence
-from gitcp.store.session import markers, session_read
+from gitcp.store.session import markers
 from gitcp.store.session import state as states
+from gitcp.store.turn import session_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

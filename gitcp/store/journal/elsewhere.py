@@ -31,13 +31,11 @@ def worktrees(repo: Repo, session: Mapping[str, Any]) -> list[str]:
 def records(repo: Repo, session: Mapping[str, Any], paths: Collection[str]) -> list[Recorded]:
     """What a session, by its marker, has away in other worktrees at these paths, as match() takes
     it."""
-    found = [
-        pair for name in worktrees(repo, session) for pair in _away(repo, name, session, paths)
-    ]
-    here = journal.read(repo) if found else []
+    away = [pair for name in worktrees(repo, session) for pair in _away(repo, name, session, paths)]
+    here = journal.read(repo) if away else []
     return [
         {**one.record(path), "live": False}
-        for path, one in found
+        for path, one in away
         if not _is_brought(here, session["session_id"], path, one)
     ]
 

@@ -229,13 +229,12 @@ def whole_if_cheap(objects: Objects, journal: Journal, at: int) -> bool:
     if not last or int(last.get("cost", 0)) > budget(repo) * 1000:
         return False
     from gitcp.store.snapshot import blobs, snapshot
-    from gitcp.store.stream import shadow_refs
 
     before = children()
     scan = snapshot.scan(repo)
     cost = children() - before
     dirty = blobs.resolve(objects, scan, write=False)
-    whole(objects, journal, scan.head or shadow_refs.zeros(repo), dirty, at, cost)
+    whole(objects, journal, scan.head or "0" * len(repo.empty_tree), dirty, at, cost)
     return True
 
 

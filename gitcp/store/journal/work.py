@@ -1,4 +1,5 @@
-"""The open edits of one session in a worktree: what it wrote that no commit has taken."""
+"""The open edits of one session in a worktree: what it wrote that no commit has taken.  What its
+state and marker name besides is not open, whatever they say."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ import os
 
 from gitcp.core.credit import entries
 from gitcp.store.journal import journal
+from gitcp.store.session import markers
+from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -202,10 +205,10 @@ def open_paths(repo: Repo, session: Mapping[str, Any]) -> set[str] | None:
     it has been; None where a journal is gone."""
     paths: set[str] = set()
     for name in (session.get("worktree_id") or "", *session.get("visits", ())):
-        found = _open_in(repo, journal.git_dir(repo, name), session["session_id"])
-        if found is None:
+        there = _open_in(repo, journal.git_dir(repo, name), session["session_id"])
+        if there is None:
             return None
-        paths |= found
+        paths |= there
     return paths
 
 
@@ -227,7 +230,7 @@ def _open_in(repo: Repo, git_dir: str, session_id: str) -> set[str] | None:
 
 def open_streams(repo: Repo, session: State | Marker) -> list[Any]:
     """The streams of a state or marker, each with those of its files that are open."""
-    streams: list[Any] = [*session["streams"]]
+    streams: list[Any] = session["streams"]
     named = {path for stream in streams for path in stream["files"]}
     paths = open_paths(repo, session) if named else None
     if paths is None or named <= paths:
@@ -242,3 +245,10 @@ def forget_settled(repo: Repo, state: State) -> None:
     """Let a state name nothing any more of which its session has nothing open."""
     now = zip(state["streams"], open_streams(repo, state), strict=True)
     state["streams"] = [stream for before, stream in now if stream["files"] or not before["files"]]
+
+
+def save(repo: Repo, state: State) -> None:
+    """Save a state, one revision on, with its marker."""
+    state["revision"] = state.get("revision", 0) + 1
+    forget_settled(repo, state)
+    markers.put(repo, state["session_id"], states.encode(state), markers.encode(state))

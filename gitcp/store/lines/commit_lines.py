@@ -7,11 +7,11 @@ from itertools import count
 from gitcp.core.credit import entries
 from gitcp.core.lines import attribution
 from gitcp.core.lines.replay import PERSON, UNKNOWN
+from gitcp.record import timestamp
 from gitcp.store.git.tree import Lookup, tree_of
 from gitcp.store.journal import journal
 from gitcp.store.journal.work import Work
 from gitcp.store.lines import edit_lines
-from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Credit:
     def attribution(self, session_id: str) -> dict[str, Any]:
         """initial_attribution of a session in the whole commit."""
         counts = attribution.attribution(session_id, self.paths.values())
-        return {"calculated_at": states.timestamp(), **counts}
+        return {"calculated_at": timestamp(), **counts}
 
     def touched(self, session_id: str) -> set[str]:
         """The paths of which a session wrote or removed lines that no commit before has taken."""

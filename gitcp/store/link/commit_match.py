@@ -68,10 +68,7 @@ def sessions(
         session_id, how = marker["session_id"], named.get(marker["session_id"])
         work = Work(lines, session_id, is_here).records()
         work = _known_to_be_gone(stash, work, changes, replay)
-        if not replay and (marker in foreign or marker.get("visits")):
-            from gitcp.store.journal import elsewhere
-
-            work += elsewhere.records(repo, marker, changes)
+        work += [] if replay else _elsewhere(repo, marker, changes)
         verdict = overlap.match(work, changes, blob, lambda path: _is_gone(repo, path))
         trace.note("match", f"'{session_id}': {verdict['paths']} {verdict['reasons']}")
         if verdict["paths"] or how:
@@ -79,6 +76,15 @@ def sessions(
     for path in {path for part in linked.values() for path in part["paths"]}:
         _give_each_its_own(objects, lines, linked, path, changes)
     return linked
+
+
+def _elsewhere(repo: Repo, marker: Marker, changes: Changes) -> list[Recorded]:
+    """What a session has away in other worktrees at the paths of a commit."""
+    if markers.is_home(repo, marker) and not marker.get("visits"):
+        return []
+    from gitcp.store.journal import elsewhere
+
+    return elsewhere.records(repo, marker, changes)
 
 
 def _give_each_its_own(

@@ -15,14 +15,15 @@ from gitcp.store.journal import journal, open_edits
 from gitcp.store.journal.work import Work, forget_settled
 from gitcp.store.lines import ai_notes, commit_lines
 from gitcp.store.link import commit_changes, session_metadata
-from gitcp.store.session import markers, tasks, turn_work
+from gitcp.store.session import markers
 from gitcp.store.stream import checkpoint
 from gitcp.store.stream.live import Live
+from gitcp.store.turn import tasks, turn_work
 from gitcp.store.v1 import committed_read, committed_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
     from gitcp.core.record_types import Commit, State
@@ -46,17 +47,13 @@ def together(
     """Condense sessions with their part in a commit under checkpoint_id, in one commit on v1.
 
     The caller holds the locks and saves the states, but of the sessions returned, which an error
-    left out; raises it where it is all of them.  noted: the id is in a note, which is written;
-    metadata names the commit.  extra: further keys of the metadata; replaced: as Credit has it.
+    left out; raises it where it is all of them.  noted: the id is in a note.  extra: further keys
+    of the metadata; replaced: as Credit has it.
     """
     parent, changes = commit_changes.of_commit(objects, commit)
     live, failed = Live(repo, objects, parent), dict[str, Exception]()
-    for state, _ in sessions:
-        if state.get("visits") or not markers.is_home(repo, state):
-            from gitcp.store.journal import elsewhere
-
-            elsewhere.bring(repo, state, changes)
-    credit = commit_lines.Credit(repo, objects, commit, changes, [s for s, _ in sessions], replaced)
+    states = _bring_edits(repo, sessions, changes)
+    credit = commit_lines.Credit(repo, objects, commit, changes, states, replaced)
     items: list[tuple[str, SessionData]] = []
     storeds: list[tuple[State, Stored | None]] = []
     for state, linked in sessions:
@@ -65,8 +62,7 @@ def together(
             data = session_metadata.data(repo, state, linked, changes, stored, credit)
             done = session_metadata.task_files(repo, objects, live, state, changes, credit)
             _add(data, done, extra or {}, commit["oid"] if noted else "")
-            items.append((checkpoint_id, data))
-            storeds.append((state, stored))
+            items, storeds = [*items, (checkpoint_id, data)], [*storeds, (state, stored)]
     raise_if_none(failed, items)
     items += _other_shares(repo, objects, checkpoint_id, credit, items)
     committed_write.write(repo, objects, items)
@@ -78,6 +74,18 @@ def together(
     raise_if_none(failed, [state for state, _ in storeds if state["session_id"] not in failed])
     _keep_notes(repo, objects, commit)
     return failed
+
+
+def _bring_edits(
+    repo: Repo, sessions: Sequence[tuple[State, Linked]], paths: Collection[str]
+) -> list[State]:
+    """Move here what sessions have away in other worktrees at a commit's paths; their states."""
+    for state, _ in sessions:
+        if state.get("visits") or not markers.is_home(repo, state):
+            from gitcp.store.journal import elsewhere
+
+            elsewhere.bring(repo, state, paths)
+    return [state for state, _ in sessions]
 
 
 def _keep_notes(repo: Repo, objects: Objects, commit: Commit) -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from gitcp.store.session import tasks, turn_work
+from gitcp.store.turn import tasks, turn_work
 from gitcp.store.v1 import redaction
 
 TYPE_CHECKING = False

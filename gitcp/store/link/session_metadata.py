@@ -8,8 +8,8 @@ from gitcp.core.credit import entries
 from gitcp.core.transcript import tokens
 from gitcp.core.v1.summary import load
 from gitcp.errors import Error, InputError
-from gitcp.store.session import state as states
-from gitcp.store.session import tasks, turn_work
+from gitcp.record import timestamp
+from gitcp.store.turn import tasks, turn_work
 from gitcp.store.v1 import transcript_copy
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ def data(
         "cli_version": state.get("cli_version"),
         "session_id": state["session_id"],
         "strategy": "manual-commit",
-        "created_at": states.timestamp(),
+        "created_at": timestamp(),
         "branch": branch(repo),
         "checkpoints_count": state.get("checkpoint_count", 0),
         "files_touched": sorted(session_files),

@@ -12,8 +12,8 @@ from gitcp.errors import Error
 from gitcp.store.git import notes, reflog
 from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.link import commit_verdict, finalize, find_commits, lost_commits, memory, unhooked
-from gitcp.store.relink import rewritten
-from gitcp.store.session import catch_up, markers, process
+from gitcp.store.relink import catch_up, rewritten
+from gitcp.store.session import markers, process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

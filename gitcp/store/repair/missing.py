@@ -11,8 +11,8 @@ from gitcp.lock import exclusive
 from gitcp.process.regular_file import place_aside
 from gitcp.record import raw, text
 from gitcp.store.git import files, partial, refs
-from gitcp.store.session import session_read
 from gitcp.store.stream import shadow_refs
+from gitcp.store.turn import session_read
 from gitcp.store.v1 import transcript_copy
 
 TYPE_CHECKING = False

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 
 from gitcp.process.regular_file import move_aside
-from gitcp.store.aside import index
 from gitcp.store.git.commit import read_commit
+from gitcp.store.journal import work
 from gitcp.store.link import unhooked
-from gitcp.store.session import markers, recall
+from gitcp.store.session import markers
 from gitcp.store.session import state as states
-from gitcp.store.stream import shadow_refs, state_copy
+from gitcp.store.stream import recall, shadow_refs, state_copy
 from gitcp.store.v1 import committed_read
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ def mend_state(repo: Repo, objects: Objects, session_id: str) -> str:
         state = recall.recall(repo, objects, session_id)
         if state is None:
             return _forgotten(repo, session_id)
-        markers.save(repo, state)
+        work.save(repo, state)
     return f"wrote the state, revision {state['revision']}, and its marker"
 
 
@@ -39,13 +39,13 @@ def take_copy(repo: Repo, objects: Objects, session_id: str, ref: str) -> str:
         if not state or not copy or copy.get("revision", 0) <= state.get("revision", 0):
             return ""
         before, copy = state.get("revision", 0), states.modern(copy)
-        markers.save(repo, copy)
+        work.save(repo, copy)
         return f"took the copy: revision {before} became {copy['revision']}"
 
 
 def _forgotten(repo: Repo, session_id: str) -> str:
     """Nothing is known of a session: what could not be read is set aside by now."""
-    marker = index.path(repo, session_id)
+    marker = markers.path(repo, session_id)
     if os.path.lexists(marker):
         return f"moved the marker to '{move_aside(repo.common, marker)}'"
     return f"moved what could not be read to '{repo.shared('corrupt')}'"
@@ -63,6 +63,6 @@ def keep_promise(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> 
             state = states.load(repo, name)
             if state:
                 unhooked.link_one(repo, objects, state, commit)
-                markers.save(repo, state)
+                work.save(repo, state)
     after = committed_read.session_ids(repo, objects, checkpoint_id)
     return "stored it" if set(after) - set(before) else ""

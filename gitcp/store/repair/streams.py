@@ -26,9 +26,9 @@ from gitcp.store.repair.missing import (
     note,
     write_again,
 )  # fmt: skip
-from gitcp.store.session import session_read
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs
+from gitcp.store.turn import session_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -86,21 +86,6 @@ def put(repo: Repo, session_id: str, state: bytes, marker: bytes | None) -> None
         forget(repo, session_id)
 
 
-def encoded(repo: Repo, state: State) -> tuple[bytes, bytes | None]:
-    """What put() writes of a state, as the journal tells what is open."""
-    if any(stream["files"] for stream in state["streams"]):
-        from gitcp.store.journal import work
-
-        work.forget_settled(repo, state)
-    return states.encode(state), encode(state)
-
-
-def save(repo: Repo, state: State) -> None:
-    """Save a state, one revision on, with its marker."""
-    state["revision"] = state.get("revision", 0) + 1
-    put(repo, state["session_id"], *encoded(repo, state))
-
-
 def write(repo: Repo, state: State) -> None:
     """Make the marker tell what state says; without anything unsettled it goes."""
     data = encode(state)
@@ -210,27 +195,6 @@ def stored(repo: Repo, session_id: str) -> Marker | None:
     if sign and answer:
         _PARSED[place] = sign, answer
     return answer
-
-
-def named_paths(repo: Repo, stream_id: str, sessions: Iterable[str]) -> dict[str, set[str]]:
-    """session -> its unsettled paths on a stream, of the sessions of this worktree that name it;
-    sessions: those that may, though their markers rest."""
-    return {
-        marker["session_id"]: set(stream["files"])
-        for marker in concerned(repo, sessions)
-        if is_home(repo, marker) and any(x["id"] == stream_id for x in marker["streams"])
-        for stream in open_streams(repo, marker)
-        if stream["id"] == stream_id
-    }
-
-
-def open_streams(repo: Repo, marker: Marker) -> list[dict[str, Any]]:
-    """The streams of a marker, each with those of its files that are open still."""
-    if not any(stream["files"] for stream in marker["streams"]):
-        return marker["streams"]
-    from gitcp.store.journal import work
-
-    return work.open_streams(repo, marker)
 
 
 def is_home(repo: Repo, session: Mapping[str, Any]) -> bool:

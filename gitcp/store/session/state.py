@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 
 from gitcp import trace
 from gitcp.core import json
@@ -11,6 +10,7 @@ from gitcp.core.git import ids
 from gitcp.core.upkeep import shapes
 from gitcp.lock import exclusive
 from gitcp.process.regular_file import Damaged
+from gitcp.record import timestamp
 from gitcp.store.git import files, private
 
 TYPE_CHECKING = False
@@ -160,12 +160,6 @@ class held:
 def forget(repo: Repo, session_id: str) -> None:
     """Remove a state file; the caller holds its lock and knows it is settled."""
     os.unlink(path(repo, session_id))
-
-
-def timestamp() -> str:
-    """Now as RFC 3339 with microseconds, in UTC."""
-    seconds, micro = divmod(time.time_ns() // 1000, 1_000_000)
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{micro:06d}Z"
 
 
 def path(repo: Repo, session_id: str) -> str:

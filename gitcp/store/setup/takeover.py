@@ -14,7 +14,7 @@ from gitcp.errors import Error, InputError
 from gitcp.record import raw
 from gitcp.repo import Repo
 from gitcp.store.git import files, refs
-from gitcp.store.journal import open_edits
+from gitcp.store.journal import open_edits, work
 from gitcp.store.session import markers, turn_log
 from gitcp.store.session import state as states
 from gitcp.store.setup import exclude, proposal
@@ -152,10 +152,10 @@ def adopt(repo: Repo, objects: Objects) -> list[str]:
             if state and not state["streams"] and _give_stream(objects, state):
                 _note_condensed(repo, objects, state)
                 _state_edits(repo, objects, state)
-                markers.save(repo, state)
+                work.save(repo, state)
                 taken.append(name)
             elif state and markers.unsettled(state):
-                markers.save(repo, state) if foreign else markers.write(repo, state)
+                work.save(repo, state) if foreign else markers.write(repo, state)
     return taken
 
 

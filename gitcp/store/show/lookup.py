@@ -5,9 +5,9 @@ from __future__ import annotations
 from gitcp.core.git import ids
 from gitcp.errors import Error, InputError
 from gitcp.record import raw
-from gitcp.store.session import session_read
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs
+from gitcp.store.turn import session_read
 from gitcp.store.v1 import committed_list, committed_refs
 
 TYPE_CHECKING = False

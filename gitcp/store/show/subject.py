@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gitcp.store.session import session_list, session_read
 from gitcp.store.session import state as states
 from gitcp.store.show import checkpoint_view, lookup, session_turns
+from gitcp.store.turn import session_list, session_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -97,3 +97,12 @@ def _head(objects: Objects, commit: str | None) -> Known:
         return lookups[0](path)
 
     return entry
+
+
+def dirty_among(
+    repo: Repo, objects: Objects, paths: Iterable[str], head: str
+) -> dict[str, Entry | None]:
+    """Those of paths that differ from the commit head in the worktree; O(paths), no scan."""
+    before = Lookup(objects, tree_of(objects, head))
+    now = at(repo, objects, list(paths), write=True)
+    return {path: entry for path, entry in now.items() if entry != before(path)}

@@ -8,6 +8,8 @@ from gitcp import trace
 from gitcp.core.git import ids
 from gitcp.errors import Foreign
 from gitcp.store.git import refs
+from gitcp.store.journal import work
+from gitcp.store.session import markers
 from gitcp.store.stream import foreign_names, shadow_refs
 
 TYPE_CHECKING = False
@@ -49,6 +51,18 @@ def names(repo: Repo, base: str, among: Iterable[str] | None = None) -> list[str
         if parsed["worktree"] is None or ref == plain or ref.startswith(plain + "-"):
             matching.append(ref)
     return matching
+
+
+def named_paths(repo: Repo, stream_id: str, among: Iterable[str]) -> dict[str, set[str]]:
+    """session -> its unsettled paths on a stream, of the sessions of this worktree that name it;
+    among: those that may, though their markers rest."""
+    return {
+        marker["session_id"]: set(stream["files"])
+        for marker in markers.concerned(repo, among)
+        if markers.is_home(repo, marker) and any(x["id"] == stream_id for x in marker["streams"])
+        for stream in work.open_streams(repo, marker)
+        if stream["id"] == stream_id
+    }
 
 
 def _ours(repo: Repo, objects: Objects, base: str) -> Tip | None:

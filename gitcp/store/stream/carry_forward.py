@@ -13,8 +13,8 @@ from gitcp.lock import exclusive
 from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
 from gitcp.store.git.tree import edit_tree
-from gitcp.store.session import catch_up, markers, recall, turn_work
-from gitcp.store.stream import branches, live, place, shadow_refs
+from gitcp.store.snapshot import blobs
+from gitcp.store.stream import branches, live, place, recall, shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def forward(
         for tip in streams(repo, objects, old, commit["oid"]):
             linked = condensed is not None
             edits = _settled(repo, objects, tip, commit, condensed or set()) if linked else []
-            edits = edits or catch_up.rename(repo, objects, tip, commit["oid"])
+            edits = edits or place.rename(repo, objects, tip, commit["oid"])
             refs.update(repo, edits, "gitcp: carry forward")
             done += edits
     return done
@@ -68,7 +68,7 @@ def streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
 
 
 def _here(repo: Repo, objects: Objects, tip: Tip, new: str) -> bool:
-    named = markers.named_paths(repo, tip["stream"], shadow_refs.sessions(objects, tip))
+    named = branches.named_paths(repo, tip["stream"], shadow_refs.sessions(objects, tip))
     if any(named.values()):
         return live.follows(repo, objects, tip, new)
     return not recall.forsaken(repo, objects, tip)
@@ -78,12 +78,12 @@ def _settled(
     repo: Repo, objects: Objects, tip: Tip, commit: Commit, condensed: set[str]
 ) -> list[refs.Edit]:
     """What a linked commit leaves of a stream starts the next one, under the same id."""
-    named = markers.named_paths(repo, tip["stream"], shadow_refs.sessions(objects, tip))
+    named = branches.named_paths(repo, tip["stream"], shadow_refs.sessions(objects, tip))
     unsettled = set().union(*named.values())
-    present = turn_work.dirty_among(repo, objects, unsettled, commit["oid"])
+    present = blobs.dirty_among(repo, objects, unsettled, commit["oid"])
     edits: list[refs.Edit] = []
     if present:
-        spot = catch_up.rename(repo, objects, tip, commit["oid"])[0]
+        spot = place.rename(repo, objects, tip, commit["oid"])[0]
         metadata = {
             path: entry
             for path, entry in shadow_refs.metadata(objects, tip["tree"]).items()

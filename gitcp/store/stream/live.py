@@ -9,6 +9,7 @@ from gitcp.core.git import ids
 from gitcp.errors import Error
 from gitcp.store.git.tree import Lookup, tree_of
 from gitcp.store.session import markers
+from gitcp.store.stream import branches
 from gitcp.store.stream.shadow_refs import BRANCHES, branch, read, sessions
 
 TYPE_CHECKING = False
@@ -28,14 +29,15 @@ def follows(repo: Repo, objects: Objects, tip: Tip, base: str) -> bool:
     """
     parsed = ids.parse_shadow(tip["ref"])
     old = parsed["base7"] if parsed else ""
-    named = markers.named_paths(repo, tip["stream"], sessions(objects, tip))
+    named = branches.named_paths(repo, tip["stream"], sessions(objects, tip))
     bases = (marker["base_commit"] for name in named if (marker := markers.of(repo, name)))
     if not old or not any(commit.startswith(old) for commit in bases):
         return False
-    from gitcp.store.session import turn_work  # seldom needed: a base that moved unseen
 
     paths = set[str]().union(*named.values())
-    now, recorded = turn_work.dirty_among(repo, objects, paths, base), Lookup(objects, tip["tree"])
+    from gitcp.store.snapshot import blobs  # seldom needed: a base that moved unseen
+
+    now, recorded = blobs.dirty_among(repo, objects, paths, base), Lookup(objects, tip["tree"])
     return any(entry == recorded(path) for path, entry in now.items())
 
 

@@ -123,6 +123,20 @@ def archive(repo: Repo, tip: Tip) -> refs.Edit:
     return (f"{shadow_refs.ARCHIVE}{name}/{max([0, *numbers]) + 1}", tip["oid"], None)
 
 
+def rename(repo: Repo, objects: Objects, tip: Tip, now: str) -> list[refs.Edit]:
+    """The ref edits that give a stream the new base's name, or archive it if that is taken."""
+    parsed = ids.parse_shadow(tip["ref"])
+    number = parsed["suffix"] if parsed else None
+    ref = shadow_refs.branch(repo, now, number)
+    if number is not None and objects.read(ref):
+        number = max(branches.suffixes(repo, now)) + 1
+        ref = shadow_refs.branch(repo, now, number)
+    if ref == tip["ref"]:
+        return [(ref, tip["oid"], tip["oid"])]
+    kept = archive(repo, tip) if objects.read(ref) else (ref, tip["oid"], None)
+    return [kept, (tip["ref"], None, tip["oid"])]
+
+
 def fresh_id() -> str:
     """A new id of a stream, a turn or a checkpoint: 12 hex digits."""
     return os.urandom(6).hex()

@@ -6,6 +6,7 @@ The work is kept, and how to find it is said (doc/scenarios.md "000 Overlap").
 from __future__ import annotations
 
 from gitcp.store.git.reflog import Stash
+from gitcp.store.journal import work
 from gitcp.store.session import markers
 
 TYPE_CHECKING = False
@@ -38,7 +39,7 @@ def _held(repo: Repo, objects: Objects, kept: dict[str, str]) -> Iterator[Record
     """kept: stream id -> the ref that keeps it."""
     stash = Stash(repo, objects).entries()
     for marker in markers.here(repo) if stash else ():
-        for stream in markers.open_streams(repo, marker):
+        for stream in work.open_streams(repo, marker):
             files = [(path, (mode, oid)) for path, (mode, oid) in stream["files"].items()]
             for number, one in enumerate(stash if stream["id"] in kept else ()):
                 if any(one.has(path, entry) for path, entry in files):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.git import ids
 from gitcp.errors import Error
-from gitcp.store.session import recall
-from gitcp.store.stream import shadow_refs, stream_history
+from gitcp.store.stream import recall, shadow_refs, stream_history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

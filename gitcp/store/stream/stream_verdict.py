@@ -11,9 +11,9 @@ from gitcp.core.decide import line_evidence, stream_rules
 from gitcp.errors import Error
 from gitcp.record import raw
 from gitcp.store.git.tree import Lookup, tree_of
-from gitcp.store.journal import journal
-from gitcp.store.session import markers, recall
-from gitcp.store.stream import branches, shadow_refs
+from gitcp.store.journal import journal, work
+from gitcp.store.session import markers
+from gitcp.store.stream import branches, recall, shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _named(
     near = markers.concerned(repo, writers | (shadow_refs.sessions(objects, tip) if tip else set()))
     elsewhere = [m for m in near if m["session_id"] != state["session_id"]]
     for marker in [*filter(lambda m: markers.is_home(repo, m), elsewhere), markers.marker(state)]:
-        for stream in markers.open_streams(repo, marker):
+        for stream in work.open_streams(repo, marker):
             _, files = named.setdefault(stream["id"], (stream["ref"], {}))
             for path, (mode, oid) in stream["files"].items():
                 files[path] = (mode, oid) if oid else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from gitcp.core.lines import attribution
 from gitcp.core.transcript import chunks
 from gitcp.core.v1 import summary
+from gitcp.record import timestamp
 from gitcp.store.git.tree import TREE, edit_tree, lookup, read_tree
-from gitcp.store.session.state import timestamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

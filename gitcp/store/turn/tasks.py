@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from gitcp.core import json
 from gitcp.core.message import prompts
+from gitcp.record import timestamp
 from gitcp.store.git.tree import Lookup, walk
-from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs
 from gitcp.store.v1 import redaction, transcript, transcript_copy
 
@@ -41,7 +41,7 @@ def note(repo: Repo, state: State, event: dict[str, Any]) -> bool:
         # What a state holds goes into every checkpoint's copy of it.
         about = redaction.text(repo, tool.get("description") or "")
         kind = redaction.text(repo, tool.get("subagent_type") or "")
-        details = {"description": about, "started": states.timestamp()}
+        details = {"description": about, "started": timestamp()}
         running[tool["id"]] = {"subagent_type": kind, **details}
         return True
     if event["event"] == "tool-end" and tool.get("agent_id") and tool["id"] in running:
@@ -161,7 +161,7 @@ def _todo(
     details = {
         "type": "todo",
         "tool_use_id": tool.get("id", ""),
-        "timestamp": states.timestamp(),
+        "timestamp": timestamp(),
         "data": {"todos": todos},
     }
     return {

@@ -87,7 +87,7 @@ def checkpoint(
     now: HEAD, as it was when somebody asked.  A commit made since, or while the worktree is
     scanned, moves the streams: then both are done again.
     """
-    from gitcp.store.session import turn_work
+    from gitcp.store.turn import turn_work
 
     for _ in range(_TRIES):
         moved(repo, objects, state, now)
@@ -129,34 +129,18 @@ def _own(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]:
 
 def _follow(repo: Repo, objects: Objects, state: State, tip: Tip, now: str) -> None:
     """Rename a stream to the new base while some of its files are still changes here."""
-    from gitcp.store.session import turn_work
+    from gitcp.store.snapshot import blobs
+    from gitcp.store.stream import place
 
     own = [s["files"] for s in state["streams"] if s["id"] == tip["stream"]]
-    named = markers.named_paths(repo, tip["stream"], shadow_refs.sessions(objects, tip))
+    named = branches.named_paths(repo, tip["stream"], shadow_refs.sessions(objects, tip))
     files = set[str]().union(*named.values(), *own)
-    if not turn_work.dirty_among(repo, objects, files, now):
+    if not blobs.dirty_among(repo, objects, files, now):
         trace.note("stream", f"'{tip['ref']}' stays: none of its files is changed here")
         return
-    edits = rename(repo, objects, tip, now)
+    edits = place.rename(repo, objects, tip, now)
     refs.update(repo, edits, "gitcp: base moved")
     for stream in state["streams"]:
         if stream["id"] == tip["stream"]:
             stream["ref"], stream["base_commit"] = edits[0][0], now
     trace.note("stream", f"'{tip['ref']}' -> '{edits[0][0]}': base moved")
-
-
-def rename(repo: Repo, objects: Objects, tip: Tip, now: str) -> list[refs.Edit]:
-    """The ref edits that give a stream the new base's name, or archive it if that is taken."""
-    from gitcp.core.git.ids import parse_shadow
-    from gitcp.store.stream import place
-
-    parsed = parse_shadow(tip["ref"])
-    number = parsed["suffix"] if parsed else None
-    ref = shadow_refs.branch(repo, now, number)
-    if number is not None and objects.read(ref):
-        number = max(branches.suffixes(repo, now)) + 1
-        ref = shadow_refs.branch(repo, now, number)
-    if ref == tip["ref"]:
-        return [(ref, tip["oid"], tip["oid"])]
-    kept = place.archive(repo, tip) if objects.read(ref) else (ref, tip["oid"], None)
-    return [kept, (tip["ref"], None, tip["oid"])]

@@ -7,7 +7,7 @@ from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import read_tree
-from gitcp.store.session import session_read
+from gitcp.store.turn import session_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

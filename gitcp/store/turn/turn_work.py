@@ -15,13 +15,13 @@ from gitcp.store.v1 import redaction, transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from typing import Any
 
     from gitcp.core.record_types import Entry, State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.session import tasks
+    from gitcp.store.turn import tasks
     from gitcp.store.v1.transcript import Stored
 
 # Events in the middle of a turn that get a checkpoint of what it did so far.
@@ -112,7 +112,7 @@ def checkpoint_turn(
     if middle and turn_log.middle(repo, session_id) == now.entries:
         new = False
     if event["event"] in ("subagent-end", "todo"):
-        from gitcp.store.session import tasks
+        from gitcp.store.turn import tasks
 
         step = tasks.step(repo, objects, state, event, now.tip)
         if step and not new:
@@ -152,15 +152,6 @@ def _task_trailers(session_id: str, step: tasks.Step | None) -> list[str]:
     if step is None:
         return []
     return [f"Entire-Metadata-Task: {shadow_refs.METADATA}{session_id}/tasks/{step['tool_use_id']}"]
-
-
-def dirty_among(
-    repo: Repo, objects: Objects, paths: Iterable[str], head: str
-) -> dict[str, Entry | None]:
-    """Those of paths that differ from the commit head in the worktree; O(paths), no scan."""
-    before = Lookup(objects, tree_of(objects, head))
-    now = blobs.at(repo, objects, list(paths), write=True)
-    return {path: entry for path, entry in now.items() if entry != before(path)}
 
 
 def subject(state: State) -> str:
