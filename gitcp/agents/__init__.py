@@ -34,6 +34,8 @@ class Client:
     SETTINGS: Mapping[str, str]  # scope -> path below the top, of scope user below home
     FORM = "nested"  # gitcp.agents.install.settings, gitcp.agents.install.own_files
     HOOKS: tuple[tuple[str, str | None, int | None], ...]  # event, matcher, time-out as it counts
+    NO_HOOKS = ""  # the key of its settings by which it runs no hooks
+    MANAGED: tuple[str, ...] = ()  # settings of its administrator, which outdo all others
     TRUST = ""  # what it asks before it runs hooks
     UNSEEN = False  # True: known by its documentation alone
     SESSION_ENV: tuple[str, ...] = ()  # what names the session to a git hook

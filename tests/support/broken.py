@@ -175,6 +175,15 @@ def settle(store: Store) -> None:
     delete(store.stream)(store)
 
 
+def lost(store: Store) -> None:
+    streams = json.loads(store.state.read_text())["streams"]
+    file = streams[0]["files"]["c.txt"]
+    store.marker.write_text(store.marker.read_text().replace(file["oid"], "1" * 40))
+    file["oid"] = "1" * 40
+    store.edit_state(streams=streams)
+    delete(store.stream)(store)
+
+
 def at_a_blob(store: Store) -> None:
     oid = git("rev-parse", "HEAD:README.md", cwd=store.path)
     git("update-ref", "refs/gitcp/odd", oid, cwd=store.path)
@@ -218,11 +227,12 @@ STORED: dict[str, tuple[Broken, str, str]] = {
     "a commit that names another's checkpoint": (stranger, "empty-link", "note"),
     "a branch that was not fetched": (delete(V1), "no-store", "warning"),
     "a note that is gone": (lost_note, "missing-object", "error"),
-    "a ref at a file": (at_a_blob, "bad-ref", "error"),
     "a person's branch by our name": (
         branch("refs/heads/entire/1111111-e3b0c4"), "not-a-stream", "warning"),
     "a stream without a state": (nobody, "orphan-stream", "warning"),
-    "a state without its stream": (lambda s: delete(s.stream)(s), "lost-stream", "error"),
+    "a state without its stream, which a person deleted": (
+        lambda s: delete(s.stream)(s), "lost-stream", "note"),
+    "a state without its stream and its contents": (lost, "lost-stream", "error"),
     "a hook that was edited": (append("hooks/post-commit"), "changed-hook", "warning"),
     "a hook that does not run": (
         lambda s: (s.git_dir / "hooks/commit-msg").chmod(0o644), "changed-hook", "warning"),
@@ -240,6 +250,10 @@ MENDED: dict[str, tuple[Broken, str]] = {
     "a commit of the permanent branch that is gone": (old_commit, "broken-store"),
     "a newest commit of the permanent branch that is gone": (new_commit, "broken-store"),
     "a ref that git cannot read": (append("refs/heads/entire/1111111-e3b0c4"), "bad-ref"),
+    "a ref at a file": (at_a_blob, "bad-ref"),
+    "a branch whose commit is missing": (
+        lambda s: (s.git_dir / "refs/heads/entire/mine").write_text("1" * 40 + "\n"), "bad-ref"),
+    "a line of the journal that is nothing": (append("gitcp/journal", "{x\n"), "bad-journal"),
     "a stream's ref that git cannot read": (
         lambda s: (s.git_dir / s.stream).write_text("garbage"), "bad-ref"),
     "a copy of a state that is gone": (

@@ -102,13 +102,15 @@ def test_a_stream_of_which_nothing_is_known_is_noted_and_let_go(world: World) ->
     assert note.read_text() == f"{archive} {oid}\n"
 
 
-def test_a_branch_that_may_be_a_persons_is_left_alone(world: World) -> None:
+def test_a_broken_branch_that_may_be_a_persons_goes_aside_with_its_commit(world: World) -> None:
     mine = world.git("commit-tree", "-m", "mine", "HEAD^{tree}")
     world.git("update-ref", "refs/heads/entire/1234567-e3b0c4", mine)
     store = Store(world.path)
     store.forget(mine)
     found = [f for f in store.check(repair=True) if f["subject"].endswith("1234567-e3b0c4")]
-    assert [(f["kind"], f.get("repaired")) for f in found] == [("broken-stream", None)]
+    assert [f["kind"] for f in found] == ["broken-stream"]
+    place = str(found[0]["repaired"]).rpartition(" to ")[2].strip("'")
+    assert Path(place).read_text().strip() == mine
 
 
 @pytest.mark.parametrize("take", [lambda w: w.branch(), lambda w: f"{w.branch()}^{{tree}}"])

@@ -19,6 +19,11 @@ NAME = "claude-code"
 AGENT_TYPE = "Claude Code"
 PROGRAM = "claude"
 FOLDERS = (".claude",)  # its configuration, at home or at the top
+NO_HOOKS = "disableAllHooks"
+MANAGED = (
+    "/etc/claude-code/managed-settings.json",
+    "/Library/Application Support/ClaudeCode/managed-settings.json",
+)
 SESSION_ENV = ("CLAUDE_CODE_SESSION_ID",)
 PROJECT_ENV = "CLAUDE_PROJECT_DIR"
 ANSWERS = "permission"  # gitcp.agents.exchange.replies

@@ -23,15 +23,18 @@ _THEIRS = "'{}' is somebody else's and was left as it is: make it call 'gitcp-ho
 
 class Ground:
     """What planning needs to know: read gives the bytes of a file or None, tracked tells
-    whether git has it, baked are the interpreter and the entry that commands name."""
+    whether git has it, baked are the interpreter and the entry that commands name, recorded tells
+    whether the record of enable knows a file."""
 
     def __init__(
         self,
         read: Callable[[str], bytes | None],
         tracked: Callable[[str], bool],
         baked: tuple[str, str],
+        recorded: Callable[[str], bool],
     ) -> None:
         self.read, self.tracked, self.baked = read, tracked, baked
+        self.recorded = recorded
 
 
 def present(home: str, top: str) -> tuple[list[str], list[str]]:
@@ -119,12 +122,12 @@ def _own_files(
         old = ground.read(path)
         if old is not None and not own_files.is_ours(old):
             notes.append(_THEIRS.format(path, adapter.NAME, os.path.basename(path)))
-        elif old != data:
+        elif old != data or (scope != "shared" and not ground.recorded(path)):
             note = f"wrote the hooks of {adapter.NAME} into '{path}'"
             kind = "script" if adapter.FORM == "scripts" else "plugin"
             writes.append({"path": path, "kind": kind, "data": data, "note": note})
             writes[-1].update({"agent": adapter.NAME, "alone": scope == "local"})
-            writes[-1]["user"] = scope == "user"
+            writes[-1].update({"user": scope == "user", "adopted": old is not None})
     return writes, notes
 
 
@@ -152,7 +155,9 @@ def _installed(adapter: Client, path: str, scope: str, ground: Ground, force: bo
     note += ", in place of Entire's" if cleaned != text else ""
     write = _write(path, name, new, note)
     write["alone"], write["user"] = scope == "local", scope == "user"
-    return write if new != text else None
+    write["adopted"] = new == text
+    lost = scope != "shared" and not ground.recorded(path)
+    return write if lost or new != text else None
 
 
 def plan_removal(adapter: Client, path: str, old: bytes) -> Write | None:

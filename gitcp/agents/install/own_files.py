@@ -111,6 +111,11 @@ def _script(adapter: Client, event: str, baked: tuple[str, str] | None) -> bytes
     return (_SCRIPT % values).encode("utf-8", "surrogateescape")
 
 
+def calls_ours(data: bytes) -> bool:
+    """Whether a file is one of these, or calls gitcp."""
+    return is_ours(data) or b"gitcp-hook" in data
+
+
 def is_ours(data: bytes) -> bool:
     """Whether a file is one of these."""
     return MARKER.encode() in b"".join(data.splitlines(keepends=True)[:2])

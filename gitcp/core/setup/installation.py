@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
         kind: hook, settings, plugin, script, entire or exclude, which decides how it is taken out
         again; stray: not data but source takes the place, or nothing does.  aside: the suffix
-        under which a hook that stands there is kept, '' where it is not.  lines: what an
-        exclude file gets.  agent: whose settings they are.  alone: nobody else should get the
+        under which a hook that stands there is kept, '' where it is not.  adopted: the file is
+        ours already, and its record is lost: the hook kept under aside is there too.  lines: what
+        an exclude file gets.  agent: whose settings they are.  alone: nobody else should get the
         file, for it names paths of this machine.  user: it is the person's, not the
         repository's.  worktree: the top of the worktree whose clients alone look there.  note:
         what to tell the person.
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         data: bytes
         note: str
         aside: NotRequired[str]
+        adopted: NotRequired[bool]
         source: NotRequired[str]
         lines: NotRequired[list[str]]
         agent: NotRequired[str]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp.agents.install import json_text
 from gitcp.core.upkeep.findings import WARNING, finding
 from gitcp.errors import InputError
 from gitcp.record import text
@@ -48,7 +49,9 @@ def look(case: Case) -> Iterator[Finding]:
         if client.FORM in ("plugin", "scripts"):
             yield from _own_files(repo, client)
         else:
-            yield from _entries(client, _settings(repo, client))
+            texts = _settings(repo, client)
+            yield from _entries(client, texts)
+            yield from find_switch(client, texts)
         if client.HERE_ONLY and os.getcwd() != os.path.realpath(repo.worktree):
             yield from _below(repo, client)
         if not heard.last(repo, name) and client.AGENT_TYPE not in called:
@@ -65,12 +68,35 @@ def _own_files(repo: Repo, client: Client) -> Iterator[Finding]:
     absent: list[str] = []
     for path in dict.fromkeys(paths.values()):
         wanted = own_files.files(client, path, None)
-        absent = [file for file in wanted if not own_files.is_ours(files.read(file) or b"")]
+        texts = {file: files.read(file) or b"" for file in wanted}
+        absent = [file for file, data in texts.items() if not own_files.calls_ours(data)]
         if len(absent) < len(wanted):
             break
-    if absent:
-        reason = f"{name} does not tell of all that it does: '{absent[0]}' is not gitcp's"
+    theirs = [file for file in absent if texts[file]]
+    for file in theirs:
+        reason = f"{name} does not tell of all that it does: '{file}' is yours"
+        line = f"make it call 'gitcp-hook {name} {os.path.basename(file)}'"
+        yield finding("own-hook", file, reason, remedy=line)
+    if missing := [file for file in absent if file not in theirs]:
+        reason = f"{name} does not tell of all that it does: '{missing[0]}' is gone"
         yield finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
+
+
+def find_switch(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
+    """Settings by which a client runs no hooks at all; those of its administrator decide."""
+    if not client.NO_HOOKS:
+        return
+    managed = {path: text(files.peek(path)) for path in client.MANAGED}
+    for path, content in (*managed.items(), *texts.items()):
+        try:
+            value = json_text.parse(content or "{}").get(client.NO_HOOKS)
+        except InputError:
+            continue
+        if value is not None:
+            if value:
+                reason = f"'{client.NO_HOOKS}' in '{path}': {client.NAME} runs no hooks"
+                yield finding("no-hooks", path, reason, remedy="take it out to be recorded")
+            return
 
 
 def _below(repo: Repo, client: Client) -> Iterator[Finding]:
@@ -102,9 +128,8 @@ def _entries(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
         try:
             commands = settings.commands(settings_file.parse(content, form)) if content else []
         except (InputError, ValueError) as e:
-            yield finding(
-                "settings", path, f"{name} cannot read its settings: {e}", remedy="edit it"
-            )
+            reason = f"{name} cannot read its settings '{path}': {e}"
+            yield finding("settings", path, reason, remedy="edit it")
             continue
         for event, command in commands:
             if mine(command):
@@ -126,6 +151,8 @@ _MENDED = (ENABLE, enable)
 ROWS = (
     Row("agent-hook", WARNING, look, "an agent is not recorded, or in part", *_MENDED),
     Row("settings", WARNING, look, "settings of an agent cannot be read"),
+    Row("no-hooks", WARNING, look, "an agent is told to run no hooks"),
+    Row("own-hook", WARNING, look, "a hook of the person's stands where an agent looks for ours"),
     Row("entire", WARNING, look, "an agent runs the original program too", *_MENDED),
     Row("program", WARNING, look, "what an agent's hooks start is gone or cannot run", *_MENDED),
     Row("subdirectory", WARNING, look, "an agent does not read its settings from here"),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 
 from gitcp.core.setup import hook_scripts, hook_text
 from gitcp.core.upkeep.findings import WARNING, finding
 from gitcp.jj import workspace
-from gitcp.process.regular_file import Damaged, move_aside
+from gitcp.process.regular_file import Damaged
 from gitcp.store.care.case import Row
 from gitcp.store.git import hook_warnings
 from gitcp.store.setup import configuration, exclude, git_hooks, install, manifest
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 WEEK = 7 * 86400
 ENABLED, DISABLED, ABSENT = "enabled", "disabled", "not set up"
+_LATE = re.compile(r"did not end (in [\d.]+ seconds|before the time of)")
 ENABLE = "enable"  # the name of what mends an installation
 
 
@@ -172,20 +174,15 @@ def look_at_failures(case: Case) -> Iterator[Finding]:
         count = f"{len(every)} times" if len(every) > 1 else "once"
         reason = f"{hook} failed {count} this week, at last: {every[-1].removeprefix(hook + ': ')}"
         remedy = "it is named until that hook runs well"
+        if all(_LATE.search(message) for message in every):
+            remedy = "find what is slow here, or raise gitcp.hook-timeout and gitcp.git-timeout"
         yield finding("warning", case.repo.common, reason, remedy=remedy)
 
 
 def enable(case: Case, one: Finding) -> str:
     """Install again for the agents that are enabled; what is damaged in the way goes aside."""
-    repo = case.repo
-    names = enabled(repo)
-    broken = one["subject"]
-    if one["kind"] == "manifest" and os.path.lexists(broken) and broken != repo.shared():
-        move_aside(repo.common, broken)
-    elif os.path.lexists(repo.shared()) and not os.path.isdir(repo.shared()):
-        os.rename(repo.shared(), f"{repo.shared()}.damaged-{time.time_ns()}")
-    install.install(repo, install.Options(agents=names))
-    return "enabled again"
+    done = install.install(case.repo, install.Options(agents=enabled(case.repo)))[1]
+    return "; ".join(["enabled again", *done])
 
 
 _MENDED = (ENABLE, enable)

@@ -80,7 +80,7 @@ def _refs(survey: Survey, names: Sequence[str]) -> Iterator[Finding]:
         oid = survey.refs[ref]
         answer = survey.objects.read(oid)
         if answer is None:
-            yield finding("missing-object", ref, f"its commit '{oid}' is missing", oid=oid)
+            yield finding("bad-ref", ref, f"its commit '{oid}' is missing", oid=oid)
         elif answer[1] != "commit":
             yield finding("bad-ref", ref, f"it is at a {answer[1]}", oid=oid)
 

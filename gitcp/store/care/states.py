@@ -5,6 +5,8 @@ from __future__ import annotations
 from gitcp.core.git import ids
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import Error
+from gitcp.store.journal import journal
+from gitcp.store.repair import journal as damaged
 from gitcp.store.session import markers
 from gitcp.store.stream import shadow_refs
 
@@ -25,7 +27,7 @@ def look(case: Case) -> Iterator[Finding]:
         if complaint := _wrong(state):
             yield finding("bad-state", state["session_id"], complaint)
             continue
-        yield from _streams(state, known)
+        yield from _streams(survey, state, known)
         if tip := newer(survey, state):
             reason = f"the copy on '{tip['ref']}' is newer"
             yield finding("old-state", state["session_id"], reason, ref=tip["ref"])
@@ -35,6 +37,14 @@ def look(case: Case) -> Iterator[Finding]:
         if name not in names:
             yield finding("lost-state", name, "a marker says it is open, and it has no state")
     yield from _orphans(survey)
+
+
+def look_at_journal(case: Case) -> Iterator[Finding]:
+    """The journal of this worktree: lines that cannot be read are left out by every reader."""
+    path = case.repo.own(journal.NAME)
+    if count := damaged.count_lines(path):
+        what = f"{count} of its lines cannot be read" if count > 0 else "it is no file of text"
+        yield finding("bad-journal", path, what)
 
 
 def _wrong(state: State) -> str:
@@ -57,11 +67,15 @@ def _wrong(state: State) -> str:
     return ""
 
 
-def _streams(state: State, known: set[str]) -> Iterator[Finding]:
+def _streams(survey: Survey, state: State, known: set[str]) -> Iterator[Finding]:
+    """Streams that no ref has: a note while all that they held is there, as when a person deleted
+    the branch."""
     for stream in state["streams"]:
         if stream["files"] and stream["id"] not in known:
             what = f"stream '{stream['id']}' of {len(stream['files'])} files, which no ref has"
-            yield finding("lost-stream", state["session_id"], f"names {what}")
+            oids = [file["oid"] for file in stream["files"].values() if file["oid"]]
+            there = all(survey.objects.read(oid) for oid in oids)
+            yield finding("lost-stream", state["session_id"], f"names {what}", there)
 
 
 def newer(survey: Survey, state: State) -> Tip | None:

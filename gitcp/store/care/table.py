@@ -21,7 +21,7 @@ from gitcp.store.care import (
 )
 from gitcp.store.care.case import Row
 from gitcp.store.relink import by_hand
-from gitcp.store.repair import leftovers, streams
+from gitcp.store.repair import journal, leftovers, streams
 from gitcp.store.repair import refs as ref_repair
 from gitcp.store.repair import sessions as session_repair
 
@@ -34,12 +34,14 @@ if TYPE_CHECKING:
     from gitcp.store.care.case import Case, Mend
     from gitcp.store.git.objects import Objects
 
+    Repair = Callable[[Repo, Objects, str], str]  # what was done about a subject
 
-def _subject(mend: Callable[[Repo, Objects, str], str]) -> Mend:
+
+def _subject(mend: Repair) -> Mend:
     return lambda case, one: mend(case.repo, case.objects, one["subject"])
 
 
-def _draw_graph(mend: Callable[[Repo, Objects, str], str]) -> Mend:
+def _draw_graph(mend: Repair) -> Mend:
     """Where commits went, git's graph of commits is drawn anew: `git fsck` fails at one that
     names what is gone."""
 
@@ -70,10 +72,18 @@ def _take_copy(case: Case, one: Finding) -> str:
     return session_repair.take_copy(case.repo, case.objects, one["subject"], one["ref"])
 
 
+def _either(mend: Repair) -> Repair:
+    """Where nothing can be built again, a ref that has no commit is put back or taken away."""
+    return lambda repo, objects, ref: (
+        mend(repo, objects, ref) or ref_repair.mend_ref(repo, objects, ref)
+    )
+
+
 _STATE = ("repair", _subject(session_repair.mend_state))
-_STREAM = ("repair", _draw_graph(streams.mend))
-_EDITS = ("repair", _subject(ref_repair.mend_edits))
+_STREAM = ("repair", _draw_graph(_either(streams.mend)))
+_EDITS = ("repair", _subject(_either(ref_repair.mend_edits)))
 _STORE = ("repair", _draw_graph(lambda repo, objects, _: ref_repair.mend_store(repo, objects)))
+_JOURNAL = ("repair", _subject(journal.mend_journal))
 _REF = ("repair", _subject(ref_repair.mend_ref))
 _PROMISE = ("repair", _keep_promise)
 
@@ -108,6 +118,8 @@ STORED = (
         "a state has something unsettled, and no marker tells commits", *_STATE),
     Row("bad-marker", WARNING, states.look,
         "a marker tells something else than its state", *_STATE),
+    Row("bad-journal", ERROR, states.look_at_journal,
+        "the journal of a worktree has lines that cannot be read", *_JOURNAL),
     Row("orphan-stream", WARNING, states.look,
         "no state names a stream that commits have not settled"),
     Row("not-a-stream", WARNING, states.look, "a branch has a name of ours, and no checkpoints"),

@@ -39,21 +39,30 @@ _SUBJECT = "Rebuilt from what was left of it"
 
 
 def mend_ref(repo: Repo, objects: Objects, ref: str) -> str:
-    """Put a ref back to the last commit that its reflog knows; what was done, '' where it can be
-    read by now or is no file."""
+    """Put a ref that has no commit back to the last one that its reflog knows, or take it away;
+    what was done, '' where it has one by now."""
     with exclusive(repo, _LOCKS.get(ref) or lock_of(repo, ref)):
-        path = os.path.join(os.fsencode(repo.common), raw(ref))
-        if refs.read(repo, ref) or not os.path.isfile(path):
+        path, at = os.path.join(os.fsencode(repo.common), raw(ref)), refs.read(repo, ref)
+        if (at and is_commit(objects, at)) or not (at or os.path.isfile(path)):
             return ""
-        aside = place_aside(repo.common, ref)
-        os.rename(path, raw(aside))
+        log = log_of(repo, ref)
+        if os.path.isfile(path):
+            aside = place_aside(repo.common, ref)
+            os.rename(path, raw(aside))
+        else:
+            aside = note(repo, ref, at or "", log)
         packed = refs.read(repo, ref)  # what the file stood before
-        known = (oid for oid in log_of(repo, ref) if oid.strip("0") and read_commit(objects, oid))
-        oid = next(known, packed)
-        if oid is None:
-            return f"moved it to '{aside}'"
-        refs.update(repo, [(ref, oid, packed)], "gitcp: fsck")
-        return f"put it back to {oid[:7]}, moved what stood there to '{aside}'"
+        known = (oid for oid in [*log, packed or ""] if is_commit(objects, oid))
+        oid = next(known, None)
+        if oid != packed:
+            refs.update(repo, [(ref, oid, packed)], "gitcp: fsck")
+    return f"{f'put it back to {oid[:7]}, ' if oid else ''}moved what stood there to '{aside}'"
+
+
+def is_commit(objects: Objects, oid: str) -> bool:
+    """Whether an object is there and a commit."""
+    answer = objects.read(oid) if oid.strip("0") else None
+    return bool(answer and answer[1] == "commit")
 
 
 def mend_store(repo: Repo, objects: Objects) -> str:

@@ -12,7 +12,7 @@ from gitcp.core.setup.installation import ENTIRE_SWITCH
 from gitcp.errors import Error
 from gitcp.repo import Repo
 from gitcp.store.git import files
-from gitcp.store.setup import exclude, takeover
+from gitcp.store.setup import exclude, manifest, takeover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +71,13 @@ def plan_worktree(repo: Repo, known: Manifest, baked: tuple[str, str]) -> list[W
 
 
 def _ground(repo: Repo, baked: tuple[str, str]) -> Ground:
-    return Ground(files.read, lambda path: bool(exclude.tracked(repo, [path])), baked)
+    records = (manifest.of(repo), manifest.of_person())
+    return Ground(
+        files.read,
+        lambda path: bool(exclude.tracked(repo, [path])),
+        baked,
+        lambda path: any(known.find(path) for known in records),
+    )
 
 
 def seat(repo: Repo) -> Repo:

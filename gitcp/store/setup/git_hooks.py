@@ -172,6 +172,10 @@ def _plan_one(
         if not (known.wrote(raw(old)) or hook_text.untouched(hook, old) or force):
             return _EDITED.format(path)
         chain = hook_text.read_chain(old)
+        if not known.find(path):
+            new["adopted"] = True
+            if chain and chain["suffix"] in beside.texts:
+                new["aside"] = chain["suffix"]
     elif hook_text.is_entires(old):
         if hook_text.ENTIRE_BACKUP in beside.texts:
             chain = hook_text.chain_of(beside.texts[hook_text.ENTIRE_BACKUP])
@@ -183,7 +187,7 @@ def _plan_one(
         new["note"] = f"wrote '{path}', which calls '{hook}{chain['suffix']}' too"
     new["data"] = raw(hook_scripts.script(hook, *baked, chain))
     there = text(new["data"]) == old and os.access(path, os.X_OK)
-    return None if there else new
+    return None if there and known.find(path) else new
 
 
 def _not_ours_to_write(repo: Repo, where: str) -> set[str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from gitcp.agents.install import enabling
 from gitcp.console import notice
 from gitcp.core.setup import entire_settings, installation
 from gitcp.errors import Error, sentence
 from gitcp.lock import exclusive
+from gitcp.process.regular_file import Damaged, move_aside
 from gitcp.record import raw, text
 from gitcp.store.git.objects import Objects
 from gitcp.store.setup import (
@@ -55,7 +57,11 @@ class Options:
 
 
 def install(repo: Repo, options: Options) -> tuple[list[Write], list[str], list[str]]:
-    """Carry out the plan: (what was written, what else was done, what is to be said)."""
+    """Carry out the plan: (what was written, what else was done, what is to be said).
+
+    What is damaged of gitcp's own goes aside; hooks whose record is lost by that are taken in.
+    """
+    moved = _make_way(repo)
     with exclusive(repo, "install"):
         known = manifest.of(repo)
         writes, notes = plan(repo, options, known)
@@ -63,7 +69,24 @@ def install(repo: Repo, options: Options) -> tuple[list[Write], list[str], list[
         if options.worktree:
             _settle_worktree(repo, known)
         done = [] if options.worktree else _prepare(repo, known)
-    return written, done, notes
+    return written, [*moved, *done], notes
+
+
+def _make_way(repo: Repo) -> list[str]:
+    """Move aside what stands in the place of gitcp's directory, and damaged records of what enable
+    wrote; what was done."""
+    folder, done = repo.shared(), []
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        aside = f"{folder}.damaged-{time.time_ns()}"
+        os.rename(folder, aside)
+        done.append(f"moved '{folder}', which was no directory, to '{aside}'")
+    for here in (True, False):
+        try:
+            manifest.of(repo) if here else manifest.of_person()
+        except Damaged as e:
+            moved = move_aside(repo.common, e.path)
+            done.append(f"moved '{e.path}', which was damaged, to '{moved}'")
+    return done
 
 
 def _carry_out(repo: Repo, write: Write, known: Manifest) -> bool:

@@ -78,9 +78,13 @@ class Manifest:
         path, entry = write["path"], self.find(write["path"]) or {}
         old = files.read(path)
         before = old
-        if entry and old is not None:
-            before = self._before(entry) if self.intact(entry) else strip(entry, old)
+        adopted = bool(write.get("adopted")) and not entry
         aside = write.get("aside", entry.get("aside"))
+        if adopted and old is not None:
+            facts = {"path": self._stored(path), "kind": write["kind"], "before": None}
+            before = strip({**_NOTHING, **facts, "agent": write.get("agent")}, old)
+        elif entry and old is not None:
+            before = self._before(entry) if self.intact(entry) else strip(entry, old)
         created = [self._stored(folder) for folder in files.missing(os.path.dirname(path))]
         new: Entry = {
             "path": self._stored(path),
@@ -98,7 +102,7 @@ class Manifest:
         self.entries = [*(e for e in self.entries if e is not entry), new]
         self.save()
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        if write.get("aside"):
+        if write.get("aside") and not adopted:
             files.set_aside(path, path + write["aside"])
         _replace(new, path, write["data"])
 

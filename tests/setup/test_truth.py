@@ -1,0 +1,225 @@
+"""What is broken is named with its cause, mended or said how to mend; what is well is not named."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gitcp import agents
+from gitcp.store.care import clients
+from tests.support import warm
+from tests.support.harness import World
+from tests.support.installed import git, write
+from tests.support.paths import TOP
+
+Break = Callable[[World], object]
+MANIFEST = ".git/gitcp/installed/manifest.json"
+SETTINGS = ".claude/settings.local.json"
+
+
+def doctor(world: World, *args: str) -> tuple[int, str]:
+    done = warm.run("doctor", *args, cwd=world.path)
+    return done.returncode, done.stdout
+
+
+@pytest.fixture
+def known(world: World) -> World:
+    """A world with a linked commit, a stream, and edits that no commit has."""
+    agent = world.agent("s1")
+    agent.turn("make it", {"one.txt": "1\n", "two.txt": "2\n"})
+    world.commit("one.txt")
+    agent.turn("make more", {"three.txt": "3\n"})
+    assert doctor(world) == (0, "nothing is wrong here\n")
+    return world
+
+
+def ref(world: World, name: str) -> Path:
+    path = world.path / ".git" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def no_directory(world: World) -> None:
+    shutil.rmtree(world.path / ".git/gitcp")
+    (world.path / ".git/gitcp").write_text("")
+
+
+def as_directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def replaced(world: World, old: str, new: str) -> None:
+    for path in [*world.path.glob(".git/hooks/*"), world.path / SETTINGS]:
+        path.write_text(path.read_text().replace(old, new))
+
+
+MENDED: dict[str, tuple[Break, str]] = {
+    "an empty branch": (
+        lambda w: ref(w, "refs/heads/entire/0123456-abcdef").write_text(""),
+        "refs/heads/entire/0123456-abcdef: git cannot read it",
+    ),
+    "a dangling branch": (
+        lambda w: ref(w, "refs/heads/entire/0123456-abcdef").write_text("1" * 40 + "\n"),
+        "refs/heads/entire/0123456-abcdef",
+    ),
+    "a branch with a name of nobody's that dangles": (
+        lambda w: ref(w, "refs/heads/entire/mine").write_text("1" * 40 + "\n"),
+        "refs/heads/entire/mine",
+    ),
+    "a branch that is a blob": (
+        lambda w: ref(w, "refs/heads/entire/0123456-abcdef").write_text(
+            w.git("rev-parse", "HEAD:one.txt")
+        ),
+        "it is at a blob",
+    ),
+    "an empty store": (
+        lambda w: ref(w, "refs/heads/entire/checkpoints/v1").write_text(""),
+        "refs/heads/entire/checkpoints/v1: git cannot read it",
+    ),
+    "a manifest that is no JSON": (
+        lambda w: (w.path / MANIFEST).write_text("{"),
+        f"{MANIFEST}' cannot be read (Expect",
+    ),
+    "a manifest that is a directory": (
+        lambda w: as_directory(w.path / MANIFEST),
+        f"{MANIFEST}'",
+    ),
+    "a journal with a line of nothing": (
+        lambda w: (w.path / ".git/gitcp/journal").open("a").write("{nothing\n"),
+        "1 of its lines cannot be read",
+    ),
+    "a journal that is no text": (
+        lambda w: (w.path / ".git/gitcp/journal").write_bytes(b"\xff\x00"),
+        "journal: it is no file of text",
+    ),
+    "no directory of gitcp's": (
+        lambda w: shutil.rmtree(w.path / ".git/gitcp"),
+        "has no record of what enable wrote",
+    ),
+    "a file in its place": (no_directory, ".git/gitcp' is no directory"),
+    "an installation that moved": (
+        lambda w: replaced(w, str(TOP / "gitcp"), "/nowhere/gitcp"),
+        "'/nowhere/gitcp/entry.py', which is gone",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", MENDED)
+def test_what_is_broken_is_named_and_mended(known: World, what: str) -> None:
+    broken, words = MENDED[what]
+    broken(known)
+    status, said = doctor(known)
+    assert status == 1 and words in said, said
+    status, said = doctor(known, "--fix")
+    assert status == 0, said
+    assert doctor(known) == (0, "nothing is wrong here\n")
+    known.agent("s2").turn("make another", {"four.txt": "4\n"})
+    assert len(known.commit("four.txt")) == 1
+
+
+def test_what_enable_wrote_is_taken_out_though_its_record_was_lost(
+    repo: Path, tmp_path: Path
+) -> None:
+    write(repo / ".git/hooks/post-commit", "#!/bin/sh\necho hi\n")
+    write(repo / SETTINGS, '{"a": 1}', 0o644)
+    before = {p: p.read_bytes() for p in (repo / ".git/hooks/post-commit", repo / SETTINGS)}
+    assert warm.run("enable", cwd=repo).returncode == 0
+    (repo / MANIFEST).write_text("{")
+    assert "which was damaged" in warm.run("enable", cwd=repo).stdout
+    again = warm.run("enable", "--agent=claude-code", cwd=repo)
+    assert again.stdout == "gitcp is enabled here already: nothing to do\n"
+    assert warm.run("disable", "--uninstall", cwd=repo).returncode == 0
+    assert {path: path.read_bytes() for path in before} == before
+    assert [p.name for p in (repo / ".git/hooks").iterdir() if "gitcp" in p.name] == []
+
+
+TOLD: dict[str, tuple[Break, str]] = {
+    "hooks that are switched off": (
+        lambda w: write(w.path / ".claude/settings.json", '{"disableAllHooks": true}', 0o644),
+        "'disableAllHooks' in '",
+    ),
+    "settings that are no JSON": (
+        lambda w: (w.path / SETTINGS).write_text('{\n  "a": }'),
+        f"{SETTINGS}': not JSON: Expecting value: line 2 column 8",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TOLD)
+def test_what_a_person_has_to_mend_is_named_until_it_is_gone(known: World, what: str) -> None:
+    broken, words = TOLD[what]
+    before = (known.path / SETTINGS).read_text()
+    broken(known)
+    for args in ((), ("--fix",), ()):
+        status, said = doctor(known, *args)
+        assert status == 1 and words in said, said
+    assert words in known.gitcp("status")
+    (known.path / SETTINGS).write_text(before)
+    (known.path / ".claude/settings.json").unlink(missing_ok=True)
+    assert doctor(known)[0] == 0
+
+
+def test_the_settings_of_an_administrator_decide_whether_hooks_run(tmp_path: Path) -> None:
+    client = agents.adapter("claude-code")
+    managed, own = tmp_path / "managed.json", tmp_path / "settings.json"
+    client.MANAGED = (str(managed),)
+    for there, given, named in (
+        ("", '{"disableAllHooks": true}', [str(own)]),
+        ('{"disableAllHooks": false}', '{"disableAllHooks": true}', []),
+        ('{"disableAllHooks": true}', "", [str(managed)]),
+    ):
+        managed.write_text(there)
+        found = clients.find_switch(client, {str(own): given})
+        assert [one["subject"] for one in found] == named
+
+
+def test_a_hook_of_the_person_s_in_the_place_of_cline_s_is_named(world: World) -> None:
+    script = world.path / ".clinerules/hooks/PreToolUse"
+    write(script, "#!/bin/sh\necho mine\n")
+    world.gitcp("enable", "--agent=cline")
+    status, said = doctor(world, "--fix")
+    assert status == 1 and "PreToolUse' is yours: make it call 'gitcp-hook cline" in said
+    write(script, "#!/bin/sh\nexec gitcp-hook cline PreToolUse\n")
+    assert "PreToolUse" not in doctor(world)[1]
+
+
+def test_a_person_s_own_settings_are_named_where_gitcp_is_not_enabled(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert warm.run("enable", "--user", cwd=repo).returncode == 0
+    git("init", "-q", str(tmp_path / "other"))
+    done = warm.run("doctor", cwd=tmp_path / "other")
+    assert done.returncode == 1 and "is recorded by your own settings" in done.stdout
+    assert warm.run("doctor", "--fix", cwd=tmp_path / "other").returncode in (0, 1)
+    said = warm.run("doctor", cwd=tmp_path / "other").stdout
+    assert "is recorded by your own settings" not in said
+
+
+def test_hooks_that_all_ran_into_their_time_limit_are_named_with_it(known: World) -> None:
+    line = (
+        f"{int(os.path.getmtime(known.path))} post-commit: 'git status' did not end in 60 seconds"
+    )
+    (known.path / ".git/gitcp/warnings").write_text(f"{line}\n" * 3)
+    status, said = doctor(known)
+    assert status == 1 and "post-commit failed 3 times" in said
+    assert "gitcp.hook-timeout" in said
+
+
+def test_settings_are_not_gone_for_a_hook_that_runs_in_the_git_directory(known: World) -> None:
+    known.git("config", "core.worktree", str(known.path))
+    done = warm.run("status", cwd=known.path)
+    hook = known.path / ".git/hooks/post-commit"
+    ran = subprocess.run([hook], cwd=known.path / ".git", capture_output=True, text=True)
+    assert (done.returncode, ran.stderr) == (0, "")
+    assert (known.path / ".git/gitcp/watched").exists()
+
+
+def test_fsck_is_silent_after_what_a_person_may_delete(known: World) -> None:
+    known.git("branch", "-D", known.branch().removeprefix("refs/heads/"))
+    assert "note s1" in known.gitcp("fsck") and doctor(known)[0] == 0
