@@ -182,7 +182,7 @@ def _in_a_turn(repo: Repo, states: Sequence[State]) -> list[Marker]:
     from gitcp.store.session import markers
 
     here = [s for s in states if s["phase"] == "active" and markers.is_home(repo, s)]
-    return [marker for s in here if (marker := markers.of(repo, s["session_id"]))]
+    return [marker for s in here if (marker := markers.find(repo, s["session_id"]))]
 
 
 def _destination(repo: Repo) -> Record:

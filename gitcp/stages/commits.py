@@ -180,7 +180,7 @@ def _reason(repo: Repo, match: Record) -> list[str]:
 def _markers(repo: Repo, match: Record) -> list[Marker]:
     from gitcp.store.session import markers
 
-    return [m for name in sorted(match["sessions"]) if (m := markers.of(repo, name))]
+    return [m for name in sorted(match["sessions"]) if (m := markers.find(repo, name))]
 
 
 def _agreed(repo: Repo, match: Record) -> bool:

@@ -17,7 +17,7 @@ from tests.support.clients.calls import edit, run
 from tests.support.harness import Agent, World
 
 
-def told(world: World) -> list[str]:
+def list_told(world: World) -> list[str]:
     """The paths of the journal's edits, in order."""
     repo = Repo.find(str(world.path))
     return [line["path"] for line in journal.read(repo) if "path" in line]
@@ -30,7 +30,7 @@ def test_a_line_that_a_kill_cut_short_stays_alone(world: World, a: Agent) -> Non
     path.write_bytes(path.read_bytes() + b'{"path":"b.py","bef')
     edit(a, "c.py", text(2))
     a.stop()
-    assert told(world) == ["a.py", "c.py"]
+    assert list_told(world) == ["a.py", "c.py"]
     world.commit("a.py", "c.py")
     assert shares(world) == {a.sid: 2}
 
@@ -98,7 +98,7 @@ def test_a_call_that_touches_very_many_paths_is_one_line(world: World, a: Agent)
     lines = (world.path / ".git/gitcp/journal").read_text().splitlines()
     assert len(lines) < 20
     assert sum("trees" in json.loads(line) for line in lines) == 1
-    assert len(told(world)) == many
+    assert len(list_told(world)) == many
     world.commit()
     assert shares(world) == {a.sid: many}
 
@@ -116,7 +116,7 @@ def test_a_long_journal_is_cut_back_at_a_commit(world: World, a: Agent) -> None:
     a.stop()
     world.commit("last.txt")
     assert path.stat().st_size < cutting.LARGEST
-    assert "left.txt" in told(world) and "0.txt" not in told(world)
+    assert "left.txt" in list_told(world) and "0.txt" not in list_told(world)
     world.commit("left.txt")
     assert shares(world) == {a.sid: 1}
 

@@ -34,7 +34,7 @@ def lines(*steps: tuple[Any, ...]) -> list[JournalLine]:
     return made
 
 
-def names(*edits: tuple[int, str]) -> dict[str, list[list[object]]]:
+def edits(*edits: tuple[int, str]) -> dict[str, list[list[object]]]:
     return {"f": [[at, oid * 40] for at, oid in edits]}
 
 
@@ -61,24 +61,32 @@ CASES: dict[str, tuple[list[Any], list[tuple[str, bool]]]] = {
     "written back": ([(MINE, "1"), (MINE, "0")], []),
     "settled": ([(MINE, "1"), ({"commit": "c", "settled": ["f"]},)], []),
     "left out by a commit": (
-        [(MINE, "1"), ({"commit": "c", "settled": ["f"], "left": names((1, "1"))},)],
+        [(MINE, "1"), ({"commit": "c", "settled": ["f"], "left": edits((1, "1"))},)],
         [("1", False)],
     ),
     "left out, and there again": (
         [
             (MINE, "1"),
             (entries.PERSON, "2"),
-            ({"commit": "c", "settled": ["f"], "left": names((1, "1"))},),
+            ({"commit": "c", "settled": ["f"], "left": edits((1, "1"))},),
             (BACK, "1"),
         ],
         [("1", True)],
     ),
     "taken of a file that is not settled": (
-        [(MINE, "1"), (OTHER, "2"), ({"commit": "c", "settled": [], "taken": names((1, "1"))},)],
+        [
+            (MINE, "1"),
+            (OTHER, "2"),
+            ({"commit": "c", "settled": [], "taken": edits((1, "1"))},),
+        ],
         [],
     ),
     "the other's taken": (
-        [(MINE, "1"), (OTHER, "2"), ({"commit": "c", "settled": [], "taken": names((2, "2"))},)],
+        [
+            (MINE, "1"),
+            (OTHER, "2"),
+            ({"commit": "c", "settled": [], "taken": edits((2, "2"))},),
+        ],
         [("1", True)],
     ),
 }

@@ -122,12 +122,12 @@ def lived(world: World) -> None:
     two.prompt("write too")
     path = {"file_path": str(two.cwd / "x")}
     two.event("PreToolUse", tool_name="Write", tool_input=path, tool_use_id="toolu_9")
-    markers.of(repo, "s-one")
+    markers.find(repo, "s-one")
     (world.path / ".git/gitcp/open/~aside").mkdir(exist_ok=True)
     shutil.copy(world.path / ".git/gitcp/open/s-two", world.path / ".git/gitcp/open/~aside/s-two")
 
 
-def names(world: World) -> list[str]:
+def list_files(world: World) -> list[str]:
     """The private files, relative to the git directory."""
     git = world.path / ".git"
     found = [p for top in ("gitcp", "entire-sessions") for p in (git / top).rglob("*")]
@@ -220,6 +220,6 @@ def damaged(work: Path, tmp_path: Path) -> Iterator[World]:
 @pytest.mark.parametrize("first", range(len(DAMAGES)))
 def test_all_private_files_damaged_at_once_stop_nothing(damaged: World, first: int) -> None:
     """Each file in another way; in as many rounds as there are ways each file in every way."""
-    for number, name in enumerate(names(damaged), first):
+    for number, name in enumerate(list_files(damaged), first):
         DAMAGES[number % len(DAMAGES)](damaged.path / ".git" / name)
     assert works_on(damaged) == []

@@ -28,7 +28,7 @@ def said(task: Task, text: str) -> None:
         f.write(json.dumps(line) + "\n")
 
 
-def told(world: World, checkpoint: str, task: Task) -> str:
+def read_task(world: World, checkpoint: str, task: Task) -> str:
     """The transcript of a subagent in a checkpoint, '' for none."""
     files = committed(world, checkpoint)
     return files.get(f"{task.id}/agent-{task.agent}.jsonl", b"").decode()
@@ -48,7 +48,7 @@ def test_a_subagent_that_only_read_is_stored_with_its_session(world: World, a: A
     a.write("a.py", ALPHA)
     a.stop()
     [one] = world.commit("a.py")
-    assert "what alpha found" in told(world, one, task)
+    assert "what alpha found" in read_task(world, one, task)
     about = json.loads(committed(world, one)[f"{task.id}/checkpoint.json"])
     assert (about["tool_use_id"], about["agent_id"]) == (task.id, task.agent)
     assert world.committed(one)["session-a"]["tasks"] == [task.id]
@@ -67,8 +67,8 @@ def test_two_subagents_that_end_together_are_both_stored(world: World, a: Agent)
     beta.end()
     a.stop()
     [one] = world.commit("alpha.py", "beta.py")
-    assert "alpha is done" in told(world, one, alpha)
-    assert "beta is done" in told(world, one, beta)
+    assert "alpha is done" in read_task(world, one, alpha)
+    assert "beta is done" in read_task(world, one, beta)
     sound(world)
 
 
@@ -86,8 +86,8 @@ def test_of_two_that_end_together_each_goes_to_the_commit_of_its_work(
     a.stop()
     [first] = world.commit("alpha.py")
     [second] = world.commit("beta.py")
-    assert told(world, first, alpha) and not told(world, first, beta)
-    assert told(world, second, beta) and not told(world, second, alpha)
+    assert read_task(world, first, alpha) and not read_task(world, first, beta)
+    assert read_task(world, second, beta) and not read_task(world, second, alpha)
 
 
 def test_a_subagent_that_read_in_an_earlier_turn_is_stored_once(world: World, a: Agent) -> None:
@@ -97,7 +97,7 @@ def test_a_subagent_that_read_in_an_earlier_turn_is_stored_once(world: World, a:
     a.turn("write", {"a.py": ALPHA, "b.py": BETA})
     [first] = world.commit("a.py")
     [second] = world.commit("b.py")
-    assert told(world, first, task) and not told(world, second, task)
+    assert read_task(world, first, task) and not read_task(world, second, task)
 
 
 def test_a_subagent_is_stored_with_a_session_that_ended(world: World, a: Agent) -> None:
@@ -107,7 +107,7 @@ def test_a_subagent_is_stored_with_a_session_that_ended(world: World, a: Agent) 
     a.stop()
     a.end()
     [one] = world.commit("a.py")
-    assert told(world, one, task)
+    assert read_task(world, one, task)
 
 
 def test_a_subagent_that_ends_after_the_turn_is_stored_with_its_commit(
@@ -123,7 +123,7 @@ def test_a_subagent_that_ends_after_the_turn_is_stored_with_its_commit(
     a.event("SubagentStop", agent_id=task.agent, agent_type="dev")
     a.prompt("<task-notification>\n<task-id>x</task-id>\n</task-notification>")
     a.stop()
-    assert "what alpha found" in told(world, one, task)
+    assert "what alpha found" in read_task(world, one, task)
     assert not a.state.get("ended_tasks")
 
 
@@ -140,7 +140,7 @@ def test_a_subagent_inside_another_is_stored_although_both_only_read(
     a.write("a.py", ALPHA)
     a.stop()
     [one] = world.commit("a.py")
-    assert told(world, one, inner) and told(world, one, outer)
+    assert read_task(world, one, inner) and read_task(world, one, outer)
 
 
 def test_a_subagent_s_transcript_is_found_where_older_clients_put_it(
@@ -154,7 +154,7 @@ def test_a_subagent_s_transcript_is_found_where_older_clients_put_it(
     a.write("a.py", ALPHA)
     a.stop()
     [one] = world.commit("a.py")
-    assert "what alpha found" in told(world, one, task)
+    assert "what alpha found" in read_task(world, one, task)
 
 
 def test_a_subagent_is_stored_with_the_session_s_own_commit(world: World, a: Agent) -> None:
@@ -165,7 +165,7 @@ def test_a_subagent_is_stored_with_the_session_s_own_commit(world: World, a: Age
     [one] = ids(world)
     task = explored(a, "alpha")
     a.stop()
-    assert "what alpha found" in told(world, one, task)
+    assert "what alpha found" in read_task(world, one, task)
 
 
 def test_the_session_s_own_commit_gets_no_subagent_whose_work_is_open(
@@ -184,7 +184,7 @@ def test_the_session_s_own_commit_gets_no_subagent_whose_work_is_open(
     alpha.end()
     a.stop()
     [second] = world.commit("beta.py")
-    assert told(world, second, beta) and not told(world, first, beta)
+    assert read_task(world, second, beta) and not read_task(world, first, beta)
 
 
 def test_a_subagent_s_transcript_outlives_the_client_s_file(world: World, a: Agent) -> None:
@@ -194,7 +194,7 @@ def test_a_subagent_s_transcript_outlives_the_client_s_file(world: World, a: Age
     a.write("a.py", ALPHA)
     a.stop()
     [one] = world.commit("a.py")
-    assert "what alpha found" in told(world, one, task)
+    assert "what alpha found" in read_task(world, one, task)
 
 
 def test_a_subagent_s_last_words_are_stored_although_they_were_flushed_late(
@@ -206,7 +206,7 @@ def test_a_subagent_s_last_words_are_stored_although_they_were_flushed_late(
     a.write("a.py", ALPHA)
     a.stop()
     [one] = world.commit("a.py")
-    assert "late words" in told(world, one, task)
+    assert "late words" in read_task(world, one, task)
 
 
 def test_a_subagent_that_only_read_is_redacted_and_leaves_no_copy(world: World, a: Agent) -> None:
@@ -220,6 +220,6 @@ def test_a_subagent_that_only_read_is_redacted_and_leaves_no_copy(world: World, 
     a.write("a.py", ALPHA)
     a.stop()
     [one] = world.commit("a.py")
-    assert "the key is" in told(world, one, task) and SECRET not in told(world, one, task)
+    assert "the key is" in read_task(world, one, task) and SECRET not in read_task(world, one, task)
     assert not [path for path in copies.iterdir() if task.agent in path.name]
     world.gitcp("clean", "--force")

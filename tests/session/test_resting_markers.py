@@ -47,7 +47,7 @@ def test_where_there_are_many_those_at_rest_are_put_aside(left: World) -> None:
     assert "session-a" not in away(left)
     assert len(left.open()) == MANY + 2
     repo = Repo.find(str(left.path))
-    assert markers.names(repo) == left.open() == sorted(sign(repo))
+    assert markers.list_ids(repo) == left.open() == sorted(sign(repo))
 
 
 def test_few_stay_where_they_are(world: World) -> None:
@@ -93,7 +93,7 @@ def test_a_hook_reads_none_that_it_is_not_about(
 ) -> None:
     """However many there are: what is read are those not put aside, and the one concerned."""
     repo, read = Repo.find(str(left.path)), list[str]()
-    markers.names(repo)
+    markers.list_ids(repo)
     markers._PARSED.clear()
     load = private.load
 
@@ -119,7 +119,7 @@ def test_one_that_a_kill_left_twice_is_there_once_and_goes_for_good(left: World)
     )
     assert [m["phase"] for m in markers.read(repo) if m["session_id"] == "stale-001"] == ["ended"]
     markers.forget(repo, "stale-001")
-    assert "stale-001" not in markers.names(repo)
+    assert "stale-001" not in markers.list_ids(repo)
 
 
 def test_a_session_at_work_or_locked_is_not_put_aside(left: World) -> None:
@@ -129,21 +129,21 @@ def test_a_session_at_work_or_locked_is_not_put_aside(left: World) -> None:
         marker = json.loads((folder / f"stale-{n:03d}").read_text()) | {"phase": phase}
         private.write(repo, repo.shared("open", f"stale-{n:03d}"), json.dumps(marker).encode())
     for n in range(MANY):
-        private.write(repo, repo.shared("open", f"more-{n}"), _named(marker, f"more-{n}"))
+        private.write(repo, repo.shared("open", f"more-{n}"), _rename(marker, f"more-{n}"))
     with states.held(repo, ["stale-001"]):
         resting_markers.put_away(repo)
     assert {"stale-000", "stale-001"} <= set(markers.recent(repo))
     assert "stale-002" not in markers.recent(repo)
 
 
-def _named(marker: dict[str, object], name: str) -> bytes:
+def _rename(marker: dict[str, object], name: str) -> bytes:
     return json.dumps({**marker, "session_id": name}).encode()
 
 
 def test_whatever_comes_and_goes_each_marker_is_seen_as_it_is(left: World) -> None:
     """Against a plain table of what each marker should say."""
     repo, chance = Repo.find(str(left.path)), random.Random(19)
-    known = {one: markers.stored(repo, one) for one in markers.names(repo)}
+    known = {one: markers.stored(repo, one) for one in markers.list_ids(repo)}
     names = sorted(known)[:12]
     for step in range(200):
         name = chance.choice(names)
@@ -161,7 +161,7 @@ def test_whatever_comes_and_goes_each_marker_is_seen_as_it_is(left: World) -> No
                 state["streams"] = [{"id": "a" * 12, "ref": REF, "base_commit": "", "files": FILES}]
                 markers.write(repo, state)
                 known[name] = markers.marker(state)
-        assert {one: markers.stored(repo, one) for one in markers.names(repo)} == known
+        assert {one: markers.stored(repo, one) for one in markers.list_ids(repo)} == known
         near = {m["session_id"] for m in markers.concerned(repo, names[:3])}
         assert near == known.keys() & {*names[:3], *markers.recent(repo)}
 

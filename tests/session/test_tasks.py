@@ -21,7 +21,7 @@ def a(world: World) -> Agent:
     return world.agent("session-a", tools=True)
 
 
-def kept(world: World, sid: str = "session-a") -> dict[str, str]:
+def list_kept(world: World, sid: str = "session-a") -> dict[str, str]:
     """The task files of a session on its stream: path below tasks/ -> content."""
     at = f"{world.branch()}:.entire/metadata/{sid}/tasks"
     names = world.git("ls-tree", "-r", "--name-only", at, ok=False).splitlines()
@@ -44,7 +44,7 @@ def test_a_task_that_ends_with_changes_has_a_checkpoint(world: World, a: Agent, 
     assert world.tree(world.branch()) == {"alpha.py": ALPHA}
     tip = world.git("log", "-1", "--format=%B", world.branch()).splitlines()
     assert "Entire-Metadata-Task: .entire/metadata/session-a/tasks/toolu_alpha" in tip
-    files = kept(world)
+    files = list_kept(world)
     assert sorted(files) == ["toolu_alpha/agent-agentalpha.jsonl", "toolu_alpha/checkpoint.json"]
     told = json.loads(files["toolu_alpha/checkpoint.json"])
     assert told == {
@@ -79,7 +79,7 @@ def test_parallel_tasks_are_told_apart(world: World, a: Agent) -> None:
         "Completed 'dev' agent: do beta (toolu_beta)",
         "Completed 'dev' agent: do alpha (toolu_alpha)",
     ]
-    agents = {json.loads(text)["agent_id"] for text in kept(world).values()}
+    agents = {json.loads(text)["agent_id"] for text in list_kept(world).values()}
     assert agents == {"agentalpha", "agentbeta"}
     a.stop()
     [one] = world.commit("alpha.py", "beta.py")
@@ -122,7 +122,7 @@ def test_todos_are_numbered_in_their_order(world: World, a: Agent) -> None:
         task.write("alpha.py", ALPHA + "# more\n" * number)
         task.todos(*(f"step {n}" for n in range(1, number + 1)), left="the rest")
     task.todos("step 4")
-    files = kept(world)
+    files = list_kept(world)
     names = [f"toolu_alpha/checkpoints/{n:03d}-toolu_alpha.json" for n in (1, 2, 3)]
     assert sorted(files) == names, "the fourth came without changes"
     assert subjects(world) == [f"step {n} (toolu_alpha)" for n in (1, 2, 3)]

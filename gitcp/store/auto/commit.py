@@ -53,7 +53,7 @@ def make(repo: Repo, objects: Objects, about: Intent, message: str) -> list[str]
         raise Refused("the hooks left nothing to commit")
     foreign = [path for path in entries if path in busy and path not in about["entries"]]
     if foreign:
-        raise Refused(f"a hook added {refusal.names(foreign, 'which is not of this turn')}")
+        raise Refused(f"a hook added {refusal.list_paths(foreign, 'which is not of this turn')}")
     about["entries"], about["noted"] = entries, about["checkpoint_id"] not in message
     about["commit"] = _object(repo, tree, about["expected"], message)
     _publish(repo, about, message)

@@ -37,7 +37,7 @@ def under_way(repo: Repo) -> list[str]:
     return list(dict.fromkeys(_UNDER_WAY[name] for name in there))
 
 
-def names(paths: Collection[str], what: str) -> str:
+def list_paths(paths: Collection[str], what: str) -> str:
     """`'<path>' and 2 more <what>`."""
     first, *more = sorted(paths)
     return f"'{first}'{f' and {len(more)} more' if more else ''} {what}"

@@ -62,17 +62,17 @@ def save(ctx: Context, event: dict[str, Any]) -> list[Record]:
     try:
         turn.__enter__()
     except Busy:
-        return [_kept("another session's commit is not done")]
+        return [_tell_why("another session's commit is not done")]
     try:
         settling.settle(ctx)
         return _commit(ctx, event["session_id"], oid)
     except (Busy, Refused) as e:
-        return [_kept(str(e))]
+        return [_tell_why(str(e))]
     finally:
         turn.__exit__()
 
 
-def _kept(why: str) -> Record:
+def _tell_why(why: str) -> Record:
     message = f"gitcp: not committed, {why}; the turn is kept as a temporary checkpoint"
     return {"type": "say", "message": message}
 
@@ -87,8 +87,8 @@ def _commit(ctx: Context, session_id: str, oid: str) -> list[Record]:
             intent.drop(ctx.repo)
         except Refused as e:
             intent.drop(ctx.repo)
-            return [_kept(str(e))]
-    return [_kept("HEAD moves faster than the hooks judge a commit")]
+            return [_tell_why(str(e))]
+    return [_tell_why("HEAD moves faster than the hooks judge a commit")]
 
 
 def _message(repo: Repo, subject: str, checkpoint_id: str, session_id: str) -> str:
@@ -153,7 +153,7 @@ def _intent(
         (mine["mixed"] & mine["current"], "holds changes that are not the session's"),
     ):
         if paths:
-            raise Refused(refusal.names(paths, what))
+            raise Refused(refusal.list_paths(paths, what))
     free = mine["entries"].keys() - theirs - mine["mixed"]
     tool = shadow_refs.trailer(need_commit(objects, oid)["message"], "Entire-Metadata-Task")
     return {

@@ -44,7 +44,7 @@ def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
     begin = f"The user ran 'gitcp {what}'. These files changed since you last saw them; read them"
     text = f"{begin} again before you rely on them:\n{listed}{more}"
     notes = []
-    for session_id in states.names(repo):
+    for session_id in states.list_ids(repo):
         state = states.peek(repo, session_id)
         if state and state.get("phase") != "ended" and markers.is_home(repo, state):
             tidings.leave(repo, session_id, text)
@@ -60,7 +60,7 @@ def files(repo: Repo, objects: Objects, paths: Collection[str] = ()) -> list[str
     there = blobs.at(repo, objects, paths, write=True)
     head = Lookup(objects, tree_of(objects, refs.head(repo)))
     notes = []
-    for session_id in states.names(repo):
+    for session_id in states.list_ids(repo):
         baseline = turn_log.baseline(repo, session_id)
         if baseline is None:
             continue
@@ -97,7 +97,7 @@ def _follow_streams(repo: Repo, objects: Objects, now: Now, head: Lookup) -> Non
 def _live(repo: Repo) -> dict[str, list[str]]:
     """ref -> the sessions homed here that are on it."""
     streams: dict[str, list[str]] = {}
-    for name in states.names(repo):
+    for name in states.list_ids(repo):
         state = states.peek(repo, name)
         if not state or not markers.is_home(repo, state):
             continue

@@ -49,7 +49,7 @@ def clean(repo: Repo, ages: Ages, findings: Iterable[Finding]) -> list[Finding]:
     if doomed:
         upkeep.release(repo, younger=_ON_ITS_WAY)  # what is deleted is git's to prune
         dropping.unpin(repo, [one["oid"] for one in done if "ref" in one])
-    there = set(states.names(repo)) | set(markers.names(repo))
+    there = set(states.list_ids(repo)) | set(markers.list_ids(repo))
     for one in doomed:
         if one["kind"] in _FILES and _file(repo, one, there):
             done.append(one)

@@ -38,7 +38,7 @@ def surplus(repo: Repo) -> list[str]:
 def enforce(repo: Repo) -> None:
     """Let go of the edits of those sessions; one that is at work again stays."""
     there = refs.listing(repo, edits_ref.PREFIX)
-    known, gone = set(states.names(repo)), list[str]()
+    known, gone = set(states.list_ids(repo)), list[str]()
     for session_id in surplus(repo):
         mine = [ref for ref in there if edits_ref.session_of(ref, known) == session_id]
         try:
@@ -54,9 +54,9 @@ def enforce(repo: Repo) -> None:
 
 def is_settled(repo: Repo, session_id: str) -> bool:
     """Whether no work of a session is open: it has none, or has no state any more."""
-    if session_id in states.names(repo):
+    if session_id in states.list_ids(repo):
         return orphan_rules.settled(session_read.read(repo, session_id))
-    return session_id not in markers.names(repo)
+    return session_id not in markers.list_ids(repo)
 
 
 def last_seen(state: State) -> float:
@@ -68,7 +68,7 @@ def last_seen(state: State) -> float:
 def _settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
     """Those that are settled, whoever's agent is gone before the others, the oldest first."""
     order: list[tuple[bool, float, str]] = []
-    there = set(states.names(repo))
+    there = set(states.list_ids(repo))
     for session_id in filter(None, sessions):
         if is_settled(repo, session_id):
             state = session_read.read(repo, session_id) if session_id in there else None

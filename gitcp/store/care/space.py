@@ -123,7 +123,7 @@ def _sized(repo: Repo, owned: Iterable[tuple[str, Owner]]) -> Iterator[Item]:
 def _commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Owner], list[str]]:
     """Our commits, what each is; and the person's commits that streams are based on."""
     _, out = repo.git.run(*_LOG, stdin=one_a_line(refs))
-    owners, bases, known = {}, set(), frozenset(states.names(repo))
+    owners, bases, known = {}, set(), frozenset(states.list_ids(repo))
     fields = iter(text(out).split("\0"))
     for oid, ref, time, sessions, base in zip(fields, fields, fields, fields, fields, strict=False):
         session = edits_ref.session_of(ref, known)

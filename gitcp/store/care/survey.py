@@ -35,12 +35,12 @@ class Survey:
     def __init__(self, repo: Repo, objects: Prefetched) -> None:
         self.repo, self.objects = repo, objects
         self._heads: set[str] | None = None
-        self.states = [_state(repo, name) for name in states.names(repo)]
+        self.states = [_state(repo, name) for name in states.list_ids(repo)]
         self._naming: dict[str, set[int]] = {}  # what may name a stream -> numbers of states
         for number, state in enumerate(self.states):
             for key in _keys(state):
                 self._naming.setdefault(key, set()).add(number)
-        self.markers = {name: _marker(repo, name) for name in markers.names(repo)}
+        self.markers = {name: _marker(repo, name) for name in markers.list_ids(repo)}
         self._named = {s["id"] for state in self.states for s in state["streams"]}
         for marker in filter(None, self.markers.values()):
             self._named.update(stream["id"] for stream in marker["streams"])

@@ -32,6 +32,6 @@ def company(repo: Repo, session_id: str) -> list[Marker]:
 
 def _marker(repo: Repo, named: str) -> Marker | None:
     try:
-        return markers.of(repo, ids.session_id(named))
+        return markers.find(repo, ids.session_id(named))
     except InputError:
         return None  # a trailer that a person wrote may name anything

@@ -40,7 +40,7 @@ def tool(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> b
         inside = visits.places(repo, paths)
         changed = visits.tool(repo, state, call, starts, inside)
         paths = [path for path in paths if not any(path in more for more in inside.values())]
-    named = turn_log.named(repo, paths)
+    named = turn_log.resolve_paths(repo, paths)
     with Journal(repo) as journal:
         at, journal.telling = clock(repo), state["session_id"]
         journal.naming = frozenset(named)
@@ -83,7 +83,7 @@ def _open(
     from gitcp.store.journal import look
 
     call = event["tool"]
-    look.whole_if_cheap(objects, journal, at)
+    look.scan_if_cheap(objects, journal, at)
     words = [*named, *evidence.words(call.get("command") or "")]
     line = {**entries.opening(state, call, "shell", at), "names": words}
     if "stash" in words:
@@ -118,7 +118,7 @@ def _close(
         closing["goes_on"] = "turn"
         closing["task"] = call.get("background_id", "")
     journal.append([closing])
-    look.whole_if_cheap(objects, journal, at)
+    look.scan_if_cheap(objects, journal, at)
 
 
 def _reopen(journal: Journal, state: State, call: JournalLine) -> None:

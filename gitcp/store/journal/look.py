@@ -1,6 +1,6 @@
 """A look at the worktree: what differs from what was last known becomes edits of the journal.
 
-whole() takes a scan that was made, whole_if_cheap() makes one; paths() reads the named paths
+take_scan() takes a scan that was made, scan_if_cheap() makes one; paths() reads the named paths
 only.  Whose each edit is, is decided here and now, by the evidence there is: what that takes is
 imported where there is any.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Changed = dict[str, tuple[Version, Version]]
 
 
-def whole(
+def take_scan(
     objects: Objects,
     journal: Journal,
     head: str,
@@ -222,7 +222,7 @@ def content(objects: Objects, oid: str) -> list[bytes]:
     return replay.split(oid, named[2] if named and named[1] == "blob" else None)
 
 
-def whole_if_cheap(objects: Objects, journal: Journal, at: int) -> bool:
+def scan_if_cheap(objects: Objects, journal: Journal, at: int) -> bool:
     """Look at everything if the last time was cheap enough; whether it was done."""
     repo = journal.repo
     last = knowns.look(repo)
@@ -234,7 +234,7 @@ def whole_if_cheap(objects: Objects, journal: Journal, at: int) -> bool:
     scan = snapshot.scan(repo)
     cost = children() - before
     dirty = blobs.resolve(objects, scan, write=False)
-    whole(objects, journal, scan.head or "0" * len(repo.empty_tree), dirty, at, cost)
+    take_scan(objects, journal, scan.head or "0" * len(repo.empty_tree), dirty, at, cost)
     return True
 
 

@@ -38,7 +38,7 @@ class Elsewhere:
         if after is None:
             return all(look(path) is None for look in self._heads())
         if self._looks is None:
-            self._looks = self._lookups(self._names())
+            self._looks = self._lookups(self._list_commits())
         return any(look(path) == after for look in self._looks) or self._stash.holds(path, after)
 
     def _heads(self) -> list[Lookup]:
@@ -59,7 +59,7 @@ class Elsewhere:
         trees = dict.fromkeys(tree_of(self._objects, name) for name in names)
         return [Lookup(self._objects, tree) for tree in trees if tree]
 
-    def _names(self) -> list[str]:
+    def _list_commits(self) -> list[str]:
         git_dir = self._repo.git_dir
         names = [self._before, *self._seen]
         names += [n for n in _NAMED if os.path.exists(os.path.join(git_dir, n))]

@@ -107,7 +107,7 @@ class Sources:
     def _places(self, window: Window, path: str) -> Iterator[Source]:
         """Where the named commits have the path, or another that is named; HEAD's own path is
         what the content was made of."""
-        commits, seen = self._named(window), set[str]()
+        commits, seen = self._find_commits(window), set[str]()
         if window["who"] not in self._other_paths:
             words = [word.removeprefix("./") for word in list(window["names"])[:_WORDS]]
             words = [self._in_another(word)[1] or word for word in words]
@@ -120,7 +120,7 @@ class Sources:
                     seen.add(entry[1])
                     yield [commit, place, entry[1]]
 
-    def _named(self, window: Window) -> dict[str, Lookup]:
+    def _find_commits(self, window: Window) -> dict[str, Lookup]:
         """The commits that a command names, with their parents, and HEAD."""
         if window["who"] not in self._commits:
             names = [*self._specs(self._words(window)), *window.get("stashes", ())]

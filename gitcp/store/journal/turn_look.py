@@ -48,7 +48,7 @@ class Look:
                 journal.acting = {**markers.marker(acting), "phase": "active"}
             newer = journal.since(self._begun, self.at)
             meanwhile = {line["path"]: entries.entry(line["after"]) for line in newer}
-            look.whole(objects, journal, head, {**dirty, **meanwhile}, self.at, self._cost)
+            look.take_scan(objects, journal, head, {**dirty, **meanwhile}, self.at, self._cost)
             return journal.lines
 
 

@@ -65,11 +65,10 @@ def tool(
     before = list(state.get("visits", ()))
     for root, paths in inside.items():
         other = Repo.find(root)
+        places = turn_log.resolve_paths(other, paths)
         with Journal(other) as held:
             act = file_tools.begin if starts else file_tools.end
-            act(
-                Objects.shared(other), held, state, call, turn_log.named(other, paths), clock(other)
-            )
+            act(Objects.shared(other), held, state, call, places, clock(other))
         _note(state, other)
     return before != state.get("visits", [])
 
@@ -99,7 +98,7 @@ def _end(other: Repo, state: State, subject: str, paths: list[str]) -> None:
     objects = Objects.shared(other)
     with Journal(other) as held:
         held.guests = [{**markers.marker(state), "phase": "active"}]
-        look.paths(objects, held, turn_log.named(other, paths), clock(other))
+        look.paths(objects, held, turn_log.resolve_paths(other, paths), clock(other))
         edits_ref.keep(other, objects, held, state["session_id"], subject)
     _note(state, other)
 

@@ -178,7 +178,7 @@ def _since_commits(
 
 def _written(repo: Repo, marker: Marker, base: turn_log.Baseline, offset: int) -> set[str]:
     """The paths of this worktree that the transcript says were written, from that byte on."""
-    return set(turn_log.named(repo, transcript_paths(marker["agent_type"], base, offset)))
+    return set(turn_log.resolve_paths(repo, transcript_paths(marker["agent_type"], base, offset)))
 
 
 def transcript_paths(agent_type: str, base: turn_log.Baseline, offset: int) -> list[str]:

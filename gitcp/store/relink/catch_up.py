@@ -117,7 +117,7 @@ def moved(repo: Repo, objects: Objects, state: State, now: str) -> None:
 def _own(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]:
     ids = {s["id"] for s in state["streams"]}
     tips = []
-    for ref in branches.names(repo, old):
+    for ref in branches.list_refs(repo, old):
         try:
             tip = shadow_refs.read(objects, ref)
         except Error:

@@ -34,7 +34,7 @@ def take_copy(repo: Repo, objects: Objects, session_id: str, ref: str) -> str:
     """Take the copy of a state on a stream, where it is newer than the state; what was done."""
     with states.held(repo, [session_id]):
         tip = shadow_refs.read(objects, ref)
-        copy = state_copy.whole(objects, tip, session_id) if tip else None
+        copy = state_copy.read_with_turns(objects, tip, session_id) if tip else None
         state = states.load(repo, session_id)
         if not state or not copy or copy.get("revision", 0) <= state.get("revision", 0):
             return ""

@@ -172,7 +172,7 @@ def _start(state: object) -> int:
 def _take_conversations(repo: Repo, database: Connection) -> None:
     """Read what the open sessions of this repository have said since their last checkpoint."""
     there: dict[tuple[str, str], tuple[str, State]] = {}
-    for name in states.names(repo):
+    for name in states.list_ids(repo):
         state = states.peek(repo, name)
         if state and state.get("phase") != "ended" and (version := _stamp(state)):
             there["session", name] = version, state

@@ -111,7 +111,7 @@ def _announce(repo: Repo, session_id: str, data: bytes) -> None:
         _take_rested(repo, session_id)
 
 
-def names(repo: Repo) -> list[str]:
+def list_ids(repo: Repo) -> list[str]:
     """The sessions that have a marker, sorted; one that comes to rest, or comes back, between two
     looks is seen in the first or the last."""
     return sorted({*recent(repo), *files.listed(resting(repo)), *recent(repo)})
@@ -149,17 +149,17 @@ def _take_rested(repo: Repo, session_id: str) -> None:
 
 
 def read(repo: Repo) -> list[Marker]:
-    """Every marker of the repository, by session id; see of()."""
-    return [marker for name in names(repo) if (marker := of(repo, name))]
+    """Every marker of the repository, by session id; see find()."""
+    return [marker for name in list_ids(repo) if (marker := find(repo, name))]
 
 
 def concerned(repo: Repo, sessions: Iterable[str] = ()) -> list[Marker]:
     """The markers that do not rest, and those of these sessions; by session id."""
     near = sorted({*recent(repo), *sessions})
-    return [marker for name in near if (marker := of(repo, name))]
+    return [marker for name in near if (marker := find(repo, name))]
 
 
-def of(repo: Repo, session_id: str) -> Marker | None:
+def find(repo: Repo, session_id: str) -> Marker | None:
     """The marker of one session; None when there is none.
 
     Of a damaged one the state tells what it should say: no commit misses what that holds.
@@ -212,7 +212,7 @@ def here(repo: Repo) -> list[Marker]:
 
 def of_late(repo: Repo) -> list[Marker]:
     """Those of here() that do not rest: of every session that may be in a turn."""
-    return [m for name in recent(repo) if (m := of(repo, name)) and is_home(repo, m)]
+    return [m for name in recent(repo) if (m := find(repo, name)) and is_home(repo, m)]
 
 
 def abandoned(repo: Repo, session_id: str) -> list[str]:

@@ -29,7 +29,7 @@ def folder(repo: Repo) -> str:
     return os.path.join(repo.common, "entire-sessions")
 
 
-def names(repo: Repo) -> list[str]:
+def list_ids(repo: Repo) -> list[str]:
     """The ids of all sessions that have a state file, sorted."""
     listed = files.listed(folder(repo))
     return sorted(name.removesuffix(".json") for name in listed if name.endswith(".json"))

@@ -100,7 +100,7 @@ def middle(repo: Repo, session_id: str) -> dict[str, Entry | None] | None:
     return None if entries is None else _tuples(entries)
 
 
-def named(repo: Repo, paths: Iterable[str]) -> list[str]:
+def resolve_paths(repo: Repo, paths: Iterable[str]) -> list[str]:
     """The paths of the worktree, relative to its root, that a tool may write by those it named."""
     places = (place for path in paths for place in led_to(os.path.join(repo.worktree, path)))
     return list(dict.fromkeys(path for place in places if (path := relative(repo, place))))

@@ -138,7 +138,7 @@ def adopt(repo: Repo, objects: Objects) -> list[str]:
     Its states name no streams: the files a session touched are looked up on its branch.
     """
     taken = []
-    for name in states.names(repo):
+    for name in states.list_ids(repo):
         try:
             ids.session_id(name)
         except Error:

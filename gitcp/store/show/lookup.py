@@ -50,7 +50,7 @@ def recorded(repo: Repo, objects: Objects, name: str) -> Subject | None:
     """The checkpoint or session that name is the id of, or its beginning; None for neither.
     Raises Error when several are meant: it lists them."""
     checkpoints = committed_list.beginning(repo, objects, name)
-    sessions = [n for n in states.names(repo) if n.startswith(name)]
+    sessions = [n for n in states.list_ids(repo) if n.startswith(name)]
     if name not in (*checkpoints, *sessions) and len(checkpoints) + len(sessions) > 1:
         raise Error(f"ambiguous name '{name}': {' '.join([*checkpoints, *sessions][:20])}")
     if sessions:

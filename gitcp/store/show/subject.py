@@ -23,7 +23,7 @@ def records(repo: Repo, objects: Objects, name: str) -> list[Record]:
         return checkpoint_view.committed(repo, objects, [key])
     if kind == "temporary":
         return [checkpoint_view.temporary(repo, objects, key)]
-    known = [session_read.read(repo, key)] if key in states.names(repo) else []
+    known = [session_read.read(repo, key)] if key in states.list_ids(repo) else []
     sessions = session_list.with_states(known, session_list.temporary(repo, objects))
     sessions = session_list.with_stored(repo, sessions, only=key)
     return [session_turns.with_turns(repo, objects, session) for session in sessions]

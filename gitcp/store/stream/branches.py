@@ -30,14 +30,14 @@ def suffixes(repo: Repo, base: str) -> dict[int, str]:
     """The numbers of the suffix branches of base in this worktree -> their refs."""
     by_number = {}
     # Names from before worktrees had their own come first: ours replace them.
-    for ref in sorted(names(repo, base), key=len):
+    for ref in sorted(list_refs(repo, base), key=len):
         parsed = ids.parse_shadow(ref)
         if parsed and parsed["suffix"] is not None:
             by_number[parsed["suffix"]] = ref
     return by_number
 
 
-def names(repo: Repo, base: str, among: Iterable[str] | None = None) -> list[str]:
+def list_refs(repo: Repo, base: str, among: Iterable[str] | None = None) -> list[str]:
     """The shadow branches of base in this worktree, whichever mode and program named them.
 
     among: the refs to choose from, where the caller has listed them.

@@ -52,8 +52,8 @@ def streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
     here = [
         ref for ref, parts in parsed.items() if parts and parts["worktree"] == repo.worktree_hash
     ]
-    tips, own = [], branches.names(repo, base, listed)
-    moved = branches.names(repo, new, listed)
+    tips, own = [], branches.list_refs(repo, base, listed)
+    moved = branches.list_refs(repo, new, listed)
     for ref in dict.fromkeys([*own, *here]):
         if ref in moved:
             continue  # by a session's event, between the commit and this hook

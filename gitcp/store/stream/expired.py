@@ -51,10 +51,10 @@ def listed(repo: Repo) -> list[Record]:
     """All that is remembered, in the order in which it expired."""
     data = private.cached_bytes(_path(repo))
     loaded = (transcript_scan.load(line) for line in data.split(b"\n") if line)
-    return [one for one in loaded if one and _whole(one)]
+    return [one for one in loaded if one and _is_record(one)]
 
 
-def _whole(one: Record) -> bool:
+def _is_record(one: Record) -> bool:
     texts = ("id", "kind", "message", "session_id", "base_commit", "worktree")
     return all(isinstance(one.get(key), str) for key in texts) and isinstance(one.get("time"), int)
 

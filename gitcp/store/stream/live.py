@@ -30,7 +30,7 @@ def follows(repo: Repo, objects: Objects, tip: Tip, base: str) -> bool:
     parsed = ids.parse_shadow(tip["ref"])
     old = parsed["base7"] if parsed else ""
     named = branches.named_paths(repo, tip["stream"], sessions(objects, tip))
-    bases = (marker["base_commit"] for name in named if (marker := markers.of(repo, name)))
+    bases = (marker["base_commit"] for name in named if (marker := markers.find(repo, name)))
     if not old or not any(commit.startswith(old) for commit in bases):
         return False
 
@@ -86,10 +86,10 @@ class Live:
             return False, None
         if tip["oid"] not in self._tips:
             self._tips[tip["oid"]] = Lookup(self._objects, tip["tree"])
-        base, entry = self._of(tip["base"]), self._tips[tip["oid"]](path)
+        base, entry = self._read_base(tip["base"]), self._tips[tip["oid"]](path)
         return entry != (base(path) if base else None), entry
 
-    def _of(self, commit: str) -> Lookup | None:
+    def _read_base(self, commit: str) -> Lookup | None:
         """The files of a base, none of an unborn one; None where it is gone."""
         if commit not in self._bases:
             tree = tree_of(self._objects, commit)

@@ -45,7 +45,7 @@ def caught_up(
     forget_settled(repo, state)
     tip, revision = _newest(objects, session_id, _near(repo, objects, state, head))
     newer = tip and revision > state.get("revision", 0)
-    copy = state_copy.whole(objects, tip, session_id) if tip and newer else None
+    copy = state_copy.read_with_turns(objects, tip, session_id) if tip and newer else None
     if copy:
         trace.note("state", f"'{session_id}' is behind its stream: taking the copy there")
         return states.modern(copy)
@@ -62,7 +62,7 @@ def orphaned(repo: Repo, objects: Objects, tip: Tip) -> bool:
     near = markers.concerned(repo, owners)
     if any(stream["id"] == tip["stream"] for marker in near for stream in marker["streams"]):
         return False
-    return not any(_names(repo, objects, tip, session_id) for session_id in owners)
+    return not any(_names_stream(repo, objects, tip, session_id) for session_id in owners)
 
 
 def forsaken(repo: Repo, objects: Objects, tip: Tip, sure: Collection[str] = frozenset()) -> bool:
@@ -81,7 +81,7 @@ def forsaken(repo: Repo, objects: Objects, tip: Tip, sure: Collection[str] = fro
     return False
 
 
-def _names(repo: Repo, objects: Objects, tip: Tip, session_id: str) -> bool:
+def _names_stream(repo: Repo, objects: Objects, tip: Tip, session_id: str) -> bool:
     try:
         state = states.peek(repo, ids.session_id(session_id))
     except InputError:
@@ -131,9 +131,9 @@ def _newest(objects: Objects, session_id: str, tips: Iterable[Tip]) -> tuple[Tip
 
 
 def _rebuilt(repo: Repo, objects: Objects, session_id: str) -> State | None:
-    marker = markers.of(repo, session_id)
+    marker = markers.find(repo, session_id)
     tip, _ = _newest(objects, session_id, shadow_refs.listing(repo, objects))
-    copy = state_copy.whole(objects, tip, session_id) if tip else None
+    copy = state_copy.read_with_turns(objects, tip, session_id) if tip else None
     if copy is None and marker is None:
         return None
     trace.note("state", f"'{session_id}' has no state: rebuilt from its stream and marker")

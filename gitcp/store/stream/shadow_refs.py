@@ -111,10 +111,10 @@ def listing(repo: Repo, objects: Objects, *patterns: str) -> list[Tip]:
 
     One for-each-ref; refs that are not streams are left out.
     """
-    return read_all(objects, names(repo, *patterns))
+    return read_all(objects, list_refs(repo, *patterns))
 
 
-def names(repo: Repo, *patterns: str, newest_first: bool = False) -> list[str]:
+def list_refs(repo: Repo, *patterns: str, newest_first: bool = False) -> list[str]:
     """The refs below the patterns that have the name of a stream; newest_first: by their commits,
     where git has them all."""
     argv = ["for-each-ref", "--format=%(refname)", *(patterns or (BRANCHES, ARCHIVE))]

@@ -81,7 +81,7 @@ def along(objects: Objects, chain: Iterable[Record]) -> Iterator[State]:
             yield copy
 
 
-def whole(objects: Objects, tip: Tip, session_id: str) -> State | None:
+def read_with_turns(objects: Objects, tip: Tip, session_id: str) -> State | None:
     """read(), with every turn."""
     copy = read(objects, tip, session_id)
     folder = Lookup(objects, tip["tree"])(f"{shadow_refs.METADATA}{session_id}/{TURNS}")

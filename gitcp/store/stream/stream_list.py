@@ -28,7 +28,7 @@ def newest(
     repo: Repo, objects: Objects, states: Iterable[State], most: int
 ) -> tuple[list[Record], int]:
     """The same for the newest streams alone; how many refs are left out."""
-    refs = shadow_refs.names(repo, newest_first=True)
+    refs = shadow_refs.list_refs(repo, newest_first=True)
     tips = shadow_refs.read_all(objects, refs[:most])
     return _records(repo, objects, tips, states), len(refs[most:])
 

@@ -29,7 +29,7 @@ def decide(
     """Take the verdict for a turn that starts with dirty; keep it in state
     (doc/behaviour.md "Which stream a turn continues")."""
     tip = branches.current(repo, objects, state, head)
-    named = _named(repo, objects, state, dirty, tip)
+    named = _collect_streams(repo, objects, state, dirty, tip)
     current = _current(repo, objects, tip, named)
     alternatives = [
         view
@@ -52,7 +52,7 @@ def decide(
     return verdict
 
 
-def _named(
+def _collect_streams(
     repo: Repo, objects: Objects, state: State, dirty: dict[str, Entry | None], tip: Tip | None
 ) -> dict[str, tuple[str, Entries]]:
     """The streams that unsettled states of this worktree name, as far as tip or what is dirty

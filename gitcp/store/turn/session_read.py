@@ -25,7 +25,7 @@ _EXAMPLES = 10
 
 def every(repo: Repo) -> list[State]:
     """The states of all sessions; see read()."""
-    return [read(repo, name) for name in states.names(repo)]
+    return [read(repo, name) for name in states.list_ids(repo)]
 
 
 def read(repo: Repo, name: str) -> State:
@@ -99,7 +99,7 @@ def recent(repo: Repo, count: int, most: int | None = None) -> tuple[list[State]
 
     What a person looks at costs the same however many sessions there ever were.
     """
-    names, marked = states.names(repo), set(markers.names(repo))
+    names, marked = states.list_ids(repo), set(markers.list_ids(repo))
     opened = [name for name in names if name in marked]
     closed = [name for name in names if name not in marked]
     if len(closed) > count:

@@ -43,7 +43,7 @@ class Turn:
         self.look.scanned()
         self.head = self.scan.head or shadow_refs.zeros(repo)
         self.tip = branches.current(repo, objects, state, self.head)
-        known = _known(objects, self.tip["tree"]) if self.tip else None
+        known = _look_up_tip(objects, self.tip["tree"]) if self.tip else None
         self.entries = blobs.resolve(objects, self.scan, write=True, known=known)
         self.stored = stored_transcript(repo, objects, state)
         lines = self.look.take(objects, self.head, self.entries, state)
@@ -86,7 +86,7 @@ class Turn:
         turn_look.end(repo, objects, state, at, tasks, subject(state))
 
 
-def _known(objects: Objects, tree: str) -> Callable[[str], Entry | None] | None:
+def _look_up_tip(objects: Objects, tree: str) -> Callable[[str], Entry | None] | None:
     try:
         return Lookup(objects, tree)
     except Error:
