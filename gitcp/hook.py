@@ -33,6 +33,7 @@ OPTIONS = (
     value("hook", "<hook>", "a git hook, or an agent", nargs="?"),
     value("args", "<arg>", "what git gave, or the agent's event", nargs="*"),
 )
+_TAIL = 1 << 20  # bytes of a transcript in which the last prompt is looked for
 
 
 def main() -> int:
@@ -147,11 +148,27 @@ def _take(client: Client | None, event: Record) -> int:
 
         conversation_copy.copy(repo, client, event)
     if late:
-        begun = {**event, "event": "turn-start", "prompt": ""}
+        begun = {**event, "event": "turn-start", "prompt": _last_prompt(client, event)}
         begun.pop("tool", None)
         if status := run(repo, "turn-start", begun):
             return status
     return run(repo, event["event"], event)
+
+
+def _last_prompt(client: Client | None, event: Record) -> str:
+    """What the person asked last, by the end of the session's transcript; "" where it is not
+    there yet."""
+    from gitcp.process import regular_file
+
+    path = event.get("transcript_path")
+    try:
+        data = regular_file.read_file(path, tail=_TAIL) if client and path else None
+    except Error:
+        return ""  # the stages that need it say what is wrong with it
+    if client is None or not data:
+        return ""
+    prompts = client.scan(data if len(data) < _TAIL else data.partition(b"\n")[2])["prompts"]
+    return prompts[-1] if prompts else ""
 
 
 def payload(data: bytes) -> Record:

@@ -263,6 +263,7 @@ def test_a_refusal_is_in_the_words_each_client_understands() -> None:
         },
         "cline": {"cancel": True, "errorMessage": why},
         "opencode": None,
+        "factory-droid": None,
     }
     assert set(answers) == set(agents.names())
     for name, answer in answers.items():
@@ -356,6 +357,7 @@ def test_a_subagent_transcript_of_codex_is_found_by_its_id(tmp_path: Path) -> No
         ("qwen-code", "qwen --resume s1"),
         ("cline", "cline --id s1"),
         ("cursor", "cursor-agent --resume s1"),
+        ("factory-droid", "droid --resume s1"),
     ],
 )
 def test_a_session_is_resumed_by_the_clients_own_command(name: str, command: str) -> None:
@@ -375,6 +377,7 @@ def test_settings_are_looked_for_where_each_client_reads_them() -> None:
         {"shared": "/r/.codex/hooks.json", "user": "/h/.codex/hooks.json"},
         {"shared": "/r/.github/hooks/gitcp.json", "user": "/h/.copilot/hooks/gitcp.json"},
         {"shared": "/r/.cursor/hooks.json", "user": "/h/.cursor/hooks.json"},
+        {"shared": "/r/.factory/settings.json", "user": "/h/.factory/settings.json"},
         {"shared": "/r/.gemini/settings.json", "user": "/h/.gemini/settings.json"},
         {
             "shared": "/r/.opencode/plugins/gitcp.js",

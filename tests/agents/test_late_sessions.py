@@ -43,6 +43,15 @@ def test_a_session_that_began_before_us_is_recorded_from_its_first_tool_call(wor
     assert len(world.commit()) == 1
 
 
+def test_what_it_was_asked_last_is_read_from_its_transcript(world: World) -> None:
+    said = ({"role": "user", "content": text} for text in ("Do part 1", "Do part 2"))
+    lines = [json.dumps({"type": "user", "message": message}) + "\n" for message in said]
+    transcript = world.home / "late.jsonl"
+    transcript.write_text("".join(lines))
+    event(world, "PreToolUse", world.path, **wrote(world.path / "late.txt"))
+    assert [turn["prompt"] for turn in world.state("late")["turns"].values()] == ["Do part 2"]
+
+
 def test_a_call_that_starts_a_subagent_begins_it_too(world: World) -> None:
     task = {"tool_name": "Agent", "tool_input": {"prompt": "do it"}, "tool_use_id": "t0"}
     event(world, "PreToolUse", world.path, **task)

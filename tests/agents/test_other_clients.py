@@ -123,6 +123,21 @@ def test_an_empty_prompt_of_qwen_code_is_no_turn_and_a_folder_no_transcript() ->
     assert found["transcript_path"] == "/h/chats/s1.jsonl"
 
 
+@pytest.mark.parametrize(
+    ("text", "prompt"),
+    [
+        ('"Go on"', "Go on"),
+        ('"say \\"hi\\" to me"', 'say "hi" to me'),
+        ('"one" and "two"', '"one" and "two"'),
+        ('"word"', '"word"'),
+        ("Go on", "Go on"),
+        ('"', '"'),
+    ],
+)
+def test_quotes_that_opencode_puts_round_a_prompt_are_taken_off(text: str, prompt: str) -> None:
+    assert opencode.prompt_of([{"type": "text", "text": text}]) == prompt
+
+
 def test_a_subagent_of_opencode_is_its_parents() -> None:
     found = [opencode.event(*call) for call in recording.calls("opencode", "subagent")]
     inside = [e for e in found if "agent_id" in e]

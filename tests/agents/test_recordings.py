@@ -54,6 +54,7 @@ SEQUENCES = [
     ("copilot", "pascal-case", "SP()()()().E"),
     ("copilot", "sigint", "SP.ESP()(E"),
     ("copilot", "subagent", "SP[[()]].E"),
+    ("factory-droid", "basic", "S()()().E"),
     ("gemini-cli", "basic", "SP()()()()()().E"),
     ("gemini-cli", "deny-exit2", "SP(()()()((.E"),
     ("gemini-cli", "resume", "SP()()()()()().ESP().E"),

@@ -36,24 +36,29 @@ SESSIONS: dict[str, tuple[list[str], list[str], tuple[int, int] | None]] = {
     ),
     "copilot/sigint": (["Go kill"], ["k.txt", "k1.txt"], None),
     "opencode/basic-resume": (
-        ['"Create hello.py and edit README"', '"Second prompt please"'],
+        ["Create hello.py and edit README", "Second prompt please"],
         ["second.txt"],
         (119, 189),
     ),
-    "opencode/subagent": (['"Go subagent"'], ["sub_alpha.txt"], None),
+    "opencode/subagent": (["Go subagent"], ["sub_alpha.txt"], None),
     "opencode/fail-parallel": (
-        ['"Go fail"'],
+        ["Go fail"],
         ["a.txt", "b.txt", "p.txt", "part.txt", "src/q.txt"],
         None,
     ),
-    "opencode/sigint": (['"Go kill"'], ["k.txt", "k1.txt"], None),
-    "opencode/sigkill": (['"Go kill"'], ["k.txt", "k1.txt"], None),
+    "opencode/sigint": (["Go kill"], ["k.txt", "k1.txt"], None),
+    "opencode/sigkill": (["Go kill"], ["k.txt", "k1.txt"], None),
     "qwen-code/basic-resume": (
         ["Create hello.py and edit README", "Second prompt please"],
         ["second.txt"],
         (108, 168),
     ),
     "cline/basic": (["Create hello.py please"], [], (183, 63)),
+    "factory-droid/basic": (
+        ["Create hello.py and edit README"],
+        ["README.md", "hello.py", "shell.txt"],
+        None,
+    ),
 }
 
 

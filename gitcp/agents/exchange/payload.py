@@ -33,7 +33,7 @@ _TEXTS = {
 # keys under which a call that writes tells of contents
 _OLD = "old_string", "old_str", "oldString"
 _NEW = "new_string", "new_str", "newString"
-_EVERYWHERE = "replace_all", "replaceAll"
+_EVERYWHERE = "replace_all", "replaceAll", "change_all"
 _CONTENT = "content", "file_text"
 _OUTPUT = 65536  # characters of a shell's output that an event carries
 

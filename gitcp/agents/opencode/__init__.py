@@ -14,6 +14,7 @@ from gitcp.core.git import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from gitcp.core.record_types import Event, Tool
@@ -72,8 +73,7 @@ def event(name: str, given: dict[str, Any]) -> Event:
     if ours == "turn-start":
         message = payload.mapping(output, "message")
         common["turn_id"] = message.get("id")
-        parts = [p for p in payload.objects(output, "parts") if p.get("synthetic") is not True]
-        common["prompt"] = "\n\n".join(payload.words(part, "text") for part in parts)
+        common["prompt"] = prompt_of(payload.objects(output, "parts"))
         common["model"] = payload.mapping(message, "model").get("modelID")
     record = payload.event(NAME, ours, common)
     if ours in ("tool-start", "tool-end"):
@@ -86,6 +86,17 @@ def event(name: str, given: dict[str, Any]) -> Event:
                 tool["agent_id"] = ids.component(child, "sessionId")
         record["event"] = payload.refined(ours, tool)
     return record
+
+
+def prompt_of(parts: Iterable[dict[str, Any]]) -> str:
+    """What the person asked in the parts of a message.  `opencode run` puts quotes round an
+    argument with a blank, and a backslash before each quote in it: they are taken off."""
+    texts = (payload.words(part, "text") for part in parts if part.get("synthetic") is not True)
+    text = "\n\n".join(filter(None, texts))
+    inner = text[1:-1].replace('\\"', "")
+    if len(text) > 2 and text[0] == text[-1] == '"' and " " in inner and '"' not in inner:
+        return text[1:-1].replace('\\"', '"')
+    return text
 
 
 def _tool(asked: dict[str, Any], arguments: dict[str, Any], cwd: str) -> Tool:

@@ -6,6 +6,7 @@ The first line is {"info"} of the session, each other one a message {"info", "pa
 
 from __future__ import annotations
 
+from gitcp.agents.opencode import prompt_of
 from gitcp.core.transcript import apply_patch, facts, tokens
 from gitcp.core.transcript.facts import mapping, objects
 
@@ -39,7 +40,7 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
     if isinstance(created := mapping(info.get("time")).get("created"), int):
         yield ("time" if "role" in info else "began"), str(created)
     if info.get("role") == "user":
-        yield "prompt", facts.texts([p for p in parts if p.get("synthetic") is not True])
+        yield "prompt", prompt_of(p for p in parts if isinstance(p.get("text"), str))
     elif info.get("role") == "assistant":
         for part in parts:
             yield from _part(part)

@@ -1,0 +1,44 @@
+"""Factory Droid: hooks as Claude Code's, in names of its own (doc/clients.md "Factory Droid").
+
+Headless a prompt has no hook: the transcript has it.  No call has an id, a failed one no end, and
+its transcript tells no tokens.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.agents.exchange import payload
+
+NAME = "factory-droid"
+AGENT_TYPE = "Factory Droid"
+PROGRAM = "droid"
+FOLDERS = (".factory",)  # its configuration, at home or at the top
+SETTINGS = dict.fromkeys(("shared", "user"), ".factory/settings.json")
+ANSWERS = "text"  # gitcp.agents.exchange.replies
+PROJECT_ENV = "CLAUDE_PROJECT_DIR"
+RESUME = "droid --resume {}"
+KINDS = {
+    **dict.fromkeys("Create Edit".split(), "write"),
+    "Execute": "shell",
+    "Task": "task",
+    **dict.fromkeys("Read LS Grep Glob TodoWrite ToolSearch WebSearch FetchUrl".split(), "read"),
+}
+EVENTS = {
+    "SessionStart": "session-start",
+    "UserPromptSubmit": "turn-start",
+    "PreToolUse": "tool-start",
+    "PostToolUse": "tool-end",
+    "SubagentStop": "subagent-end",
+    "PreCompact": "compact",
+    "Stop": "turn-end",
+    "SessionEnd": "session-end",
+}
+_TOOLS = payload.all_but(KINDS, "read")
+# (client's event, matcher or None, seconds or None)
+HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
+
+
+def session_dir(home: str, cwd: str) -> str:
+    """The folder of the transcripts of sessions started in cwd; each is `<session id>.jsonl`."""
+    return os.path.join(home, ".factory", "sessions", cwd.replace("/", "-"))

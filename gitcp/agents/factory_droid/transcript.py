@@ -1,0 +1,51 @@
+"""Reading a transcript of Factory Droid: JSON lines of {type, id, timestamp, message}.
+
+What the client itself says stands in blocks of a prompt, and its hooks in messages without any.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.transcript import facts
+from gitcp.core.transcript.facts import mapping, objects
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from gitcp.core.record_types import Scan
+    from gitcp.core.transcript.facts import Fact
+
+WRITES = ("Create", "Edit")
+_path = facts.path_under("file_path")
+
+
+def scan(data: bytes, previous: Scan | None = None) -> Scan:
+    """Read data (what follows previous["bytes"] when previous is given); see Scan."""
+    return facts.scan(data, facts_of, written, previous)
+
+
+def is_its(first: dict[str, Any]) -> bool:
+    """Whether a transcript that begins so is of this client."""
+    return first.get("type") == "session_start"
+
+
+def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
+    """What a line says (gitcp.core.transcript.facts)."""
+    message = mapping(entry.get("message"))
+    for block in objects(message.get("content")):
+        kind = block.get("type")
+        if kind == "text":
+            whose = "prompt" if message.get("role") == "user" else "reply"
+            yield whose, str(block.get("text") or "")
+        elif kind == "tool_use":
+            key, name = str(block.get("id")), str(block.get("name"))
+            yield "call", key, name, mapping(block.get("input"))
+        elif kind == "tool_result":
+            failed = block.get("is_error") is True
+            yield "result", str(block.get("tool_use_id")), failed, facts.plain(block.get("content"))
+
+
+def written(name: str, given: dict[str, Any]) -> list[str]:
+    """The paths that a call of the tool name with this input writes, as it named them."""
+    return _path(given) if name in WRITES else []
