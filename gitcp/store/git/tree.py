@@ -10,7 +10,7 @@ from gitcp.record import raw
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from gitcp.core.record_types import Entry, Tree
     from gitcp.store.git.objects import Objects
@@ -35,6 +35,12 @@ def read_tree(objects: Objects, oid: str) -> Tree:
             raise Error(f"malformed tree '{oid}'")
         entries[name] = (known or mode.zfill(6), digits[2 * nul + 2 : 2 * at])
     return entries
+
+
+def file_at(look: Callable[[str], Entry | None], path: str) -> Entry | None:
+    """The entry of a file by a Lookup; None also where a directory stands."""
+    entry = look(path)
+    return None if entry and entry[0] == TREE else entry
 
 
 def tree_of(objects: Objects, commit: str | None) -> str | None:

@@ -8,7 +8,7 @@ from gitcp.core import json
 from gitcp.core.credit import entries
 from gitcp.core.upkeep import shapes
 from gitcp.store.git import private
-from gitcp.store.git.tree import Lookup, tree_of
+from gitcp.store.git.tree import Lookup, file_at, tree_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Known:
         """What HEAD had at the look."""
         if self._head is None:
             self._head = Lookup(self._objects, tree_of(self._objects, self.head))
-        return self._head(path)
+        return file_at(self._head, path)
 
     def seen(self, path: str) -> int:
         """When a path was last looked at, ns."""

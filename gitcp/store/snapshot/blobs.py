@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 
 from gitcp.core.git.porcelain import COMMIT, GONE, Status
-from gitcp.store.git.tree import TREE, Lookup, tree_of
+from gitcp.store.git.tree import TREE, Lookup, file_at, tree_of
 from gitcp.store.snapshot.changes import Scan
 from gitcp.store.snapshot.hashing import Hasher
 from gitcp.store.snapshot.worktree import Worktree
@@ -67,16 +67,20 @@ def looked(
     scan = Scan(Worktree(repo), Status())
     most = repo.config.option("gitcp.max-file-size")
     entries: Entries = {}
+
+    def known(path: str) -> Entry | None:
+        return file_at(head, path)
+
     for path in paths:
         st = None if _elsewhere(scan.worktree, path, head) else scan.look(path)
-        was = head(path) if st else None
+        was = known(path) if st else None
         if capped and st and not was and stat.S_ISREG(st.st_mode) and st.st_size > most:
             scan.omit(path, "too-large")
         elif st:
             scan.present(path, was, st)
         # A submodule that has not moved is no change.
         entries[path] = was if st and was and was[0] == COMMIT else None
-    entries |= Hasher(objects, scan, head, write, None).entries(whole=False)
+    entries |= Hasher(objects, scan, known, write, None).entries(whole=False)
     for item in scan.omitted:
         entries.pop(item["path"], None)
     return entries, scan.omitted
