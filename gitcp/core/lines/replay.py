@@ -65,6 +65,7 @@ class Replay:
         """before: the authors, by index, of lines of the first content; asked when one matters."""
         self.authors: dict[int, Author] = {}
         self.takers: dict[int, Author] = {}
+        self._took: dict[int, Author] = {}  # of lines that may stand again
         self._changers: dict[int, Author] = {}  # of lines that stand, moved or indented
         self._before = before
         self._count = len(first.lines)
@@ -92,12 +93,14 @@ class Replay:
         elsewhere in the repository.  authors: by index, of those of its lines whose author is
         known otherwise.  kept: a commit or `git stash` has the lines that go."""
         before, texts = self.numbers, dict(zip(self.numbers, self.lines, strict=True))
+        returns = who == UNKNOWN and self.knows(now)  # it lacks what it lacked, by the same hand
         self.numbers = self._numbered(now, who, regains, authors or {})
         self._kept |= {*before} if kept else set()
         self.lines = now.lines
         self._seen[now.oid] = self.numbers
         for number in set(before).difference(self.numbers):
-            self.takers[number] = who
+            taker = self._took.get(number, who) if returns else who
+            self.takers[number] = self._took[number] = taker
         for number, line in zip(self.numbers, now.lines, strict=True):
             self.takers.pop(number, None)
             if texts.get(number, line) != line:
