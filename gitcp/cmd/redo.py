@@ -32,9 +32,9 @@ def run(argv: Sequence[str]) -> int:
 
     args = cli.parse("redo", OPTIONS, argv)
 
-    def one(repo: Repo, objects: Objects) -> Outcome:
+    def step(repo: Repo, objects: Objects) -> Outcome:
         agree = undo.Agreement(repo, args)
-        mover = steps.Mover(repo, objects, agree, undo.progress())
+        mover = steps.Mover(repo, objects, agree, undo.progress(), args.dry_run)
         return mover.redo(args.step, args.conflict)
 
-    return undo.moves(args, one, 1, "redone")
+    return undo.moves(args, step, "redone")

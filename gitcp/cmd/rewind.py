@@ -34,7 +34,7 @@ OPTIONS: Rows = (
     JSON,
     undo.PLAN,
     undo.PATCH,
-    flag("-f --force", "also to an incomplete point"),
+    flag("-f --force", "also over edits of yours, and to an incomplete point"),
     *(
         value(
             f"--{kind}",
@@ -126,9 +126,11 @@ def _chosen(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
     from gitcp.core.back import point_list
     from gitcp.store.back import moments, points
 
-    named = points.exactly(repo, objects, args.to) if args.to else None
-    if named:
-        return named
+    if args.to == "HEAD":
+        return points.read_head(repo, objects)
+    exact = points.exactly(repo, objects, args.to) if args.to else None
+    if exact:
+        return exact
     if args.to is None:
         return _pick(repo, objects, points.listing(repo, objects, args.all)[:LISTED])
     after = moments.AFTER if args.to.endswith(moments.AFTER) else ""
@@ -138,7 +140,14 @@ def _chosen(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
     except Error:
         if args.all:
             raise
-        point = point_list.choose(points.every(repo, objects, everywhere=True), name)
+        every = points.every(repo, objects, everywhere=True)
+        try:
+            point = point_list.choose(every, name)
+        except Error:
+            if commit := points.find_successor(repo, objects, every, name):
+                ways = f"'gitcp rewind --to HEAD' or 'gitcp show {commit[:7]}'"
+                raise Error(f"point '{name}' became commit {commit[:7]}: {ways}") from None
+            raise
     return {**point, "id": point["id"] + after}
 
 
@@ -167,36 +176,36 @@ def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None
 
 def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
     from gitcp.store.back import moments, planning, present, steps
-    from gitcp.store.back.moments import KeptEdits
     from gitcp.store.undo import undo_log
 
     _check(point, args)
     below = [present.name_in_worktree(repo, path) for path in args.path]
-    to_point = moments.to(KeptEdits(repo), objects, point, below)
-    wisher = planning.nothing if args.transcript_only else to_point
+    wisher = planning.wish_nothing if args.transcript_only else moments.to(point, below)
     reason = f"to {point['id'][:10]}" + (f", {' '.join(below)}" if below else "")
     talk = _conversation(repo, objects, args, point)
     step = undo_log.new_step("rewind", reason, session_id=point["session_id"], point=point["id"])
     step["effects"] = talk["effects"] if talk else []
-    agree = undo.Agreement(repo, args, ask=args.to is None)
-    outcome = steps.Mover(repo, objects, agree, undo.progress()).step(wisher, step, talk)
+    agree = undo.Agreement(repo, args, ask=args.to is None, force=args.force)
+    outcome = steps.Mover(repo, objects, agree, undo.progress(), args.dry_run).step(
+        wisher, step, talk
+    )
     return undo.tell(repo, outcome, args, "rewound")
 
 
 def _edits(repo: Repo, objects: Objects, args: Namespace) -> int:
     """Take back single edits, as a step of its own."""
     from gitcp.store.back import moments, present, steps
-    from gitcp.store.back.moments import KeptEdits
+    from gitcp.store.back.present import KeptEdits
     from gitcp.store.undo import undo_log
 
     if args.to or args.list or args.transcript_only or args.same_id:
         raise UsageError("--session, --turn and --tool go to no point, and have no conversation")
     below = [present.name_in_worktree(repo, path) for path in args.path]
     what, lines = moments.chosen(KeptEdits(repo), args.session, args.turn, args.tool)
-    wisher = moments.without(repo, objects, lines, below, args.conflict)
+    wisher = moments.without(lines, below, args.conflict)
     step = undo_log.new_step("rewind", f"the edits of {what}")
     agree = undo.Agreement(repo, args)
-    outcome = steps.Mover(repo, objects, agree, undo.progress()).step(wisher, step)
+    outcome = steps.Mover(repo, objects, agree, undo.progress(), args.dry_run).step(wisher, step)
     return undo.tell(repo, outcome, args, "taken back")
 
 

@@ -6,14 +6,15 @@ import sys
 import time
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, flag, positive, value
-from gitcp.errors import NO, OK
+from gitcp.console.options import JSON, flag, value
+from gitcp.errors import NO, OK, Error
 from gitcp.store.back import planning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Sequence
+    from typing import NoReturn
 
     from gitcp.repo import Repo
     from gitcp.store.back.apply import Progress
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 _SOON = 1.0  # seconds before progress is shown
+_NAMED = 5  # paths that a refusal names
 _STEPS = {"undone": "undo", "redone": "redo"}  # what is said of a step along the log -> its command
 
 
@@ -39,41 +41,47 @@ LIST = flag("--list", "list the steps, and change nothing")
 COMMON = (LIST, PLAN, PATCH, CONFLICT, TELL, JSON)
 OPTIONS = (
     *COMMON,
-    value("count", "<count>", "so many steps", nargs="?", type=positive, default=1),
+    value(
+        "step",
+        "<count>|<step>",
+        "so many steps, or all down to the step with this id (default: 1)",
+        nargs="?",
+        default="1",
+    ),
 )
 
 
 def run(argv: Sequence[str]) -> int:
-    """Undo steps one by one, each with a plan of its own."""
+    """Undo steps, as one."""
     from gitcp.store.back import steps
 
     args = cli.parse("undo", OPTIONS, argv)
 
-    def one(repo: Repo, objects: Objects) -> Outcome:
+    def step(repo: Repo, objects: Objects) -> Outcome:
         agree = Agreement(repo, args)
-        return steps.Mover(repo, objects, agree, progress()).undo(args.conflict)
+        return steps.Mover(repo, objects, agree, progress(), args.dry_run).undo(
+            args.step, args.conflict
+        )
 
-    return moves(args, one, args.count, "undone")
+    return moves(args, step, "undone")
 
 
-def moves(args: Namespace, one: Callable[[Repo, Objects], Outcome], count: int, word: str) -> int:
-    """Do one step so many times, or list the log."""
+def moves(args: Namespace, step: Callable[[Repo, Objects], Outcome], word: str) -> int:
+    """Do a step, or list the log."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.pack import aside
     from gitcp.store.snapshot import snapshot
 
-    status, look = OK, args.list or args.dry_run
+    look = args.list or args.dry_run
     with aside.looking(Repo.here(), look) as repo, Objects(repo) as objects:
         _ = repo.worktree
         finish(repo, objects)
         if args.list:
             return _list(repo, args)
-        for _number in range(1 if args.dry_run else count):
-            with snapshot.started(repo):
-                outcome = one(repo, objects)
-            status = max(status, tell(repo, outcome, args, word))
-    return status
+        with snapshot.started(repo):
+            outcome = step(repo, objects)
+        return tell(repo, outcome, args, word)
 
 
 def _list(repo: Repo, args: Namespace) -> int:
@@ -103,15 +111,20 @@ def finish(repo: Repo, objects: Objects) -> None:
 
 
 class Agreement:
-    """Shows a plan, and asks where somebody sits at a terminal who was not asked before."""
+    """Shows a plan, and asks at a terminal where an edit of the person is lost, or where nothing
+    was asked before.
 
-    def __init__(self, repo: Repo, args: Namespace, ask: bool = False) -> None:
+    force: edits of the person may go.
+    """
+
+    def __init__(self, repo: Repo, args: Namespace, ask: bool = False, force: bool = True) -> None:
         self._repo, self._args = repo, args
-        self._ask = ask and sys.stdin.isatty()
+        self._ask, self._force, self._terminal = ask, force, sys.stdin.isatty()
 
     def __call__(self, prepared: Prepared) -> bool:
         from gitcp.cmd import show
         from gitcp.core.render import rewind_lines
+        from gitcp.core.render.spans import many
 
         if not self._args.json:
             show.page(rewind_lines.plan(prepared.plan), paged=False)
@@ -121,13 +134,26 @@ class Agreement:
             if self._args.json:
                 cli.write_records([{"type": "plan", **prepared.plan}])
             return False
-        return not (self._ask and prepared.todo) or cli.answered("go back? [y/N] ") in ("y", "yes")
+        lost = [] if self._force else [a["path"] for a in prepared.todo if a["yours"]]
+        if lost and not self._terminal:
+            _refuse(lost)
+        if not self._terminal or not prepared.todo or not (lost or self._ask):
+            return True
+        about = f"{many(len(lost), 'edit')} of yours would be lost; " if lost else ""
+        return cli.answered(f"{about}go back? [y/N] ") in ("y", "yes")
 
     def _diff(self, prepared: Prepared) -> None:
         from gitcp.console import shell
 
         trees = (prepared.present.tree, prepared.tree)
         shell.git(self._repo.git, ["--no-pager", "diff", *trees, "--", ":(top)"])
+
+
+def _refuse(lost: Sequence[str]) -> NoReturn:
+    more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
+    names = ", ".join(f"'{path}'" for path in lost[:_NAMED]) + more
+    way = "--force goes over them, and 'gitcp undo' brings them back"
+    raise Error(f"edits of yours would be lost: {names}; {way}")
 
 
 def progress() -> Progress:

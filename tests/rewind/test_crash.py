@@ -191,7 +191,7 @@ def test_a_file_that_changes_while_the_plan_is_applied_is_not_overwritten(
             written.append(n)
             (world.path / "c.py").write_text("meanwhile\n")
 
-    in_child(world.path, lambda: rewind.run(["--to", temporary(world)[-1]]), write)
+    in_child(world.path, lambda: rewind.run(["--force", "--to", temporary(world)[-1]]), write)
     assert [world.read(p) for p in ("a.py", "b.py", "c.py")] == ["1\n", "1\n", "1\n"]
     done(world, "undo")
     assert world.read("c.py") == "meanwhile\n"

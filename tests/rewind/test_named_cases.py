@@ -165,7 +165,7 @@ def test_a_write_while_the_plan_is_shown_makes_it_void_and_it_is_shown_again(
     with Objects(repo) as objects:
         known = listed_points.exactly(repo, objects, oldest)
         assert known
-        wisher = planning.to_point(repo, objects, known, [])
+        wisher = planning.to_point(known, [])
         step = undo_log.new_step("rewind", "test")
         outcome = steps.Mover(repo, objects, agree, lambda done, of: None).step(wisher, step)
     assert seen == [["a.py", "z.py"], ["a.py", "src/app.py", "z.py"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -52,10 +53,14 @@ def test_undo_and_redo_go_over_any_number_of_steps(three: Agent) -> None:
         done(world, "redo")
         assert files(world.path) == state
     assert "nothing to redo" in run(world, "redo").stderr
+    before = files(world.path)
+    ended = run(world, "undo", "9")
+    assert (ended.returncode, "only 2 steps can be undone, not 9" in ended.stderr) == (128, True)
+    assert files(world.path) == before
     told = done(world, "undo", "2").splitlines()
-    steps = [line.partition(" (")[0] for line in told if line.startswith("undone: ")]
+    (line,) = [line.partition(" (")[0] for line in told if line.startswith("undone: ")]
     names = [point[:10] for point in reversed(temporary(world)[1:])]
-    assert steps == [f"undone: rewind: to {name}" for name in names]
+    assert line == "undone: " + "; ".join(f"rewind: to {name}" for name in names)
     assert files(world.path) == states[0]
 
 
@@ -187,7 +192,7 @@ def test_redo_survives_a_turn_a_commit_gc_and_another_rewind(three: Agent) -> No
     world.git("-c", "gc.pruneExpire=now", "gc", "-q", "--prune=now")
     kept = [p["id"] for p in points(world) if p["kind"] == "safety"]
     world.write("README.md", "changed\n")
-    done(world, "rewind", "--to", kept[0], "--", "README.md")
+    done(world, "rewind", "--force", "--to", kept[0], "--", "README.md")
     assert world.read("README.md") == "line one\nline two\nline three\n"
     done(world, "undo", "1")
     assert "(undone)" in done(world, "undo", "--list")
@@ -277,3 +282,74 @@ def test_two_rewinds_at_once_leave_one_of_the_two_worktrees(world: World, a: Age
     done(world, "redo")
     done(world, "redo")
     assert files(world.path) == now
+
+
+def test_a_point_that_became_a_commit_says_which(world: World, a: Agent) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    (point,) = temporary(world)
+    world.commit()
+    ended = run(world, "rewind", "--to", point)
+    assert (ended.returncode, ended.stdout) == (128, "")
+    assert (
+        f"point '{point}' became commit {world.head[:7]}: 'gitcp rewind --to HEAD'" in ended.stderr
+    )
+    a.turn("two", {"a.py": "2\n", "b.py": "2\n"})
+    done(world, "rewind", "--files-only", "--to", "HEAD")
+    assert (world.read("a.py"), (world.path / "b.py").exists()) == ("1\n", False)
+    done(world, "undo")
+    assert (world.read("a.py"), world.read("b.py")) == ("2\n", "2\n")
+
+
+@pytest.mark.parametrize("kind", ["temporary", "prompt", "session"])
+def test_a_path_that_matches_nothing_is_an_error(world: World, kind: str) -> None:
+    a = world.agent("session-a", tools=True)
+    a.turn("one", {"a.py": "1\n"})
+    a.turn("two", {"a.py": "2\n"})
+    points_of_kind = [p["id"] for p in points(world) if p["kind"] == kind]
+    where = ["--session", a.sid] if kind == "session" else ["--to", points_of_kind[0]]
+    ended = run(world, "rewind", *where, "--", "a.py", "nothing.py")
+    assert (ended.returncode, "no file 'nothing.py'" in ended.stderr) == (128, True), ended
+    assert world.read("a.py") == "2\n"
+
+
+def test_an_edit_of_the_person_is_named_and_lost_only_when_they_agree(
+    world: World, a: Agent
+) -> None:
+    a.turn("one", {"a.py": "1\n"})
+    (oldest,) = temporary(world)
+    a.turn("two", {"a.py": "2\n"})
+    world.write("a.py", "by hand, and no hook since\n")
+    before = files(world.path)
+    turn = next(p["id"] for p in points(world) if p["kind"] == "prompt")
+    for point in (oldest, turn):
+        told = done(world, "rewind", "--dry-run", "--files-only", "--to", point)
+        assert re.search(
+            r"modify  a\.py  your edit of \d\d:\d\d goes \(undo brings it back\)", told
+        )
+        ended = run(world, "rewind", "--files-only", "--to", point)
+        assert ended.returncode == 128, point
+        assert "edits of yours would be lost: 'a.py'; --force goes over them" in ended.stderr
+        assert files(world.path) == before
+    done(world, "rewind", "--force", "--files-only", "--to", oldest)
+    assert world.read("a.py") == "1\n"
+    done(world, "undo")
+    assert files(world.path) == before
+
+
+def test_permissions_and_very_bytes_come_back_with_undo(world: World) -> None:
+    a = world.agent("session-a", tools=True)
+    world.write(".gitattributes", "*.txt text eol=crlf\n")
+    world.commit(".gitattributes")
+    (world.path / "mixed.txt").write_bytes(b"one\ntwo\r\nthree\n")
+    world.write("secret.key", "old\n")
+    (world.path / "secret.key").chmod(0o600)
+    a.turn("one", {"mixed.txt": "1\n", "secret.key": "1\n"})
+    (world.path / "mixed.txt").write_bytes(b"1\r\n2\n")
+    a.turn("two", {"other": "2\n"})
+    before = {p: (p.stat().st_mode, p.read_bytes()) for p in world.path.glob("[a-z]*.*")}
+    turn = [p["id"] for p in points(world) if p["kind"] == "prompt"][-1]
+    done(world, "rewind", "--force", "--to", turn)
+    assert (world.path / "secret.key").stat().st_mode & 0o777 == 0o600
+    assert (world.path / "mixed.txt").read_bytes() == b"one\r\ntwo\r\nthree\r\n"
+    done(world, "undo")
+    assert {p: (p.stat().st_mode, p.read_bytes()) for p in before} == before

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from tests.support.harness import World
 
 
-@pytest.mark.xfail(strict=True, reason="a step does not look at what the person did since")
 def test_work_with_a_persons_lines_on_it_still_links_after_a_rewind_and_its_undo(
     world: World,
 ) -> None:

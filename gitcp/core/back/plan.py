@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     class Action(TypedDict):
         """What happens to a path.  verb: create, modify, delete, or keep, which is nothing.
 
-        was: what is there now; now: what will be (of keep: what the point has).
+        was: what is there now; now: what will be (of keep: what the point has).  yours: an edit
+        of the person is lost.
         """
 
         path: str
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         was: Version
         now: Version
         reason: str
+        yours: bool
 
     class Conflict(TypedDict):
         """Why a plan cannot be applied; no path of it is touched then."""
@@ -48,12 +50,15 @@ if TYPE_CHECKING:
     class Facts(TypedDict):
         """head, base: the entry that HEAD and the point's own commit have at a path.
         owner: the session that made a path, '' when that is not known.
+        edited: when the person made the newest edit that is lost where a path becomes a version
+        again, for eyes; '' for none.
         left_out: path -> why snapshots leave it out, now or at the point.
         hidden: paths that a sparse checkout does not have on disk."""
 
         head: Callable[[str], Version]
         base: Callable[[str], Version]
         owner: Callable[[str], str]
+        edited: Callable[[str, Version], str]
         left_out: Mapping[str, str]
         hidden: Collection[str]
 
@@ -62,7 +67,7 @@ CREATE, MODIFY, DELETE, KEEP = "create", "modify", "delete", "keep"
 OURS = ".entire/"  # no snapshot has what the worktree has there
 
 
-def whole(changes: Iterable[Change], facts: Facts) -> list[Action]:
+def plan_tree(changes: Iterable[Change], facts: Facts) -> list[Action]:
     """The actions that make the worktree what a point has: its whole tree.
 
     Untracked files that nobody's session made stay (doc/behaviour.md "Going back").
@@ -70,7 +75,7 @@ def whole(changes: Iterable[Change], facts: Facts) -> list[Action]:
     return [_action(change, facts) for change in changes if not change[0].startswith(OURS)]
 
 
-def wanted(changes: Iterable[tuple[str, Version, Version, str]], facts: Facts) -> list[Action]:
+def plan_paths(changes: Iterable[tuple[str, Version, Version, str]], facts: Facts) -> list[Action]:
     """The actions for changes that were decided path by path, each with its reason."""
     actions = []
     for path, was, now, reason in changes:
@@ -80,9 +85,18 @@ def wanted(changes: Iterable[tuple[str, Version, Version, str]], facts: Facts) -
     return actions
 
 
-def action(path: str, verb: str, was: Version, now: Version, reason: str) -> Action:
+def action(
+    path: str, verb: str, was: Version, now: Version, reason: str, yours: bool = False
+) -> Action:
     """One action, spelt out."""
-    return {"path": path, "verb": verb, "was": was, "now": now, "reason": reason}
+    return {
+        "path": path,
+        "verb": verb,
+        "was": was,
+        "now": now,
+        "reason": reason,
+        "yours": yours,
+    }
 
 
 def _action(change: Change, facts: Facts) -> Action:
@@ -91,23 +105,21 @@ def _action(change: Change, facts: Facts) -> Action:
     if why:
         return action(path, KEEP, was, now, why)
     if now is not None:
-        return action(path, _verb(was, now), was, now, _why(was))
-    if facts["head"](path) is not None:
-        before = facts["base"](path)
-        reason = "deleted at that point" if before else "committed since"
-        return action(path, DELETE, was, now, reason)
-    owner = facts["owner"](path)
-    if owner:
-        return action(path, DELETE, was, now, f"made since by session {owner[:8]}")
-    return action(path, KEEP, was, now, "not made by a session")
+        reason = "deleted since" if was is None else "changed since"
+    elif facts["head"](path) is not None:
+        reason = "deleted at that point" if facts["base"](path) else "committed since"
+    elif owner := facts["owner"](path):
+        reason = f"made since by session {owner[:8]}"
+    else:
+        return action(path, KEEP, was, now, "not made by a session")
+    edited = facts["edited"](path, now) if was else ""
+    if edited:
+        reason = f"your edit of {edited} goes (undo brings it back)"
+    return action(path, _verb(was, now), was, now, reason, bool(edited))
 
 
 def _verb(was: Version, now: Version) -> str:
     return DELETE if now is None else CREATE if was is None else MODIFY
-
-
-def _why(was: Version) -> str:
-    return "deleted since" if was is None else "changed since"
 
 
 def _untouchable(path: str, was: Version, now: Version, facts: Facts) -> str:
@@ -130,10 +142,10 @@ def names_in_conflict(actions: Iterable[Action], fold: bool) -> list[Conflict]:
     """What is wrong with the names alone.  fold: the file system does not tell case."""
     conflicts: list[Conflict] = []
     seen: dict[str, str] = {}
-    for one in effective(actions):
-        if one["now"] is None:
+    for each in effective(actions):
+        if each["now"] is None:
             continue
-        path = one["path"]
+        path = each["path"]
         try:
             repo_path(path)
         except InputError as e:
@@ -147,8 +159,8 @@ def names_in_conflict(actions: Iterable[Action], fold: bool) -> list[Conflict]:
 def counts(actions: Iterable[Action]) -> dict[str, int]:
     """verb -> how many paths."""
     sums = dict.fromkeys((CREATE, MODIFY, DELETE, KEEP), 0)
-    for one in actions:
-        sums[one["verb"]] += 1
+    for each in actions:
+        sums[each["verb"]] += 1
     return sums
 
 

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    Step = dict[str, Any]  # id, kind, parent, position, target; more keys: gitcp-formats(5)
+    Step = dict[str, Any]  # id, kind, parent, position, target, targets; gitcp-formats(5)
 
 UNDO, REDO = "undo", "redo"
 _MOVES = (UNDO, REDO)
+SHORTEST = 4  # characters that may name a step
 
 
 def position(log: Sequence[Step]) -> str:
@@ -34,12 +35,22 @@ def nodes(log: Iterable[Step]) -> dict[str, Step]:
     return {step["id"]: step for step in log if step["kind"] not in _MOVES}
 
 
-def to_undo(log: Sequence[Step]) -> Step:
-    """The step in force; raise Error when there is none left."""
-    node = nodes(log).get(position(log))
-    if node is None:
+def to_undo(log: Sequence[Step], name: str = "1") -> list[Step]:
+    """The steps in force that are to be undone, newest first: as many as name says, or those
+    down to the one whose id begins with it.  Raises Error where there are not so many."""
+    every, path = nodes(log), path_to(log)
+    if not path:
         raise Error("nothing to undo")
-    return node
+    named = [at for at, step_id in enumerate(path) if step_id.startswith(name)]
+    if len(name) >= SHORTEST and len(named) == 1:
+        count = named[0] + 1
+    elif not name.isdecimal() or not int(name):
+        raise Error(f"no such step in force: '{name}' ('gitcp undo --list' shows them)")
+    else:
+        count = int(name)
+    if count > len(path):
+        raise Error(f"only {len(path)} steps can be undone, not {count}; nothing is changed")
+    return [every[step_id] for step_id in path[:count]]
 
 
 def to_redo(log: Sequence[Step], name: str = "") -> Step:
@@ -49,7 +60,7 @@ def to_redo(log: Sequence[Step], name: str = "") -> Step:
     """
     here = position(log)
     branches = [s for s in nodes(log).values() if s["parent"] == here]
-    left = [s["target"] for s in log if s["kind"] == UNDO]
+    left = [t for s in log if s["kind"] == UNDO for t in s.get("targets", [s["target"]])[::-1]]
     undone = [s for s in branches if s["id"] in left]
     undone.sort(key=lambda s: max(n for n, target in enumerate(left) if target == s["id"]))
     named = [s for s in undone if s["id"].startswith(name)]

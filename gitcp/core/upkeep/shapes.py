@@ -187,7 +187,7 @@ JOURNAL_LINE = {
     "path?": path,
     **dict.fromkeys(("before?", "after?"), entry),
     "base?": object_name,
-    **dict.fromkeys(("at?", "look?", "since?"), count),
+    **dict.fromkeys(("at?", "look?", "made?", "since?"), count),
     **dict.fromkeys(("open?", "close?", "session?", "turn?", "how?", "goes_on?", "task?"), str),
     **{key: [str] for key in ("names?", "ignored?", "settled?", "cut?")},
     "looked?": entries,

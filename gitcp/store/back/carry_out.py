@@ -13,6 +13,7 @@ import shutil
 from gitcp.core.back.plan import effective
 from gitcp.errors import Changed, Error, GitError
 from gitcp.record import raw, text
+from gitcp.store.back import raw_files
 from gitcp.store.back.apply import Apply
 from gitcp.store.back.present import signs
 from gitcp.store.git import files, private, refs
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.back.apply import Progress
     from gitcp.store.back.planning import Prepared
+    from gitcp.store.back.raw_files import Raw
     from gitcp.store.git.objects import Objects
 
     Intent = dict[str, Any]  # step, commit, staging, actions, effects, head
@@ -61,10 +63,15 @@ def carry_out(
     wanted = {a["path"]: a["now"] for a in prepared.todo if a["now"]}
     try:
         staging.fill(wanted, Lookup(objects, prepared.tree))
+        chosen = raw_files.choose(wanted, prepared.signs, prepared.raw)
+        staging.dress(objects, chosen)
+        step["raw"] = raw_files.keep(prepared.present, prepared.todo, prepared.signs)
         _hold(repo, prepared)
         trees = (prepared.present.tree, prepared.tree)
         written = undo_log.write(repo, objects, step, trees)
-        _do(repo, objects, prepared, step, staging, written, progress)
+        record = {"step": step["kind"], "commit": written[0], "staging": f"step-{step['id']}"}
+        record |= {"actions": prepared.todo, "effects": step["effects"], "raw": chosen}
+        _do(repo, objects, prepared, record, staging, written, progress)
     finally:
         staging.remove()
     return _differ(repo, objects, prepared)
@@ -81,13 +88,11 @@ def _do(
     repo: Repo,
     objects: Objects,
     prepared: Prepared,
-    step: Step,
+    record: Intent,
     staging: Staging,
     written: tuple[str, str | None],
     progress: Progress,
 ) -> None:
-    record = {"step": step["kind"], "commit": written[0], "staging": f"step-{step['id']}"}
-    record |= {"actions": prepared.todo, "effects": step["effects"]}
     job = Apply(prepared.present.worktree.top, staging, prepared.todo, prepared.signs)
     _begin(repo, record)
     logged = False
@@ -95,7 +100,7 @@ def _do(
         undo_log.append(repo, written)
         logged = True
         job.run(progress)
-        effects.put(repo, objects, step["effects"])
+        effects.put(repo, objects, record["effects"])
     except BaseException as e:
         job.take_back()
         if logged:
@@ -193,6 +198,7 @@ def _finish(repo: Repo, objects: Objects, aside: Staging, todo: list[Action], le
     wanted = {a["path"]: a["now"] for a in todo if a["now"]}
     after = undo_log.look(objects, left["commit"], "after")
     aside.fill(wanted, after)
+    aside.dress(objects, {p: r for p, r in left.get("raw", {}).items() if p in wanted})
     now = signs(repo, [a["path"] for a in todo])
     try:
         Apply(os.fsencode(repo.worktree), aside, todo, now).run(lambda done, of: None)
@@ -252,6 +258,11 @@ class Staging:
         for path in wanted:
             if not os.path.lexists(self.file(path, part)):
                 raise Error(f"cannot prepare '{path}': its content is not here")
+
+    def dress(self, objects: Objects, raw: Mapping[str, Raw]) -> None:
+        """Give the files that fill() wrote what git does not know of them."""
+        for path, item in raw.items():
+            raw_files.put(objects, self.file(path), item)
 
     def file(self, path: str, part: str = "new") -> bytes:
         """Where fill() put a path."""

@@ -7,24 +7,29 @@ back as its own, and a commit is not compared with content that was taken back
 
 from __future__ import annotations
 
+from gitcp.core.back import lineage
+from gitcp.core.credit import entries
+from gitcp.core.credit.evidence import RESTORED
 from gitcp.core.git.porcelain import GONE
 from gitcp.errors import Busy, Error, Moved
 from gitcp.lock import exclusive
 from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
 from gitcp.store.git.tree import Lookup, edit_tree, tree_of
-from gitcp.store.journal import work
+from gitcp.store.journal import work as open_work
+from gitcp.store.journal.journal import Journal, clock, packed, read
 from gitcp.store.session import markers, tidings, turn_log
 from gitcp.store.session import state as states
 from gitcp.store.snapshot import blobs
-from gitcp.store.stream import recall, shadow_refs, state_copy, stream_history
+from gitcp.store.stream import recall, shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Mapping
 
-    from gitcp.core.record_types import Entry, File, State, Stream, Tip
+    from gitcp.core.record_types import Entry, File, JournalLine, State, Stream, Tip
     from gitcp.repo import Repo
+    from gitcp.store.back.planning import Prepared
     from gitcp.store.git.objects import Objects
 
     Now = Mapping[str, Entry | None]  # path -> what is there after the step
@@ -50,6 +55,20 @@ def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
             tidings.leave(repo, session_id, text)
             notes.append(f"session {session_id[:8]} is told with its next prompt")
     return notes
+
+
+def note_step(prepared: Prepared) -> None:
+    """Write into the journal what a step did: nobody's work, but for what it merged anew, which
+    the next look finds."""
+    present, merged = prepared.present, set(prepared.merged)
+    with Journal(present.repo) as journal:
+        at = clock(present.repo)
+        edits = [
+            entries.edit(a["path"], a["was"], a["now"], entries.UNKNOWN, RESTORED, at)
+            for a in prepared.todo
+            if a["path"] not in merged
+        ]
+        journal.append(packed(present.objects, edits))
 
 
 def files(repo: Repo, objects: Objects, paths: Collection[str] = ()) -> list[str]:
@@ -91,7 +110,7 @@ def _follow_streams(repo: Repo, objects: Objects, now: Now, head: Lookup) -> Non
             continue
         if tip:
             with states.held(repo, sessions), exclusive(repo, f"stream-{repo.worktree_hash}"):
-                _one(repo, objects, tip, sessions, now, head)
+                _follow_stream(repo, objects, tip, sessions, now, head)
 
 
 def _live(repo: Repo) -> dict[str, list[str]]:
@@ -107,16 +126,15 @@ def _live(repo: Repo) -> dict[str, list[str]]:
     return streams
 
 
-def _one(
+def _follow_stream(
     repo: Repo, objects: Objects, tip: Tip, sessions: list[str], now: Now, head: Lookup
 ) -> None:
-    known = Recorded(repo, objects, tip)
-    changed = []
+    lines, changed = read(repo), []
     for session_id in sorted(set(sessions)):
         state = recall.recall(repo, objects, session_id)
         stream = _stream(state, tip["stream"])
         if state and stream:
-            files = known.after(session_id, stream["files"], now, head)
+            files = _list_work(lines, state, stream["files"], now, head)
             if files != stream["files"]:
                 stream["files"] = files
                 changed.append(state)
@@ -129,7 +147,7 @@ def _one(
     oid = _commit(repo, objects, tip, edits, changed)
     refs.update(repo, [(tip["ref"], oid, tip["oid"])], "gitcp: rewind")
     for state in changed:
-        work.save(repo, state)
+        open_work.save(repo, state)
 
 
 def _stream(state: State | None, stream_id: str) -> Stream | None:
@@ -153,44 +171,22 @@ def _commit(
     return write_commit(objects, repo, tree, [tip["oid"]], message)
 
 
-class Recorded:
-    """The records that the copies of states in a stream's checkpoints have, newest first."""
+def _list_work(
+    lines: list[JournalLine], state: State, files: Files, now: Now, head: Lookup
+) -> Files:
+    """The files of a session when the paths of now have become what now says.
 
-    def __init__(self, repo: Repo, objects: Objects, tip: Tip) -> None:
-        self._objects, self._tip = objects, tip
-        self._copies: list[tuple[str, Files]] | None = None
-        self._repo = repo
-
-    def after(
-        self, session_id: str, files: Files, now: Mapping[str, Entry | None], head: Lookup
-    ) -> Files:
-        """files of a session when the paths of now have become what now says.
-
-        A path that is as in HEAD, or gone and not in HEAD, is no work any more.  One whose
-        content this session recorded before is its work again; other content is left as it
-        was recorded.
-        """
-        recorded = dict(files)
-        for path, entry in now.items():
-            if entry == head(path):
-                recorded.pop(path, None)
-            elif record := self._record(session_id, path, entry):
-                recorded[path] = record
-        return recorded
-
-    def _record(self, session_id: str, path: str, entry: Entry | None) -> File | None:
-        wanted = (entry[0], entry[1]) if entry else (GONE, "")
-        if self._copies is None:
-            self._copies = list(self._read())
-        for owner, files in self._copies:
-            record = files.get(path) if owner == session_id else None
-            if record and (record["mode"], record["oid"]) == wanted:
-                return record
-        return None
-
-    def _read(self) -> Iterator[tuple[str, Files]]:
-        chain = stream_history.chains(self._repo, [self._tip])[self._tip["ref"]]
-        for copy in state_copy.along(self._objects, chain):
-            for stream in copy["streams"]:
-                if stream["id"] == self._tip["stream"]:
-                    yield copy["session_id"], stream["files"]
+    A path that is as in HEAD is no work any more.  One whose content the session has a part in,
+    as the journal tells, is its work again; other content is left as it was recorded.
+    """
+    recorded, work = dict(files), open_work.Work(lines, state["session_id"])
+    for path, entry in now.items():
+        if entry == head(path):
+            recorded.pop(path, None)
+        elif work.present(path):
+            mode, oid = entry or (GONE, "")
+            edits = [line for line in entries.edits(lines) if line["path"] == path]
+            authors = map(entries.author, lineage.walk_back(edits))
+            turn = next((turn for owner, turn, _ in authors if owner == state["session_id"]), "")
+            recorded[path] = {"mode": mode, "oid": oid, "turn_id": turn}
+    return recorded

@@ -4,10 +4,9 @@ and of what was cut from it the refs of the sessions."""
 from __future__ import annotations
 
 from gitcp.core.back import plan, point_list
-from gitcp.core.credit import cutting, entries
+from gitcp.core.credit import entries
 from gitcp.errors import Error
 from gitcp.store.back import planning
-from gitcp.store.journal import edits_ref, journal
 from gitcp.store.turn import session_read
 
 TYPE_CHECKING = False
@@ -17,10 +16,8 @@ if TYPE_CHECKING:
     from gitcp.core.back.plan import Conflict
     from gitcp.core.back.point_list import Point
     from gitcp.core.record_types import JournalLine, Version
-    from gitcp.repo import Repo
     from gitcp.store.back.planning import Wish, Wisher
-    from gitcp.store.back.present import Present
-    from gitcp.store.git.objects import Objects
+    from gitcp.store.back.present import KeptEdits, Present
 
     Pairs = dict[str, list[tuple[Version, Version]]]
 
@@ -72,23 +69,26 @@ def _pick(kind: str, name: str, known: Iterable[str]) -> str:
         raise Error(message.replace("session id", f"{kind} id")) from None
 
 
-def without(
-    repo: Repo, objects: Objects, lines: Sequence[JournalLine], scopes: Sequence[str], conflict: str
-) -> Wisher:
+def without(lines: Sequence[JournalLine], scopes: Sequence[str], conflict: str) -> Wisher:
     """The worktree without these edits, below scopes; what others did since stays."""
     pairs: Pairs = {}
-    lost: list[Conflict] = []
     for line in lines:
         if plan.below(line["path"], scopes):
             before, after = entries.entry(line["before"]), entries.entry(line["after"])
             pairs.setdefault(line["path"], []).append((before, after))
-            if not all(e is None or objects.read(e[1]) for e in (before, after)):
-                lost.append({"path": line["path"], "reason": "its content is not kept any more"})
-    inner = planning.taking_back(repo, objects, pairs, conflict, "taken back")
+    inner = planning.without(pairs, conflict, "taken back")
 
     def wish(present: Present) -> Wish:
+        below = [path for path in scopes if any(plan.below(p, [path]) for p in pairs)]
+        planning.refuse_unknown(scopes, present.look, lambda path: path in below or None)
+        read = present.objects.read
+        lost: list[Conflict] = [
+            {"path": path, "reason": "its content is not kept any more"}
+            for path, versions in pairs.items()
+            if not all(e is None or read(e[1]) for pair in versions for e in pair)
+        ]
         if lost and conflict != planning.KEEP:
-            return {"actions": [], "conflicts": lost, "notes": []}
+            return {**planning.EMPTY, "conflicts": lost}
         return inner(present)
 
     return wish
@@ -134,78 +134,32 @@ def _point(
     }
 
 
-def to_moment(kept: KeptEdits, name: str, scopes: Sequence[str]) -> Wisher:
+def to_moment(name: str, scopes: Sequence[str]) -> Wisher:
     """The worktree as it was before a tool use or a turn; after it, with AFTER behind its id."""
     own, after = name.removesuffix(AFTER), name.endswith(AFTER)
-    since, commit = kept.since(own, after)
-    if not since and not after:
-        raise Error(f"the journal knows no turn or tool use '{own}'")
-    then: dict[str, Version] = {}
-    makers: dict[str, str] = {}
-    for line in since:
-        then.setdefault(line["path"], entries.entry(line["before"]))
-        if entries.entry(line["before"]) is None:
-            makers[line["path"]] = entries.author(line)[0]
 
     def wish(present: Present) -> Wish:
+        since, commit = present.kept.since(own, after)
+        if not since and not after:
+            raise Error(f"the journal knows no turn or tool use '{own}'")
+        then: dict[str, Version] = {}
+        for line in since:
+            then.setdefault(line["path"], entries.entry(line["before"]))
+        below = [path for path in scopes if any(plan.below(p, [path]) for p in then)]
+        planning.refuse_unknown(scopes, present.look, lambda path: path in below or None)
         changes = [
             (path, present.file(path), entry)
             for path, entry in then.items()
             if present.file(path) != entry and plan.below(path, scopes)
         ]
-        facts = planning.ask_facts(kept.repo, present, None, lambda path: makers.get(path, ""))
         before = f"the point is from before commit {commit[:7]}; HEAD stays where it is"
-        notes = [*([before] if commit else []), *planning.in_the_middle(kept.repo)]
-        return {"actions": plan.whole(changes, facts), "conflicts": [], "notes": notes}
+        return planning.plan_changes(present, changes, None, {}, [before] if commit else [])
 
     return wish
 
 
-def to(kept: KeptEdits, objects: Objects, point: Point, scopes: Sequence[str]) -> Wisher:
+def to(point: Point, scopes: Sequence[str]) -> Wisher:
     """The worktree as it was at any point, below scopes."""
     if point["kind"] in ("prompt", "tool"):
-        return to_moment(kept, point["id"], scopes)
-    return planning.to_point(kept.repo, objects, point, scopes)
-
-
-class KeptEdits:
-    """The edits of a repo's worktree, read once: recent ones from the journal, which stays
-    short, all of them where they are asked for."""
-
-    def __init__(self, repo: Repo) -> None:
-        self.repo = repo
-        self._lines = journal.read(repo)
-        self._whole, self._parted = cutting.since_cut(self._lines)
-        self._all: list[JournalLine] | None = None
-
-    def all(self) -> list[JournalLine]:
-        """Every edit, in the order of their times."""
-        if self._all is None:
-            here = entries.edits(self._lines)
-            self._all = here if self._is_whole() else edits_ref.united(self.repo, here)
-        return self._all
-
-    def _is_whole(self) -> bool:
-        return len(self._whole) == len(self._lines)
-
-    def recent(self) -> tuple[list[JournalLine], set[str]]:
-        """(those since which the journal is whole, the turns and tool uses that began before)."""
-        return entries.edits(self._whole), self._parted
-
-    def since(self, name: str, after: bool) -> tuple[list[JournalLine], str]:
-        """(the edits from the first of a turn or tool use on, or from its last; the first commit
-        that the journal knows to have been made since, '' for none); no edits where nobody knows
-        that name."""
-        known = name not in self._parted and bool(_places(self._whole, name))
-        lines = self._whole if known else self.all()
-        places = _places(lines, name)
-        if not places:
-            return [], ""
-        rest = lines[places[-1] + 1 if after else places[0] :]
-        commits = (line["commit"] for line in (rest if known else self._lines) if "commit" in line)
-        return entries.edits(rest), next(commits, "")
-
-
-def _places(lines: list[JournalLine], name: str) -> list[int]:
-    causes = enumerate(map(entries.cause, lines))
-    return [n for n, who in causes if who[0] and name in who[1:]]
+        return to_moment(point["id"], scopes)
+    return planning.to_point(point, scopes)

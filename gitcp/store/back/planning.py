@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import os
 import stat
+import time
+from functools import partial
 
-from gitcp.core.back import plan, three_way
-from gitcp.core.credit import entries
+from gitcp.core.back import lineage, plan, three_way
 from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.auto.refusal import under_way
+from gitcp.store.back import raw_files
 from gitcp.store.back.merging import Merger
 from gitcp.store.back.present import Present, signs
-from gitcp.store.git.tree import TREE, Lookup, diff_trees, edit_tree, tree_of
-from gitcp.store.journal import journal
+from gitcp.store.git.tree import Lookup, diff_trees, edit_tree, file_at, tree_of
 from gitcp.store.snapshot import snapshot
 from gitcp.store.stream import shadow_refs, state_copy, stream_history, stream_list
 from gitcp.store.turn import session_read
+from gitcp.store.undo import undo_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,17 +28,23 @@ if TYPE_CHECKING:
 
     from gitcp.core.back.plan import Action, Conflict, Facts, Plan
     from gitcp.core.back.point_list import Point
+    from gitcp.core.back.undo_tree import Step
     from gitcp.core.record_types import State, Tip, Version
     from gitcp.repo import Repo
     from gitcp.store.back.present import Signature
+    from gitcp.store.back.raw_files import Known
     from gitcp.store.git.objects import Objects
 
     class Wish(TypedDict):
-        """What somebody wants of the worktree: actions, conflicts of contents, notes."""
+        """What somebody wants of the worktree: actions, conflicts of contents, notes.  merged:
+        the paths whose content is new, made of several versions.  raw: what is known of files
+        beside what git knows (raw_files)."""
 
         actions: list[Action]
         conflicts: list[Conflict]
         notes: list[str]
+        merged: list[str]
+        raw: Known
 
     Wisher = Callable[[Present], Wish]
 
@@ -44,6 +52,8 @@ if TYPE_CHECKING:
 
 
 REFUSE, MARKERS, KEEP = CONFLICTS = ("refuse", "markers", "keep")
+EMPTY: Wish = {"actions": [], "conflicts": [], "notes": [], "merged": [], "raw": {}}
+_RECENT = 20 * 3600  # seconds for which a time of day tells enough
 _BOTH = "changed since in the same place (--conflict=markers keeps both, =keep what is there)"
 _DEPTH = 1000  # checkpoints of a stream whose states are looked at
 
@@ -54,9 +64,10 @@ class Prepared:
     tree: what the worktree will be; signs: what each path to be touched is now.
     """
 
-    def __init__(self, repo: Repo, objects: Objects, wisher: Wisher) -> None:
-        self.present = Present(repo, objects)
-        wish = wisher(self.present)
+    def __init__(self, present: Present, wisher: Wisher) -> None:
+        repo, objects = present.repo, present.objects
+        self.present, wish = present, wisher(present)
+        self.merged, self.raw = wish["merged"], wish["raw"]
         disk = _Disk(self.present, wish["actions"])
         actions = disk.settled()
         self.plan: Plan = {
@@ -125,7 +136,7 @@ class _Disk:
                 return
             if not is_folder:
                 if folder not in self._gone:
-                    self._refuse(path, f"'{folder}' is not a directory")
+                    self._refuse(path, f"'{folder}' is in its way, a file that no session made")
                 return
 
     def _below(self, path: str) -> None:
@@ -156,60 +167,91 @@ def _twins(after: Lookup, todo: Iterable[Action]) -> list[Conflict]:
     return list(conflicts.values())
 
 
-def list_changes(
-    objects: Objects, present: Present, tree: str, scopes: Iterable[str]
-) -> list[plan.Change]:
-    """(path, what is there, what tree has) of every path below scopes that differs."""
-    wanted = list(scopes)
-    return [
-        (path, was, now)
-        for path, was, now in diff_trees(objects, present.tree, tree)
-        if plan.below(path, wanted)
-    ]
+def plan_changes(
+    present: Present,
+    changes: Iterable[plan.Change],
+    base: str | None,
+    left_out: Mapping[str, str],
+    notes: Iterable[str],
+) -> Wish:
+    """The wish that paths become what a point had.  changes: path, what is there, what was there;
+    base: the tree of the commit that the point stands on, if it is known; left_out: what the
+    point's snapshot lacks."""
+    facts = ask_facts(present, base)
+    facts["left_out"] = {**left_out, **present.left_out}
+    all_notes = [*notes, *in_the_middle(present.repo)]
+    return {**EMPTY, "actions": plan.plan_tree(changes, facts), "notes": all_notes}
 
 
-def ask_facts(repo: Repo, present: Present, base: str | None, owner: Callable[[str], str]) -> Facts:
+def ask_facts(present: Present, base: str | None = None) -> Facts:
     """What a plan asks for; base: the tree of the point's own commit, if it is known."""
     head = Lookup(present.objects, present.head_tree)
     before = Lookup(present.objects, base)
     return {
-        "head": lambda path: _file(head(path)),
-        "base": lambda path: _file(before(path)),
-        "owner": owner,
+        "head": lambda path: file_at(head, path),
+        "base": lambda path: file_at(before, path),
+        "owner": Owners(present).owner,
+        "edited": partial(_edited, present),
         "left_out": dict(present.left_out),
         "hidden": {
-            p for p in snapshot.sparse(repo) if not os.path.lexists(present.worktree.full(p))
+            path
+            for path in snapshot.sparse(present.repo)
+            if not os.path.lexists(present.worktree.full(path))
         },
     }
 
 
-def _file(entry: tuple[str, str] | None) -> tuple[str, str] | None:
-    return None if entry and entry[0] == TREE else entry
+def _edited(present: Present, path: str, wanted: Version) -> str:
+    line = lineage.last_by_person(present.edits.get(path, ()), wanted)
+    if line is None:
+        return ""
+    seconds = int(line["at"]) // 10**9
+    days = time.time() - seconds > _RECENT
+    return time.strftime("%Y-%m-%d %H:%M" if days else "%H:%M", time.localtime(seconds))
 
 
-def nothing(present: Present) -> Wish:
+def wish_nothing(present: Present) -> Wish:
     """No change to any file."""
-    return {"actions": [], "conflicts": [], "notes": []}
+    return EMPTY
 
 
-def to_point(repo: Repo, objects: Objects, point: Point, scopes: Iterable[str]) -> Wisher:
+def to_point(point: Point, scopes: Iterable[str]) -> Wisher:
     """The worktree as it was at a point, below scopes (paths from the root; none: all)."""
     wanted = list(scopes)
 
     def wish(present: Present) -> Wish:
-        changed = list_changes(objects, present, point["tree"], wanted)
-        base = tree_of(objects, point["base_commit"])
-        facts = ask_facts(repo, present, base, Owners(repo, objects).owner)
-        facts["left_out"] = {**_left_out(objects, point), **present.left_out}
-        notes = [*_elsewhere(point, present), *in_the_middle(repo)]
-        return {"actions": plan.whole(changed, facts), "conflicts": [], "notes": notes}
+        objects = present.objects
+        refuse_unknown(wanted, present.look, Lookup(objects, point["tree"]))
+        changes = diff_trees(objects, present.tree, point["tree"])
+        below = [change for change in changes if plan.below(change[0], wanted)]
+        base, left_out = tree_of(objects, point["base_commit"]), _left_out(objects, point)
+        wanted_tree = plan_changes(present, below, base, left_out, _elsewhere(point, present))
+        return {**wanted_tree, "raw": _read_raw(present, point)}
 
     return wish
 
 
+def refuse_unknown(scopes: Iterable[str], *looks: Callable[[str], object]) -> None:
+    """Raise Error for a path that is in none of the places."""
+    for path in scopes:
+        if path and not any(look(path) for look in looks):
+            raise Error(f"no file '{path}' in the worktree, and none at the point")
+
+
+def _read_raw(present: Present, point: Point) -> Known:
+    """What the step that a point stands before kept of the files it touched."""
+    if point["kind"] != "safety":
+        return {}
+    steps = undo_log.read(present.repo)
+    step: Step = next((step for step in steps if step["commit"] == point["id"]), {})
+    before = undo_log.look(present.objects, point["id"], "before")
+    return {path: (before(path), raw_files.read_step(step, path)) for path in step.get("raw", {})}
+
+
 def _left_out(objects: Objects, point: Point) -> dict[str, str]:
     """What the point's snapshot left out: path -> reason."""
-    entry = Lookup(objects, point["tree"])(f"{point['metadata_dir']}/omitted.json")
+    listed = f"{point['metadata_dir']}/omitted.json"
+    entry = Lookup(objects, point["tree"])(listed) if point["metadata_dir"] else None
     if entry is None:
         return {}
     omitted = json.loads(objects.need(entry[1], "blob"))
@@ -229,66 +271,64 @@ def in_the_middle(repo: Repo) -> list[str]:
     return [f"{what} is under way; it is neither ended nor continued" for what in under_way(repo)]
 
 
-def between(repo: Repo, objects: Objects, old: str, new: str, conflict: str, why: str) -> Wisher:
-    """The change from tree old to tree new, brought into what is there now."""
-    edits = {
-        p: [(b, a)] for p, b, a in diff_trees(objects, new, old) if not p.startswith(plan.OURS)
-    }
-    return taking_back(repo, objects, edits, conflict, why)
-
-
-def taking_back(repo: Repo, objects: Objects, edits: Edits, conflict: str, why: str) -> Wisher:
+def without(edits: Edits, conflict: str, why: str, raw: Known | None = None) -> Wisher:
     """The worktree without some edits; what others did to the same files since stays.
 
     conflict: what becomes of a path where both cannot be had: REFUSE, MARKERS or KEEP.
     """
 
     def wish(present: Present) -> Wish:
-        merge = Merger(repo, objects).merge
-        facts = ask_facts(repo, present, None, lambda path: "")
+        merge = Merger(present.repo, present.objects).merge
         wanted: list[tuple[str, Version, Version, str]] = []
         kept: list[Action] = []
+        merged: list[str] = []
         conflicts: list[Conflict] = []
         for path, pairs in edits.items():
             now = present.file(path)
             then, clean = three_way.take_back(now, three_way.joined(pairs), merge)
             if clean or (conflict == MARKERS and then != now):
-                merged = now is not None and pairs[-1][1] != now
-                explained = f"{why}, with what was changed since" if merged else why
+                both = now is not None and pairs[-1][1] != now
+                merged += [path] if both else []
+                explained = f"{why}, with what was changed since" if both else why
                 wanted += [(path, now, then, explained)] if then != now else []
             elif conflict == KEEP:
                 reason = "changed since, and the change cannot be kept beside it"
                 kept.append(plan.action(path, plan.KEEP, now, then, reason))
             else:
                 conflicts.append({"path": path, "reason": _BOTH})
-        actions = [*plan.wanted(wanted, facts), *kept]
-        return {"actions": actions, "conflicts": conflicts, "notes": in_the_middle(repo)}
+        actions = [*plan.plan_paths(wanted, ask_facts(present)), *kept]
+        return {
+            "actions": actions,
+            "conflicts": conflicts,
+            "notes": in_the_middle(present.repo),
+            "merged": merged,
+            "raw": raw or {},
+        }
 
     return wish
 
 
 class Owners:
-    """owner(path) -> session id, '' when no session is known to have written the path.
+    """owner(path) -> session id, '' when no session is known to have made what stands there.
 
     The journal is asked first; then the states of today and those that the checkpoints of this
     worktree carry: what a session wrote stays its own when a commit or a rewind settled it.
     """
 
-    def __init__(self, repo: Repo, objects: Objects) -> None:
-        self._repo, self._objects = repo, objects
+    def __init__(self, present: Present) -> None:
+        self._present = present
         self._known: dict[str, str] | None = None
-        self._journal: dict[str, str] = {}
         self._older: Iterator[dict[str, str]] | None = None
 
     def owner(self, path: str) -> str:
+        maker = lineage.find_maker(self._present.edits.get(path, ()))
+        if maker is not None:
+            return maker
         if self._known is None:
-            self._journal = _makers(self._repo)
             self._known = {}
-            for state in session_read.every(self._repo):
+            for state in session_read.every(self._present.repo):
                 self._known |= _written(state)
             self._older = self._history()
-        if path in self._journal:
-            return self._journal[path]
         while path not in self._known and self._older is not None:
             more = next(self._older, None)
             if more is None:
@@ -298,22 +338,14 @@ class Owners:
         return self._known.get(path, "")
 
     def _history(self) -> Iterator[dict[str, str]]:
-        tips = [t for t in shadow_refs.listing(self._repo, self._objects) if self._here(t)]
-        for chain in stream_history.chains(self._repo, tips).values():
-            yield from map(_written, state_copy.along(self._objects, chain[:_DEPTH]))
-
-    def _here(self, tip: Tip) -> bool:
-        return stream_list.place(tip["ref"])[1] in ("", self._repo.worktree_hash)
+        repo, objects = self._present.repo, self._present.objects
+        tips = [t for t in shadow_refs.listing(repo, objects) if _is_here(repo, t)]
+        for chain in stream_history.chains(repo, tips).values():
+            yield from map(_written, state_copy.along(objects, chain[:_DEPTH]))
 
 
-def _makers(repo: Repo) -> dict[str, str]:
-    """path -> the session that made what was not there, '' where a person did."""
-    makers: dict[str, str] = {}
-    for line in entries.edits(journal.read(repo)):
-        session_id, who, _ = entries.author(line)
-        if entries.entry(line["before"]) is None and (session_id or who == "person"):
-            makers[line["path"]] = session_id
-    return makers
+def _is_here(repo: Repo, tip: Tip) -> bool:
+    return stream_list.place(tip["ref"])[1] in ("", repo.worktree_hash)
 
 
 def _written(state: State) -> dict[str, str]:

@@ -12,16 +12,18 @@ from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.back import moments
-from gitcp.store.back.present import Present
+from gitcp.store.back.present import KeptEdits, Present
 from gitcp.store.git import refs
+from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.git.tree import Lookup, read_tree
+from gitcp.store.show import lookup
 from gitcp.store.stream import expired, shadow_refs, stream_history, stream_list
 from gitcp.store.turn import session_read
 from gitcp.store.undo import undo_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from gitcp.core.back.plan import Plan
     from gitcp.core.back.point_list import Point
@@ -47,7 +49,7 @@ def every(
     """Every point of this worktree, newest first; everywhere: also those of other bases, and the
     moments that the journal has no more.  depth: how many commits are looked at."""
     points = [*_temporary(repo, objects, everywhere), *_kept(repo, objects)]
-    kept = moments.KeptEdits(repo)
+    kept = KeptEdits(repo)
     edits = (kept.all(), set()) if everywhere else kept.recent()
     points += moments.moments(edits, _prompts(repo), _date)
     points += _committed(repo, depth)
@@ -58,6 +60,37 @@ def every(
 def exactly(repo: Repo, objects: Objects, oid: str) -> Point | None:
     """The temporary checkpoint of that oid, when it is one of this base or worktree's."""
     return next((p for p in _temporary(repo, objects, True) if p["id"] == oid), None)
+
+
+def read_head(repo: Repo, objects: Objects) -> Point:
+    """What HEAD has, as a point; raise Error before the first commit."""
+    commit = read_commit(objects, "HEAD")
+    if commit is None:
+        raise Error("there is no commit yet")
+    return {
+        **point_list.EMPTY,
+        "id": commit["oid"],
+        "kind": "committed",
+        "message": commit["message"].partition("\n")[0],
+        "base_commit": commit["oid"],
+        "tree": commit["tree"],
+    }
+
+
+def find_successor(repo: Repo, objects: Objects, every: Iterable[Point], name: str) -> str | None:
+    """The commit that took the work of a temporary checkpoint which is no point any more; None
+    where name is the beginning of none."""
+    oid = lookup.temporary(repo, objects, name)
+    commit = read_commit(objects, oid) if oid else None
+    if commit is None:
+        return None
+    session_id, base = (
+        shadow_refs.trailer(commit["message"], key) for key in ("Entire-Session", "Base-Commit")
+    )
+    mine = (p for p in every if p["kind"] == "committed" and p["session_id"] == session_id)
+    commits = {point["id"] for point in mine}
+    since = rev_list(repo, "--reverse", f"^{base}", "HEAD") if base and commits else ()
+    return next((oid for oid in since if oid in commits), None)
 
 
 def _temporary(repo: Repo, objects: Objects, everywhere: bool) -> Iterator[Point]:
@@ -208,7 +241,6 @@ class Preview:
     def __init__(self, repo: Repo, objects: Objects) -> None:
         self._repo, self._objects = repo, objects
         self._present: Present | None = None
-        self._kept = moments.KeptEdits(repo)
         self._plans: dict[str, Plan] = {}
 
     def plan(self, point: Point) -> Plan:
@@ -227,9 +259,9 @@ class Preview:
         if point["is_logs_only"] or point["gone"]:
             return {"actions": [], "conflicts": [], "notes": []}
         if self._present is None:
-            self._present = Present(self._repo, self._objects)
+            self._present = Present(self._repo, self._objects, aside=True)
         try:
-            wish = moments.to(self._kept, self._objects, point, ())(self._present)
+            wish = moments.to(point, ())(self._present)
         except Error as e:
             return {"actions": [], "conflicts": [], "notes": [str(e)]}
         return {"actions": wish["actions"], "conflicts": wish["conflicts"], "notes": wish["notes"]}

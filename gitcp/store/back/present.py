@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+import time
+from functools import cached_property
 
+from gitcp.core.back import lineage
+from gitcp.core.credit import cutting, entries
 from gitcp.errors import Error
-from gitcp.store.git.tree import TREE, Lookup, tree_of
+from gitcp.store.git.tree import Lookup, file_at, tree_of
+from gitcp.store.journal import edits_ref, journal, look, turn_look
 from gitcp.store.snapshot import blobs, snapshot
 from gitcp.store.snapshot.worktree import Worktree
+from gitcp.store.stream import shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gitcp.core.record_types import Entry
+    from gitcp.core.record_types import Entry, JournalLine
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -23,18 +29,45 @@ if TYPE_CHECKING:
 class Present:
     """One scan, stored.  tree: all of the worktree that a snapshot takes; `.entire/` as in HEAD.
 
-    look(path) is the tree's entry; left_out: path -> the reason.
+    look(path) is the tree's entry; left_out: path -> the reason.  aside: nothing is written into
+    the journal.
     """
 
-    def __init__(self, repo: Repo, objects: Objects) -> None:
+    def __init__(self, repo: Repo, objects: Objects, aside: bool = False) -> None:
         self.repo, self.objects = repo, objects
+        self._seen = None if aside else turn_look.Look(repo)
         scan = snapshot.scan(repo)
+        if self._seen:
+            self._seen.scanned()
         self.worktree, self.head = scan.worktree, scan.head
         self.head_tree = tree_of(objects, scan.head)
         self.entries = blobs.resolve(objects, scan, write=True)
         self.tree = snapshot.tree(objects, self.head_tree, self.entries)
         self.left_out = {item["path"]: item["reason"] for item in scan.omitted}
         self.look = Lookup(objects, self.tree)
+
+    @cached_property
+    def lines(self) -> list[JournalLine]:
+        """The lines of the journal, with what this scan has found that no hook saw."""
+        head = self.head or shadow_refs.zeros(self.repo)
+        if self._seen:
+            return self._seen.take(self.objects, head, self.entries)
+        aside = journal.Aside(self.repo)
+        look.take_all(self.objects, aside, head, self.entries, time.time_ns())
+        return aside.lines
+
+    @cached_property
+    def edits(self) -> dict[str, list[JournalLine]]:
+        """path -> its edits in the journal, oldest first."""
+        by_path: dict[str, list[JournalLine]] = {}
+        for line in entries.edits(self.lines):
+            by_path.setdefault(line["path"], []).append(line)
+        return by_path
+
+    @cached_property
+    def kept(self) -> KeptEdits:
+        """The edits that can be gone back over."""
+        return KeptEdits(self.repo, self.lines)
 
     def still(self, paths: Iterable[str]) -> bool:
         """Whether these paths have the content that the scan found; they are read again."""
@@ -44,8 +77,49 @@ class Present:
 
     def file(self, path: str) -> Entry | None:
         """The tree's entry of a file; None also where a directory stands."""
-        entry = self.look(path)
-        return None if entry and entry[0] == TREE else entry
+        return file_at(self.look, path)
+
+
+class KeptEdits:
+    """The edits of a repo's worktree, read once: recent ones from the journal, which stays
+    short, all of them where they are asked for."""
+
+    def __init__(self, repo: Repo, lines: list[JournalLine] | None = None) -> None:
+        """lines: of the journal, default as they stand."""
+        self.repo = repo
+        self._lines = journal.read(repo) if lines is None else lines
+        self._whole, self._parted = cutting.since_cut(self._lines)
+        self._all: list[JournalLine] | None = None
+
+    def all(self) -> list[JournalLine]:
+        """Every edit, in the order of their times."""
+        if self._all is None:
+            here = entries.edits(self._lines)
+            self._all = here if self._is_whole() else edits_ref.united(self.repo, here)
+        return self._all
+
+    def _is_whole(self) -> bool:
+        return len(self._whole) == len(self._lines)
+
+    def recent(self) -> tuple[list[JournalLine], set[str]]:
+        """(those since which the journal is whole, the turns and tool uses that began before)."""
+        return entries.edits(self._whole), self._parted
+
+    def since(self, name: str, after: bool) -> tuple[list[JournalLine], str]:
+        """(the edits from the first of a turn or tool use on, or from its last; the first commit
+        that the journal knows to have been made since, '' for none); no edits where nobody knows
+        that name."""
+        whole = name not in self._parted
+        moment = lineage.find_moment(self._whole, name, after) if whole else None
+        lines = self._whole if moment else self._lines
+        if moment is None:
+            moment = lineage.find_moment(self.all(), name, after)
+        if moment is None:
+            return [], ""
+        edits, place = moment
+        later = lines[place:] if lines is self._whole else lines
+        commits = (line["commit"] for line in later if "commit" in line)
+        return edits, next(commits, "")
 
 
 def signs(repo: Repo, paths: Iterable[str]) -> dict[str, Signature]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from gitcp.core.back import plan as plans
 from gitcp.core.back import undo_tree
 from gitcp.errors import Busy, Changed, Moved
-from gitcp.store.back import carry_out, follow, planning
+from gitcp.store.back import carry_out, follow, planning, raw_files
 from gitcp.store.back.planning import Prepared, refuse
+from gitcp.store.back.present import Present
+from gitcp.store.git.tree import diff_trees
 from gitcp.store.undo import effects, undo_log
 
 TYPE_CHECKING = False
@@ -16,10 +18,12 @@ if TYPE_CHECKING:
 
     from gitcp.core.back.plan import Plan
     from gitcp.core.back.undo_tree import Step
+    from gitcp.core.record_types import Version
     from gitcp.repo import Repo
     from gitcp.store.back.apply import Progress
     from gitcp.store.back.conversation import Conversation
     from gitcp.store.back.planning import Wisher
+    from gitcp.store.back.raw_files import Raw
     from gitcp.store.git.objects import Objects
 
     Agree = Callable[[Prepared], bool]  # shows a plan; whether to carry it out
@@ -51,10 +55,18 @@ def recovered(repo: Repo, objects: Objects) -> list[str]:
 
 
 class Mover:
-    """Takes steps in a worktree: agree sees each plan before, progress hears how far one is."""
+    """Takes steps in a worktree: agree sees each plan before, progress hears how far one is.
+    aside: plans alone are made, and nothing is written."""
 
-    def __init__(self, repo: Repo, objects: Objects, agree: Agree, progress: Progress) -> None:
-        self._repo, self._objects = repo, objects
+    def __init__(
+        self,
+        repo: Repo,
+        objects: Objects,
+        agree: Agree,
+        progress: Progress,
+        aside: bool = False,
+    ) -> None:
+        self._repo, self._objects, self._aside = repo, objects, aside
         self._agree, self._progress = agree, progress
 
     def step(self, wisher: Wisher, wanted: Step, talk: Conversation | None = None) -> Outcome:
@@ -69,7 +81,7 @@ class Mover:
         repo, objects = self._repo, self._objects
         agreed: Plan | None = None
         for _ in range(_TRIES):
-            prepared = Prepared(repo, objects, wisher)
+            prepared = Prepared(Present(repo, objects, self._aside), wisher)
             refuse(prepared.plan["conflicts"])
             nothing = not prepared.todo and not wanted["effects"]
             if prepared.plan != agreed and not self._agree(prepared):
@@ -80,47 +92,62 @@ class Mover:
             try:
                 with undo_log.lock(repo):
                     differ = carry_out.carry_out(repo, objects, prepared, wanted, self._progress)
+                    follow.note_step(prepared)
                     notes = follow.files(repo, objects, [a["path"] for a in prepared.todo])
             except (Changed, Moved):
                 continue
             return {**_outcome(prepared, wanted["id"], differ, notes), "conversation": talk}
         raise Busy("the worktree changes faster than it can be taken back; nothing is changed")
 
-    def undo(self, conflict: str) -> Outcome:
-        """Take back the step in force."""
-        target = undo_tree.to_undo(undo_log.read(self._repo))
-        wanted = _move(undo_tree.UNDO, target, target["parent"])
-        wanted["effects"] = effects.turned(target["effects"])
-        return self._between(target, ("after", "before"), wanted, conflict)
+    def undo(self, name: str, conflict: str) -> Outcome:
+        """Take back the newest steps in force: so many, or all down to the one whose id begins
+        with name; as one step, all or nothing."""
+        targets = undo_tree.to_undo(undo_log.read(self._repo), name)
+        reason = "; ".join(f"{target['kind']}: {target['reason']}" for target in targets)
+        wanted = undo_log.new_step(undo_tree.UNDO, reason, position=targets[-1]["parent"])
+        wanted["target"], wanted["targets"] = targets[-1]["id"], [t["id"] for t in targets]
+        changes = [effects.turned(target["effects"]) for target in targets]
+        wanted["effects"] = [effect for turned in changes for effect in turned]
+        return self._between(targets[::-1], targets, ("after", "before"), wanted, conflict)
 
     def redo(self, name: str, conflict: str) -> Outcome:
         """Do a step again that was undone: name is the beginning of its id, '' the last one."""
-        target = undo_tree.to_redo(undo_log.read(self._repo), name)
-        wanted = _move(undo_tree.REDO, target, target["id"])
-        wanted["effects"] = target["effects"]
-        return self._between(target, ("before", "after"), wanted, conflict)
+        log = undo_log.read(self._repo)
+        target = undo_tree.to_redo(log, name)
+        undone = [step for step in log if target["id"] in step.get("targets", ())]
+        reason = f"{target['kind']}: {target['reason']}"
+        wanted = undo_log.new_step(
+            undo_tree.REDO, reason, target["effects"], target=target["id"], position=target["id"]
+        )
+        return self._between([target], undone[-1:], ("before", "after"), wanted, conflict)
 
     def _between(
-        self, target: Step, parts: tuple[str, str], wanted: Step, conflict: str
+        self,
+        targets: Sequence[Step],
+        seen: Sequence[Step],
+        parts: tuple[str, str],
+        wanted: Step,
+        conflict: str,
     ) -> Outcome:
-        """From one part of what a step kept to the other: its worktree before, or after."""
+        """From one part of what steps (oldest first) kept to the other: the worktree before them,
+        or after.  seen: the steps before which the files stood as they will, the newest first."""
         repo, objects, keep = self._repo, self._objects, conflict == planning.KEEP
         todo, left, blocked = effects.possible(repo, objects, wanted["effects"], keep)
         wanted["effects"] = todo
         refuse(blocked)
-        old, new = (undo_log.tree(objects, target["commit"], part) for part in parts)
-        why = f"{wanted['kind']} of {target['kind']}"
-        if old and new:
-            wisher = planning.between(repo, objects, old, new, conflict, why)
-        else:
-            wisher = planning.taking_back(repo, objects, {}, conflict, why)
-        outcome = self.step(wisher, wanted)
+        edits: dict[str, list[tuple[Version, Version]]] = {}
+        for target in targets:
+            old, new = (undo_log.tree(objects, target["commit"], part) for part in parts)
+            for path, before, after in diff_trees(objects, new, old) if old and new else ():
+                if not path.startswith(plans.OURS):
+                    edits.setdefault(path, []).append((before, after))
+        raw: dict[str, tuple[Version, Raw]] = {}
+        for step in seen:
+            stood = undo_log.look(objects, step["commit"], "before")
+            raw |= {path: (stood(path), raw_files.read_step(step, path)) for path in edits}
+        why = f"{wanted['kind']} of {targets[0]['kind']}"
+        outcome = self.step(planning.without(edits, conflict, why, raw), wanted)
         return {**outcome, "subject": wanted["reason"], "notes": [*outcome["notes"], *left]}
-
-
-def _move(kind: str, target: Step, position: str) -> Step:
-    reason = f"{target['kind']}: {target['reason']}"
-    return undo_log.new_step(kind, reason, target=target["id"], position=position)
 
 
 def _outcome(

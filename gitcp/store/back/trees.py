@@ -25,7 +25,7 @@ def find_tree(repo: Repo, objects: Objects, name: str) -> str:
     and for a committed checkpoint that no commit here carries.
     """
     if name == WORKTREE:
-        return Present(repo, objects).tree
+        return Present(repo, objects, aside=True).tree
     kind, key = lookup.resolve(repo, objects, name)
     if kind == "checkpoint":
         commits = find_commits.commits(repo, objects, [key])[key]

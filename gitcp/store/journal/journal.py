@@ -89,7 +89,7 @@ def packed(objects: Objects, edits: list[JournalLine]) -> list[JournalLine]:
     from gitcp.store.git.tree import edit_tree
 
     groups: dict[str, list[JournalLine]] = {}
-    for edit in edits:
+    for edit in ({k: v for k, v in edit.items() if k != "made"} for edit in edits):
         groups.setdefault(entries.dump(_shared(edit)).decode(), []).append(edit)
     lines: list[JournalLine] = []
     for group in groups.values():

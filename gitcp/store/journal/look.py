@@ -11,7 +11,7 @@ import os
 
 from gitcp.core.credit import entries
 from gitcp.record import raw
-from gitcp.store.git.tree import Lookup, diff_trees, tree_of
+from gitcp.store.git.tree import Lookup, diff_trees, file_at, tree_of
 from gitcp.store.journal import known as knowns
 from gitcp.store.journal.journal import packed
 from gitcp.store.journal.known import Known
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.journal.journal import Journal
+    from gitcp.store.journal.sources import Sources
 
     Changed = dict[str, tuple[Version, Version]]
 
@@ -37,19 +38,26 @@ def take_scan(
     at: int,
     cost: int = 0,
 ) -> None:
-    """Take in a look at everything: dirty is what differs from the commit head, at when the
-    look began, by the journal's clock."""
+    """Take in a look at everything, and keep what it saw: dirty is what differs from the commit
+    head, at when the look began, by the journal's clock."""
+    take_all(objects, journal, head, dirty, at)
+    knowns.save(journal.repo, head, at, dirty, cost)
+    journal.append([{"look": at}])
+
+
+def take_all(
+    objects: Objects, journal: Journal, head: str, dirty: Mapping[str, Version], at: int
+) -> None:
+    """Take in a look at everything, as whole() does, and keep nothing of it beside the journal."""
     repo, before = journal.repo, Known(journal.repo, objects, journal.lines)
     journal.base, now = head, Lookup(objects, tree_of(objects, head))
     changed: Changed = {}
     for path in {*before.paths, *dirty, *_committed(repo, objects, before.head, head)}:
-        was, entry = before.entry(path), dirty[path] if path in dirty else now(path)
+        was, entry = before.entry(path), dirty[path] if path in dirty else file_at(now, path)
         if was != entry:
             changed[path] = (was, entry)
     changed = _stored(repo, objects, changed)
     _record(objects, journal, before, changed, at)
-    knowns.save(repo, head, at, dirty, cost)
-    journal.append([{"look": at}])
 
 
 def _committed(repo: Repo, objects: Objects, old: str, head: str) -> set[str]:
@@ -129,18 +137,17 @@ def _record(
     lines, origin = [], None
     for path, (was, now) in sorted(changed.items()):
         back = entries.had(journal.lines, path, now) or elsewhere.has(path, now)
-        verdict = evidence.whose(describe_change(repo, before, path, was, now, back), able)
+        change = describe_change(repo, before, path, was, now, back)
+        verdict = evidence.whose(change, able)
         who, how = verdict["who"], verdict["how"]
         if who == replay.PERSON and path in owners and owners[path][1] == now:
             who = owners[path][0]  # a session's work from before there was a journal
         if who == replay.PERSON and windows.hooked(judged, journal.lines, path, was):
             who, how = replay.UNKNOWN, evidence.HOOK
         line = entries.edit(path, was, now, who, how, at)
-        line |= _besides(verdict, moved.get(path))
+        line |= _besides(verdict, moved.get(path), change, at)
         if verdict["by"] and evidence.brings_in(verdict["by"]):
-            from gitcp.store.journal import sources
-
-            origin = origin or sources.Sources(repo, objects, journal.lines, before.head)
+            origin = origin or _sources(objects, journal, before)
             line |= origin.beside(verdict["by"], path, was, now)
         line |= {"away": True} if "by" in line and elsewhere.stashed(path, was) else {}
         line |= {"stashed": True} if was and elsewhere.stash_keeps(path) else {}
@@ -149,10 +156,18 @@ def _record(
     journal.append(packed(objects, lines))
 
 
-def _besides(verdict: Verdict, follows: str | None) -> JournalLine:
+def _sources(objects: Objects, journal: Journal, before: Known) -> Sources:
+    from gitcp.store.journal import sources
+
+    return sources.Sources(journal.repo, objects, journal.lines, before.head)
+
+
+def _besides(verdict: Verdict, follows: str | None, change: Change, at: int) -> JournalLine:
     from gitcp.core.credit import evidence
 
     more: JournalLine = {"shared": True} if verdict["shared"] else {}
+    if change["at"] and change["at"] < at:
+        more["made"] = change["at"]
     if follows:
         more["follows"] = follows
     by: Window | None = verdict["by"]

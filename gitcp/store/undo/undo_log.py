@@ -105,6 +105,7 @@ def write(
     message = f"gitcp: {step['kind']}: {step['reason']}\n\n{json.dumps(recorded)}"
     held = {"before": (TREE, trees[0]), "after": (TREE, trees[1])} if trees else {}
     blobs = {oid for e in step["effects"] if "note" in e for oid in (e["old"], e["new"]) if oid}
+    blobs |= {oid for _, oid in step.get("raw", {}).values() if oid}
     kept = {f"blob-{oid}": ("100644", oid) for oid in blobs}
     root = write_tree(objects, {**held, **kept})
     old_tips = [e["old"] for e in step["effects"] if "ref" in e and e["old"]]

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Version
 
 A, B, SUB = ("100644", "a"), ("100644", "b"), ("160000", "s")
-IN_HEAD, IN_BASE, MADE = "head", "both", "made"
+IN_HEAD, IN_BASE, MADE, MINE = "head", "both", "made", "mine"
 
 
 def facts(**more: object) -> Facts:
     found: Facts = {
         "head": lambda path: A if path in (IN_HEAD, IN_BASE) else None,
         "base": lambda path: A if path == IN_BASE else None,
+        "edited": lambda path, now: "10:31" if path == MINE else "",
         "owner": lambda path: "0123456789" if path == MADE else "",
         "left_out": {"big": "too-large"},
         "hidden": {"sparse"},
@@ -33,6 +34,9 @@ def facts(**more: object) -> Facts:
     [
         ("x", None, A, "create", "deleted since"),
         ("x", A, B, "modify", "changed since"),
+        (MINE, A, B, "modify", "your edit of 10:31 goes (undo brings it back)"),
+        (MINE, None, A, "create", "deleted since"),
+        (MINE, A, None, "keep", "not made by a session"),
         (IN_BASE, A, None, "delete", "deleted at that point"),
         (IN_HEAD, A, None, "delete", "committed since"),
         (MADE, A, None, "delete", "made since by session 01234567"),
@@ -46,16 +50,20 @@ def facts(**more: object) -> Facts:
 def test_each_path_has_a_verb_and_a_reason(
     path: str, was: Version, now: Version, verb: str, reason: str
 ) -> None:
-    (found,) = plan.whole([(path, was, now)], facts())
+    (found,) = plan.plan_tree([(path, was, now)], facts())
     assert (found["verb"], found["reason"]) == (verb, reason)
+    assert found["yours"] is reason.startswith("your edit")
 
 
 def test_what_is_ours_is_in_no_plan() -> None:
-    assert plan.whole([(".entire/x", A, B), (".entirely", A, B)], facts())[0]["path"] == ".entirely"
+    assert (
+        plan.plan_tree([(".entire/x", A, B), (".entirely", A, B)], facts())[0]["path"]
+        == ".entirely"
+    )
 
 
 def test_changes_that_were_decided_are_done_unless_the_path_may_not_be_touched() -> None:
-    told = plan.wanted([("x", A, None, "why"), ("big", A, B, "why")], facts())
+    told = plan.plan_paths([("x", A, None, "why"), ("big", A, B, "why")], facts())
     assert [(a["verb"], a["reason"]) for a in told] == [
         ("delete", "why"),
         ("keep", "left out of snapshots (too-large)"),

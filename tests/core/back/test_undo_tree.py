@@ -47,7 +47,7 @@ def log(text: str) -> list[Step]:
 def test_what_comes_next(text: str, undo: str, redo: str) -> None:
     steps = log(text)
     if undo:
-        assert undo_tree.to_undo(steps)["id"] == undo
+        assert [step["id"] for step in undo_tree.to_undo(steps)] == [undo]
     else:
         with pytest.raises(Error, match="nothing to undo"):
             undo_tree.to_undo(steps)
@@ -71,3 +71,30 @@ def test_every_branch_that_was_undone_here_can_be_named() -> None:
 def test_the_steps_in_force_are_those_that_the_last_one_stands_on() -> None:
     assert undo_tree.path_to(log("a b -b c")) == ["c", "a"]
     assert undo_tree.path_to(log("a -a")) == []
+
+
+def test_several_steps_are_undone_together_or_none() -> None:
+    steps = [{"id": n, "kind": "rewind", "position": n} for n in ("1234a", "5678b", "9abcd")]
+    for step, parent in zip(steps, ("", "1234a", "5678b"), strict=True):
+        step["parent"] = parent
+
+    def undone(name: str) -> list[str]:
+        return [step["id"] for step in undo_tree.to_undo(steps, name)]
+
+    assert undone("2") == ["9abcd", "5678b"]
+    assert undone("5678") == ["9abcd", "5678b"]
+    assert undone("9abcd") == ["9abcd"]
+    with pytest.raises(Error, match="only 3 steps can be undone, not 4"):
+        undone("4")
+    for name in ("0", "ffff", "9a"):
+        with pytest.raises(Error, match=f"no such step in force: '{name}'"):
+            undone(name)
+
+
+def test_what_was_undone_together_is_redone_step_by_step() -> None:
+    steps = log("a b")
+    undo = {"id": "-2", "kind": "undo", "parent": "b", "position": "", "target": "a"}
+    steps.append({**undo, "targets": ["b", "a"]})
+    assert undo_tree.to_redo(steps)["id"] == "a"
+    redo = {"id": "+a", "kind": "redo", "parent": "", "position": "a", "target": "a"}
+    assert undo_tree.to_redo([*steps, redo])["id"] == "b"

@@ -1,0 +1,102 @@
+"""The edits of a journal as going back asks for them: those since a moment, and those behind the
+present content of a path.
+
+What a step or a command of git put back leads on from where that content stood before: the
+edits between are not part of it any more.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.credit import entries
+from gitcp.core.credit.evidence import RESTORED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gitcp.core.record_types import JournalLine, Version
+
+
+def walk_back(edits: Sequence[JournalLine]) -> Iterator[JournalLine]:
+    """The edits of a path (oldest first) behind its present content, newest first."""
+    at = len(edits) - 1
+    while at >= 0:
+        line = edits[at]
+        earlier = _stood(edits[:at], entries.entry(line["after"]))
+        if line["how"] == RESTORED and earlier is not None:
+            at = earlier
+            continue
+        yield line
+        at -= 1
+
+
+def _stood(edits: Sequence[JournalLine], content: Version) -> int | None:
+    """After which of the edits that content stood last, -1: before the first; None: never."""
+    for at in range(len(edits) - 1, -1, -1):
+        if entries.entry(edits[at]["after"]) == content:
+            return at
+        if entries.entry(edits[at]["before"]) == content:
+            return at - 1
+    return None
+
+
+def find_maker(edits: Sequence[JournalLine]) -> str | None:
+    """The session that made what stands at a path, '' for the person; None where the edits do
+    not tell."""
+    for line in walk_back(edits):
+        if entries.entry(line["before"]) is None:
+            session_id, who, _ = entries.author(line)
+            return session_id if session_id or who == entries.PERSON[1] else None
+    return None
+
+
+def last_by_person(edits: Sequence[JournalLine], wanted: Version) -> JournalLine | None:
+    """The person's newest edit behind a path's content that is lost where the path becomes
+    wanted again; None where none is."""
+    for line in walk_back(edits):
+        if entries.entry(line["after"]) == wanted:
+            return None
+        if entries.author(line) == entries.PERSON:
+            return line
+        if entries.entry(line["before"]) == wanted:
+            return None
+    return None
+
+
+def find_moment(
+    lines: Sequence[JournalLine], name: str, after: bool
+) -> tuple[list[JournalLine], int] | None:
+    """(the edits since a turn or tool use began; its place among lines); after: since it ended.
+    None where no edit went through it.
+
+    A look may see an edit long after it was made: `made` tells where it belongs.
+    """
+    own = [n for n, line in enumerate(lines) if name in _causes(line)]
+    if not own:
+        return None
+    opened = [n for n, line in enumerate(lines) if _opens(line, name)]
+    calls = {(lines[n]["session"], lines[n]["open"]) for n in opened}
+    closed = [n for n, x in enumerate(lines) if (x.get("session"), x.get("close")) in calls]
+    if after:
+        place = max(closed or own)
+        end = max(int(lines[n]["at"]) for n in (closed or own))
+        since = [n for n in range(place + 1, len(lines)) if _time_made(lines[n]) > end]
+        since = [n for n in since if n not in own]
+    else:
+        place = min([*opened, own[0]])
+        start = min(int(lines[n]["at"]) for n in opened) if opened else 0
+        since = [n for n in range(place, len(lines)) if _time_made(lines[n]) >= start]
+    return entries.edits([lines[n] for n in since]), place
+
+
+def _causes(line: JournalLine) -> tuple[str, ...]:
+    session_id, *names = entries.cause(line) if "path" in line else ("",)
+    return tuple(names) if session_id else ()
+
+
+def _opens(line: JournalLine, name: str) -> bool:
+    return "open" in line and name in (line["open"], line.get("turn"))
+
+
+def _time_made(line: JournalLine) -> int:
+    return int(line["made"] if "made" in line else line.get("at", 0))

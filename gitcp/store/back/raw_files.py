@@ -1,0 +1,96 @@
+"""The bytes and permissions of files that git would not give back as they stood.
+
+A blob is what git's filters made of a file, and its mode tells one bit.  A step keeps what else
+there was of the files that it touches, so that undo gives back the very bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from gitcp.core.git.porcelain import EXECUTABLE, FILE
+from gitcp.store.snapshot.filters import Filters
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gitcp.core.back.plan import Action
+    from gitcp.core.back.undo_tree import Step
+    from gitcp.core.record_types import Entry, Version
+    from gitcp.store.back.present import Present, Signature
+    from gitcp.store.git.objects import Objects
+
+    Raw = tuple[int | None, str | None]  # permissions, blob of the bytes; None: as git does it
+    Known = Mapping[str, tuple[Version, Raw]]  # path -> an entry, and what goes with it
+
+USUAL: Raw = (None, None)
+_REGULAR = (FILE, EXECUTABLE)
+
+
+def keep(
+    present: Present, actions: Iterable[Action], signs: Mapping[str, Signature]
+) -> dict[str, Raw]:
+    """path -> what git would not give back, of the regular files that actions replace or delete;
+    the blobs are stored."""
+    filters, mask = Filters(present.worktree, present.objects, lambda path: None), _mask()
+    kept: dict[str, Raw] = {}
+    for action in actions:
+        path, was, sign = action["path"], action["was"], signs.get(action["path"])
+        if not was or was[0] not in _REGULAR or not sign or not stat.S_ISREG(sign[0]):
+            continue
+        mode = stat.S_IMODE(sign[0])
+        usual = (0o777 if was[0] == EXECUTABLE else 0o666) & ~mask
+        oid = None
+        if filters.way(path):
+            with open(present.worktree.full(path), "rb") as f:
+                oid = present.objects.write("blob", f.read())
+        if oid or mode != usual:
+            kept[path] = (None if mode == usual else mode, oid)
+    return kept
+
+
+def choose(
+    wanted: Mapping[str, Entry], signs: Mapping[str, Signature], known: Known
+) -> dict[str, Raw]:
+    """What the wanted files get beside git's content: what is known of the very entry that a
+    path becomes; else the permissions of the file that stands there."""
+    chosen: dict[str, Raw] = {}
+    for path, entry in wanted.items():
+        sign = signs.get(path)
+        if entry[0] not in _REGULAR:
+            continue
+        if path in known and known[path][0] == entry:
+            chosen[path] = known[path][1]
+        elif sign and stat.S_ISREG(sign[0]):
+            chosen[path] = _permissions(stat.S_IMODE(sign[0]), entry[0] == EXECUTABLE), None
+    return {path: raw for path, raw in chosen.items() if raw != USUAL}
+
+
+def _permissions(mode: int, executable: bool) -> int:
+    """Those of a file that takes the place of one with a mode."""
+    plain = mode & ~0o111
+    return plain | (plain & 0o444) >> 2 if executable else plain
+
+
+def read_step(step: Step, path: str) -> Raw:
+    """What a step kept of a file as it stood before it."""
+    mode, oid = step.get("raw", {}).get(path, USUAL)
+    return mode, oid
+
+
+def put(objects: Objects, path: bytes, raw: Raw) -> None:
+    """Give a staged file its bytes and permissions."""
+    mode, oid = raw
+    if oid:
+        with open(path, "wb") as f:
+            f.write(objects.need(oid, "blob"))
+    if mode is not None:
+        os.chmod(path, mode)
+
+
+def _mask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
