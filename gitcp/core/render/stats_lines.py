@@ -31,10 +31,8 @@ def table(stats: Record, width: int) -> Iterator[Line]:
     total = sum(stats["added"].values())
     for who, count in stats["added"].items():
         removed = stats["removed"][who]
-        start = (
-            f"  {_NAMES[who]:10} +{number(count):5} -{number(removed):5} {_share(count, total)} "
-        )
-        yield [(start, ""), (_bar(count, total, bar), _COLOURS[who])]
+        counts = f"  {_NAMES[who]:10} +{number(count):5} -{number(removed):5}"
+        yield _with_bar(f"{counts} {_share(count, total)}", _bar(count, total, bar), who)
     if used := spent(stats["tokens"]):
         yield [(f"  {used}", "")]
     for row in stats["attested"]:
@@ -61,8 +59,12 @@ def _lived(lived: Record, width: int) -> Iterator[Line]:
     labels = [_visible(_model(row)) for row in lived["models"]]
     bar, size = _columns(labels, width - 9)
     for label, row in zip(labels, lived["models"], strict=True):
-        start = f"  {padded(label, size)} {_share(row['alive'], row['added'])} "
-        yield [(start, ""), (_bar(row["alive"], row["added"], bar), _COLOURS["agent"])]
+        start = f"  {padded(label, size)} {_share(row['alive'], row['added'])}"
+        yield _with_bar(start, _bar(row["alive"], row["added"], bar), "agent")
+
+
+def _with_bar(start: str, bar: str, who: str) -> Line:
+    return [(f"{start} ", ""), (bar, _COLOURS[who])] if bar else [(start, "")]
 
 
 def _takers(rewritten: Mapping[str, int]) -> str:
