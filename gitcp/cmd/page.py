@@ -82,7 +82,11 @@ def of_name(repo: Repo, name: str) -> str:
 
 
 def _write(path: str, data: bytes) -> None:
-    """The file whole or not at all."""
+    """The file whole or not at all; into a device or a pipe as it comes."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as device:
+            device.write(data)
+        return
     scratch = f"{path}.{os.getpid()}.tmp"
     try:
         with open(scratch, "xb") as file:

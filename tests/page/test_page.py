@@ -30,6 +30,15 @@ def test_the_page_is_one_file_that_names_nothing_outside_and_holds_no_secret(tol
     assert "default-src 'none'; base-uri 'none'; form-action 'none'" in text.replace("&#39;", "'")
 
 
+def test_the_page_goes_into_a_pipe_and_does_not_take_its_place(told: Path) -> None:
+    pipe = told / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        assert page("-o", "pipe", "HEAD").returncode == 0
+        assert reader.communicate()[0].startswith(b"<!")
+    assert pipe.is_fifo()
+
+
 @needs_browser
 def test_hostile_texts_stay_texts_in_a_real_browser(told: Path, browser: Any) -> None:
     opened(browser, "HEAD")

@@ -184,7 +184,10 @@ class World:
 
     def git(self, *args: str, cwd: Path | None = None, warns: str = "", ok: bool = True) -> str:
         """The person's git, hooks and all; what it printed, without the last newline."""
-        done = _run(["git", *args], cwd or self.path, {**os.environ, **self.env})
+        env = {**os.environ, **self.env}
+        # git would put a file in the place of the device.
+        assert "--global" not in args or env["GIT_CONFIG_GLOBAL"] != os.devnull
+        done = _run(["git", *args], cwd or self.path, env)
         ours = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
         assert warns or not ours, done
         assert done.status == 0 or not ok, done
