@@ -61,6 +61,8 @@ TOOLS = {
     "blame": "show which session or person wrote each line of a file",
     "why": "show the prompt, the words and the edit behind a line",
     "search": "find turns by what was said, done and committed",
+    "recap": "tell what was done, by day and session",
+    "sessions": "list the sessions of repositories, and what they have not committed",
     "lsp": "answer editors over the Language Server Protocol",
     "mcp": "answer agents over the Model Context Protocol",
     "stats": "show how much of a range agents and people wrote",

@@ -114,6 +114,12 @@ KEYS: dict[str, Key] = {
         "least": 1,
         "meaning": "how much of a session's transcript is kept",
     },
+    "gitcp.workspace": {
+        "kind": "text",
+        "default": "",
+        "many": True,
+        "meaning": "a directory below which recap and sessions look for repositories",
+    },
     "gitcp.summarize": {
         "kind": "command",
         "default": "claude --print --output-format json --model sonnet --setting-sources ''",

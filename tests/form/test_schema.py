@@ -44,6 +44,8 @@ blame --json greet.py
 blame --json README.md
 stats --json --survival HEAD
 search --json bye
+recap --json
+sessions --json
 rewind --list --json
 rewind --dry-run --json --force --to <point>
 rewind --json --force --to <point>

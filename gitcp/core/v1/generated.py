@@ -62,6 +62,19 @@ def answer(printed: str) -> dict[str, Any]:
     }
 
 
+def prose(printed: str) -> str:
+    """The text that a client printed, or the answer under `result` of its JSON.
+
+    Raises InputError where the model did not answer.
+    """
+    given = _object(printed) if printed.lstrip()[:1] in ("{", "[") else None
+    if not isinstance(given, dict) or not isinstance(given.get("result"), str):
+        return printed
+    if given.get("is_error"):
+        raise InputError(f"the model did not answer: {given['result'][:200]}")
+    return str(given["result"])
+
+
 def _object(text: str) -> object:
     """The JSON object in a text, fenced or with words around it; the last of a list of events."""
     for start, end in (("", ""), ("{", "}")):

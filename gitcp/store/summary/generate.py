@@ -50,6 +50,12 @@ def summaries(repo: Repo, objects: Objects, checkpoint_id: str, force: bool) -> 
         yield session_id
 
 
+def write_prose(repo: Repo, asked: str) -> str:
+    """What the model answers to a request, as text and redacted.  Raises Error when it fails."""
+    printed = _answer(repo, asked)
+    return redaction.text(repo, generated.prose(printed)).strip()
+
+
 def _redacted(repo: Repo, summary: dict[str, object]) -> dict[str, object]:
     """A model repeats what it was given, and may put pieces of a secret together."""
     data = redaction.redactor(repo).document(json.dumps(summary).encode())

@@ -1,0 +1,61 @@
+"""gitcp-recap - tell what was done, by day and session"""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp.console import cli
+from gitcp.console.options import JSON, flag, value
+from gitcp.errors import NO, OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SINCE = "1 week ago"
+OPTIONS = (
+    value("--since", "<date>", f"not older, as in git-log(1) (default: {_SINCE})", default=_SINCE),
+    value("--until", "<date>", "not newer, as in git-log(1)", default=""),
+    value("--author", "<author>", "only commits of an author, as in git-log(1)", default=""),
+    value(
+        "--repos",
+        "<directory>",
+        "all repositories below these (default: gitcp.workspace, else this one)",
+        nargs="+",
+        default=(),
+    ),
+    [
+        JSON,
+        flag("--markdown", "write Markdown"),
+        flag("--generate", "let a model put it into words (gitcp.summarize)"),
+    ],
+)
+
+
+def run(argv: Sequence[str]) -> int:
+    """Show what was done; status 1 when that is nothing."""
+    from gitcp.core.render import recap_lines
+    from gitcp.store.show import recap, workspace
+
+    args = cli.parse("recap", OPTIONS, argv)
+    repos = workspace.repositories(args.repos)
+    records = [recap.recap(repo, args.since, args.until, args.author) for repo in repos]
+    records = [record for record in records if record["commits"] or record["open"]]
+    if args.json:
+        cli.write_records(records)
+    elif args.markdown:
+        for line in recap_lines.markdown(records):
+            print(cli.printable(line))
+    elif args.generate and records:
+        from gitcp.store.summary import generate
+        from gitcp.store.v1 import redaction
+
+        asked = redaction.text(repos[0], recap_lines.request(records))
+        print(cli.printable(generate.write_prose(repos[0], asked)))
+    elif records:
+        from gitcp.cmd import show
+
+        show.page(recap_lines.recap(records))
+    else:
+        print(f"nothing was done since '{args.since}'", file=sys.stderr)
+    return OK if records else NO

@@ -1,0 +1,46 @@
+"""gitcp-sessions - list the sessions of repositories, and what they have not committed"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from gitcp.console import cli
+from gitcp.console.options import JSON, flag, value
+from gitcp.errors import NO, OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_WHERE = "repositories in and below it (default: gitcp.workspace, else this one)"
+OPTIONS = (
+    flag("-a --all", "also sessions that have ended and have nothing uncommitted"),
+    JSON,
+    value("directory", "<directory>", _WHERE, nargs="*"),
+)
+
+
+def run(argv: Sequence[str]) -> int:
+    """List sessions; status 1 when there is none."""
+    from gitcp.store.show import recap, workspace
+
+    args = cli.parse("sessions", OPTIONS, argv)
+    records = [
+        session
+        for repo in workspace.repositories(args.directory)
+        for session in recap.sessions(repo)
+        if args.all or session["state"] != "ended" or session["files_touched"]
+    ]
+    if args.json:
+        cli.write_records(records)
+    elif records:
+        from gitcp.cmd import show
+        from gitcp.console.term import ago
+        from gitcp.core.render import recap_lines
+
+        now = time.time()
+        show.page(recap_lines.sessions(records, lambda then: ago(now - then) if then else "never"))
+    else:
+        print("no session is open, or has uncommitted work; -a lists others", file=sys.stderr)
+    return OK if records else NO

@@ -1,0 +1,117 @@
+"""What was done in a repository in a time: by day, session and branch."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.core.stats.sums import Sums
+from gitcp.store.git.prefetch import Prefetched
+from gitcp.store.lines import ranges
+from gitcp.store.link import find_commits
+from gitcp.store.show import commit_list
+from gitcp.store.turn import session_read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.core.record_types import Record
+    from gitcp.repo import Repo
+
+
+def recap(repo: Repo, since: str, until: str = "", author: str = "") -> Record:
+    """A record `recap` (gitcp-record(5)) of the commits of all branches and tags since a date, as
+    git reads it, and of the sessions with work that no commit has.
+
+    author: only commits of authors that fit, as in git-log(1); sessions without a commit are then
+    left out, as nobody's name is on them.
+    """
+    chosen = [f"--since={since}", *([f"--until={until}"] if until else [])]
+    chosen += [f"--author={author}"] if author else []
+    days: dict[str, dict[str, Any]] = {}
+    for commit in commit_list.listing(repo, (), [*chosen, *find_commits.ALL]):
+        day = days.setdefault(commit["day"], {"sessions": {}, "commits": []})
+        parts = [part for one in commit["checkpoints"] for part in one.get("contents", ())]
+        about = {"oid": commit["oid"], "author": commit["author"], "message": commit["message"]}
+        for part in parts:
+            _add(day["sessions"], part, about)
+        if not parts:
+            day["commits"].append(about)
+    sums = _counted(repo, [*chosen, *find_commits.ALL])
+    counts = {row.pop("day"): row for row in sums["days"]}
+    return {
+        "type": "recap",
+        "repository": repo.top or repo.common,
+        **{key: sums[key] for key in ("commits", "turns", "added", "removed", "tokens")},
+        "days": [
+            {
+                "day": day,
+                "lines": counts.get(day, {}),
+                "sessions": [_plain(one) for one in days[day]["sessions"].values()],
+                "commits": days[day]["commits"],
+            }
+            for day in sorted(days, reverse=True)
+        ],
+        "open": [] if author else _open(repo, since),
+    }
+
+
+def _add(sessions: dict[tuple[str, str], dict[str, Any]], part: Record, commit: Record) -> None:
+    """Add what a session did for a commit to its row of that day and branch."""
+    key = part["session_id"], str(part.get("branch") or "")
+    names = {"session_id": key[0], "agent": part["agent"], "branch": key[1]}
+    row = sessions.setdefault(key, {**names, "prompts": {}, "commits": {}, "files": {}})
+    row["prompts"].update(dict.fromkeys(reversed(part["asked"])))
+    row["commits"].setdefault(commit["oid"], commit)
+    row["files"].update(dict.fromkeys(part["files"]))
+
+
+def _plain(row: dict[str, Any]) -> Record:
+    """A row as a record: it was filled from the newest commit on."""
+    return {
+        **row,
+        "prompts": list(reversed(row["prompts"])),
+        "commits": list(row["commits"].values()),
+        "files": sorted(row["files"]),
+    }
+
+
+def _counted(repo: Repo, options: list[str]) -> Record:
+    sums = Sums()
+    with Prefetched(repo) as objects:
+        for commit in ranges.commits(repo, objects, (), (), options):
+            sums.take(commit)
+    return sums.record()
+
+
+def _open(repo: Repo, since: str) -> list[Record]:
+    """The sessions with work that no commit has, at work since a date."""
+    least = float(repo.git.out("rev-parse", f"--since={since}").rpartition(b"=")[2])
+    return [one for one in sessions(repo) if one["last"] >= least and one["files_touched"]]
+
+
+def sessions(repo: Repo) -> list[Record]:
+    """A record `activity` (gitcp-record(5)) of each session with a state, the one that was at work
+    last first."""
+    from gitcp.store.session import process
+
+    records = []
+    for state in session_read.every(repo):
+        agent, phase = state.get("agent_process"), state.get("phase")
+        lives = not agent or process.alive(agent)
+        words = {"active": "open", "idle": "waiting"}
+        moment = state.get("last_interaction_time") or state.get("started_at")
+        records.append(
+            {
+                "type": "activity",
+                "repository": repo.top or repo.common,
+                "session_id": state["session_id"],
+                "agent": str(state.get("agent_type") or ""),
+                "state": words.get(str(phase), "ended") if lives else "ended",
+                "worktree": os.path.basename(state.get("worktree_path") or ""),
+                "last": session_read.instant(moment),
+                "prompt": session_read.prompt(state),
+                "files_touched": list(state.get("files_touched") or ()),
+            }
+        )
+    return sorted(records, key=lambda record: -record["last"])

@@ -1,0 +1,122 @@
+"""recap and sessions: what was done, and who is at work, in one repository and in many."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitcp.core.render import recap_lines
+from tests.support.harness import World
+from tests.support.warm import run
+
+
+def records(name: str, at: Path, *argv: str) -> list[dict[str, Any]]:
+    done = run(name, "--json", *argv, cwd=at)
+    assert done.returncode == (0 if done.stdout else 1), done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture
+def work(world: World) -> World:
+    """Two commits of one session, one of the person, and open work of another session."""
+    now = f"{int(time.time())} +0000"
+    world.env |= {"GIT_AUTHOR_DATE": now, "GIT_COMMITTER_DATE": now}
+    a, b = world.agent("session-a"), world.agent("session-b")
+    a.turn("Write one", {"one.txt": "1\n2\n"})
+    world.commit("one.txt")
+    a.turn("Write two", {"two.txt": "1\n"})
+    world.commit("two.txt")
+    a.end()
+    world.write("mine.txt", "mine\n")
+    world.commit("mine.txt")
+    b.turn("Write three", {"three.txt": "3\n"})
+    return world
+
+
+def test_a_recap_has_days_sessions_prompts_commits_files_lines_and_open_work(work: World) -> None:
+    (recap,) = records("recap", work.path)
+    (day,) = recap["days"]
+    assert day["day"] == time.strftime("%Y-%m-%d", time.gmtime())
+    (session,) = day["sessions"]
+    assert (session["session_id"], session["branch"]) == ("session-a", "main")
+    assert session["prompts"] == ["Write one", "Write two"]
+    assert session["files"] == ["one.txt", "two.txt"]
+    subjects = [commit["message"] for commit in session["commits"]]
+    assert subjects == ["commit two.txt", "commit one.txt"]
+    assert "commit mine.txt" in [commit["message"] for commit in day["commits"]]
+    assert recap["added"]["agent"] == day["lines"]["agent"] == 3
+    assert recap["tokens"]["output_tokens"] > 0
+    (open_,) = recap["open"]
+    assert (open_["session_id"], open_["files_touched"]) == ("session-b", ["three.txt"])
+
+
+def test_a_recap_is_narrowed_by_date_and_author(work: World) -> None:
+    done = run("recap", "--since=2037-01-01", cwd=work.path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "nothing was done" in done.stderr
+    assert records("recap", work.path, "--author=nobody at all") == []
+    (recap,) = records("recap", work.path, "--author=A U Thor")
+    assert recap["commits"] >= 3 and recap["open"] == []
+
+
+def test_a_recap_is_read_by_people_and_as_markdown(work: World) -> None:
+    text = run("recap", cwd=work.path).stdout
+    for words in ("Claude Code session-", "> Write one", "commit two.txt", "not committed"):
+        assert words in text
+    lines = run("recap", "--markdown", cwd=work.path).stdout.splitlines()
+    assert f"## `{work.path}`" in lines
+    assert "  * > `Write one`" in lines
+
+
+@pytest.mark.parametrize("text", ["a`b", "`", "``x", "[x](http://y)", "<b>", "a\nb"])
+def test_no_prompt_becomes_markup(text: str) -> None:
+    import re
+
+    session = {"session_id": "s", "agent": "", "branch": "", "prompts": [text], "commits": []}
+    day = {"day": "d", "lines": {}, "sessions": [{**session, "files": []}], "commits": []}
+    record = {"repository": "r", "commits": 0, "turns": 0, "tokens": {}, "days": [day], "open": []}
+    (line,) = [line for line in recap_lines.markdown([record]) if line.startswith("  * > ")]
+    match = re.fullmatch(r"  \* > (`+)( ?)(.*)\2\1", line)
+    assert match and match[1] not in match[3] and match[3] == " ".join(text.split())
+
+
+def test_a_model_puts_a_recap_into_words(work: World) -> None:
+    answer = work.path.parent / "answer.py"
+    answer.write_text("import sys; print('It read', 'Write one' in sys.stdin.read())\n")
+    work.git("config", "gitcp.summarize", f"python3 {answer}")
+    assert run("recap", "--generate", cwd=work.path).stdout == "It read True\n"
+
+
+def test_sessions_are_listed_with_how_they_stand_and_what_is_not_committed(work: World) -> None:
+    work.agent("session-c").prompt("Look around")
+    listed = records("sessions", work.path)
+    assert {one["session_id"]: (one["state"], one["files_touched"]) for one in listed} == {
+        "session-b": ("waiting", ["three.txt"]),
+        "session-c": ("open", []),
+    }
+    every = records("sessions", work.path, "-a")
+    assert {one["session_id"]: one["state"] for one in every}["session-a"] == "ended"
+    text = run("sessions", cwd=work.path).stdout
+    assert "> Look around" in text and "not committed: 1 file: three.txt" in text
+
+
+def test_repositories_below_a_directory_are_looked_for_and_others_are_passed_by(
+    work: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "all"
+    for name in ("a/one", "b/c/two", "plain", ".hidden/three", "node_modules/four"):
+        (place / name).mkdir(parents=True)
+        work.git("clone", "-q", str(work.path), str(place / name), cwd=tmp_path)
+        if name != "plain":
+            (place / name / ".git" / "gitcp").mkdir()
+    work.git("worktree", "add", "-q", str(place / "tree"), "-b", "side", cwd=place / "a" / "one")
+    found = [one["repository"] for one in records("recap", tmp_path, "--repos", str(place))]
+    assert found == [str(place / "a" / "one"), str(place / "b" / "c" / "two")]
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "person.gitconfig"))  # no device
+    work.git("config", "--global", "gitcp.workspace", str(place))
+    assert [one["repository"] for one in records("recap", tmp_path)] == found
+    assert run("sessions", str(place / "none"), cwd=tmp_path).returncode == 128
