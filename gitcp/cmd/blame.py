@@ -7,6 +7,7 @@ import sys
 
 from gitcp.console.options import JSON, flag, value
 from gitcp.errors import OK
+from gitcp.stages.sessions import look_at_head
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.lines.evidence import Evidence
 
     repo = here or Repo.find()
+    look_at_head(repo)
     with Prefetched(repo) as objects:
         given = any(word.startswith("--contents") for word in options["given"])
         evidence = Evidence(repo, objects, worktree=not given)

@@ -8,6 +8,7 @@ import sys
 from gitcp.console import cli
 from gitcp.console.options import JSON, flag, positive, value
 from gitcp.errors import OK
+from gitcp.stages.sessions import look_at_head
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def run(argv: Sequence[str]) -> int:
         limit = _PAGE
     options = [*(find_commits.ALL if args.all else ()), *([f"-n{limit}"] if limit else [])]
     repo = Repo.here()
+    look_at_head(repo)
     revisions, named = _sorted_out(repo, args.revision, bool(after))
     given = [*named, *after[1:]]
     paths = [os.path.abspath(path) for path in given] if repo.top else given

@@ -8,6 +8,7 @@ import time
 from gitcp.console import cli
 from gitcp.console.options import JSON, flag
 from gitcp.errors import OK, UsageError
+from gitcp.stages.sessions import look_at_head
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def run(argv: Sequence[str]) -> int:
     if args.watch and args.json:
         raise UsageError("'--watch' is for eyes: it writes no records")
     repo = Repo.here()
+    look_at_head(repo)
     guard_files.write_configured(repo)
     if args.watch:
         return _watch(repo, args.verbose)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gitcp.console import cli
 from gitcp.console.options import JSON, flag, value
 from gitcp.errors import OK
+from gitcp.stages.sessions import look_at_head
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def run(argv: Sequence[str]) -> int:
 
     args = cli.parse("why", OPTIONS, argv)
     repo = Repo.here()
+    look_at_head(repo)
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects)
         records = list(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from gitcp.context import Context
     from gitcp.core.record_types import Record, State
+    from gitcp.repo import Repo
 
 _STARTS = ("session-start", "turn-start")
 
@@ -268,13 +269,43 @@ def _settle(ctx: Context, event: Record) -> list[Record]:
 
     if event.get("refused") or not memory.is_unseen(ctx.repo, ctx.head):
         return []
+    message = _link_pulled(ctx, event["session_id"])
+    return [{"type": "say", "message": message}] if message else []
+
+
+def _link_pulled(ctx: Context, but: str = "") -> str:
+    """Settle what came to HEAD without our hooks; what to say of commits that were pulled, ''
+    for nothing.  but: a session that has settled by itself."""
     from gitcp.store.relink import reconcile
 
     ctx.leave()
-    pulled = reconcile.settle(ctx, event["session_id"])
+    pulled = reconcile.settle(ctx, but)
     what = "a commit that was pulled is" if pulled == 1 else "commits that were pulled are"
-    message = f"{what} linked again by a note: {pulled}, 'gitcp log' shows them"
-    return [{"type": "say", "message": message}] if pulled else []
+    return f"{what} linked again by a note: {pulled}, 'gitcp log' shows them" if pulled else ""
+
+
+def look_at_head(repo: Repo) -> None:
+    """For a command that reads: where others' commits came to HEAD and nobody has looked yet,
+    settle them, and say on standard error what was pulled.  Nothing here keeps a reader back."""
+    from gitcp.store.link import memory
+
+    if not memory.read_looked(repo):
+        return  # no hook has been at work here
+    from gitcp import context, trace
+    from gitcp.errors import Error
+    from gitcp.store.link import unhooked
+
+    message = ""
+    try:
+        with context.of(repo) as ctx:
+            if not context.is_off(repo) and memory.is_unseen(repo, ctx.head):
+                own = ctx.head in unhooked.made_here(repo)  # its own next event settles it
+                message = "" if own else _link_pulled(ctx)
+    except (Error, OSError) as e:
+        trace.note("settle", f"not now: {e}")
+    else:
+        if message:
+            print(f"gitcp: {message}", file=sys.stderr)
 
 
 def _completed(ctx: Context, session_id: str) -> list[Record]:
