@@ -98,6 +98,9 @@ SESSIONS = (
     Row("git-lock", WARNING, sessions.look_at_locks, "a lock of git was left behind"),
 )  # fmt: skip
 STORED = (
+    # Before whatever reads states, which puts a damaged journal aside.
+    Row("bad-journal", ERROR, states.look_at_journal,
+        "the journal of a worktree has lines that cannot be read", *_JOURNAL),
     Row("bad-ref", ERROR, refs.look_at_refs, "a ref of ours has no commit", *_REF),
     Row("lock", WARNING, refs.look_at_refs, "the lock of a ref was left behind",
         "repair", _remove(leftovers.LOCK_AGE)),
@@ -118,8 +121,6 @@ STORED = (
         "a state has something unsettled, and no marker tells commits", *_STATE),
     Row("bad-marker", WARNING, states.look,
         "a marker tells something else than its state", *_STATE),
-    Row("bad-journal", ERROR, states.look_at_journal,
-        "the journal of a worktree has lines that cannot be read", *_JOURNAL),
     Row("orphan-stream", WARNING, states.look,
         "no state names a stream that commits have not settled"),
     Row("not-a-stream", WARNING, states.look, "a branch has a name of ours, and no checkpoints"),
@@ -161,6 +162,7 @@ LINKS = (
 # What the record of enable has is looked at by doctor in the places where it counts.
 BY_RECORD = ("no-hook", "changed-hook")
 DOCTOR = (
+    STORED[0],
     *installation.ROWS,
     *clients.ROWS,
     installation.FAILURES,
