@@ -54,6 +54,15 @@ def as_directory(path: Path) -> None:
     path.mkdir()
 
 
+def as_file(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.write_text("")
+
+
+def cut_short(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:200])
+
+
 def replaced(world: World, old: str, new: str) -> None:
     for path in [*world.path.glob(".git/hooks/*"), world.path / SETTINGS]:
         path.write_text(path.read_text().replace(old, new))
@@ -103,6 +112,22 @@ MENDED: dict[str, tuple[Break, str]] = {
         "has no record of what enable wrote",
     ),
     "a file in its place": (no_directory, ".git/gitcp' is no directory"),
+    "a hook that is cut short": (
+        lambda w: cut_short(w.path / ".git/hooks/post-commit"),
+        "post-commit in '",
+    ),
+    "a dangling ref of notes": (
+        lambda w: ref(w, "refs/notes/gitcp").write_text("1" * 40 + "\n"),
+        "refs/notes/gitcp: its commit",
+    ),
+    "a branch whose file is gone": (
+        lambda w: ref(w, "refs/heads/entire/checkpoints/v1").unlink(),
+        "it is gone, and its reflog is there",
+    ),
+    "a file in the place of the locks": (
+        lambda w: as_file(w.path / ".git/gitcp/lock"),
+        ".git/gitcp/lock' is no directory",
+    ),
     "an installation that moved": (
         lambda w: replaced(w, str(TOP / "gitcp"), "/nowhere/gitcp"),
         "'/nowhere/gitcp/entry.py', which is gone",

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.care import check, committed, links
+from gitcp.store.care import check, committed, links, states
+from gitcp.store.care.case import BLIND, Row
 from gitcp.store.care.table import STORED as ROWS
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.repair import leftovers
@@ -77,10 +78,10 @@ def test_every_code_is_broken_here() -> None:
 
 def test_the_page_has_every_code_with_its_severity() -> None:
     page = (TOP / "man" / "gitcp-check-store.1").read_text()
-    for row in ROWS:
+    for row in (*ROWS, Row("not-looked", "error", states.look, BLIND)):
         item = f".It Cm {row.code} Pq {row.severity}{', repaired' if row.mend else ''}\n"
         assert item + row.words[0].upper() + row.words[1:] + ".\n" in page
-    assert page.count(".It Cm ") == len({row.code for row in ROWS})
+    assert page.count(".It Cm ") == len({row.code for row in ROWS}) + 1
 
 
 def test_a_rebuilt_state_has_the_work_that_was_not_committed(store: Store) -> None:

@@ -40,6 +40,11 @@ def is_ours(text: str) -> bool:
     return any(line == MARKER for line in text.splitlines())
 
 
+def is_whole(text: str) -> bool:
+    """Whether a hook file has all of our part in it."""
+    return is_ours(text) and END in text.splitlines()
+
+
 def is_entires(text: str) -> bool:
     """Whether a hook file is the original program's (doc/formats.md "The original program")."""
     return _ENTIRE_MARKER in text.splitlines()
@@ -97,7 +102,7 @@ def calls_ours(hook: str, text: str, beside: dict[str, str]) -> bool:
     called = [suffix for suffix in beside if suffix and hook + suffix in text]
     texts = [text, *(beside.get(s, "") for s in [*called, place(hook, text), OWN])]
     lines = (f"gitcp-hook {hook}", f"gitcp hook {hook}")
-    return any(is_ours(one) or any(line in one for line in lines) for one in texts)
+    return any(is_whole(one) or any(line in one for line in lines) for one in texts)
 
 
 def read_chain(text: str) -> Chain | None:

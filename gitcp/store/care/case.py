@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from gitcp.core.upkeep.findings import ERROR, finding
+from gitcp.errors import Error
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -13,6 +16,9 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.care.survey import Survey
     from gitcp.store.git.prefetch import Prefetched
+
+
+BLIND = "something could not be looked at, for what is broken"
 
 
 class Case:
@@ -97,6 +103,11 @@ def find(case: Case, rows: Iterable[Row]) -> Iterator[tuple[Row, Finding]]:
     """The findings that rows are about, as they come, each with its row."""
     table = {(row.look, row.code): row for row in rows}
     for look in dict.fromkeys(look for look, _ in table):
-        for one in look(case):
-            if row := table.get((look, one["kind"])):
-                yield row, {**one, "severity": one["severity"] or row.severity}
+        try:
+            for one in look(case):
+                if row := table.get((look, one["kind"])):
+                    yield row, {**one, "severity": one["severity"] or row.severity}
+        except Error as e:  # what one look stumbles over does not hide what others see
+            blind = Row("not-looked", ERROR, look, BLIND)
+            what = finding(blind.code, case.repo.common, f"not all could be looked at: {e}")
+            yield blind, {**what, "severity": ERROR}

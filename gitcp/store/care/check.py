@@ -16,6 +16,17 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.care.case import Mend, Row
 
+# What a person can do about stored data that is not mended.
+_REMEDIES = {
+    "missing-object": "'git fetch' it from a clone that has it",
+    "secret": "purge it from the history, and change it",
+    "lost-stream": "'gitcp clean' settles it when it is old",
+    "orphan-stream": "'gitcp clean' removes it when it is old",
+    "not-a-stream": "rename it, or delete it, if it is not yours",
+    "no-store": "gitcp fetch",
+    "dangling-note": "gitcp fetch",
+    "dangling-trailer": "gitcp fetch",
+}
 _PASSES = 4  # what a repair uncovers is repaired in the next one
 
 
@@ -83,5 +94,5 @@ def _with_remedy(row: Row, one: Finding) -> Finding:
         fix = one.get("fix", row.fix)
         mends = fix != ENABLE or one["remedy"].startswith("gitcp enable")
         return {**one, "fix": fix if mends and "--force" not in one["remedy"] else ""}
-    what = "mend it" if row.fix else "see gitcp-fsck(1)"
+    what = "mend it" if row.fix else _REMEDIES.get(row.code, "see gitcp-check-store(1)")
     return {**one, "reason": f"{one['subject']}: {one['reason']}", "remedy": what, "fix": row.fix}

@@ -61,9 +61,10 @@ def look_at_record(case: Case) -> Iterator[Finding]:
     """The record of what enable wrote, and hooks of which it does not know."""
     repo = case.repo
     folder, remedy = repo.shared(), "gitcp enable"
-    if os.path.lexists(folder) and not os.path.isdir(folder):
-        reason = f"'{folder}' is no directory, so nothing is recorded"
-        yield finding("manifest", folder, reason, remedy=remedy)
+    for path in install.find_no_directories(repo):
+        reason = f"'{path}' is no directory, so nothing is recorded"
+        yield finding("manifest", path, reason, remedy=remedy)
+    if not os.path.isdir(folder) and os.path.lexists(folder):
         return
     for e in _manifests(repo)[1]:
         yield finding("manifest", e.path, str(e), remedy=remedy)

@@ -25,6 +25,12 @@ def look_at_refs(case: Case) -> Iterator[Finding]:
     """Refs of ours that git cannot read, and their locks."""
     survey, common = case.survey, case.repo.common
     for start in OURS:
+        logs = os.path.join(common, "logs")
+        for path in _below(os.path.join(logs, start)):
+            ref = os.path.relpath(path, logs)
+            if ref not in survey.refs and not os.path.lexists(os.path.join(common, ref)):
+                yield finding("bad-ref", ref, "it is gone, and its reflog is there")
+                survey.renew()
         for path in _below(os.path.join(common, start)):
             ref = os.path.relpath(path, common)
             if not path.endswith(".lock"):

@@ -43,9 +43,9 @@ def mend_ref(repo: Repo, objects: Objects, ref: str) -> str:
     what was done, '' where it has one by now."""
     with exclusive(repo, _LOCKS.get(ref) or lock_of(repo, ref)):
         path, at = os.path.join(os.fsencode(repo.common), raw(ref)), refs.read(repo, ref)
-        if (at and is_commit(objects, at)) or not (at or os.path.isfile(path)):
-            return ""
         log = log_of(repo, ref)
+        if (at and is_commit(objects, at)) or not (at or log or os.path.isfile(path)):
+            return ""
         if os.path.isfile(path):
             aside = place_aside(repo.common, ref)
             os.rename(path, raw(aside))

@@ -169,7 +169,8 @@ def _plan_one(
         "path": path, "kind": "hook", "data": b"", "note": f"wrote '{path}'", "alone": True,
     }  # fmt: skip
     if hook_text.is_ours(old):
-        if not (known.wrote(raw(old)) or hook_text.untouched(hook, old) or force):
+        mine = known.wrote(raw(old)) or hook_text.untouched(hook, old)
+        if hook_text.is_whole(old) and not (mine or force):
             return _EDITED.format(path)
         chain = hook_text.read_chain(old)
         if not known.find(path):

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     Plan = tuple[list[Write], list[str]]  # what to write, what to say
 
 
+_FOLDERS = "lock tmp open turn transcript heard installed corrupt kept claims configured".split()
+
+
 class Options:
     """What enable is asked for.  agents: empty for all that are here; scope: as settings_paths has
     it; worktree: only what clients look for in this worktree; destination: where checkpoints are
@@ -72,11 +75,19 @@ def install(repo: Repo, options: Options) -> tuple[list[Write], list[str], list[
     return written, [*moved, *done], notes
 
 
+def find_no_directories(repo: Repo) -> list[str]:
+    """What stands where gitcp needs a directory and is none."""
+    if os.path.lexists(repo.shared()) and not os.path.isdir(repo.shared()):
+        return [repo.shared()]
+    paths = [os.path.join(repo.common, "entire-sessions"), *map(repo.shared, _FOLDERS)]
+    return [path for path in paths if os.path.lexists(path) and not os.path.isdir(path)]
+
+
 def _make_way(repo: Repo) -> list[str]:
     """Move aside what stands in the place of gitcp's directory, and damaged records of what enable
     wrote; what was done."""
-    folder, done = repo.shared(), []
-    if os.path.lexists(folder) and not os.path.isdir(folder):
+    done = []
+    for folder in find_no_directories(repo):
         aside = f"{folder}.damaged-{time.time_ns()}"
         os.rename(folder, aside)
         done.append(f"moved '{folder}', which was no directory, to '{aside}'")
