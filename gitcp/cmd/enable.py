@@ -33,6 +33,7 @@ OPTIONS = (
         flag("--shared", "put agent hooks into settings single get too"),
         flag("--user", "put agent hooks into your own settings, for all"),
     ],
+    flag("--skills", "write a skill that tells agents when to ask gitcp, and how"),
     flag("--force", "write also what is not this clone's"),
     value(
         "--strategy",
@@ -70,7 +71,7 @@ def _options(args: Namespace) -> Options:
 
     scope = "shared" if args.shared else "user" if args.user else "local"
     asked = scope, args.force, args.strategy, args.guard, args.worktree, args.checkpoints
-    return Options(args.agent or (), *asked)
+    return Options(args.agent or (), *asked, skills=args.skills)
 
 
 def run(argv: Sequence[str]) -> int:

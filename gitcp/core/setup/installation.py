@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     class Write(TypedDict):
         """One file to be written.
 
-        kind: hook, settings, plugin, script, entire or exclude, which decides how it is taken out
-        again; stray: not data but source takes the place, or nothing does.  aside: the suffix
-        under which a hook that stands there is kept, '' where it is not.  adopted: the file is
-        ours already, and its record is lost: the hook kept under aside is there too.  lines: what
-        an exclude file gets.  agent: whose settings they are.  alone: nobody else should get the
-        file, for it names paths of this machine.  user: it is the person's, not the
-        repository's.  worktree: the top of the worktree whose clients alone look there.  note:
-        what to tell the person.
+        kind: hook, settings, plugin, script, skill, entire or exclude, which decides how it is
+        taken out again; stray: not data but source takes the place, or nothing does. aside: the
+        suffix under which a hook that stands there is kept, '' where it is not. adopted: the file
+        is ours already, and its record is lost: the hook kept under aside is there too. lines: what
+        an exclude file gets. agent: whose settings they are. alone: nobody else should get the
+        file, for it names paths of this machine. user: it is the person's, not the repository's.
+        worktree: the top of the worktree whose clients alone look there. note: what to tell the
+        person.
         """
 
         path: str

@@ -21,6 +21,7 @@ from gitcp.store.setup import (
     guard_files,
     manifest,
     recording,
+    skills,
     takeover,
 )  # fmt: skip
 from gitcp.store.snapshot import index
@@ -42,7 +43,7 @@ _FOLDERS = "lock tmp open turn transcript heard installed corrupt kept claims co
 class Options:
     """What enable is asked for.  agents: empty for all that are here; scope: as settings_paths has
     it; worktree: only what clients look for in this worktree; destination: where checkpoints are
-    sent, '' for as before."""
+    sent, '' for as before; skills: agents are told when to ask, and how."""
 
     def __init__(
         self,
@@ -53,10 +54,11 @@ class Options:
         guard: str = "",
         worktree: bool = False,
         destination: str = "",
+        skills: bool = False,
     ) -> None:
         self.agents, self.scope, self.force = agents, scope, force
         self.strategy, self.guard, self.worktree = strategy, guard, worktree
-        self.destination = destination
+        self.destination, self.skills = destination, skills
 
 
 def install(repo: Repo, options: Options) -> tuple[list[Write], list[str], list[str]]:
@@ -127,6 +129,10 @@ def plan(repo: Repo, options: Options, known: Manifest) -> Plan:
     names, chosen_for = (options.agents, []) if options.agents else here
     more = clients.plan(repo, names, options.scope, baked, options.force)
     writes, notes = hooks[0] + more[0], [*hooks[1], *chosen_for, *more[1]]
+    if options.skills:
+        at = manifest.of_person() if options.scope == "user" else known
+        asked_for = skills.plan(repo, at, options.scope, options.force)
+        writes, notes = writes + asked_for[0], notes + asked_for[1]
     strategy = entire_settings.strategy(options.strategy)
     asked = {
         "gitcp.strategy": strategy,
