@@ -76,6 +76,7 @@ TOOLS = {
     "push": "send checkpoints to a remote",
     "fetch": "bring checkpoints from a remote",
     "convert-store": "give each checkpoint of the branch a ref of its own",
+    "forget": "take content out of the store, here and where it was sent",
     "doctor": "find what is wrong here, and mend it",
     "fsck": "check the stored data, and repair it",
     "du": "show what takes how much space",

@@ -51,6 +51,7 @@ def committed(checkpoint: Record, when: When, how: str) -> Iterator[Line]:
         yield from _fact("Agent", session["agent"])
         yield from _fact("Created", str(session.get("created_at") or checkpoint["created_at"]))
         yield from _fact("Author", ", ".join(authors))
+        yield from _fact("Forgotten", str(session.get("forgotten") or ""))
         yield from _fact("Tokens", spent(session.get("token_usage"), session.get("agent", "")))
         if not number:
             yield from _commits(checkpoint["commits"], when)

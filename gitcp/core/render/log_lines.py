@@ -39,6 +39,8 @@ def _checkpoint(checkpoint: Record) -> Iterator[Line]:
         wrote = shares(session.get("initial_attribution"), ("agent",))
         lines = f"{wrote} lines" if wrote else ""
         facts = ", ".join(filter(None, [many(len(session["files"]), "file"), lines, used]))
+        if session.get("forgotten"):
+            facts = f"forgotten {str(session['forgotten'])[:10]}"
         yield [name, (f"  {session['agent'] or 'Agent'}", "green"), (f"  {facts}", "")]
         prompts = session["asked"]
         if prompts:

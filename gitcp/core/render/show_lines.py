@@ -51,6 +51,8 @@ def _session(record: Record) -> Iterator[Line]:
     branch = f"branch {record['branch']}" if record.get("branch") else ""
     facts = [_moment(record.get("created_at", "")), branch]
     yield [("  " + ", ".join(filter(None, facts)), "")]
+    if record.get("forgotten"):
+        yield [(f"  forgotten {_moment(str(record['forgotten']))}: 'gitcp forget' took it out", "")]
     for key, name in (("token_usage_delta", "this commit"), ("token_usage", "whole session")):
         if used := spent(record.get(key), agent):
             yield [(f"  {name}: {used}", "")]

@@ -11,7 +11,7 @@ import json
 import re
 
 from gitcp.core.transcript import chunks
-from gitcp.core.v1 import summary
+from gitcp.core.v1 import summary, tombstone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def merge(a: Directory, b: Directory, size: Size, pick: Pick) -> Directory:
     ]
     root = _both(a["root"], b["root"])
     files = unite(a["files"], b["files"], pick)
+    if sessions and all(tombstone.is_one(session["metadata"]) for session in sessions):
+        root, files = None, {}
     return {"root": root, "sessions": sorted(sessions, key=_place), "files": files}
 
 
@@ -79,6 +81,10 @@ def _place(session: Session) -> tuple[tuple[int, str], str, str]:
 
 
 def _session(a: Session, b: Session, size: Size, pick: Pick) -> Session:
+    gone = [one for one in (a, b) if tombstone.is_one(one["metadata"])]
+    if gone:
+        metadata = gone[0]["metadata"] if len(gone) == 1 else _both(a["metadata"], b["metadata"])
+        return {"metadata": metadata, "files": {}}
     metadata = _both(a["metadata"], b["metadata"])
     mine, my_rest = _transcript(a["files"])
     theirs, their_rest = _transcript(b["files"])

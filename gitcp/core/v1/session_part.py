@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 _FACTS = frozenset(
     """token_usage token_usage_delta initial_attribution branch created_at turn_id strategy
-summary checkpoint_transcript_start transcript_path is_task tool_use_id commit omitted""".split()
+summary checkpoint_transcript_start transcript_path is_task tool_use_id commit omitted
+forgotten""".split()
 )
 _INTERRUPTED = "[Request interrupted"
 

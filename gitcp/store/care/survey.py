@@ -83,6 +83,11 @@ class Survey:
         """Whether neither a state nor a marker names a stream (recall.orphaned, for all)."""
         return tip["stream"] not in self._named and not self.on(tip)
 
+    def owners(self, tip: Tip) -> set[str]:
+        """The sessions that have a part on a stream."""
+        self.copy(tip, tip["session_id"])
+        return {*self._metadata[tip["oid"]], tip["session_id"]}
+
     def settled(self, tip: Tip) -> bool:
         """Whether an orphaned stream is one that commits have settled: all of its sessions go
         on without it.  A state that began later than its copy there knows nothing of it."""

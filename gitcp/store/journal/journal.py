@@ -10,13 +10,14 @@ import os
 
 from gitcp import git
 from gitcp.core.credit import entries
+from gitcp.core.git.ids import worktree_hash
 from gitcp.lock import exclusive
 from gitcp.process.regular_file import Damaged, open_file
 from gitcp.store.git import files, private, refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Self
 
     from gitcp.core.record_types import JournalLine, Marker
@@ -232,6 +233,17 @@ class Journal:
         data = b"".join(map(entries.dump, left))
         private.write(self.repo, self.repo.own(NAME), data)
         self.lines = expanded(self.repo, left)
+
+
+def leave_out(repo: Repo, git_dir: str, gone: Callable[[JournalLine], bool]) -> None:
+    """Write the journal of a worktree, by its git directory, anew without these lines."""
+    home = os.path.basename(git_dir) if git_dir != repo.common else ""
+    with exclusive(repo, f"journal-{worktree_hash(home)}"):
+        lines, size = _raw(repo, git_dir)
+        left = [line for line in lines if not gone(line)]
+        if size >= 0 and len(left) < len(lines):
+            path = os.path.join(git_dir, "gitcp", NAME)
+            private.write(repo, path, b"".join(map(entries.dump, left)))
 
 
 class Aside(Journal):

@@ -12,7 +12,7 @@ from itertools import pairwise
 from gitcp.core.git import packfile
 from gitcp.errors import Error
 from gitcp.lock import exclusive
-from gitcp.record import one_a_line
+from gitcp.record import one_a_line, raw
 from gitcp.store.git import files
 from gitcp.store.pack import kept
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _WALK = ("rev-list", "--objects", "--no-object-names", "--missing=allow-any")
 _NEEDED = ("--not", "--all", "--stdin")
+_ALL_NEEDED = ("--all", "--reflog", "--indexed-objects", "--stdin")
 _PIECE = 1 << 20
 
 
@@ -34,14 +35,34 @@ def unpin(repo: Repo, tips: Iterable[str]) -> None:
     if not commits:
         return
     walk = repo.git.stream(*_WALK, *_NEEDED, sep=b"\n", stdin=one_a_line(commits))
-    gone = {line.decode() for line in walk}
+    _drop(repo, {line.decode() for line in walk}, False)
+
+
+def destroy(repo: Repo, but: Iterable[str]) -> None:
+    """Take out of packs of ours whatever no ref, reflog or index needs, and none of these objects.
+    Nobody may be writing objects meanwhile."""
+    gone = {oid for oid, _ in objects(repo)}
+    also = one_a_line(but)
+    for line in repo.git.stream(*_WALK, *_ALL_NEEDED, sep=b"\n", stdin=also):
+        gone.discard(line.decode())
+    _drop(repo, gone, True)
+
+
+def _drop(repo: Repo, gone: set[str], destroyed: bool) -> None:
     folder = kept.folder(repo)
     with exclusive(repo, "packs"):
         for name in kept.names(repo):
             try:
-                _without(repo, name, gone)
+                _without(repo, name, gone, destroyed)
             except (ValueError, OSError) as e:
                 raise Error(f"cannot take objects out of '{folder}/{name}.pack': {e}") from None
+
+
+def forget_logs(repo: Repo, names: Iterable[str]) -> None:
+    """Empty the reflogs of refs: they would still name what is to go."""
+    for ref in names:
+        if os.path.exists(os.path.join(os.fsencode(repo.common), b"logs", raw(ref))):
+            repo.git.run("reflog", "expire", "--expire=all", "--expire-unreachable=all", ref)
 
 
 def objects(repo: Repo) -> Iterator[tuple[str, float]]:
@@ -56,7 +77,7 @@ def objects(repo: Repo) -> Iterator[tuple[str, float]]:
         yield from ((oid, at) for oid in entries)
 
 
-def _without(repo: Repo, name: str, gone: set[str]) -> None:
+def _without(repo: Repo, name: str, gone: set[str], destroyed: bool) -> None:
     """Keep another pack instead of the one of that name, without the objects that are gone."""
     path, width = os.path.join(kept.folder(repo), name), len(repo.empty_tree) // 2
     entries = packfile.parse(files.peek(f"{path}.idx"), width)
@@ -68,6 +89,8 @@ def _without(repo: Repo, name: str, gone: set[str]) -> None:
     if left:
         _copy(repo, path, {oid: (at, following[at], crc) for oid, (at, crc) in left.items()})
     kept.leave(repo, name)
+    if destroyed:
+        kept.remove(path)
 
 
 def _size(path: str) -> int:

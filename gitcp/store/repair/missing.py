@@ -58,14 +58,6 @@ def log_of(repo: Repo, ref: str) -> list[str]:
     return [oid for line in reversed(lines) for oid in reversed(line.split(" ", 2)[:2])]
 
 
-def forget_log(repo: Repo, names: set[str]) -> None:
-    """Empty the reflogs of a branch, or of the one an archive came from: they would still name
-    what git cannot read."""
-    for ref in names:
-        if os.path.exists(os.path.join(os.fsencode(repo.common), b"logs", raw(ref))):
-            repo.git.run("reflog", "expire", "--expire=all", "--expire-unreachable=all", ref)
-
-
 def chain(tips: list[str], read: Callable[[str], Commit | None]) -> list[Commit]:
     """The commits down from the first of tips that read() knows, newest first."""
     commits: list[Commit] = []

@@ -16,9 +16,9 @@ from gitcp.record import raw
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, write_commit
 from gitcp.store.git.tree import TREE, edit_tree, read_tree, write_tree
+from gitcp.store.pack.dropping import forget_logs
 from gitcp.store.repair.missing import (
     chain,
-    forget_log,
     lacking,
     lock_of,
     log_of,
@@ -79,7 +79,7 @@ def mend_store(repo: Repo, objects: Objects) -> str:
         theirs = [name for name in remote_refs(repo) if not lacking(repo, name)]
         tip, lost = _rebuilt(repo, objects, [old, *log], theirs)
         move(repo, tip, old, "gitcp: fsck")
-        forget_log(repo, {REF})
+        forget_logs(repo, [REF])
     if tip is None:
         return f"nothing of it could be read: removed, noted in '{kept}'"
     more = f"; lost: {' '.join(lost[:10])}{' ...' if lost[10:] else ''}" if lost else ""

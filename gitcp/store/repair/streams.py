@@ -16,10 +16,10 @@ from gitcp.record import raw
 from gitcp.store.git import refs
 from gitcp.store.git.commit import parse_commit, read_commit, write_commit
 from gitcp.store.git.tree import TREE, Lookup, edit_tree, read_tree, tree_of, write_tree
+from gitcp.store.pack.dropping import forget_logs
 from gitcp.store.repair.missing import (
     archived,
     chain,
-    forget_log,
     lacking,
     lock_of,
     log_of,
@@ -69,7 +69,7 @@ def mend(repo: Repo, objects: Objects, ref: str) -> str:
         tip = _rebuild(repo, rebuilder, commits)
         tip = _complete(repo, objects, rebuilder, tip, named)
         refs.update(repo, [(ref, tip, old)], "gitcp: fsck")
-        forget_log(repo, {ref, f"refs/heads/{archived(ref)}"})
+        forget_logs(repo, {ref, f"refs/heads/{archived(ref)}"})
         return _report(commits, rebuilder, tip, kept)
 
 

@@ -59,15 +59,18 @@ class Remote:
         specs = one_a_line(f"+{source}:{target}" for source, target in refs.items())
         self._run(*args, "--no-auto-maintenance", "--stdin", "--", self._url, stdin=specs)
 
-    def push(self, refs: Refs) -> list[str]:
+    def push(self, refs: Refs, lease: str = "") -> list[str]:
         """Push {ref: oid}; return the refs that somebody else has moved there meanwhile.
+
+        lease: what the one ref is there, which is then moved to what does not contain it.
 
         Raises Error when the remote refuses for another reason or cannot be reached.
         """
         specs = [f"{oid}:{ref}" for ref, oid in refs.items()]
         mirror = ("-c", f"remote.{self.name}.mirror=false")  # it would refuse our refspecs
         push = ("push", "--porcelain", "--no-verify", "--recurse-submodules=no")
-        _, out = self._run(*mirror, *push, "--", self.name, *specs, ok=(0, 1))
+        leases = [f"--force-with-lease={ref}:{lease}" for ref in refs] if lease else []
+        _, out = self._run(*mirror, *push, *leases, "--", self.name, *specs, ok=(0, 1))
         moved = []
         for line in lines(out):
             flag, _, rest = line.partition("\t")

@@ -15,6 +15,7 @@ from gitcp.errors import Error, Moved
 from gitcp.lock import exclusive
 from gitcp.store.git import notes, private, refs
 from gitcp.store.git.commit import read_commit
+from gitcp.store.pack import dropping
 from gitcp.store.share import outgoing_notes, push_check
 from gitcp.store.share.remote import Remote
 from gitcp.store.v1 import committed_refs, committed_write, destination, kept_tips
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from gitcp.store.v1.kept_tips import Tips
     from gitcp.store.v1.merge.notes import Join
 
+_BEFORE = ("merge-base", "--is-ancestor")
 _CHUNK = 200  # refs that go together
 
 
@@ -65,12 +67,44 @@ def push(
             remote = Remote(repo, name, timeout)
             if again:
                 known = remote.listing(*_shared(repo))
-        if not _push_chunks(repo, remote, tips, known):
+        moved = _push_chunks(repo, remote, tips, known)
+        if not moved:
             _settle(repo, objects, name, known)
             return tips, merges
         _wait(remote, merges)
         merges += 1
         known |= _bring(repo, objects, remote)
+        _refuse_forgotten(repo, name, moved, known)
+
+
+def _refuse_forgotten(repo: Repo, name: str, moved: Collection[str], theirs: Tips) -> None:
+    """Raise Error where the remote's history of a checkpoint is one that was forgotten here."""
+    for ref in moved:
+        ours, there = refs.read(repo, ref), theirs.get(ref)
+        if _join(ref) or not ours or not there:
+            continue
+        if not repo.git.test(*_BEFORE, there, ours):
+            remedy = "'gitcp forget --remote' takes it out there"
+            raise Error(f"'{name}' still has what was forgotten here: {remedy}")
+
+
+def forget_there(repo: Repo, name: str, timeout: float, moves: Collection[refs.Edit]) -> list[str]:
+    """Put the refs of the store that moved here in the place of the remote's, one at a time and
+    only where that has what it had when it was fetched last; the refs that it has otherwise."""
+    remote, known = Remote(repo, name, timeout), kept_tips.pushed(repo, name)
+    theirs, left = remote.listing(*_shared(repo)), list[str]()
+    for ref, new, old in moves:
+        there = theirs.get(ref)
+        if there is None or there == new:
+            continue
+        if there not in (old, known.get(ref)):
+            left.append(ref)
+        elif lost := remote.push({ref: new or ""}, lease=there):
+            left += lost
+        else:
+            known[ref] = new or ""
+            kept_tips.set_pushed(repo, name, known)
+    return left
 
 
 def _wait(remote: Remote, merges: int) -> None:
@@ -208,6 +242,9 @@ def unite(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
                 committed_write.announce(repo)
                 refs.update(repo, [(ref, merged, ours)], "gitcp: merge")
             trace.note("sync", f"{ref} is now {merged}")
+            if ours and not _join(ref) and not repo.git.test(*_BEFORE, ours, merged):
+                dropping.forget_logs(repo, [ref])
+                dropping.unpin(repo, [ours])  # the other side has forgotten it
         return merged
 
     return refs.again(repo, "notes" if _join(ref) else "v1", attempt)

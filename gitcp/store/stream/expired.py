@@ -13,7 +13,7 @@ from gitcp.store.stream import stream_history, stream_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from gitcp.core.record_types import Record, Tip
     from gitcp.repo import Repo
@@ -44,6 +44,15 @@ def note(repo: Repo, gone: Iterable[Record]) -> None:
     known |= {one["id"]: one for one in gone}
     lines = (json.dumps(one, separators=(",", ":")) for one in list(known.values())[-MOST:])
     if known:
+        private.write(repo, _path(repo), "".join(f"{line}\n" for line in lines).encode())
+
+
+def forget(repo: Repo, sessions: Collection[str]) -> None:
+    """Remember nothing of these sessions."""
+    known = listed(repo)
+    left = [one for one in known if one["session_id"] not in sessions]
+    if len(left) < len(known):
+        lines = (json.dumps(one, separators=(",", ":")) for one in left)
         private.write(repo, _path(repo), "".join(f"{line}\n" for line in lines).encode())
 
 

@@ -42,6 +42,11 @@ def sources(repo: Repo) -> list[str]:
     return _preferred(repo, _listed(repo))
 
 
+def ours(repo: Repo) -> list[str]:
+    """The places of this clone's own: what it shares, without the remotes' branches."""
+    return [place for place in (CHECKPOINTS, REF) if place in _listed(repo)]
+
+
 def everywhere(repo: Repo) -> list[str]:
     """sources(), and behind them the remotes' branches that ours stands before."""
     names = _listed(repo)

@@ -77,7 +77,7 @@ def write(
             old, tip = base(repo, objects)
             tips[REF] = _write_branch(repo, objects, tip, old, theirs, message(of_branch, subject))
             edits += [(REF, tips[REF], old)] if tips[REF] != old else []
-        _move(repo, edits, "gitcp: checkpoint")
+        move_all(repo, edits, "gitcp: checkpoint")
         return tips
 
     restore(repo, objects)
@@ -142,10 +142,10 @@ def _write_branch(
 
 def move(repo: Repo, new: str | None, old: str | None, reason: str) -> None:
     """Move our branch; raise Moved as refs.update()."""
-    _move(repo, [(REF, new, old)] if new != old else [], reason, new)
+    move_all(repo, [(REF, new, old)] if new != old else [], reason, new)
 
 
-def _move(repo: Repo, edits: list[refs.Edit], reason: str, branch: str | None = "") -> None:
+def move_all(repo: Repo, edits: list[refs.Edit], reason: str, branch: str | None = "") -> None:
     """Move refs of the store, with the memory of the branch where there is jj; branch: where that
     is then, "" where edits tell."""
     moved = next((new for ref, new, _ in edits if ref == REF), branch)

@@ -140,3 +140,31 @@ def test_times_are_compared_in_utc() -> None:
         "2026-01-05T00:00:00.25+00:00",
     ]
     assert sorted({*order}, key=merge_rules.instant) == order
+
+
+GONE = {"session_id": "s1", "forgotten": "2026-11-22T00:00:00Z"}
+SAID: merge_rules.Session = {
+    "metadata": {"session_id": "s1", "summary": "words", "created_at": TIMES[0]},
+    "files": {"full.jsonl": ("100644", "long")},
+}
+OTHER: merge_rules.Session = {"metadata": {"session_id": "s2"}, "files": {}}
+
+
+@pytest.mark.parametrize("others", [[], [OTHER]])
+def test_what_was_forgotten_stays_so_in_whatever_order(others: list[merge_rules.Session]) -> None:
+    tasks: merge_rules.Files = {"tasks": ("040000", "same")}
+    tombstone: merge_rules.Directory = {
+        "root": None,
+        "sessions": [{"metadata": GONE, "files": {}}],
+        "files": {},
+    }
+    content: merge_rules.Directory = {
+        "root": {"a": 1},
+        "sessions": [SAID, *others],
+        "files": tasks,
+    }
+    for order in permutations([tombstone, content, content]):
+        united = joined(*order)
+        [part] = [s for s in united["sessions"] if (s["metadata"] or {})["session_id"] == "s1"]
+        assert part["metadata"] == GONE and part["files"] == {}
+        assert united["files"] == (tasks if others else {})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gitcp.store.git.commit import need_commit, write_commit
+from gitcp.core.v1 import tombstone
+from gitcp.store.git.commit import need_commit, rev_list, write_commit
+from gitcp.store.v1 import forgetting
 from gitcp.store.v1.merge import notes as note_trees
 from gitcp.store.v1.merge.trees import Union
 
@@ -50,7 +52,24 @@ def merged(
         united = Union(objects).checkpoints(mine, tree, checkpoint_id)
     else:
         united = Union(objects).stores(mine, tree)
-    return write_commit(objects, repo, united, [ours, theirs], _SUBJECT)
+    return _united(repo, objects, united, ours, theirs)
+
+
+def _united(repo: Repo, objects: Objects, tree: str, ours: str, theirs: str) -> str:
+    """The merge of two stores: a history that the other side has forgotten is not its parent."""
+    parents, forgets = [], set[str]()
+    for one, other in ((ours, theirs), (theirs, ours)):
+        gone = forgetting.forgotten(repo, objects, other)
+        if gone.isdisjoint(rev_list(repo, "--max-parents=0", one)):
+            parents.append(one)
+        else:
+            forgets |= gone
+    if len(parents) == 2:
+        return write_commit(objects, repo, tree, parents, _SUBJECT)
+    if parents and need_commit(objects, parents[0])["tree"] == tree:
+        return parents[0]
+    words = "\n".join([_SUBJECT, "", *(f"{tombstone.TRAILER}: {root}" for root in sorted(forgets))])
+    return write_commit(objects, repo, tree, parents, words)
 
 
 def _contains(repo: Repo, commit: str, other: str) -> bool:

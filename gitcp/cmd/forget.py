@@ -1,0 +1,105 @@
+"""gitcp-forget - take content out of the store, here and where it was sent"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from gitcp.console import cli
+from gitcp.console.options import flag, value
+from gitcp.errors import OK, Error, InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+
+    from gitcp.repo import Repo
+    from gitcp.store.care.forgetting import Choice
+    from gitcp.store.git.refs import Edit
+
+OPTIONS = (
+    [
+        flag("--all", "everything that is stored"),
+        value("--before", "<date>", "what was stored before that day, as 2026-11-22"),
+        value("name", "<name>", "a session or a checkpoint, by its id", nargs="?"),
+    ],
+    flag("--remote", "at the destination too, whose history is replaced"),
+    flag("-y --yes", "do not ask"),
+)
+_ELSEWHERE = "what others have fetched, and what a forge keeps, cannot be taken back from here"
+
+
+def run(argv: Sequence[str]) -> int:
+    """Forget what is named, and say what is left to do."""
+    from gitcp.repo import Repo
+    from gitcp.store.care import forgetting
+
+    args, repo = cli.parse("forget", OPTIONS, argv), Repo.find()
+    choice = _choice(repo, args)
+    remote = _united(repo) if args.remote else ""
+    if not (args.yes or _agreed()):
+        return OK
+    moved, counts = forgetting.forget(repo, choice)
+    told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    print(f"forgotten: {told}" if told else "there was nothing to forget")
+    if remote:
+        _forget_there(repo, remote, moved)
+    if moved and forgetting.in_packs_of_git(repo, moved):
+        print("git still has it in packs of its own: 'git gc --prune=now' takes it out of them")
+    if moved:
+        print(_ELSEWHERE)
+    return OK
+
+
+def _agreed() -> bool:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InputError("this cannot be undone: give --yes")
+    return cli.answered("this cannot be undone: forget it? [y/N] ") in ("y", "yes")
+
+
+def _choice(repo: Repo, args: Namespace) -> Choice:
+    """What the options name.  Raises Error for what is neither a session nor a checkpoint."""
+    from gitcp.store.care.forgetting import Choice
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.show import lookup
+
+    if args.all:
+        return Choice()
+    if args.before:
+        try:
+            day = time.strptime(args.before, "%Y-%m-%d")
+        except ValueError:
+            raise InputError(f"not a day such as 2026-11-22: '{args.before}'") from None
+        return Choice(before=time.mktime(day))
+    if not args.name:
+        raise InputError("name a session or a checkpoint, or give --before or --all")
+    with Objects(repo) as objects:
+        meant = lookup.recorded(repo, objects, args.name)
+    if meant is None:
+        raise Error(f"no such checkpoint or session: '{args.name}'")
+    kind, name = meant
+    return Choice(session=name) if kind == "session" else Choice(checkpoint=name)
+
+
+def _united(repo: Repo) -> str:
+    """The destination, once what it has is here too.  Raises Error where there is none."""
+    from gitcp.stages.share import timeout
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.share import sync
+    from gitcp.store.v1 import destination
+
+    name = destination.need(repo)
+    with Objects(repo) as objects:
+        sync.fetch(repo, objects, name, timeout(repo))
+    return name
+
+
+def _forget_there(repo: Repo, name: str, moved: list[Edit]) -> None:
+    from gitcp.stages.share import timeout
+    from gitcp.store.share import sync
+
+    left = sync.forget_there(repo, name, timeout(repo), moved)
+    if left:
+        raise Error(f"'{name}' has more meanwhile: {' '.join(left)}; run this again")
+    print(f"'{name}' has it no more")

@@ -1,0 +1,206 @@
+"""Forgetting a session: its content goes out of everything of ours that is here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from gitcp.core.decide import orphan_rules
+from gitcp.core.upkeep import shapes
+from gitcp.errors import Error
+from gitcp.record import lines
+from gitcp.store.care.survey import Survey
+from gitcp.store.git import files, private, refs
+from gitcp.store.git.objects import Objects
+from gitcp.store.git.prefetch import Prefetched
+from gitcp.store.journal import edits_ref, journal
+from gitcp.store.pack import dropping
+from gitcp.store.search import database
+from gitcp.store.session import markers, session_read
+from gitcp.store.session import state as states
+from gitcp.store.stream import expired
+from gitcp.store.undo import undo_log
+from gitcp.store.v1 import committed_write, forgetting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from gitcp.core.record_types import JournalLine, State
+    from gitcp.repo import Repo
+    from gitcp.store.git.refs import Edit
+    from gitcp.store.v1.committed_read import SessionEntry
+
+_COPIES = ("transcript", "turn", "open", "aside", "exports")  # folders with a session's files
+
+
+class Choice:
+    """What is to be forgotten: one session, one checkpoint, what was before a time, or all."""
+
+    def __init__(self, session: str = "", checkpoint: str = "", before: float = 0.0) -> None:
+        """before: seconds since 1970; nothing given is all."""
+        self._session, self._checkpoint, self._before = session, checkpoint, before
+
+    def has(self, checkpoint_id: str, entry: SessionEntry) -> bool:
+        """Whether a session's part in a checkpoint is chosen."""
+        if self._session or self._checkpoint:
+            return self._session == entry["session_id"] or self._checkpoint == checkpoint_id
+        return (
+            not self._before
+            or session_read.instant(entry["metadata"].get("created_at")) < self._before
+        )
+
+    def sessions(self, repo: Repo) -> list[str]:
+        """The sessions that are to go as a whole, from all that is here of them."""
+        if self._checkpoint:
+            return []
+        if self._session:
+            return [self._session]
+        known = {*states.names(repo), *markers.names(repo)}
+        known |= {edits_ref.session_of(ref, known) for ref in refs.listing(repo, edits_ref.PREFIX)}
+        return sorted(name for name in known if not self._before or self._is_over(repo, name))
+
+    def _is_over(self, repo: Repo, session_id: str) -> bool:
+        state = states.peek(repo, session_id)
+        last = session_read.instant((state or {}).get("last_interaction_time"))
+        return state is not None and state.get("phase") == "ended" and last < self._before
+
+
+def forget(repo: Repo, choice: Choice) -> tuple[list[Edit], dict[str, int]]:
+    """Forget what is chosen; return how refs of the store moved, and how much of what went.
+
+    Raises Error where a session that is at work would lose something, with nothing done.
+    """
+    sessions = choice.sessions(repo)
+    _refuse_active(repo, sessions)
+    with Prefetched(repo) as objects:
+        survey = Survey(repo, objects)
+        streams = _streams(survey, sessions)
+        _refuse_active(repo, {name for _, owners in streams.values() for name in owners})
+    moved, count = _forget_stored(repo, choice)
+    gone = _refs(repo, sessions, {ref: oid for ref, (oid, _) in streams.items()})
+    _forget_files(repo, survey, sessions, set(streams))
+    old = [edit[2] for edit in (*moved, *gone) if edit[2]]
+    _purge(repo, survey, [edit[0] for edit in (*moved, *gone)], old)
+    counts = {"parts of checkpoints": count, "sessions": len(sessions), "streams": len(streams)}
+    return moved, counts
+
+
+def _forget_stored(repo: Repo, choice: Choice) -> tuple[list[Edit], int]:
+    def attempt() -> tuple[list[Edit], int]:
+        with Objects(repo) as objects:
+            edits, count = forgetting.edits(repo, objects, choice.has)
+        if edits:
+            committed_write.move_all(repo, edits, "gitcp: forget")
+        return edits, count
+
+    return refs.again(repo, "v1", attempt)
+
+
+def _refuse_active(repo: Repo, sessions: Iterable[str]) -> None:
+    for name in sessions:
+        state = states.peek(repo, name)
+        if state and state.get("phase") == "active":
+            raise Error(f"session '{name}' is at work: end it first")
+
+
+def _streams(survey: Survey, sessions: Collection[str]) -> dict[str, tuple[str, set[str]]]:
+    """ref -> (oid, the sessions on it), of each stream that has one of these sessions."""
+    found: dict[str, tuple[str, set[str]]] = {}
+    for tip in survey.tips:
+        owners = survey.owners(tip)
+        if owners & set(sessions):
+            found[tip["ref"]] = tip["oid"], owners
+    return found
+
+
+def _refs(repo: Repo, sessions: Collection[str], streams: dict[str, str]) -> list[Edit]:
+    """Delete the refs with content of sessions: streams, edits, and steps that can be undone,
+    for these have whole worktrees."""
+    gone: dict[str, str] = dict(streams)
+    for ref, oid in refs.listing(repo, edits_ref.PREFIX).items():
+        if edits_ref.session_of(ref, sessions) in sessions:
+            gone[ref] = oid
+    if sessions:
+        gone |= refs.listing(repo, undo_log.PREFIX)
+    edits: list[Edit] = [(ref, None, oid) for ref, oid in gone.items()]
+    refs.update(repo, edits, "gitcp: forget")
+    return edits
+
+
+def _forget_files(
+    repo: Repo, survey: Survey, sessions: Sequence[str], streams: Collection[str]
+) -> None:
+    owners = set(sessions)
+    with states.held(repo, sorted(owners | set(states.names(repo)))):
+        for name in states.names(repo):
+            if name in owners:
+                states.forget(repo, name)
+            elif (state := states.load(repo, name)) and _without(state, streams):
+                markers.save(repo, state)
+        for name in owners:
+            markers.forget(repo, name)
+    for top in survey.folders():
+        for folder in _COPIES:
+            for name in files.listed(os.path.join(top, folder)):
+                if orphan_rules.owners(name) & owners:
+                    private.remove(repo, os.path.join(top, folder, name))
+        journal.leave_out(repo, os.path.dirname(top), lambda line: _is_of(line, owners))
+    if owners:
+        shutil.rmtree(repo.shared("kept"), ignore_errors=True)
+    expired.forget(repo, owners)
+    for end in ("", "-wal", "-shm", "-journal"):
+        files.remove(database.path(repo) + end)
+
+
+def _without(state: State, streams: Collection[str]) -> bool:
+    """Take streams out of the state of a session that stays; whether it had any."""
+    left = [stream for stream in state["streams"] if stream["ref"] not in streams]
+    changed = len(left) < len(state["streams"])
+    state["streams"] = left
+    return changed
+
+
+def _is_of(line: JournalLine, sessions: Collection[str]) -> bool:
+    """Whether a line of a journal tells of a session."""
+    who = line.get("who")
+    return line.get("session") in sessions or (isinstance(who, list) and who[0] in sessions)
+
+
+def _purge(repo: Repo, survey: Survey, names: Iterable[str], old: Sequence[str]) -> None:
+    """Take what nobody needs now out of reflogs and of packs of ours; where a session is at work,
+    whose objects may be on their way to a ref, leave it to git to prune."""
+    tracking = refs.listing(repo, "refs/remotes/**/entire/checkpoints/v1")
+    refs.update(repo, [(ref, None, oid) for ref, oid in tracking.items()], "gitcp: forget")
+    dropping.forget_logs(repo, names)
+    every = (states.peek(repo, name) for name in states.names(repo))
+    if any(state and state.get("phase") == "active" for state in every):
+        dropping.unpin(repo, [*old, *tracking.values()])
+    else:
+        dropping.destroy(repo, _named(repo, survey))
+
+
+def _named(repo: Repo, survey: Survey) -> list[str]:
+    """The objects that are here and that journals, private indexes and copies of transcripts of
+    other sessions name."""
+    named: set[str] = set()
+    for top in survey.folders():
+        for line in journal.read(repo, os.path.dirname(top)):
+            ends = (line.get("before"), line.get("after"))
+            named |= {end[1] for end in ends if isinstance(end, list)} | {*line.get("trees", ())}
+        index = {"GIT_INDEX_FILE": os.path.join(top, "index")}
+        listed = repo.git.run("ls-files", "-s", env=index)[1]
+        named |= {line.split()[1] for line in lines(listed)}
+    for name in files.listed(repo.shared("transcript")):
+        if name.endswith(".json"):
+            known = private.cached(repo.shared("transcript", name), shapes.TRANSCRIPT) or {}
+            named |= {chunk[0] for chunk in known.get("chunks", ())}
+    with Objects(repo) as objects:
+        return sorted(named - objects.absent(named))
+
+
+def in_packs_of_git(repo: Repo, moved: Sequence[Edit]) -> bool:
+    """Whether git still has what was forgotten, in loose objects or packs of its own."""
+    oids = [edit[2] for edit in moved if edit[2]]
+    checked = repo.git.run("cat-file", "--batch-check", stdin="\n".join(oids).encode())[1]
+    return any(not line.endswith(" missing") for line in lines(checked))

@@ -1,0 +1,175 @@
+"""gitcp forget: content goes out of all that is here, and no other clone brings it back."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.harness import V1, Agent, World
+from tests.support.paths import BIN
+
+WORD = "xylophone"  # what nobody may read any more
+
+
+@pytest.fixture(params=["branch", "refs"])
+def told(world: World, request: pytest.FixtureRequest) -> World:
+    """A repository in which a session said a word, and another one did not."""
+    world.git("config", "gitcp.store", request.param)
+    world.remote("origin")
+    for name, prompt in (("secret", f"a {WORD} please"), ("open", "a drum please")):
+        agent = world.agent(f"s-{name}")
+        agent.turn(prompt, {f"{name}.py": f"{name}\n"})
+        world.commit(f"{name}.py")
+        agent.end()
+    return world
+
+
+def shared(world: World) -> Path:
+    """Its remote, which has the store from now on."""
+    world.git("config", "gitcp.remote", "origin")
+    return Path(world.git("config", "remote.origin.url"))
+
+
+def held(world: World, word: str = WORD, cwd: Path | None = None) -> list[str]:
+    """Where a word stands: objects of a repository, and files of ours in it."""
+    at = cwd or world.path
+    git = Path(world.git("rev-parse", "--absolute-git-dir", cwd=at))
+    command = ["git", "cat-file", "--batch-all-objects", "--batch"]
+    objects = subprocess.check_output(command, cwd=at)
+    found = [
+        line.decode(errors="replace") for line in objects.splitlines() if word.encode() in line
+    ]
+    for folder in (git / "gitcp", git / "entire-sessions"):
+        files = [p for p in folder.rglob("*") if p.is_file()] if folder.exists() else []
+        found += [str(p) for p in files if word.encode() in p.read_bytes()]
+    return found
+
+
+def tried(world: World, *args: str) -> subprocess.CompletedProcess[str]:
+    command = [str(BIN / f"gitcp-{args[0]}"), *args[1:]]
+    env = {**os.environ, **world.env}
+    return subprocess.run(command, cwd=world.path, env=env, capture_output=True, text=True)
+
+
+def clone(world: World, bare: Path, name: str) -> World:
+    at = world.path.parent / name
+    world.git("clone", "-q", str(bare), str(at))
+    there = World(at, world.home, world.env)
+    there.git("config", "gitcp.remote", "origin")
+    there.git("config", "gitcp.store", world.git("config", "gitcp.store"))
+    there.gitcp("fetch")
+    return there
+
+
+def test_nothing_of_a_forgotten_session_is_left_here(told: World) -> None:
+    told.gitcp("search", WORD)
+    assert held(told)
+    said = told.gitcp("forget", "--yes", "s-secret")
+    assert "forgotten" in said
+    told.git("gc", "-q", "--prune=now")
+    assert held(told) == []
+    assert WORD not in told.gitcp("log")
+    assert "a drum please" in told.gitcp("log")
+    assert told.gitcp("fsck") == ""
+    assert "s-open" in told.gitcp("list-checkpoints")
+
+
+def test_what_stands_in_its_place_says_so(told: World) -> None:
+    told.gitcp("forget", "--yes", "s-secret")
+    assert "forgotten" in told.gitcp("show", "HEAD~1")
+    assert "forgotten" in told.gitcp("log")
+    assert tried(told, "doctor").stdout.count("forgotten") == 0
+
+
+def test_a_checkpoint_alone_can_be_forgotten(told: World) -> None:
+    [checkpoint_id] = told.ids("HEAD~1")
+    told.gitcp("forget", "--yes", checkpoint_id)
+    assert WORD not in told.gitcp("log")
+    assert "a drum please" in told.gitcp("show", "HEAD")
+    assert told.gitcp("fsck") == ""
+
+
+def test_all_can_be_forgotten(told: World) -> None:
+    told.gitcp("forget", "--yes", "--all")
+    told.git("gc", "-q", "--prune=now")
+    assert held(told) == [] and held(told, "a drum please") == []
+    assert told.gitcp("fsck") == ""
+
+
+def test_what_is_younger_than_a_day_stays(told: World) -> None:
+    said = told.gitcp("forget", "--yes", "--before", "2000-01-01")
+    assert "nothing to forget" in said
+    told.gitcp("forget", "--yes", "--before", "2999-01-01")
+    assert WORD not in told.gitcp("log")
+
+
+def test_a_session_at_work_is_not_forgotten(world: World, a: Agent) -> None:
+    a.prompt(f"a {WORD} please")
+    done = tried(world, "forget", "--yes", a.sid)
+    assert done.returncode == 128 and "is at work" in done.stderr
+    assert held(world)
+
+
+def test_without_a_terminal_it_has_to_be_agreed_to(told: World) -> None:
+    done = tried(told, "forget", "s-secret")
+    assert done.returncode == 128 and "--yes" in done.stderr
+    assert WORD in told.gitcp("log")
+
+
+def test_the_destination_is_told_on_request(told: World) -> None:
+    bare = shared(told)
+    told.git("push", "-q", "origin", "main")
+    assert held(told, cwd=bare)
+    said = told.gitcp("forget", "--yes", "--remote", "s-secret")
+    assert "'origin' has it no more" in said and "cannot be taken back" in said
+    told.git("gc", "-q", "--prune=now", cwd=bare)
+    assert held(told, cwd=bare) == []
+    assert "a drum please" in told.gitcp("log")
+
+
+def test_another_clone_that_pushes_does_not_bring_it_back(told: World) -> None:
+    bare = shared(told)
+    told.git("push", "-q", "origin", "main")
+    there = clone(told, bare, "there")
+    there.gitcp("enable")
+    there.agent("s-there").turn("a flute please", {"flute.py": "flute\n"})
+    there.commit("flute.py")
+    told.gitcp("forget", "--yes", "--remote", "s-secret")
+    there.gitcp("push")
+    there.close()
+    told.gitcp("fetch")
+    told.git("fetch", "-q", str(there.path), "main:refs/heads/theirs")
+    for world in (told, there):
+        told_of = world.gitcp("log", "--all")
+        assert WORD not in told_of and "a flute please" in told_of, world
+        assert world.gitcp("fsck") == ""
+    for at in (bare, told.path, there.path):
+        told.git("reflog", "expire", "--expire=now", "--all", cwd=at)
+        told.git("gc", "-q", "--prune=now", cwd=at)
+        assert held(told, cwd=at) == [], at
+
+
+def test_a_destination_that_still_has_it_is_named(told: World) -> None:
+    shared(told)
+    told.git("push", "-q", "origin", "main")
+    told.gitcp("forget", "--yes", "s-secret")
+    done = tried(told, "push")
+    assert done.returncode == 128 and "'gitcp forget --remote'" in done.stderr
+    assert WORD not in told.gitcp("log")
+
+
+def test_streams_edits_and_steps_of_the_session_go_too(world: World, a: Agent) -> None:
+    a.turn(f"a {WORD} please", {"one.py": f"{WORD}\n"})
+    world.gitcp("rewind", "--to", world.git("rev-parse", f"refs/heads/{world.branch()}"), "-f")
+    a.end()
+    (world.path / "one.py").unlink(missing_ok=True)
+    world.gitcp("forget", "--yes", a.sid)
+    assert (
+        world.git("for-each-ref", "refs/heads/entire", "refs/gitcp/edits", "refs/gitcp/undo") == ""
+    )
+    world.git("gc", "-q", "--prune=now")
+    assert held(world) == []
+    assert world.git("for-each-ref", V1) == ""
