@@ -77,6 +77,7 @@ TOOLS = {
     "fetch": "bring checkpoints from a remote",
     "convert-store": "give each checkpoint of the branch a ref of its own",
     "forget": "take content out of the store, here and where it was sent",
+    "verify": "check who signed checkpoints, and that they are what they say",
     "doctor": "find what is wrong here, and mend it",
     "fsck": "check the stored data, and repair it",
     "du": "show what takes how much space",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitcp.repo import Repo
-    from gitcp.store.care.forgetting import Choice
+    from gitcp.store.forget.sessions import Choice
     from gitcp.store.git.refs import Edit
 
 OPTIONS = (
@@ -33,19 +33,19 @@ _ELSEWHERE = "what others have fetched, and what a forge keeps, cannot be taken 
 def run(argv: Sequence[str]) -> int:
     """Forget what is named, and say what is left to do."""
     from gitcp.repo import Repo
-    from gitcp.store.care import forgetting
+    from gitcp.store.forget import sessions
 
     args, repo = cli.parse("forget", OPTIONS, argv), Repo.find()
     choice = _choice(repo, args)
     remote = _united(repo) if args.remote else ""
     if not (args.yes or _agreed()):
         return OK
-    moved, counts = forgetting.forget(repo, choice)
-    told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-    print(f"forgotten: {told}" if told else "there was nothing to forget")
+    moved, counts = sessions.forget(repo, choice)
+    words = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    print(f"forgotten: {words}" if words else "there was nothing to forget")
     if remote:
         _forget_there(repo, remote, moved)
-    if moved and forgetting.in_packs_of_git(repo, moved):
+    if moved and sessions.in_packs_of_git(repo, moved):
         print("git still has it in packs of its own: 'git gc --prune=now' takes it out of them")
     if moved:
         print(_ELSEWHERE)
@@ -60,7 +60,7 @@ def _agreed() -> bool:
 
 def _choice(repo: Repo, args: Namespace) -> Choice:
     """What the options name.  Raises Error for what is neither a session nor a checkpoint."""
-    from gitcp.store.care.forgetting import Choice
+    from gitcp.store.forget.sessions import Choice
     from gitcp.store.git.objects import Objects
     from gitcp.store.show import lookup
 

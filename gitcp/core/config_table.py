@@ -174,6 +174,11 @@ KEYS: dict[str, Key] = {
         "values": ("branch", "refs"),
         "meaning": "whether checkpoints go onto one branch or each into a ref of its own",
     },
+    "gitcp.sign": {
+        "kind": "flag",
+        "default": "",
+        "meaning": "whether commits of the permanent store are signed; else as commit.gpgSign",
+    },
     "gitcp.ai-notes": {
         "kind": "flag",
         "default": "false",

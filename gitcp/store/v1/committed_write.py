@@ -114,7 +114,8 @@ def _write_refs(
             continue
         words = message([item for item in items if item[0] == cid], subject)
         parents = [commit["oid"]] if commit else []
-        tips[ref] = write_commit(objects, repo, tree, parents, words)
+        about = next(data["session_id"] for one, data in items if one == cid)
+        tips[ref] = _commit(objects, repo, tree, parents, words, about)
         edits.append((ref, tips[ref], commit["oid"] if commit else None))
     return tips, edits
 
@@ -137,7 +138,19 @@ def _write_branch(
     tree = _tree(objects, before, prepared)
     if tip and old and tree == tip["tree"]:
         return old
-    return write_commit(objects, repo, tree, [tip["oid"]] if tip else [], words)
+    parents = [tip["oid"]] if tip else []
+    return _commit(objects, repo, tree, parents, words, prepared[0][1]["session_id"])
+
+
+def _commit(
+    objects: Objects, repo: Repo, tree: str, parents: list[str], words: str, session_id: str
+) -> str:
+    """Store a commit of the store, signed where that is configured."""
+    if not (repo.config.all("commit.gpgsign") or repo.config.all("gitcp.sign")):
+        return write_commit(objects, repo, tree, parents, words)
+    from gitcp.store.v1 import signing  # a hook without it does without
+
+    return signing.write(objects, repo, tree, parents, words, session_id)
 
 
 def move(repo: Repo, new: str | None, old: str | None, reason: str) -> None:

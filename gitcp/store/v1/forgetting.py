@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gitcp.core.git import ids
 from gitcp.core.v1 import summary, tombstone
-from gitcp.store.git.commit import need_commit, rev_list, write_commit
+from gitcp.record import timestamp
+from gitcp.store.git.commit import need_commit, rev_list
 from gitcp.store.git.tree import TREE, edit_tree, read_tree
-from gitcp.store.session.state import timestamp
-from gitcp.store.v1 import committed_list, committed_refs
+from gitcp.store.v1 import committed_list, committed_refs, signing
 from gitcp.store.v1.committed_read import load
 from gitcp.store.v1.committed_tree import BLOB
 
@@ -63,7 +63,7 @@ def edits(repo: Repo, objects: Objects, chosen: Chosen) -> tuple[list[Edit], int
             }
             tree = edit_tree(objects, old["tree"], below)
         words = tombstone.message(counts[ref], roots(repo, objects, old["oid"]))
-        moved.append((ref, write_commit(objects, repo, tree, [], words), old["oid"]))
+        moved.append((ref, signing.write(objects, repo, tree, [], words), old["oid"]))
     return moved, count
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.v1 import tombstone
 from gitcp.store.git.commit import need_commit, rev_list, write_commit
-from gitcp.store.v1 import forgetting
+from gitcp.store.v1 import forgetting, signing
 from gitcp.store.v1.merge import notes as note_trees
 from gitcp.store.v1.merge.trees import Union
 
@@ -65,11 +65,11 @@ def _united(repo: Repo, objects: Objects, tree: str, ours: str, theirs: str) -> 
         else:
             forgets |= gone
     if len(parents) == 2:
-        return write_commit(objects, repo, tree, parents, _SUBJECT)
+        return signing.write(objects, repo, tree, parents, _SUBJECT)
     if parents and need_commit(objects, parents[0])["tree"] == tree:
         return parents[0]
     words = "\n".join([_SUBJECT, "", *(f"{tombstone.TRAILER}: {root}" for root in sorted(forgets))])
-    return write_commit(objects, repo, tree, parents, words)
+    return signing.write(objects, repo, tree, parents, words)
 
 
 def _contains(repo: Repo, commit: str, other: str) -> bool:

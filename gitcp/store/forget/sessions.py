@@ -13,12 +13,13 @@ from gitcp.store.care.survey import Survey
 from gitcp.store.git import files, private, refs
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.prefetch import Prefetched
-from gitcp.store.journal import edits_ref, journal
+from gitcp.store.journal import edits_ref, journal, work
 from gitcp.store.pack import dropping
 from gitcp.store.search import database
-from gitcp.store.session import markers, session_read
+from gitcp.store.session import markers
 from gitcp.store.session import state as states
 from gitcp.store.stream import expired
+from gitcp.store.turn import session_read
 from gitcp.store.undo import undo_log
 from gitcp.store.v1 import committed_write, forgetting
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.refs import Edit
     from gitcp.store.v1.committed_read import SessionEntry
 
-_COPIES = ("transcript", "turn", "open", "aside", "exports")  # folders with a session's files
+_COPIES = ("transcript", "turn", "exports")  # folders with a session's files
 
 
 class Choice:
@@ -56,7 +57,7 @@ class Choice:
             return []
         if self._session:
             return [self._session]
-        known = {*states.names(repo), *markers.names(repo)}
+        known = {*states.list_ids(repo), *markers.list_ids(repo)}
         known |= {edits_ref.session_of(ref, known) for ref in refs.listing(repo, edits_ref.PREFIX)}
         return sorted(name for name in known if not self._before or self._is_over(repo, name))
 
@@ -106,12 +107,12 @@ def _refuse_active(repo: Repo, sessions: Iterable[str]) -> None:
 
 def _streams(survey: Survey, sessions: Collection[str]) -> dict[str, tuple[str, set[str]]]:
     """ref -> (oid, the sessions on it), of each stream that has one of these sessions."""
-    found: dict[str, tuple[str, set[str]]] = {}
+    streams: dict[str, tuple[str, set[str]]] = {}
     for tip in survey.tips:
         owners = survey.owners(tip)
         if owners & set(sessions):
-            found[tip["ref"]] = tip["oid"], owners
-    return found
+            streams[tip["ref"]] = tip["oid"], owners
+    return streams
 
 
 def _refs(repo: Repo, sessions: Collection[str], streams: dict[str, str]) -> list[Edit]:
@@ -132,12 +133,12 @@ def _forget_files(
     repo: Repo, survey: Survey, sessions: Sequence[str], streams: Collection[str]
 ) -> None:
     owners = set(sessions)
-    with states.held(repo, sorted(owners | set(states.names(repo)))):
-        for name in states.names(repo):
+    with states.held(repo, sorted(owners | set(states.list_ids(repo)))):
+        for name in states.list_ids(repo):
             if name in owners:
                 states.forget(repo, name)
             elif (state := states.load(repo, name)) and _without(state, streams):
-                markers.save(repo, state)
+                work.save(repo, state)
         for name in owners:
             markers.forget(repo, name)
     for top in survey.folders():
@@ -173,7 +174,7 @@ def _purge(repo: Repo, survey: Survey, names: Iterable[str], old: Sequence[str])
     tracking = refs.listing(repo, "refs/remotes/**/entire/checkpoints/v1")
     refs.update(repo, [(ref, None, oid) for ref, oid in tracking.items()], "gitcp: forget")
     dropping.forget_logs(repo, names)
-    every = (states.peek(repo, name) for name in states.names(repo))
+    every = (states.peek(repo, name) for name in states.list_ids(repo))
     if any(state and state.get("phase") == "active" for state in every):
         dropping.unpin(repo, [*old, *tracking.values()])
     else:

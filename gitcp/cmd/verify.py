@@ -1,0 +1,48 @@
+"""gitcp-verify - check who signed checkpoints, and that they are what they say"""
+
+from __future__ import annotations
+
+from gitcp.console import cli
+from gitcp.console.options import JSON, REVISIONS, flag
+from gitcp.errors import OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.core.record_types import Record
+
+OPTIONS = (
+    JSON,
+    flag("--signed", "what is not signed, or by nobody that git can check, fails too"),
+    REVISIONS,
+)
+_FAILED = 1
+
+
+def run(argv: Sequence[str]) -> int:
+    """Print a line for each checkpoint; status 1 where one fails."""
+    from gitcp.repo import Repo
+    from gitcp.store.show import verifying
+
+    args, repo = cli.parse("verify", OPTIONS, argv), Repo.find()
+    failed = False
+    records: list[Record] = []
+    for record in verifying.verify(repo, args.revision, args.signed):
+        failed = failed or bool(record["failures"])
+        if args.json:
+            records.append(record)
+            continue
+        for line in _lines(record):
+            print(cli.printable(line))
+    if args.json:
+        cli.write_records(records)
+    return _FAILED if failed else OK
+
+
+def _lines(record: Record) -> list[str]:
+    verdict = "fails" if record["failures"] else "holds"
+    head = f"{record['commit'][:12]} {record['checkpoint_id']} {verdict}"
+    signed = f"signature {record['signature']}" if "signature" in record else ""
+    by = f" by {record['signer']}" if record.get("signer") else ""
+    return [f"{head}  {signed}{by}".rstrip(), *(f"    {why}" for why in record["failures"])]

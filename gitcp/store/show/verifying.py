@@ -1,0 +1,111 @@
+"""Whether a linked commit's checkpoints are what they say: signed by whom, whole, and its own."""
+
+from __future__ import annotations
+
+from gitcp.core.git import ids
+from gitcp.errors import Error
+from gitcp.record import text
+from gitcp.store.git.commit import read_commit
+from gitcp.store.git.prefetch import Prefetched
+from gitcp.store.link import candidates, commit_changes
+from gitcp.store.show import commit_list
+from gitcp.store.v1 import committed_read, committed_refs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gitcp.core.record_types import Record
+    from gitcp.repo import Repo
+    from gitcp.store.v1.committed_read import Checkpoint
+
+_SIGNED = ("log", "-1", "--format=%H%x00%G?%x00%GS%x00%GK")
+# What git says of a signature, in words; the first is good, the others are not.
+_WORDS = {
+    "G": "good",
+    "U": "good, of unknown validity",
+    "X": "good, expired",
+    "Y": "good, by a key that expired",
+    "R": "by a key that was revoked",
+    "E": "cannot be checked",
+    "B": "bad",
+    "N": "none",
+}
+_BAD = ("B", "R")
+
+
+def verify(repo: Repo, revisions: Sequence[str], need_signed: bool = False) -> Iterator[Record]:
+    """A record of type verified for each checkpoint of each linked commit of the revisions, none:
+    HEAD: signature, signer, key, hashes (match, differs or absent, of each session), content, and
+    failures, what is wrong.
+
+    need_signed: a signature that is missing or cannot be checked is a failure.
+    """
+    with Prefetched(repo) as objects:
+        places = committed_refs.Places(repo, objects)
+        for commit in commit_list.commits(repo, revisions):
+            for link in commit["checkpoints"]:
+                if link["linked"] != "text":
+                    yield _look(
+                        repo, objects, places, commit["oid"], link["checkpoint_id"], need_signed
+                    )
+            objects.forget()
+
+
+def _look(
+    repo: Repo,
+    objects: Prefetched,
+    places: committed_refs.Places,
+    oid: str,
+    checkpoint_id: str,
+    need_signed: bool,
+) -> Record:
+    record: Record = {"type": "verified", "commit": oid, "checkpoint_id": checkpoint_id}
+    try:
+        place = places.find(checkpoint_id)
+    except Error as e:
+        return {**record, "failures": [str(e)]}
+    if place is None:
+        return {**record, "failures": ["it is not stored here"]}
+    checkpoint = committed_read.load(objects, checkpoint_id, *place)
+    letter, signer, key = _signature(repo, checkpoint_id, place[0])
+    hashes = {
+        entry["session_id"]: committed_read.session(objects, checkpoint, entry["index"])["hash"]
+        for entry in checkpoint["sessions"]
+    }
+    content = _holds(objects, oid, checkpoint)
+    signed = letter in "GUXY"
+    failures = [f"its signature is {_WORDS[letter]}"] if letter in _BAD else []
+    if need_signed and not signed and not failures:
+        failures.append(f"its signature: {_WORDS[letter]}")
+    differing = [session for session, state in hashes.items() if state == "differs"]
+    failures += [f"the transcript of '{one}' is not what its hash says" for one in differing]
+    failures += [] if content else ["the commit has nothing of it"]
+    failures += checkpoint["lacks"]
+    return {
+        **record,
+        "signature": _WORDS[letter],
+        "signer": signer,
+        "key": key,
+        "hashes": hashes,
+        "content": content,
+        "failures": failures,
+    }
+
+
+def _signature(repo: Repo, checkpoint_id: str, ref: str) -> tuple[str, str, str]:
+    """(git's letter, who signed, the key) of the commit of the store that changed a checkpoint
+    last."""
+    own = ids.parse_checkpoint_ref(ref)
+    paths = () if own else ("--", f"{checkpoint_id[:2]}/{checkpoint_id[2:]}")
+    line = text(repo.git.run(*_SIGNED, ref, *paths)[1]).rstrip("\n")
+    fields = [*line.split("\0"), "", "", ""]
+    return (fields[1] if fields[1] in _WORDS else "N"), fields[2], fields[3]
+
+
+def _holds(objects: Prefetched, oid: str, checkpoint: Checkpoint) -> bool:
+    """Whether a commit has content of a checkpoint, by evidence."""
+    commit = read_commit(objects, oid)
+    changed = commit_changes.of_commit(objects, commit)[1] if commit else {}
+    edits = candidates.edits_in(objects, checkpoint, changed)
+    return not edits or bool(candidates.match_edits(objects, edits, changed))
