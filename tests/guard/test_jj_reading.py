@@ -77,3 +77,19 @@ def test_a_session_that_cannot_be_recorded_for_want_of_jj_is_told_so(
     assert a.prompt("go on").said == ""
     done = warm.run("status", cwd=copy.path)
     assert (done.returncode, done.stderr) == (128, f"fatal: {want}\n")
+
+
+@pytest.mark.parametrize("kind", ["colocated", "non-colocated"])
+def test_auto_commit_makes_no_commit_in_jj_and_says_so(new_copy: NewCopy, kind: str) -> None:
+    copy = new_copy(kind)
+    copy.set("gitcp.strategy", "auto-commit")
+    a, _ = copy.pair()
+    before = copy.jj("log", "--no-graph", "-r", "::@", "-T", "commit_id")
+    want = "gitcp.strategy = auto-commit does not hold in jj: turns end with a checkpoint"
+    assert want in a.start().said
+    a.write("a.txt", "by A\n")
+    a.stop()
+    assert a.state["files_touched"] == ["a.txt"]
+    after = copy.jj("--ignore-working-copy", "log", "--no-graph", "-r", "::@", "-T", "commit_id")
+    assert after == before
+    assert want in warm.run("doctor", cwd=copy.path).stdout

@@ -12,5 +12,10 @@ MANUAL, AUTO = "manual-commit", "auto-commit"
 
 
 def strategy(repo: Repo) -> str:
+    """MANUAL or AUTO, as configured; MANUAL in a jj workspace, where commits are jj's to make."""
+    return MANUAL if repo.jj else configured(repo)
+
+
+def configured(repo: Repo) -> str:
     """gitcp.strategy: MANUAL (default, once 'shadow') or AUTO ('dual')."""
     return entire_settings.strategy(repo.config.option("gitcp.strategy")) or MANUAL

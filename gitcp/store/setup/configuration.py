@@ -8,6 +8,7 @@ from gitcp import pipelines
 from gitcp.core import config_table
 from gitcp.core.setup import config_check
 from gitcp.core.upkeep.findings import finding
+from gitcp.store.auto import strategy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     Origin = tuple[str, str, int]  # scope, file, line; a line of 0 is not known
 
+_STRATEGY = "commit with jj, or 'git config gitcp.strategy manual-commit'"
+
 
 def findings(repo: Repo) -> list[Finding]:
     """A record of type finding for each value or name that is wrong, without asking git anew
@@ -28,6 +31,9 @@ def findings(repo: Repo) -> list[Finding]:
         reason = f"'{key} = {value}' in {place(origin(repo, key, value))}: {why}"
         remedy = f"set it anew, or 'git config --unset {key}'"
         every.append(finding("config", key, reason, remedy=remedy))
+    if repo.jj and strategy.configured(repo) == strategy.AUTO:
+        reason = "gitcp.strategy = auto-commit does not hold in jj: turns end with a checkpoint"
+        every.append(finding("config", "gitcp.strategy", reason, remedy=_STRATEGY))
     return every
 
 
