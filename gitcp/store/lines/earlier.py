@@ -33,6 +33,7 @@ _REVERTS = re.compile(rb"^This reverts commit ([0-9a-f]{40,64})\b", re.M)
 _FOLLOW = ("-w", f"-M{line_evidence.SIGNIFICANT}", "--ignore-revs-file=", "--no-textconv")
 _RAW = "log --raw -z --no-abbrev --no-renames --no-show-signature --no-notes --format=%H".split()
 _RANGES = 200  # of lines that one question to git names
+_ALL = ("", "")
 _VERSIONS = 20  # of a path that are read before a commit
 
 
@@ -42,23 +43,35 @@ class Earlier:
     def __init__(self, repo: Repo, objects: Prefetched, like: Earlier | None = None) -> None:
         """like: another one, with which this one shares the histories."""
         self._repo, self._objects = repo, objects
-        # The commit before that gave a path the same content.
-        self._same: dict[Place, str] = like._same if like else {}
-        # Paths whose histories are read; "": all.
-        self._walked: set[str] = like._walked if like else set()
+        # The blobs that more than one commit gave a path, be they ancestors or not.
+        self._again: dict[Place, str] = like._again if like else {}
+        # Of what histories are read: a commit and a path that it changed; "": all of them.
+        self._read: set[Place] = like._read if like else set()
 
-    def walk(self, tips: Callable[[], Sequence[str]], paths: Iterable[str] = ()) -> None:
-        """Read which commits of the histories of tips give a path (none: any) a content it had."""
-        wanted = [path for path in paths or [""] if path not in self._walked]
-        if not wanted or "" in self._walked:
-            return
-        self._walked.update(wanted)
-        newer: dict[tuple[str, str], str] = {}
+    def walk_all(self, tips: Callable[[], Sequence[str]]) -> None:
+        """Read which commits of whole histories give a path a content it had."""
+        if _ALL not in self._read:
+            self._read.add(_ALL)
+            self._walk(tips(), [])
+
+    def walk(self, places: Iterable[Place]) -> None:
+        """Read which commits in the histories of these places give their paths a content they
+        had."""
+        wanted = [] if _ALL in self._read else [p for p in places if p not in self._read]
+        self._read.update(wanted)
+        if wanted:
+            commits, paths = (dict.fromkeys(part) for part in zip(*wanted, strict=True))
+            self._walk([*commits], [*paths])
+
+    def _walk(self, tips: Sequence[str], paths: Sequence[str]) -> None:
+        first: dict[tuple[str, str], Place] = {}
         try:
-            for commit, path, oid in self._log(tips(), [path for path in wanted if path]):
-                if later := newer.get((path, oid)):
-                    self._same[later, path] = commit
-                newer[path, oid] = commit
+            for commit, path, oid in self._log(tips, paths):
+                place = commit, path
+                self._read.add(place)
+                other = first.setdefault((path, oid), place)
+                if other != place:
+                    self._again[other] = self._again[place] = oid
         except GitError:
             pass  # a part of the history is not here
 
@@ -108,9 +121,9 @@ class Earlier:
 
     def forget(self) -> None:
         """Let go of what paths had."""
-        if "" not in self._walked:
-            self._same.clear()
-            self._walked.clear()
+        if _ALL not in self._read:
+            self._again.clear()
+            self._read.clear()
 
     def _has(self, commit: str, path: str, lines: Iterable[bytes]) -> bool:
         """Whether one of these lines may stand in a file, white space aside."""
@@ -121,26 +134,29 @@ class Earlier:
         """The commits that may have lines that one restores at a path."""
         for oid in _REVERTS.findall(message):
             yield f"{text(oid)}^"
-        if same := self._same.get(place):
-            yield same
+        oid = self._again.get(place, "")
+        if oid.strip("0"):
+            before = self._before(place, f"--find-object={oid}")
+            yield from [commit for commit, was in before if was == oid][:1]
 
     def _returned(self, place: Place, lines: set[int], now: Sequence[bytes]) -> dict[int, Spot]:
         """line -> where it was put in, of lines that an earlier content of the path had."""
         telling = line_evidence.significant({now[n - 1] for n in lines})
         wanted = {n for n in lines if now[n - 1].strip() in telling}
         known: dict[int, Spot] = {}
-        for source in self._versions(place) if wanted else ():
+        versions = self._before(place, f"--max-count={_VERSIONS}") if wanted else ()
+        for source, _ in versions:
             if not telling.isdisjoint(line.strip() for line in self._lines(source, place[1])):
                 known |= self._restored(place, sorted(wanted - known.keys()), now, source)
             if wanted <= known.keys():
                 break
         return known
 
-    def _versions(self, place: Place) -> list[str]:
-        """The newest commits before one that changed the path, newest first."""
-        tips, most = [f"{place[0]}^"], f"--max-count={_VERSIONS}"
+    def _before(self, place: Place, *options: str) -> list[tuple[str, str]]:
+        """(commit, blob) of what made a path before a commit, newest first."""
         try:
-            return [commit for commit, _, _ in self._log(tips, [place[1]], most)]
+            found = self._log([f"{place[0]}^"], [place[1]], *options)
+            return [(commit, oid) for commit, _, oid in found]
         except GitError:
             return []  # it has no parent, or a part of the history is not here
 

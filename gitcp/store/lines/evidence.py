@@ -14,7 +14,7 @@ from gitcp.store.link import find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from gitcp.core.blame.options import Options
     from gitcp.core.blame.porcelain import Entry
@@ -173,12 +173,11 @@ class Evidence:
             self._stated[key] = authors.completed(self.lines(commit, path), attested)
         return self._stated[key]
 
-    def _walk(self, places: Iterable[Place]) -> None:
-        paths = {path for _, path in places}
-        if len(paths) > _MOST:
-            self._earlier.walk(self._tips)
+    def _walk(self, places: Collection[Place]) -> None:
+        if len({path for _, path in places}) > _MOST:
+            self._earlier.walk_all(self._tips)
         else:
-            self._earlier.walk(lambda: [*dict.fromkeys(commit for commit, _ in places)], paths)
+            self._earlier.walk(places)
 
     def _tips(self) -> list[str]:
         names = self._repo.git.lines("rev-parse", "--revs-only", *self._revisions, sep=b"\n")
