@@ -155,8 +155,8 @@ class Earlier:
     def _before(self, place: Place, *options: str) -> list[tuple[str, str]]:
         """(commit, blob) of what made a path before a commit, newest first."""
         try:
-            found = self._log([f"{place[0]}^"], [place[1]], *options)
-            return [(commit, oid) for commit, _, oid in found]
+            history = self._log([f"{place[0]}^"], [place[1]], *options)
+            return [(commit, oid) for commit, _, oid in history]
         except GitError:
             return []  # it has no parent, or a part of the history is not here
 

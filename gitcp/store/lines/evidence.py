@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     Known = dict[int, Author]  # by 1-based line
     Place = tuple[str, str]  # commit, path
     Spot = tuple[str, str, int]  # and a line of it, from 1
+    # Lines that are new, the path in the parent, whether a line that went may read the same.
+    New = tuple[Sequence[int], str, bool]
 
 _MOST = 50  # paths whose histories are read; of more, all of it
 
@@ -69,15 +71,16 @@ class Evidence:
         many they are.  contents: it will be given how they read."""
         places = run.places(entries)
         self._prefetch(places, contents)
-        befores = run.befores(entries)
-        merges = {commit for commit, _ in places if self._is_merge(commit)}
-        self._trace(
-            {
-                place: (lines, befores.get(place, ""), True)
-                for place, lines in places.items()
-                if place[0].strip("0") and place[0] not in merges
-            }
-        )
+        commits = {commit for commit, _ in places if commit.strip("0")}
+        single = {commit for commit in commits if not self._is_merge(commit)}
+        asked = {place: lines for place, lines in places.items() if place[0] in single}
+        if unstated := self._unstated(asked):
+            # All that such a commit puts in, as who asks of its patch does: git's search for a
+            # line that moved goes by all the lines that it is asked for.
+            befores = run.befores(entries)
+            names = [name for p in unstated for name in (p[1], befores.get(p)) if name]
+            new = self._new_lines(self._changes([commit for commit, _ in unstated], names))
+            self._trace({place: new[place] for place in unstated if place in new})
 
     def blame(
         self, git: Git, options: Options, contents: bool = False
@@ -121,25 +124,23 @@ class Evidence:
                     self._oids[f"{oid}:{patch['path']}"] = patch["oid"]
                     self._hunks[oid, patch["path"]] = patch["hunks"]
         self.recorded.prefetch(one for change in window for one in self._named[change["oid"]])
-        self._trace(
-            {
-                (change["oid"], patch["path"]): (
-                    alignment.new_lines(patch["hunks"]),
-                    patch["old"],
-                    patch["alike"] or self.linked(change["oid"]),
-                )
-                for change in window
-                for patch in change["patches"]
-                if patch["hunks"] and patch["path"] and len(change["parents"]) < 2
-            }
-        )
+        self._trace(self._new_lines(window))
 
-    def _trace(self, places: Mapping[Place, tuple[Sequence[int], str, bool]]) -> None:
-        """Know where those of the lines were before of which their commit does not tell.
+    def _new_lines(self, changes: Iterable[Change]) -> dict[Place, New]:
+        """What _trace() takes of commits that are no merges."""
+        return {
+            (change["oid"], patch["path"]): (
+                alignment.new_lines(patch["hunks"]),
+                patch["old"],
+                patch["alike"] or self.linked(change["oid"]),
+            )
+            for change in changes
+            for patch in change["patches"]
+            if patch["hunks"] and patch["path"] and len(change["parents"]) < 2
+        }
 
-        places: lines that git says are new there, the path in the parent, whether a line that
-        went may read the same.
-        """
+    def _trace(self, places: Mapping[Place, New]) -> None:
+        """Know where those of the lines were before of which their commit does not tell."""
         pending = self._unstated({place: lines for place, (lines, _, _) in places.items()})
         while pending:
             self._walk(pending)
@@ -330,12 +331,14 @@ class Evidence:
         known = self.lines(*place)
         return bool(known) and any(line not in known for line in lines)
 
+    def _changes(self, commits: Iterable[str], paths: Iterable[str]) -> list[Change]:
+        names = [raw(path) for path in dict.fromkeys(paths)]
+        return run.of_paths(self._repo, [*dict.fromkeys(commits)], names)
+
     def _align(self, places: Sequence[Place]) -> None:
         if not places:
             return
-        commits = list(dict.fromkeys(commit for commit, _ in places))
-        paths = [raw(path) for path in dict.fromkeys(path for _, path in places)]
-        for change in run.of_paths(self._repo, commits, paths):
+        for change in self._changes(*zip(*places, strict=True)):
             for patch in change["patches"]:
                 self._hunks[change["oid"], patch["path"]] = patch["hunks"]
         for place in places:
