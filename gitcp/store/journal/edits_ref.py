@@ -34,16 +34,36 @@ def keep(
     ref: str = "",
     change: str = "",
 ) -> None:
-    """Let the session's ref hold what the journal has gained since a ref last held it.
+    """Let the session's ref hold what the journal has gained since a ref last held it; ref and
+    change: as write() has them.
+
+    The caller holds the session's lock, and the journal's through journal.
+    """
+    edit = write(repo, objects, journal, session_id, subject, ref, change)
+    if edit:
+        refs.update(repo, [edit], "gitcp: edits")
+        journal.append([{"held": edit[1]}])
+
+
+def write(
+    repo: Repo,
+    objects: Objects,
+    journal: Journal,
+    session_id: str,
+    subject: str,
+    ref: str = "",
+    change: str = "",
+) -> refs.Edit | None:
+    """Write the commit that holds what the journal has gained since a ref last held it; the edit
+    of the session's ref, None where there is nothing.
 
     ref: a part of it (store.guard.session_change), whose `change` becomes this tree; else the
-    one that is there stays.  The caller holds the session's lock, and the journal's through
-    journal.
+    one that is there stays.
     """
     start = max((n + 1 for n, line in enumerate(journal.lines) if "held" in line), default=0)
     lines = entries.lasting(journal.lines[start:])
     if not lines and not change:
-        return
+        return None
     ref = ref or PREFIX + session_id
     tip = read_commit(objects, ref)
     kept = lookup(objects, tip["tree"], "change") if tip and not change else None
@@ -54,8 +74,7 @@ def keep(
     home = f"Gitcp-Worktree: {repo.worktree_hash}"
     message = f"{subject}\n\n{home}\nClaude-Session-Id: {session_id}"
     oid = write_commit(objects, repo, tree, [tip["oid"]] if tip else [], message)
-    refs.update(repo, [(ref, oid, tip["oid"] if tip else None)], "gitcp: edits")
-    journal.append([{"held": oid}])
+    return ref, oid, tip["oid"] if tip else None
 
 
 def part(ref: str, first: str) -> int:

@@ -219,9 +219,7 @@ def _open_in(repo: Repo, git_dir: str, session_id: str) -> set[str] | None:
         return None
     sign = st.st_ino, st.st_size
     if git_dir not in _OPEN or _OPEN[git_dir][0] != sign:
-        unsettled = entries.unsettled(journal.read(repo, git_dir))
-        lines = [line for line in unsettled if line.get("kept", True)]
-        _OPEN[git_dir] = sign, lines, {}
+        _OPEN[git_dir] = sign, entries.unsettled(journal.read(repo, git_dir)), {}
     _, lines, sessions = _OPEN[git_dir]
     if session_id not in sessions:
         sessions[session_id] = set(Work(lines, session_id).paths())

@@ -51,8 +51,11 @@ if TYPE_CHECKING:
 _ADDED_TO = ("tasks", state_copy.TURNS)
 
 
-def write(repo: Repo, objects: Objects, state: State, content: Content) -> str:
-    """Write one checkpoint, update state in memory, return the checkpoint's oid.
+def write(
+    repo: Repo, objects: Objects, state: State, content: Content, beside: refs.Edit | None = None
+) -> str:
+    """Write one checkpoint, update state in memory, return the checkpoint's oid.  beside: the edit
+    of another ref that moves with the stream's.
 
     The caller holds the session's lock and saves the state afterwards.  Raises Moved, with
     nothing changed, when HEAD is no longer where content was read.
@@ -72,7 +75,8 @@ def write(repo: Repo, objects: Objects, state: State, content: Content) -> str:
         message = shadow_refs.message(content["subject"], *about)
         oid = write_commit(objects, repo, tree, [parent["oid"]] if parent else [], message)
         move: refs.Edit = (spot["ref"], oid, spot["old"])
-        refs.update(repo, [*spot["before"], move, *spot["after"]], "gitcp: checkpoint")
+        edits = [*spot["before"], move, *spot["after"], *([beside] if beside else [])]
+        refs.update(repo, edits, "gitcp: checkpoint")
     return oid
 
 

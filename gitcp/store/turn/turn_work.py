@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Entry, State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.journal import turn_look
     from gitcp.store.turn import tasks
     from gitcp.store.v1.transcript import Stored
 
@@ -68,8 +69,16 @@ class Turn:
         away = self.work.away(self.entries)
         self.away = {path: entry for path, entry in away.items() if path in wrote}
 
-    def end(self, repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> None:
-        """The turn is over: what is dirty now is what a later one, or its rest, begins with."""
+    def end(
+        self,
+        repo: Repo,
+        objects: Objects,
+        state: State,
+        event: dict[str, Any],
+        held: turn_look.Held | None,
+    ) -> None:
+        """The turn is over: what is dirty now is what a later one, or its rest, begins with.
+        held: what the session's ref holds of it already."""
         from gitcp.store.journal import turn_look
 
         checkpoint.clear_verdict(state)
@@ -83,7 +92,7 @@ class Turn:
             visits.end(repo, state, subject(state))
         turn_log.begin(repo, state, self.head, self.entries, self.began, at)
         tasks = [str(task.get("id", "")) for task in event.get("background_tasks", ())]
-        turn_look.end(repo, objects, state, at, tasks, subject(state))
+        turn_look.end(repo, objects, state, at, tasks, subject(state), held)
 
 
 def _look_up_tip(objects: Objects, tree: str) -> Callable[[str], Entry | None] | None:
@@ -104,7 +113,7 @@ def checkpoint_turn(
     come in the middle and write nothing where nothing is new since the last of them.
     """
     session_id, middle = state["session_id"], event["event"] in MIDDLE
-    now, step, oid = Turn(repo, objects, state), None, None
+    now, step, oid, held = Turn(repo, objects, state), None, None, None
     if now.head != state["base_commit"]:
         # What came into HEAD since the caller looked is neither dirty nor linked yet.
         raise Moved("HEAD", state["base_commit"], now.head)
@@ -120,14 +129,21 @@ def checkpoint_turn(
         new = new and step is not None
     if new:
         content = _content(objects, state, now, step)
-        oid = checkpoint.write(repo, objects, state, content)
+        held = None if middle else _hold(repo, objects, state)
+        oid = checkpoint.write(repo, objects, state, content, held.edit if held else None)
         if step:
             tasks.forget(repo, state, [step["tool_use_id"]])
         if middle:
             turn_log.reach_middle(repo, session_id, now.entries)
     if not middle:
-        now.end(repo, objects, state, event)
+        now.end(repo, objects, state, event, held)
     return oid
+
+
+def _hold(repo: Repo, objects: Objects, state: State) -> turn_look.Held:
+    from gitcp.store.journal import turn_look
+
+    return turn_look.Held(repo, objects, state["session_id"], subject(state))
 
 
 def _content(
