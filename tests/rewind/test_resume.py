@@ -57,6 +57,29 @@ def test_a_fresh_clone_goes_on_after_a_fetch(world: World, a: Agent, tmp_path: P
     assert "prompt 1" in place(world, clone).read_text()
 
 
+def test_a_fresh_clone_resumes_a_commit_that_a_forge_squashed(
+    world: World, a: Agent, tmp_path: Path
+) -> None:
+    bare, forge, clone = world.share(), tmp_path / "forge", tmp_path / "clone"
+    world.git("switch", "-q", "-c", "feature")
+    for number in (1, 2):
+        committed(world, a, number)
+    world.git("push", "-q", "origin", "feature", "main")
+    world.git("clone", "-q", "-b", "main", str(bare), str(forge))
+    world.git("merge", "-q", "--squash", "origin/feature", cwd=forge)
+    world.git("commit", "-q", "-m", "squash of feature (#1)", cwd=forge)
+    world.git("push", "-q", "origin", "main", cwd=forge)
+    world.git("switch", "-q", "main")
+    world.git("pull", "-q", "--ff-only", "origin", "main", warns=".*")
+    world.agent("session-b").start()
+    world.gitcp("push")
+    elsewhere(world, a)
+    world.git("clone", "-q", "--single-branch", "-b", "main", str(bare), str(clone))
+    done(world, "fetch", cwd=clone)
+    assert f"claude -r {SID}" in done(world, "resume", "HEAD", cwd=clone)
+    assert "prompt 2" in place(world, clone).read_text()
+
+
 def test_a_newer_local_conversation_is_kept_and_another_one_only_replaced_by_force(
     world: World, a: Agent
 ) -> None:
