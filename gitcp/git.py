@@ -32,6 +32,11 @@ def may_fetch() -> None:
     _AT_HOME.clear()
 
 
+def stay_home() -> None:
+    """Fetch nothing in this process, though a person waits for it."""
+    _AT_HOME["GIT_NO_LAZY_FETCH"] = "1"
+
+
 def persons(env: Mapping[str, str]) -> dict[str, str]:
     """env as the person's own programs are to find it (filters, hooks, pagers): without what
     keeps our git quiet, and with what they have set of that themselves."""

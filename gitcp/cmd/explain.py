@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from gitcp.console import cli
-from gitcp.console.options import flag, value
+from gitcp.console.options import OFFLINE, flag, value
 from gitcp.errors import OK, Error, UsageError
 
 TYPE_CHECKING = False
@@ -29,6 +29,7 @@ OPTIONS = (
     flag("--generate", "let a model summarize a committed checkpoint first (gitcp.summarize)"),
     flag("-f --force", "with --generate: also what has a summary"),
     flag("--no-pager", "without a pager"),
+    OFFLINE,
     value(
         "name",
         "<name>",
@@ -50,11 +51,11 @@ def run(argv: Sequence[str]) -> int:
     if args.force and not args.generate:
         raise UsageError("--force is for --generate")
     if args.generate:
-        _generate(repo, name, args.force)
+        _generate(repo, name, args)
     if name is None:
         show.page(_list(repo), not args.no_pager)
         return OK
-    records = _records(repo, name)
+    records = _records(repo, name, args.offline)
     if args.raw_transcript:
         for transcript in show.transcripts(records):
             sys.stdout.buffer.write(
@@ -65,19 +66,21 @@ def run(argv: Sequence[str]) -> int:
     return OK
 
 
-def _generate(repo: Repo, name: str | None, force: bool) -> None:
+def _generate(repo: Repo, name: str | None, args: Namespace) -> None:
     """Let the sessions of the checkpoints behind a name be summarized."""
     from gitcp.store.git.objects import Objects
     from gitcp.store.summary import generate
 
     if name is None:
         raise UsageError("--generate needs the name of a commit, a checkpoint or a session")
-    ids = [one["checkpoint_id"] for one in _records(repo, name) if one.get("contents")]
+    ids = [
+        one["checkpoint_id"] for one in _records(repo, name, args.offline) if one.get("contents")
+    ]
     if not ids:
         raise Error(f"no committed checkpoint is behind '{name}' here")
     for checkpoint_id in ids:
         with Objects(repo) as objects:
-            for session_id in generate.summaries(repo, objects, checkpoint_id, force):
+            for session_id in generate.summaries(repo, objects, checkpoint_id, args.force):
                 print(f"summarized session {session_id} of {checkpoint_id}", file=sys.stderr)
 
 
@@ -88,16 +91,16 @@ def _name(args: Namespace) -> str | None:
     return str(named[0]) if named else None
 
 
-def _records(repo: Repo, name: str) -> Iterator[Record]:
+def _records(repo: Repo, name: str, offline: bool) -> Iterator[Record]:
     """What name stands for; of a session each of its checkpoints, the newest first."""
     from gitcp.cmd import show
 
-    for entry in show.gathered(repo, name):
+    for entry in show.gathered(repo, name, offline):
         if entry["type"] != "session":
             yield entry
             continue
         for one in reversed(entry["checkpoints"]):
-            yield from show.gathered(repo, one["checkpoint_id"] or one["oid"])
+            yield from show.gathered(repo, one["checkpoint_id"] or one["oid"], offline)
 
 
 def _lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:

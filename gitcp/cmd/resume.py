@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, flag, value
+from gitcp.console.options import JSON, OFFLINE, flag, value
 from gitcp.errors import NO, OK, Error
 
 TYPE_CHECKING = False
@@ -28,6 +28,7 @@ OPTIONS = (
     ],
     flag("-f --force", "replace a conversation that is here and went another way"),
     JSON,
+    OFFLINE,
     value(
         "name",
         "<name>",
@@ -55,7 +56,7 @@ def run(argv: Sequence[str]) -> int:
     repo = Repo.find()
     if args.switch:
         _switch(repo, args.name)
-    on_demand.bring(repo, args.name, resume.DEPTH)
+    on_demand.bring(repo, args.name, resume.DEPTH, offline=args.offline)
     with Objects(repo) as objects:
         commit, stored = resume.stored(repo, objects, args.name)
         cwd = _place(repo, args, commit)

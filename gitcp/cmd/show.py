@@ -7,7 +7,7 @@ import sys
 import time
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, flag, value
+from gitcp.console.options import JSON, OFFLINE, flag, value
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
@@ -25,6 +25,7 @@ OPTIONS = (
         flag("--transcript", "only the transcript, as stored"),
     ],
     JSON,
+    OFFLINE,
     value(
         "name",
         "<name>",
@@ -40,7 +41,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.repo import Repo
 
     args = cli.parse("show", OPTIONS, argv)
-    records = gathered(Repo.here(), args.name)
+    records = gathered(Repo.here(), args.name, args.offline)
     if args.transcript:
         for transcript in transcripts(records):
             sys.stdout.buffer.write(
@@ -53,12 +54,12 @@ def run(argv: Sequence[str]) -> int:
     return OK
 
 
-def gathered(repo: Repo, name: str) -> list[Record]:
+def gathered(repo: Repo, name: str, offline: bool = False) -> list[Record]:
     """The records that a name stands for; transcripts in them are bytes."""
     from gitcp.store.git.objects import Objects
     from gitcp.store.show import on_demand, subject
 
-    on_demand.bring(repo, name)
+    on_demand.bring(repo, name, offline=offline)
     with Objects(repo) as objects:
         return subject.records(repo, objects, name)
 

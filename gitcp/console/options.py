@@ -27,6 +27,7 @@ def nul(key: str, text: str) -> Row:
 
 
 JSON = flag("--json", "write records, one to a line")
+OFFLINE = flag("--offline", "ask no remote: only what is here")
 REVISIONS = value("revision", "<revision>", "as in git-log(1) (default: HEAD)", nargs="*")
 
 

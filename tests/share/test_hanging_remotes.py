@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.harness import V1, World
+from tests.support.paths import BIN
 
 
 @pytest.fixture
@@ -150,3 +151,46 @@ def _pushed(world: World) -> str:
     )
     assert done.returncode == 0
     return done.stderr
+
+
+def shown(world: World, *args: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, **world.env}
+    command = [str(BIN / f"gitcp-{args[0]}"), *args[1:]]
+    return subprocess.run(command, cwd=world.path, env=env, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("command", ["show", "explain", "resume"])
+def test_a_command_that_needs_the_remote_says_so_and_waits_five_seconds(
+    hanging: World, command: str
+) -> None:
+    hanging.git("branch", "-q", "-D", "entire/checkpoints/v1")
+    done = shown(hanging, command, "HEAD")
+    assert "fetching checkpoints from 'slow'" in done.stderr
+    assert "'slow' did not answer in 5 seconds" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["show", "explain", "resume"])
+def test_offline_no_remote_is_asked(hanging: World, command: str) -> None:
+    hanging.git("branch", "-q", "-D", "entire/checkpoints/v1")
+    done = shown(hanging, command, "--offline", "HEAD")
+    assert "fetching" not in done.stderr and not (hanging.home / "asked").exists()
+
+
+def test_what_a_partial_clone_left_out_is_fetched_for_one_checkpoint(
+    hanging: World, tmp_path: Path
+) -> None:
+    (hanging.home / "hangs").unlink()
+    hanging.gitcp("push")
+    bare = Path(hanging.git("config", "remote.origin.url"))
+    hanging.git("config", "uploadpack.allowFilter", "true", cwd=bare)
+    hanging.git("config", "uploadpack.allowAnySHA1InWant", "true", cwd=bare)
+    at = tmp_path / "partial"
+    source = f"file://{bare}"
+    hanging.git("clone", "-q", "--filter=blob:none", "--no-checkout", source, str(at))
+    there = World(at, hanging.home, hanging.env)
+    there.git("branch", "-q", "entire/checkpoints/v1", "origin/entire/checkpoints/v1")
+    silent = shown(there, "show", "--offline", "HEAD")
+    assert "fetching" not in silent.stderr and "done" not in silent.stdout
+    done = shown(there, "show", "HEAD")
+    assert "fetching transcripts from 'origin'" in done.stderr and "done" in done.stdout
+    assert "fetching" not in shown(there, "show", "HEAD").stderr

@@ -8,7 +8,7 @@ A hook never does: what is not here is not here.  A command that a person waits 
 from __future__ import annotations
 
 from gitcp import git, trace
-from gitcp.errors import GitError
+from gitcp.errors import GitError, Late
 from gitcp.record import one_a_line
 
 TYPE_CHECKING = False
@@ -49,15 +49,39 @@ def unpromised(repo: Repo, names: Sequence[str], missing: set[str]) -> set[str]:
     return missing.intersection(words[-1] for words in lost if words[:1] == ["missing"])
 
 
-def bring(repo: Repo, name: str, oids: Sequence[str]) -> None:
-    """Fetch those of the objects that are missing; a remote that is away changes nothing."""
+def stay_home(repo: Repo) -> None:
+    """Fetch nothing any more in this process, though a person waits for it."""
+    git.stay_home()
+    repo.git.env["GIT_NO_LAZY_FETCH"] = "1"
+
+
+def lacks(repo: Repo, oids: Sequence[str]) -> bool:
+    """Whether anything that these trees consist of is missing here."""
+    _, out = repo.git.run(*_WHICH.split(), stdin=one_a_line(oids))
+    return b"?" in out
+
+
+def bring(
+    repo: Repo, name: str, oids: Sequence[str], within: float | None = None, walk: bool = False
+) -> bool:
+    """Fetch those of the objects that are missing; a remote that is away changes nothing.
+
+    within: seconds; False where that was not enough.  walk: what the objects consist of, too.
+    """
     oids = [oid for oid in oids if len(oid) == len(repo.empty_tree) and _HEX.issuperset(oid)]
     try:
         _, out = repo.git.run(*_WHICH.split(), stdin=one_a_line(oids))
-        there = set(out.decode().split())
-        away = one_a_line(oid for oid in oids if oid not in there)
+        listed = out.decode().split()
+        below = [oid[1:] for oid in listed if oid[0] == "?"] if walk else []
+        away = one_a_line([*below, *(oid for oid in oids if oid not in set(listed))])
         if away:
             env = {"GITCP_ACTIVE": "1"}
-            repo.git.run(*_FETCH.split(), name, "--stdin", stdin=away, env=env)
+            running = repo.git.start(
+                *_FETCH.split(), name, "--stdin", env=env, feed=True, apart=True
+            )
+            running.finish(away, limit=within)
+    except Late:
+        return False
     except GitError as e:
         trace.note("objects", f"not fetched: {e}")
+    return True

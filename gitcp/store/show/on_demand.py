@@ -7,6 +7,7 @@ import sys
 from gitcp.console import notice
 from gitcp.core.git import ids
 from gitcp.errors import Error
+from gitcp.store.git import partial
 from gitcp.store.git.commit import rev_list
 from gitcp.store.git.objects import Objects
 from gitcp.store.link import find_commits
@@ -21,12 +22,35 @@ if TYPE_CHECKING:
 _SECONDS = 5.0
 
 
-def bring(repo: Repo, name: str, depth: int = 1) -> None:
-    """Fetch the store where name is a checkpoint, or a commit with one, that is not here.
+def bring(repo: Repo, name: str, depth: int = 1, *, offline: bool = False) -> None:
+    """Fetch the store where name is a checkpoint, or a commit with one, that is not here, and of
+    one that is here what a partial clone has left out.
 
     depth: how many first parents are looked at for a commit that has one.  It says so on standard
-    error, and why it could not; it waits a few seconds at most.
+    error, and why it could not; it waits 5 seconds at most for each.  offline: nothing is fetched.
     """
+    if offline:
+        partial.stay_home(repo)
+        return
+    _bring_store(repo, name, depth)
+    if remote := partial.remote(repo):
+        _bring_parts(repo, remote, name, depth)
+
+
+def _bring_parts(repo: Repo, remote: str, name: str, depth: int) -> None:
+    with Objects(repo) as objects:
+        names = _meant(repo, objects, name, depth)
+        places = filter(None, (committed_refs.find(repo, objects, one) for one in names))
+        trees = [tree for _, tree in places]
+    if not trees or not partial.lacks(repo, trees):
+        return
+    print(notice.printable(f"fetching transcripts from '{remote}'"), file=sys.stderr)
+    if not partial.bring(repo, remote, trees, _SECONDS, walk=True):
+        partial.stay_home(repo)
+        notice.lack(f"'{remote}' did not answer in {_SECONDS:g} seconds")
+
+
+def _bring_store(repo: Repo, name: str, depth: int) -> None:
     source = destination.effective(repo) if destination.read(repo) else ""
     if not source or not (lacking := _lacking(repo, name, depth)):
         return
@@ -42,8 +66,12 @@ def bring(repo: Repo, name: str, depth: int = 1) -> None:
 def _lacking(repo: Repo, name: str, depth: int) -> list[str]:
     """The ids of the checkpoints that are meant and not here."""
     with Objects(repo) as objects:
-        names = [name] if ids.is_checkpoint_id(name) else _linked_ids(repo, objects, name, depth)
+        names = _meant(repo, objects, name, depth)
         return [one for one in names if committed_refs.find(repo, objects, one) is None]
+
+
+def _meant(repo: Repo, objects: Objects, name: str, depth: int) -> list[str]:
+    return [name] if ids.is_checkpoint_id(name) else _linked_ids(repo, objects, name, depth)
 
 
 def _linked_ids(repo: Repo, objects: Objects, name: str, depth: int) -> list[str]:
