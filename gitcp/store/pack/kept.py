@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 
 from gitcp.core.git import packfile
 from gitcp.store.git import files
@@ -59,6 +60,7 @@ def place(repo: Repo, name: str, path: str) -> None:
     os.makedirs(folder(repo), exist_ok=True)
     to = os.path.join(folder(repo), f"pack-{name}")
     ends, moved = [".pack", ".idx"], list[str]()
+    shared = shared_mode(os.stat(folder(repo)).st_mode)
     if _borrows(repo):
         _enlist(repo, f"pack-{name}")
     else:
@@ -66,12 +68,22 @@ def place(repo: Repo, name: str, path: str) -> None:
         ends.insert(0, ".keep")
     try:
         for end in ends:
+            if shared is not None:
+                os.chmod(path + end, shared)
             _move(path + end, to + end)
             moved.append(end)
     except OSError:
         for end in reversed(moved):
             _move(to + end, path + end)
         raise
+
+
+def shared_mode(folder: int) -> int | None:
+    """The mode of a file in a directory of that mode, whatever the umask, where git has made it
+    for several people (core.sharedRepository); None where the umask decides."""
+    if not (folder & stat.S_ISGID and folder & stat.S_IWGRP):
+        return None
+    return 0o664 if folder & stat.S_IROTH else 0o660
 
 
 def _borrows(repo: Repo) -> bool:
