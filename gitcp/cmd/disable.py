@@ -64,7 +64,7 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
     from gitcp.store.pack import upkeep
     from gitcp.store.setup import guard_files, install, manifest
 
-    manifests = [manifest.of(repo)] + ([manifest.of_person()] if user else [])
+    manifests = [manifest.load(repo)] + ([manifest.load_person()] if user else [])
     if not any(known.entries for known in manifests):
         print("gitcp is not installed here")
     for known in manifests:

@@ -92,7 +92,7 @@ def run(argv: Sequence[str]) -> int:
         return OK
     with tempfile.TemporaryDirectory() as aside:  # a look makes nothing here
         repo = _usable(Repo.find(init=aside))
-        writes, notes = install.plan(repo, options, manifest.of(repo))
+        writes, notes = install.plan(repo, options, manifest.load(repo))
         _say(repo, [_would(write["note"]) for write in writes], notes)
     return OK
 

@@ -36,23 +36,23 @@ def doctor(world: World, *args: str) -> tuple[int, str]:
 
 
 @pytest.fixture
-def known(world: World) -> World:
+def enabled(world: World) -> World:
     """A world whose agent has called once."""
     world.agent("s0").start()
     return world
 
 
-def test_where_all_is_well_nothing_is_found(known: World) -> None:
-    assert found(known) == []
-    assert doctor(known) == (0, "nothing is wrong here\n")
+def test_where_all_is_well_nothing_is_found(enabled: World) -> None:
+    assert found(enabled) == []
+    assert doctor(enabled) == (0, "nothing is wrong here\n")
 
 
-def test_what_is_silenced_or_not_there_is_not_called_well(known: World) -> None:
-    warm.run("disable", cwd=known.path)
-    assert doctor(known) == (0, "gitcp is disabled here: 'gitcp enable' wakes it\n")
-    warm.run("enable", cwd=known.path)
-    warm.run("disable", "--uninstall", cwd=known.path)
-    assert doctor(known) == (0, "gitcp is not set up here: 'gitcp enable' installs the hooks\n")
+def test_what_is_silenced_or_not_there_is_not_called_well(enabled: World) -> None:
+    warm.run("disable", cwd=enabled.path)
+    assert doctor(enabled) == (0, "gitcp is disabled here: 'gitcp enable' wakes it\n")
+    warm.run("enable", cwd=enabled.path)
+    warm.run("disable", "--uninstall", cwd=enabled.path)
+    assert doctor(enabled) == (0, "gitcp is not set up here: 'gitcp enable' installs the hooks\n")
 
 
 def test_an_agent_that_never_called_is_named(world: World) -> None:
@@ -87,18 +87,18 @@ def interrupt_enable(world: World) -> None:
     ],
 )
 def test_what_broke_is_said_and_mended_by_the_doctor(
-    known: World, break_it: object, kind: str, words: str
+    enabled: World, break_it: object, kind: str, words: str
 ) -> None:
     assert callable(break_it)
-    break_it(known)
-    assert kind in found(known)
-    assert words in known.gitcp("status")
-    status, text = doctor(known)
+    break_it(enabled)
+    assert kind in found(enabled)
+    assert words in enabled.gitcp("status")
+    status, text = doctor(enabled)
     assert status == 1 and words in text and "'gitcp enable" in text
-    assert doctor(known, "--fix")[0] == 0
-    assert found(known) == []
-    known.agent("s1").turn("make it", {"one.txt": "1\n"})
-    assert len(known.commit("one.txt")) == 1
+    assert doctor(enabled, "--fix")[0] == 0
+    assert found(enabled) == []
+    enabled.agent("s1").turn("make it", {"one.txt": "1\n"})
+    assert len(enabled.commit("one.txt")) == 1
 
 
 def drop_event(world: World, event: str) -> None:
@@ -108,22 +108,22 @@ def drop_event(world: World, event: str) -> None:
     path.write_text(json.dumps(settings))
 
 
-def test_hooks_that_pre_commit_calls_are_well(known: World) -> None:
-    hook_tools.pre_commit(known.path)
-    assert found(known) == ["git-hook"]  # post-rewrite is not told what git says
-    assert "post-rewrite in" in known.gitcp("status")
-    known.gitcp("enable")
-    assert found(known) == []
+def test_hooks_that_pre_commit_calls_are_well(enabled: World) -> None:
+    hook_tools.pre_commit(enabled.path)
+    assert found(enabled) == ["git-hook"]  # post-rewrite is not told what git says
+    assert "post-rewrite in" in enabled.gitcp("status")
+    enabled.gitcp("enable")
+    assert found(enabled) == []
 
 
-def test_a_directory_outside_is_not_called_enabled(known: World, tmp_path: Path) -> None:
-    known.git("config", "core.hooksPath", str(tmp_path / "all"))
-    assert "--force" in known.gitcp("status")
+def test_a_directory_outside_is_not_called_enabled(enabled: World, tmp_path: Path) -> None:
+    enabled.git("config", "core.hooksPath", str(tmp_path / "all"))
+    assert "--force" in enabled.gitcp("status")
     for hook in HOOKS:
         line = f'! command -v gitcp-hook >/dev/null || gitcp-hook {hook} "$@" || :'
         write(tmp_path / "all" / hook, f"#!/bin/sh\n{line}\n")
-    assert found(known) == []
-    assert "nothing to do" in known.gitcp("enable")
+    assert found(enabled) == []
+    assert "nothing to do" in enabled.gitcp("enable")
 
 
 @pytest.mark.parametrize("agent", ["codex", "gemini-cli"])
@@ -144,105 +144,105 @@ def test_gemini_in_a_subdirectory_is_told(world: World) -> None:
     assert "subdirectory" not in found(world, world.path / "src")
 
 
-def test_settings_that_are_no_json_are_named(known: World) -> None:
-    (known.path / ".claude/settings.local.json").write_text("{")
-    assert "settings" in found(known)
+def test_settings_that_are_no_json_are_named(enabled: World) -> None:
+    (enabled.path / ".claude/settings.local.json").write_text("{")
+    assert "settings" in found(enabled)
 
 
 def test_a_program_that_is_gone_is_named_though_path_has_another(
-    known: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    enabled: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for path in [*known.path.glob(".git/hooks/*"), known.path / ".claude/settings.local.json"]:
+    for path in [*enabled.path.glob(".git/hooks/*"), enabled.path / ".claude/settings.local.json"]:
         path.write_text(path.read_text().replace(str(TOP), "/gone"))
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    assert found(known) == ["program", "program"]
+    assert found(enabled) == ["program", "program"]
     write(tmp_path / "bin/gitcp-hook", "#!/bin/sh\n")
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
-    assert found(known) == ["program", "program"]
-    assert f"'{tmp_path}/bin/gitcp-hook' stands in for it, more slowly" in known.gitcp("status")
-    assert doctor(known, "--fix")[0] == 0 and found(known) == []
+    assert found(enabled) == ["program", "program"]
+    assert f"'{tmp_path}/bin/gitcp-hook' stands in for it, more slowly" in enabled.gitcp("status")
+    assert doctor(enabled, "--fix")[0] == 0 and found(enabled) == []
 
 
-def test_a_hook_that_failed_is_named_until_it_runs_well(known: World) -> None:
-    known.git("config", "gitcp.post-commit.pipeline", "!false")
-    known.agent("s1").start()
-    known.git("commit", "-q", "--allow-empty", "-m", "x", warns="false")
-    assert "post-commit failed once this week" in known.gitcp("status")
-    assert "false" in doctor(known)[1]
-    assert doctor(known, "--fix")[0] == 1 and found(known) == ["warning"]
-    known.git("config", "--unset", "gitcp.post-commit.pipeline")
-    known.git("commit", "-q", "--allow-empty", "-m", "y")
-    assert doctor(known)[0] == 0 and found(known) == []
+def test_a_hook_that_failed_is_named_until_it_runs_well(enabled: World) -> None:
+    enabled.git("config", "gitcp.post-commit.pipeline", "!false")
+    enabled.agent("s1").start()
+    enabled.git("commit", "-q", "--allow-empty", "-m", "x", warns="false")
+    assert "post-commit failed once this week" in enabled.gitcp("status")
+    assert "false" in doctor(enabled)[1]
+    assert doctor(enabled, "--fix")[0] == 1 and found(enabled) == ["warning"]
+    enabled.git("config", "--unset", "gitcp.post-commit.pipeline")
+    enabled.git("commit", "-q", "--allow-empty", "-m", "y")
+    assert doctor(enabled)[0] == 0 and found(enabled) == []
 
 
-def test_a_session_whose_agent_died_is_ended_and_keeps_its_work(known: World) -> None:
-    agent = known.agent("s1")
+def test_a_session_whose_agent_died_is_ended_and_keeps_its_work(enabled: World) -> None:
+    agent = enabled.agent("s1")
     agent.prompt("make it")
     agent.write("one.txt", "1\n")
-    known.kill(agent)
-    status, text = doctor(known)
+    enabled.kill(agent)
+    status, text = doctor(enabled)
     assert status == 1 and "'s1' is in a turn, and its agent is gone" in text
-    assert "ended; its work stays" in doctor(known, "--fix")[1]
-    assert agent.state["phase"] == "ended" and known.tree(known.branch()) == {"one.txt": "1\n"}
-    assert len(known.commit("one.txt")) == 1
+    assert "ended; its work stays" in doctor(enabled, "--fix")[1]
+    assert agent.state["phase"] == "ended" and enabled.tree(enabled.branch()) == {"one.txt": "1\n"}
+    assert len(enabled.commit("one.txt")) == 1
 
 
-def test_a_turn_without_a_process_counts_as_left_after_an_hour(known: World) -> None:
-    agent = known.agent("s1")
+def test_a_turn_without_a_process_counts_as_left_after_an_hour(enabled: World) -> None:
+    agent = enabled.agent("s1")
     agent.prompt("make it")
     state = {**agent.state, "agent_process": None}
-    path = known.path / ".git/entire-sessions/s1.json"
+    path = enabled.path / ".git/entire-sessions/s1.json"
     path.write_text(json.dumps(state))
-    assert "in a turn" not in doctor(known)[1]
+    assert "in a turn" not in doctor(enabled)[1]
     path.write_text(json.dumps({**state, "last_interaction_time": "2020-01-01T00:00:00Z"}))
-    assert "without an event for an hour" in doctor(known)[1]
+    assert "without an event for an hour" in doctor(enabled)[1]
 
 
-def test_a_transcript_that_was_not_completed_is(known: World) -> None:
-    agent = known.agent("s1")
+def test_a_transcript_that_was_not_completed_is(enabled: World) -> None:
+    agent = enabled.agent("s1")
     agent.prompt("make it")
     agent.write("one.txt", "1\n")
-    (checkpoint,) = known.commit("one.txt")
+    (checkpoint,) = enabled.commit("one.txt")
     agent.answer([{"type": "text", "text": "the last word"}])
-    path = known.path / ".git/entire-sessions/s1.json"
+    path = enabled.path / ".git/entire-sessions/s1.json"
     path.write_text(json.dumps({**agent.state, "phase": "idle"}))
-    assert "incomplete transcript" in doctor(known)[1]
-    doctor(known, "--fix")
-    assert "the last word" in str(known.committed(checkpoint)["s1"]["transcript"])
-    assert "incomplete" not in doctor(known)[1]
+    assert "incomplete transcript" in doctor(enabled)[1]
+    doctor(enabled, "--fix")
+    assert "the last word" in str(enabled.committed(checkpoint)["s1"]["transcript"])
+    assert "incomplete" not in doctor(enabled)[1]
 
 
-def test_locks_of_git_are_named_and_left_alone(known: World) -> None:
-    lock = known.path / ".git/packed-refs.lock"
+def test_locks_of_git_are_named_and_left_alone(enabled: World) -> None:
+    lock = enabled.path / ".git/packed-refs.lock"
     lock.touch()
-    assert "packed-refs.lock" not in doctor(known)[1]
+    assert "packed-refs.lock" not in doctor(enabled)[1]
     os.utime(lock, (time.time() - 100,) * 2)
-    status, text = doctor(known, "--fix")
+    status, text = doctor(enabled, "--fix")
     assert status == 1 and "remove it if no git runs" in text and lock.exists()
 
 
-def test_a_claim_that_nobody_holds_is_let_go(known: World) -> None:
-    known.git("config", "gitcp.guard", "warn")
-    agent = known.agent("s1", tools=True)
+def test_a_claim_that_nobody_holds_is_let_go(enabled: World) -> None:
+    enabled.git("config", "gitcp.guard", "warn")
+    agent = enabled.agent("s1", tools=True)
     agent.prompt("make it")
     tool = {"tool_name": "Write", "tool_use_id": "t1"}
-    agent.event("PreToolUse", **tool, tool_input={"file_path": str(known.path / "one.txt")})
-    known.kill(agent)
-    assert "claim is held for nobody" in doctor(known)[1]
-    doctor(known, "--fix")
-    assert not list((known.path / ".git/gitcp/claims").iterdir())
+    agent.event("PreToolUse", **tool, tool_input={"file_path": str(enabled.path / "one.txt")})
+    enabled.kill(agent)
+    assert "claim is held for nobody" in doctor(enabled)[1]
+    doctor(enabled, "--fix")
+    assert not list((enabled.path / ".git/gitcp/claims").iterdir())
 
 
-def test_a_commit_that_lost_its_id_is_linked_again(known: World) -> None:
-    known.agent("s1").turn("make it", {"one.txt": "1\n"})
-    (checkpoint,) = known.commit("one.txt")
-    hooks = known.path / ".git/hooks"
-    shutil.move(hooks, known.path / ".git/away")
-    known.git("commit", "-q", "--amend", "-m", "reworded")
-    shutil.move(known.path / ".git/away", hooks)
-    assert f"lost its checkpoint {checkpoint}" in doctor(known)[1]
-    doctor(known, "--fix")
-    assert checkpoint in known.git("log", "-1", "--notes=gitcp")
+def test_a_commit_that_lost_its_id_is_linked_again(enabled: World) -> None:
+    enabled.agent("s1").turn("make it", {"one.txt": "1\n"})
+    (checkpoint,) = enabled.commit("one.txt")
+    hooks = enabled.path / ".git/hooks"
+    shutil.move(hooks, enabled.path / ".git/away")
+    enabled.git("commit", "-q", "--amend", "-m", "reworded")
+    shutil.move(enabled.path / ".git/away", hooks)
+    assert f"lost its checkpoint {checkpoint}" in doctor(enabled)[1]
+    doctor(enabled, "--fix")
+    assert checkpoint in enabled.git("log", "-1", "--notes=gitcp")
 
 
 def at_terminal(world: World, answer: bytes) -> str:
@@ -264,90 +264,90 @@ def at_terminal(world: World, answer: bytes) -> str:
     return text.decode()
 
 
-def test_the_doctor_asks_at_a_terminal(known: World) -> None:
-    (known.path / ".git/hooks/post-commit").unlink()
+def test_the_doctor_asks_at_a_terminal(enabled: World) -> None:
+    (enabled.path / ".git/hooks/post-commit").unlink()
     for answer, mended in ((b"n\n", False), (b"\n", True)):
-        assert "[Y/n]" in at_terminal(known, answer)
-        assert (known.path / ".git/hooks/post-commit").exists() is mended
+        assert "[Y/n]" in at_terminal(enabled, answer)
+        assert (enabled.path / ".git/hooks/post-commit").exists() is mended
 
 
 @pytest.fixture
-def dead(known: World) -> Agent:
+def dead(enabled: World) -> Agent:
     """A session whose agent died in a turn, with work on a stream of its own."""
-    agent = known.agent("s1")
+    agent = enabled.agent("s1")
     agent.turn("make it", {"one.txt": "1\n"})
     agent.prompt("make more")
     agent.write("two.txt", "2\n")
-    known.kill(agent)
+    enabled.kill(agent)
     return agent
 
 
 @pytest.mark.parametrize("answer", [b"s\n", b"what\n", b"\4"], ids=["skip", "nonsense", "end"])
 def test_a_dead_session_is_left_alone_when_the_person_skips_it(
-    known: World, dead: Agent, answer: bytes
+    enabled: World, dead: Agent, answer: bytes
 ) -> None:
-    text = at_terminal(known, answer)
+    text = at_terminal(enabled, answer)
     assert "its agent is gone: [k]eep/[c]ondense/[d]iscard/[s]kip" in text
-    assert dead.state["phase"] == "active" and known.streams
+    assert dead.state["phase"] == "active" and enabled.streams
 
 
-def test_a_dead_session_is_kept_on_a_mere_enter(known: World, dead: Agent) -> None:
-    assert "ended; its work stays on its stream" in at_terminal(known, b"\n")
+def test_a_dead_session_is_kept_on_a_mere_enter(enabled: World, dead: Agent) -> None:
+    assert "ended; its work stays on its stream" in at_terminal(enabled, b"\n")
     assert dead.state["phase"] == "ended"
-    (checkpoint,) = known.commit()
-    assert known.committed(checkpoint)["s1"]["files_touched"] == ["one.txt", "two.txt"]
+    (checkpoint,) = enabled.commit()
+    assert enabled.committed(checkpoint)["s1"]["files_touched"] == ["one.txt", "two.txt"]
 
 
-def test_a_dead_session_is_condensed_when_the_person_says_so(known: World, dead: Agent) -> None:
-    stored = re.search(r"stored as checkpoint ([0-9a-f]{12})", at_terminal(known, b"c\n"))
+def test_a_dead_session_is_condensed_when_the_person_says_so(enabled: World, dead: Agent) -> None:
+    stored = re.search(r"stored as checkpoint ([0-9a-f]{12})", at_terminal(enabled, b"c\n"))
     assert stored, "under an id of its own"
-    first = known.committed(stored[1])["s1"]
+    first = enabled.committed(stored[1])["s1"]
     assert "make more" in first["transcript"] and "one.txt" in first["files_touched"]
-    assert doctor(known) == (0, "nothing is wrong here\n")
-    (checkpoint,) = known.commit()
-    later = known.committed(checkpoint)["s1"]
+    assert doctor(enabled) == (0, "nothing is wrong here\n")
+    (checkpoint,) = enabled.commit()
+    later = enabled.committed(checkpoint)["s1"]
     assert later["files_touched"] == ["one.txt", "two.txt"]
     assert first["token_usage_delta"]["api_call_count"] == 3
     assert later["token_usage_delta"]["api_call_count"] == 0, "what it cost is told once"
 
 
-def test_a_dead_session_is_discarded_when_the_person_says_so(known: World, dead: Agent) -> None:
-    assert "its work is archived" in at_terminal(known, b"d\n")
+def test_a_dead_session_is_discarded_when_the_person_says_so(enabled: World, dead: Agent) -> None:
+    assert "its work is archived" in at_terminal(enabled, b"d\n")
     assert dead.state["phase"] == "ended" and dead.state["streams"] == []
-    assert known.streams == [] and known.open() == []
-    (archive,) = known.archives
-    assert known.show(archive, "one.txt") == "1\n" and known.read("two.txt") == "2\n"
-    assert known.commit() == []
-    assert doctor(known) == (0, "nothing is wrong here\n")
-    dead.pid = known.agent("s1").pid
+    assert enabled.streams == [] and enabled.open() == []
+    (archive,) = enabled.archives
+    assert enabled.show(archive, "one.txt") == "1\n" and enabled.read("two.txt") == "2\n"
+    assert enabled.commit() == []
+    assert doctor(enabled) == (0, "nothing is wrong here\n")
+    dead.pid = enabled.agent("s1").pid
     dead.turn("once more", {"three.txt": "3\n"})
-    (checkpoint,) = known.commit()
-    assert known.committed(checkpoint)["s1"]["files_touched"] == ["three.txt"]
+    (checkpoint,) = enabled.commit()
+    assert enabled.committed(checkpoint)["s1"]["files_touched"] == ["three.txt"]
 
 
 def test_discarding_a_session_leaves_another_s_stream_as_it_is(
-    known: World, request: pytest.FixtureRequest
+    enabled: World, request: pytest.FixtureRequest
 ) -> None:
-    known.agent("s2").turn("beside it", {"other.txt": "o\n"})
+    enabled.agent("s2").turn("beside it", {"other.txt": "o\n"})
     request.getfixturevalue("dead")  # no event comes after it, which would end its session
-    at_terminal(known, b"d\n")
-    assert known.archives == [] and len(known.streams) == 1
-    (checkpoint,) = known.commit()
-    assert known.committed(checkpoint).keys() == {"s2"}
+    at_terminal(enabled, b"d\n")
+    assert enabled.archives == [] and len(enabled.streams) == 1
+    (checkpoint,) = enabled.commit()
+    assert enabled.committed(checkpoint).keys() == {"s2"}
 
 
-def test_what_the_destination_lacks_is_told_where_there_is_a_remote(known: World) -> None:
-    known.agent("s1").turn("make it", {"one.txt": "1\n"})
-    known.commit("one.txt")
-    assert "remote" not in known.gitcp("status")
-    known.share()
-    assert "lacks 1 checkpoint " in known.gitcp("status").splitlines()[-1]
-    known.git("push", "-q", "origin", "main")
-    assert "lacks" not in known.gitcp("status")
+def test_what_the_destination_lacks_is_told_where_there_is_a_remote(enabled: World) -> None:
+    enabled.agent("s1").turn("make it", {"one.txt": "1\n"})
+    enabled.commit("one.txt")
+    assert "remote" not in enabled.gitcp("status")
+    enabled.share()
+    assert "lacks 1 checkpoint " in enabled.gitcp("status").splitlines()[-1]
+    enabled.git("push", "-q", "origin", "main")
+    assert "lacks" not in enabled.gitcp("status")
 
 
-def test_json_has_a_record_for_each_finding(known: World) -> None:
-    (known.path / ".git/hooks/post-commit").unlink()
-    (one,) = [json.loads(line) for line in doctor(known, "--json")[1].splitlines()]
+def test_json_has_a_record_for_each_finding(enabled: World) -> None:
+    (enabled.path / ".git/hooks/post-commit").unlink()
+    (one,) = [json.loads(line) for line in doctor(enabled, "--json")[1].splitlines()]
     assert (one["type"], one["kind"], one["fix"]) == ("finding", "git-hook", "enable")
     assert one["remedy"] == "gitcp enable" and "fixed" not in one

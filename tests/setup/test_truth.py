@@ -28,7 +28,7 @@ def doctor(world: World, *args: str) -> tuple[int, str]:
 
 
 @pytest.fixture
-def known(world: World) -> World:
+def enabled(world: World) -> World:
     """A world with a linked commit, a stream, and edits that no commit has."""
     agent = world.agent("s1")
     agent.turn("make it", {"one.txt": "1\n", "two.txt": "2\n"})
@@ -136,16 +136,16 @@ MENDED: dict[str, tuple[Break, str]] = {
 
 
 @pytest.mark.parametrize("what", MENDED)
-def test_what_is_broken_is_named_and_mended(known: World, what: str) -> None:
+def test_what_is_broken_is_named_and_mended(enabled: World, what: str) -> None:
     broken, words = MENDED[what]
-    broken(known)
-    status, said = doctor(known)
+    broken(enabled)
+    status, said = doctor(enabled)
     assert status == 1 and words in said, said
-    status, said = doctor(known, "--fix")
+    status, said = doctor(enabled, "--fix")
     assert status == 0, said
-    assert doctor(known) == (0, "nothing is wrong here\n")
-    known.agent("s2").turn("make another", {"four.txt": "4\n"})
-    assert len(known.commit("four.txt")) == 1
+    assert doctor(enabled) == (0, "nothing is wrong here\n")
+    enabled.agent("s2").turn("make another", {"four.txt": "4\n"})
+    assert len(enabled.commit("four.txt")) == 1
 
 
 def test_what_enable_wrote_is_taken_out_though_its_record_was_lost(
@@ -177,17 +177,17 @@ TOLD: dict[str, tuple[Break, str]] = {
 
 
 @pytest.mark.parametrize("what", TOLD)
-def test_what_a_person_has_to_mend_is_named_until_it_is_gone(known: World, what: str) -> None:
+def test_what_a_person_has_to_mend_is_named_until_it_is_gone(enabled: World, what: str) -> None:
     broken, words = TOLD[what]
-    before = (known.path / SETTINGS).read_text()
-    broken(known)
+    before = (enabled.path / SETTINGS).read_text()
+    broken(enabled)
     for args in ((), ("--fix",), ()):
-        status, said = doctor(known, *args)
+        status, said = doctor(enabled, *args)
         assert status == 1 and words in said, said
-    assert words in known.gitcp("status")
-    (known.path / SETTINGS).write_text(before)
-    (known.path / ".claude/settings.json").unlink(missing_ok=True)
-    assert doctor(known)[0] == 0
+    assert words in enabled.gitcp("status")
+    (enabled.path / SETTINGS).write_text(before)
+    (enabled.path / ".claude/settings.json").unlink(missing_ok=True)
+    assert doctor(enabled)[0] == 0
 
 
 def test_the_settings_of_an_administrator_decide_whether_hooks_run(tmp_path: Path) -> None:
@@ -226,25 +226,25 @@ def test_a_person_s_own_settings_are_named_where_gitcp_is_not_enabled(
     assert "is recorded by your own settings" not in said
 
 
-def test_hooks_that_all_ran_into_their_time_limit_are_named_with_it(known: World) -> None:
+def test_hooks_that_all_ran_into_their_time_limit_are_named_with_it(enabled: World) -> None:
     line = (
-        f"{int(os.path.getmtime(known.path))} post-commit: 'git status' did not end in 60 seconds"
+        f"{int(os.path.getmtime(enabled.path))} post-commit: 'git status' did not end in 60 seconds"
     )
-    (known.path / ".git/gitcp/warnings").write_text(f"{line}\n" * 3)
-    status, said = doctor(known)
+    (enabled.path / ".git/gitcp/warnings").write_text(f"{line}\n" * 3)
+    status, said = doctor(enabled)
     assert status == 1 and "post-commit failed 3 times" in said
     assert "gitcp.hook-timeout" in said
 
 
-def test_settings_are_not_gone_for_a_hook_that_runs_in_the_git_directory(known: World) -> None:
-    known.git("config", "core.worktree", str(known.path))
-    done = warm.run("status", cwd=known.path)
-    hook = known.path / ".git/hooks/post-commit"
-    ran = subprocess.run([hook], cwd=known.path / ".git", capture_output=True, text=True)
+def test_settings_are_not_gone_for_a_hook_that_runs_in_the_git_directory(enabled: World) -> None:
+    enabled.git("config", "core.worktree", str(enabled.path))
+    done = warm.run("status", cwd=enabled.path)
+    hook = enabled.path / ".git/hooks/post-commit"
+    ran = subprocess.run([hook], cwd=enabled.path / ".git", capture_output=True, text=True)
     assert (done.returncode, ran.stderr) == (0, "")
-    assert (known.path / ".git/gitcp/watched").exists()
+    assert (enabled.path / ".git/gitcp/watched").exists()
 
 
-def test_fsck_is_silent_after_what_a_person_may_delete(known: World) -> None:
-    known.git("branch", "-D", known.branch().removeprefix("refs/heads/"))
-    assert "note s1" in known.gitcp("fsck") and doctor(known)[0] == 0
+def test_fsck_is_silent_after_what_a_person_may_delete(enabled: World) -> None:
+    enabled.git("branch", "-D", enabled.branch().removeprefix("refs/heads/"))
+    assert "note s1" in enabled.gitcp("fsck") and doctor(enabled)[0] == 0

@@ -123,7 +123,7 @@ def test_the_hash_of_a_transcript_goes_on_only_from_its_own_beginning(repo: Path
         one, two, three, other = (objects.write("blob", b"%d" % n) for n in range(4))
         for oids in ([one, two], [one, two, three], [one], [other, two], [other, two, three]):
             whole = b"\n".join(objects.need(oid, "blob") for oid in oids)
-            assert hashes.of(objects, "s", oids) == content_hash(whole)
+            assert hashes.digest(objects, "s", oids) == content_hash(whole)
 
 
 @pytest.mark.parametrize("name", ["0/full.jsonl", "0/prompt.txt", "0/tasks/t/agent-1.jsonl"])

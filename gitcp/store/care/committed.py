@@ -103,13 +103,13 @@ def _several(
     objects.fetch_small(oid for name, (_, oid) in files if chunks.number(name) is not None)
     for checkpoint_id, tree in window:
         try:
-            yield from _one(objects, hashes, checkpoint_id, tree, trees)
+            yield from _check_checkpoint(objects, hashes, checkpoint_id, tree, trees)
         except Error as e:  # what is missing does not hide the rest
             yield finding("missing-object", checkpoint_id, str(e))
     objects.forget()
 
 
-def _one(
+def _check_checkpoint(
     objects: Prefetched,
     hashes: Hashes,
     cid: str,
@@ -196,7 +196,7 @@ class Hashes:
     def __init__(self) -> None:
         self._last: dict[str, tuple[list[str], Any]] = {}
 
-    def of(self, objects: Prefetched, session_id: str, oids: list[str]) -> str:
+    def digest(self, objects: Prefetched, session_id: str, oids: list[str]) -> str:
         """'sha256:' and the hex digits, of the pieces joined with newlines."""
         known, digest = self._last.get(session_id, ([], None))
         if digest is None or oids[: len(known)] != known or len(oids) == len(known):
@@ -215,7 +215,7 @@ def _transcript(
 ) -> Iterator[Finding]:
     """The pieces and the hash of one session directory; old: before hashes were kept."""
     pieces = {n: oid for name, (_, oid) in files.items() if (n := chunks.number(name)) is not None}
-    yield from _names(where, files, sorted(pieces))
+    yield from _check_names(where, files, sorted(pieces))
     stored = _content(objects, files)
     if not pieces:
         if stored:
@@ -227,12 +227,12 @@ def _transcript(
         yield finding("bad-hash", where, "there is no content_hash.txt", without)
         return
     session_id = str(metadata.get("session_id", where))
-    actual = hashes.of(objects, session_id, [oid for _, oid in sorted(pieces.items())])
+    actual = hashes.digest(objects, session_id, [oid for _, oid in sorted(pieces.items())])
     if stored != actual:
         yield finding("bad-hash", where, f"it says '{stored[:80]}', and is '{actual}'", old)
 
 
-def _names(where: str, files: Tree, numbers: list[int]) -> Iterator[Finding]:
+def _check_names(where: str, files: Tree, numbers: list[int]) -> Iterator[Finding]:
     if numbers and numbers != list(range(len(numbers))):
         gone = next(n for n in range(numbers[-1]) if n not in numbers)
         yield finding("bad-chunk", where, f"'{chunks.name(gone)}' is missing")

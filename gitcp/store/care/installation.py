@@ -34,7 +34,7 @@ def state(repo: Repo) -> str:
     if os.path.exists(repo.shared("off")):
         return DISABLED
     try:
-        return ENABLED if manifest.of(repo).entries else ABSENT
+        return ENABLED if manifest.load(repo).entries else ABSENT
     except Damaged:
         return ENABLED  # as far as anybody can tell: look_at_record() names it
 
@@ -51,7 +51,7 @@ def _manifests(repo: Repo) -> tuple[list[manifest.Manifest], list[Damaged]]:
     damaged: list[Damaged] = []
     for here in (True, False):
         try:
-            read.append(manifest.of(repo) if here else manifest.of_person())
+            read.append(manifest.load(repo) if here else manifest.load_person())
         except Damaged as e:
             damaged.append(e)
     return read, damaged

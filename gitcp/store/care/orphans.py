@@ -142,7 +142,7 @@ def _streams(survey: Survey, ages: Ages) -> Iterator[Finding]:
     without = {tip["ref"] for _, tip, _ in doomed}
     for kind, tip, reason in doomed:
         alone = _alone(survey, tip, without)
-        words = f"{reason}; settles {_names(alone)}" if alone else reason
+        words = f"{reason}; settles {_list_paths(alone)}" if alone else reason
         yield orphan(kind, tip["ref"], words, alone=alone, **_facts(tip))
 
 
@@ -178,7 +178,7 @@ def _gone(survey: Survey, ages: Ages) -> Iterator[Finding]:
                 words = f"no ref has stream '{stream['id']}'; {days(age)} old; settles"
                 facts = {"stream": stream["id"], "alone": alone}
                 yield orphan(
-                    "lost-stream", state["session_id"], f"{words} {_names(alone)}", **facts
+                    "lost-stream", state["session_id"], f"{words} {_list_paths(alone)}", **facts
                 )
 
 
@@ -190,7 +190,7 @@ def _alone(survey: Survey, tip: Tip, without: set[str]) -> dict[str, list[str]]:
     """session -> the paths its state names that no ref of the stream records once the refs
     without are gone."""
     on = survey.on(tip)
-    stay = _kept(survey, tip["stream"], without) if on else set()
+    stay = _find_recorded(survey, tip["stream"], without) if on else set()
     paths_of = {
         state["session_id"]: sorted(
             {p for s in state["streams"] if s["id"] == tip["stream"] for p in s["files"]} - stay
@@ -200,7 +200,7 @@ def _alone(survey: Survey, tip: Tip, without: set[str]) -> dict[str, list[str]]:
     return {name: paths for name, paths in paths_of.items() if paths}
 
 
-def _names(alone: dict[str, list[str]]) -> str:
+def _list_paths(alone: dict[str, list[str]]) -> str:
     return "; ".join(f"{' '.join(paths)} of '{name}'" for name, paths in alone.items())
 
 
@@ -212,7 +212,7 @@ def _since(repo: Repo, tip: Tip) -> float:
         return tip["time"]  # packed long ago
 
 
-def _kept(survey: Survey, stream: str, without: set[str]) -> set[str]:
+def _find_recorded(survey: Survey, stream: str, without: set[str]) -> set[str]:
     """The paths that refs of a stream record, those refs left out that are without."""
     paths: set[str] = set()
     for tip in survey.tips:

@@ -109,7 +109,7 @@ def _owned(
     at: Owner = ("", "", 0.0)
     for oid, path in objects:
         at = owners.get(oid, at)
-        yield oid, _of(at, path, places)
+        yield oid, _own_object(at, path, places)
 
 
 def _sized(repo: Repo, owned: Iterable[tuple[str, Owner]]) -> Iterator[Item]:
@@ -157,7 +157,7 @@ def _walk(repo: Repo, ours: list[str], without: list[str]) -> Iterator[tuple[str
         yield oid, path
 
 
-def _of(at: Owner, path: str, places: Place) -> Owner:
+def _own_object(at: Owner, path: str, places: Place) -> Owner:
     kind, session_id, time = at
     if kind != "checkpoints":
         return at

@@ -77,7 +77,7 @@ class Survey:
         self.copy(tip, tip["session_id"])
         keys = {tip["stream"], tip["session_id"], tip["ref"], *self._metadata[tip["oid"]]}
         numbers = set().union(*(self._naming.get(key, ()) for key in keys))
-        return [s for n in sorted(numbers) if self._names(s := self.states[n], tip)]
+        return [s for n in sorted(numbers) if self._mentions(s := self.states[n], tip)]
 
     def orphaned(self, tip: Tip) -> bool:
         """Whether neither a state nor a marker names a stream (recall.orphaned, for all)."""
@@ -99,7 +99,7 @@ class Survey:
                 return False
         return True
 
-    def _names(self, state: State, tip: Tip) -> bool:
+    def _mentions(self, state: State, tip: Tip) -> bool:
         if any(stream["id"] == tip["stream"] for stream in state["streams"]):
             return True
         if state.get("unreadable"):

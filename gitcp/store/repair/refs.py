@@ -98,7 +98,7 @@ def _rebuilt(
     lost: list[str] = []
     gone = lacking(repo, history[0]["oid"])
     trees = [commit["tree"] for commit in (history[0], *fallbacks)]
-    tree = _whole(objects, trees, gone, lost)
+    tree = _join_trees(objects, trees, gone, lost)
     if tree is None:
         return (fallbacks[0]["oid"] if fallbacks else None), lost
     parents = list(dict.fromkeys(commit["oid"] for commit in fallbacks))
@@ -115,7 +115,7 @@ def _sound(repo: Repo, history: list[Commit]) -> str | None:
     return None
 
 
-def _whole(
+def _join_trees(
     objects: Objects, trees: list[str], gone: set[str], lost: list[str], path: str = ""
 ) -> str | None:
     """A tree with all that the first readable one of trees has; what of that cannot be read is
@@ -126,7 +126,7 @@ def _whole(
         versions = [layer[name] for layer in layers if name in layer]
         if versions[0][0] == TREE:
             below = [oid for mode, oid in versions if mode == TREE]
-            tree = _whole(objects, below, gone, lost, f"{path}{name}/")
+            tree = _join_trees(objects, below, gone, lost, f"{path}{name}/")
             entry = (TREE, tree) if tree else None
         else:
             entry = next((e for e in versions if e[0] != TREE and e[1] not in gone), None)

@@ -61,7 +61,7 @@ def mend(repo: Repo, objects: Objects, ref: str) -> str:
             return f"wrote {len(again)} missing objects again"
         log = log_of(repo, ref)
         commits = chain([old, *log], lambda oid: _checkpoint(objects, oid))
-        named = _named(repo, objects, ref, commits)
+        named = _find_states(repo, objects, ref, commits)
         if not commits and not named and not ref.startswith(shadow_refs.ARCHIVE):
             return ""  # nothing says that it is ours
         kept = note(repo, ref, old, log)
@@ -80,7 +80,7 @@ def _checkpoint(objects: Objects, oid: str) -> Commit | None:
     return commit if session else None
 
 
-def _named(repo: Repo, objects: Objects, ref: str, commits: list[Commit]) -> Named:
+def _find_states(repo: Repo, objects: Objects, ref: str, commits: list[Commit]) -> Named:
     """What states say of a stream: by its id; where no commit tells that, of the streams that
     had this name and stand nowhere else."""
     known = shadow_refs.trailer(commits[0]["message"], "Gitcp-Stream") if commits else ""
@@ -147,7 +147,7 @@ class Rebuilder:
         """
         self._gone, self._lost = gone, []
         base = tree_of(self._objects, shadow_refs.trailer(old["message"], "Base-Commit"))
-        tree = self._whole(old["tree"], base, "") or self._repo.empty_tree
+        tree = self._rebuild_tree(old["tree"], base, "") or self._repo.empty_tree
         self.lost.update(self._lost)
         if self._lost:
             tree = self._omitted(tree, shadow_refs.trailer(old["message"], "Entire-Session"))
@@ -157,7 +157,7 @@ class Rebuilder:
         head += [f"author {old['author']}", f"committer {old['committer']}"]
         return self._objects.write("commit", raw("\n".join([*head, "", old["message"]])))
 
-    def _whole(self, oid: str, base: str | None, at: str) -> str | None:
+    def _rebuild_tree(self, oid: str, base: str | None, at: str) -> str | None:
         if oid == base:
             return oid
         if oid in self._gone:
@@ -175,7 +175,7 @@ class Rebuilder:
     def _entry(self, entry: Entry, was: Entry | None, path: str) -> Entry | None:
         if entry[0] == TREE:
             base = was[1] if was and was[0] == TREE else None
-            below = self._whole(entry[1], base, path + "/")
+            below = self._rebuild_tree(entry[1], base, path + "/")
             return (TREE, below) if below else None
         if entry[0] == _COMMIT or entry[1] not in self._gone:
             return entry

@@ -71,7 +71,7 @@ def plan_worktree(repo: Repo, known: Manifest, baked: tuple[str, str]) -> list[W
 
 
 def _ground(repo: Repo, baked: tuple[str, str]) -> Ground:
-    records = (manifest.of(repo), manifest.of_person())
+    records = (manifest.load(repo), manifest.load_person())
     return Ground(
         files.read,
         lambda path: bool(exclude.tracked(repo, [path])),

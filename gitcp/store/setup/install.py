@@ -68,7 +68,7 @@ def install(repo: Repo, options: Options) -> tuple[list[Write], list[str], list[
     """
     moved = _make_way(repo)
     with exclusive(repo, "install"):
-        known = manifest.of(repo)
+        known = manifest.load(repo)
         writes, notes = plan(repo, options, known)
         written = [write for write in writes if _carry_out(repo, write, known)]
         if options.worktree:
@@ -95,7 +95,7 @@ def _make_way(repo: Repo) -> list[str]:
         done.append(f"moved '{folder}', which was no directory, to '{aside}'")
     for here in (True, False):
         try:
-            manifest.of(repo) if here else manifest.of_person()
+            manifest.load(repo) if here else manifest.load_person()
         except Damaged as e:
             moved = move_aside(repo.common, e.path)
             done.append(f"moved '{e.path}', which was damaged, to '{moved}'")
@@ -104,7 +104,7 @@ def _make_way(repo: Repo) -> list[str]:
 
 def _carry_out(repo: Repo, write: Write, known: Manifest) -> bool:
     """Write one file.  False for an agent's that cannot be: it is told, and keeps no other back."""
-    at = manifest.of_person() if write.get("user") else known
+    at = manifest.load_person() if write.get("user") else known
     try:
         if write["kind"] == "stray":
             git_hooks.clear_stray(write)
@@ -130,7 +130,7 @@ def plan(repo: Repo, options: Options, known: Manifest) -> Plan:
     more = clients.plan(repo, names, options.scope, baked, options.force)
     writes, notes = hooks[0] + more[0], [*hooks[1], *chosen_for, *more[1]]
     if options.skills:
-        at = manifest.of_person() if options.scope == "user" else known
+        at = manifest.load_person() if options.scope == "user" else known
         asked_for = skills.plan(repo, at, options.scope, options.force)
         writes, notes = writes + asked_for[0], notes + asked_for[1]
     strategy = entire_settings.strategy(options.strategy)

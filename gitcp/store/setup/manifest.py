@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 _NOTHING: dict[str, Any] = {"before": None, "mode": None, "dirs": (), "aside": None, "lines": ()}
 
 
-def of(repo: Repo) -> Manifest:
+def load(repo: Repo) -> Manifest:
     """What enable wrote for a repository."""
     return Manifest(repo.shared("installed"), repo.common)
 
 
-def of_person() -> Manifest:
+def load_person() -> Manifest:
     """What enable --user wrote for the person."""
     home = os.path.expanduser("~")
     state = os.environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
