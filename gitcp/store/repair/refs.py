@@ -56,6 +56,8 @@ def mend_ref(repo: Repo, objects: Objects, ref: str) -> str:
         oid = next(known, None)
         if oid != packed:
             refs.update(repo, [(ref, oid, packed)], "gitcp: fsck")
+        if oid is None and os.path.isfile(logged := os.path.join(repo.common, "logs", ref)):
+            os.rename(logged, place_aside(repo.common, f"logs/{ref}"))
     return f"{f'put it back to {oid[:7]}, ' if oid else ''}moved what stood there to '{aside}'"
 
 
