@@ -299,8 +299,9 @@ def look_at_head(repo: Repo) -> None:
     try:
         with context.of(repo) as ctx:
             if not context.is_off(repo) and memory.is_unseen(repo, ctx.head):
-                own = ctx.head in unhooked.made_here(repo)  # its own next event settles it
-                message = "" if own else _link_pulled(ctx)
+                # A commit of this worktree waits for its session's event; jj's have no hooks.
+                waits = not repo.jj_root and ctx.head in unhooked.made_here(repo)
+                message = "" if waits else _link_pulled(ctx)
     except (Error, OSError) as e:
         trace.note("settle", f"not now: {e}")
     else:

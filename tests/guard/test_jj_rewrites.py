@@ -80,9 +80,10 @@ def test_links_follow_what_jj_rewrites(
     assert sorted(made.values()) == ["one", "two"]
     for step in steps:
         copy.jj(*step.split())
-    a.prompt("next")
-    now = {name: [made[one] for one in ids] for name, ids in carried(copy).items()}
-    assert now == REWRITES[steps] and list(now) == list(REWRITES[steps])
+    for _ in range(2):  # a command that reads asks, and so does the next event
+        now = {name: [made[one] for one in ids] for name, ids in carried(copy).items()}
+        assert now == REWRITES[steps] and list(now) == list(REWRITES[steps])
+        a.prompt("next")
 
 
 def test_a_persons_change_gets_no_link_by_a_rewrite_beside_it(new_copy: NewCopy) -> None:
@@ -97,3 +98,16 @@ def test_a_persons_change_gets_no_link_by_a_rewrite_beside_it(new_copy: NewCopy)
     a.prompt("and next")
     (both, own, _) = carried(copy).values()
     assert len(both) == 1 and own == []
+
+
+def test_why_names_the_session_right_after_its_change_is_described_and_left(
+    new_copy: NewCopy,
+) -> None:
+    copy = new_copy("non-colocated")
+    a, _ = copy.pair()
+    a.write("one.txt", "by A\n")
+    a.stop()
+    copy.jj("describe", "-m", "one")
+    copy.jj("new")
+    out = json.loads(warm.run("why", "--json", "one.txt:1", cwd=copy.path).stdout)
+    assert (out["who"], out["session_id"]) == ("session", a.sid)
