@@ -129,7 +129,7 @@ class Client:
         return __import__(f"{self._module}.{name}", fromlist=["scan"])
 
 
-def names() -> list[str]:
+def list_names() -> list[str]:
     """The agents' names, in order."""
     folders = os.listdir(os.path.dirname(__file__))
     clients = [f for f in folders if f[0] not in "_." and "." not in f and f not in _SHARED]
@@ -138,7 +138,7 @@ def names() -> list[str]:
 
 def adapter(name: str) -> Client:
     """The client of a name, or of an agent type found in stored data; else InputError."""
-    there, wanted = names(), name.lower().replace(" ", "-")
+    there, wanted = list_names(), name.lower().replace(" ", "-")
     for one in (wanted, wanted.removesuffix("-cli")):
         if one in there:
             return Client(__import__("gitcp.agents." + one.replace("-", "_"), fromlist=["NAME"]))
@@ -147,12 +147,12 @@ def adapter(name: str) -> Client:
 
 def type_of(name: str) -> str:
     """What stored data calls an agent; any other tool is called by its own name."""
-    return adapter(name).AGENT_TYPE if name in names() else name
+    return adapter(name).AGENT_TYPE if name in list_names() else name
 
 
 def answers(name: str) -> str:
     """The way in which an agent hears an answer (gitcp.agents.exchange.replies)."""
-    return adapter(name).ANSWERS if name in names() else "plain"
+    return adapter(name).ANSWERS if name in list_names() else "plain"
 
 
 def session_env(agent_type: str) -> tuple[str, ...]:
@@ -173,7 +173,7 @@ def subagent_transcript(agent: str, transcript_path: str, agent_id: str) -> str 
 def recognise(client: Client, payload: Mapping[str, Any]) -> Client:
     """Whose payload it is: some clients also run the hooks that are installed for another."""
     if not client.is_own(payload):
-        for guest in map(adapter, names()):
+        for guest in map(adapter, list_names()):
             if guest.is_payload(payload):
                 return guest
     return client

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gitcp.core.setup.installation import Write
     from gitcp.store.setup.install import Options
 
-_NAMES = agents.names()
+_NAMES = agents.list_names()
 OPTIONS = (
     value(
         "--agent",
@@ -30,7 +30,7 @@ OPTIONS = (
         choices=_NAMES,
     ),
     [
-        flag("--shared", "put agent hooks into settings single get too"),
+        flag("--shared", "put agent hooks into settings others get too"),
         flag("--user", "put agent hooks into your own settings, for all"),
     ],
     flag("--skills", "write a skill that tells agents when to ask gitcp, and how"),

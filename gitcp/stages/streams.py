@@ -82,7 +82,7 @@ def write_checkpoint(args: object, records: Iterable[Record]) -> Iterator[Record
     checkpoint record without an oid is written as it says."""
     for record in records:
         if record.get("type") == "checkpoint" and "oid" not in record:
-            yield _given(record)
+            yield _write_given(record)
             continue
         # The checkpoint comes before the stages that follow hear of the event: they end the turn.
         is_ours = record.get("type") == "event" and record.get("session_id")
@@ -91,7 +91,7 @@ def write_checkpoint(args: object, records: Iterable[Record]) -> Iterator[Record
         yield from written
 
 
-def _given(record: Record) -> Record:
+def _write_given(record: Record) -> Record:
     from gitcp import context
     from gitcp.store.stream import given
 
@@ -193,7 +193,7 @@ def _history(args: Namespace, name: str | None) -> Iterator[Record]:
         for checkpoint in stream_history.chains(repo, [tip])[tip["ref"]]:
             yield {
                 **stream_history.detailed(objects, checkpoint),
-                **_kept(objects, checkpoint, args),
+                **_read_metadata(objects, checkpoint, args),
             }
 
 
@@ -206,7 +206,7 @@ def _live(repo: Repo, objects: Objects, args: Namespace) -> str:
     return "refs/heads/" + ids.shadow_branch(base, ids.worktree_hash(worktree))
 
 
-def _kept(objects: Objects, checkpoint: Record, args: Namespace) -> Record:
+def _read_metadata(objects: Objects, checkpoint: Record, args: Namespace) -> Record:
     """What was asked for of the session's metadata in a checkpoint."""
     from gitcp.record import text
     from gitcp.store.git.tree import Lookup, walk

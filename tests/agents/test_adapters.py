@@ -28,7 +28,7 @@ def call(name: str, given: Any, **more: Any) -> dict[str, Any]:
 
 
 def test_an_adapter_is_found_by_its_name_and_by_the_agent_type_in_stored_data() -> None:
-    for name in agents.names():
+    for name in agents.list_names():
         found = agents.adapter(name)
         assert name == found.NAME
         assert name == agents.adapter(found.AGENT_TYPE).NAME
@@ -42,7 +42,7 @@ def test_a_git_hook_learns_a_session_by_its_own_clients_variable_and_ours() -> N
 def test_the_manual_lists_every_agent_with_where_its_hooks_lie() -> None:
     page = (TOP / "man" / "gitcp-enable.1").read_text().partition(".Ss Hooks of the agent")[2]
     items = page.partition(".El")[0].split(".It Cm ")[1:]
-    assert [item.split()[0] for item in items] == list(agents.names())
+    assert [item.split()[0] for item in items] == list(agents.list_names())
     for item in items:
         paths = agents.adapter(item.split()[0]).settings_paths("/h", "")
         assert f".Pa {paths['shared']}" in item
@@ -53,7 +53,7 @@ def test_an_unknown_agent_is_refused_with_those_that_are_known() -> None:
         agents.adapter("aider")
 
 
-@pytest.mark.parametrize("name", sorted(set(agents.names()) - {"opencode", "cline"}))
+@pytest.mark.parametrize("name", sorted(set(agents.list_names()) - {"opencode", "cline"}))
 def test_the_hooks_of_every_tool_that_may_write_are_installed_and_of_no_other(name: str) -> None:
     client = agents.adapter(name)
     for event, matcher, _ in client.HOOKS:
@@ -265,7 +265,7 @@ def test_a_refusal_is_in_the_words_each_client_understands() -> None:
         "opencode": None,
         "factory-droid": None,
     }
-    assert set(answers) == set(agents.names())
+    assert set(answers) == set(agents.list_names())
     for name, answer in answers.items():
         out, err, status = replies.refuse(agents.adapter(name).ANSWERS, "tool-start", why)
         assert (err, status) == (why + "\n", 0 if name == "cline" else 2)
@@ -274,7 +274,9 @@ def test_a_refusal_is_in_the_words_each_client_understands() -> None:
 
 
 def test_a_message_reaches_the_person_only_through_clients_that_show_one() -> None:
-    shown = {name for name in agents.names() if replies.tell(agents.adapter(name).ANSWERS, "hi")}
+    shown = {
+        name for name in agents.list_names() if replies.tell(agents.adapter(name).ANSWERS, "hi")
+    }
     assert shown == {"claude-code", "codex", "gemini-cli", "qwen-code"}
 
 
@@ -367,7 +369,7 @@ def test_a_session_is_resumed_by_the_clients_own_command(name: str, command: str
 
 
 def test_settings_are_looked_for_where_each_client_reads_them() -> None:
-    assert [agents.adapter(name).settings_paths("/h", "/r") for name in agents.names()] == [
+    assert [agents.adapter(name).settings_paths("/h", "/r") for name in agents.list_names()] == [
         {
             "local": "/r/.claude/settings.local.json",
             "shared": "/r/.claude/settings.json",

@@ -15,7 +15,7 @@ from tests.support.recorded import V1, Played, Recorded
 PHASES = {"UserPromptSubmit": "active", "Stop": "idle", "SessionEnd": "ended"}
 
 
-def of(play: Played) -> tuple[Recorded, str]:
+def unpack(play: Played) -> tuple[Recorded, str]:
     return play.repo, play.session
 
 
@@ -46,7 +46,7 @@ def test_a_session_start_alone_leaves_no_state(played: Plays) -> None:
 
 
 def test_the_state_file_names_its_base_its_files_and_is_private(played: Plays) -> None:
-    repo, session = of(played("claude-code/parallel"))
+    repo, session = unpack(played("claude-code/parallel"))
     state = repo.state(session)
     assert state["session_id"] == session
     assert state["base_commit"] == repo.git("rev-parse", "HEAD")
@@ -59,7 +59,7 @@ def test_the_state_file_names_its_base_its_files_and_is_private(played: Plays) -
 
 
 def test_a_checkpoint_names_its_session_and_base(played: Plays) -> None:
-    repo, session = of(played("claude-code/parallel"))
+    repo, session = unpack(played("claude-code/parallel"))
     message = repo.git("log", "-1", "--format=%B", repo.stream).splitlines()
     assert message[0] == "Go parallel"
     assert f"Entire-Session: {session}" in message
@@ -67,7 +67,7 @@ def test_a_checkpoint_names_its_session_and_base(played: Plays) -> None:
 
 
 def test_neither_index_nor_head_nor_worktree_is_touched(played: Plays) -> None:
-    repo, _ = of(played("claude-code/parallel"))
+    repo, _ = unpack(played("claude-code/parallel"))
     assert repo.git("diff", "--cached", "--name-only") == ""
     assert repo.git("symbolic-ref", "HEAD") == "refs/heads/main"
     assert repo.git("rev-list", "--count", "HEAD") == "1"
@@ -75,13 +75,13 @@ def test_neither_index_nor_head_nor_worktree_is_touched(played: Plays) -> None:
 
 
 def test_an_interrupted_turn_gets_its_checkpoint_at_the_next_prompt(played: Plays) -> None:
-    repo, session = of(played("claude-code/tui-esc"))
+    repo, session = unpack(played("claude-code/tui-esc"))
     assert {"k.txt", "k1.txt"} <= repo.files(repo.stream).keys()
     assert repo.state(session)["files_touched"] == ["k.txt", "k1.txt"]
 
 
 def test_the_agents_own_commit_is_linked_within_its_turn(played: Plays) -> None:
-    repo, session = of(played("claude-code/basic"))
+    repo, session = unpack(played("claude-code/basic"))
     checkpoint = repo.checkpoint()
     assert checkpoint
     summary = json.loads(repo.stored(checkpoint, "metadata.json"))
@@ -92,7 +92,7 @@ def test_the_agents_own_commit_is_linked_within_its_turn(played: Plays) -> None:
 
 
 def test_the_end_of_the_turn_completes_the_transcript_of_its_commit(played: Plays) -> None:
-    repo, session = of(played("claude-code/basic"))
+    repo, session = unpack(played("claude-code/basic"))
     checkpoint = repo.checkpoint()
     assert "All done: first prompt zq." in repo.stored(checkpoint, "0/full.jsonl")
     assert repo.state(session).get("turn_checkpoint_ids", []) == []
@@ -100,7 +100,7 @@ def test_the_end_of_the_turn_completes_the_transcript_of_its_commit(played: Play
 
 
 def test_a_persons_commit_is_linked_to_the_session_behind_it(played: Plays) -> None:
-    repo, session = of(played("claude-code/parallel"))
+    repo, session = unpack(played("claude-code/parallel"))
     repo.git("add", "a.txt", "b.txt", "p1.txt", "p2.txt")
     repo.git("commit", "-q", "-m", "add the files")
     checkpoint = repo.checkpoint()
@@ -115,7 +115,7 @@ def test_a_persons_commit_is_linked_to_the_session_behind_it(played: Plays) -> N
 
 
 def test_a_commit_of_something_else_is_not_linked(played: Plays) -> None:
-    repo, _ = of(played("claude-code/parallel"))
+    repo, _ = unpack(played("claude-code/parallel"))
     (repo.path / "mine.txt").write_text("my own words, no agent's\n")
     repo.git("add", "mine.txt")
     repo.git("commit", "-q", "-m", "mine")
@@ -124,7 +124,7 @@ def test_a_commit_of_something_else_is_not_linked(played: Plays) -> None:
 
 
 def test_two_commits_of_one_session_have_two_checkpoints_of_it(played: Plays) -> None:
-    repo, session = of(played("claude-code/resume"))
+    repo, session = unpack(played("claude-code/resume"))
     repo.git("add", "second.txt")
     repo.git("commit", "-q", "-m", "second")
     ids = [repo.checkpoint("HEAD~1"), repo.checkpoint()]
@@ -134,7 +134,7 @@ def test_two_commits_of_one_session_have_two_checkpoints_of_it(played: Plays) ->
 
 
 def test_what_the_readme_shows_of_this_session_is_what_the_commands_print(played: Plays) -> None:
-    repo, _ = of(played("claude-code/resume"))
+    repo, _ = unpack(played("claude-code/resume"))
     _, _, rest = (TOP / "README.md").read_text().partition("    $ gitcp status\n")
     example, _, _ = rest.partition("\n`gitcp page` ")
     shown = re.findall(r"^    (?! *\[\.\.\.\])([^$ ].*|  +.*)", example, re.M)

@@ -13,7 +13,7 @@ from tests.support.story import Story, contents, tell
 
 
 @pytest.fixture(scope="session")
-def _told(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+def _story(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     at = tmp_path_factory.mktemp("story").resolve()
     with environment(HOME=str(at)):
         world = World(enabled(template, at / "repo"), at / "home")
@@ -22,9 +22,9 @@ def _told(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.fixture
-def story(_told: Story, monkeypatch: pytest.MonkeyPatch) -> Iterator[Story]:
+def story(_story: Story, monkeypatch: pytest.MonkeyPatch) -> Iterator[Story]:
     """The story, its main worktree the current directory; a test that changes it fails."""
-    monkeypatch.chdir(_told.world.path)
-    before = contents(_told.world.path)
-    yield _told
-    assert contents(_told.world.path) == before
+    monkeypatch.chdir(_story.world.path)
+    before = contents(_story.world.path)
+    yield _story
+    assert contents(_story.world.path) == before

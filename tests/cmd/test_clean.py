@@ -58,13 +58,13 @@ def test_force_deletes_and_says_what(orphaned: Path, capsys: pytest.CaptureFixtu
 def test_records_tell_what_was_deleted(
     orphaned: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    def told(*argv: str) -> list[tuple[str, bool]]:
+    def cleaned(*argv: str) -> list[tuple[str, bool]]:
         assert clean.run(["--json", *argv]) == 0
         lines = capfdbinary.readouterr().out.splitlines()
         return [(r["kind"], r["deleted"]) for r in map(json.loads, lines)]
 
-    assert told() == [("leftover", False), ("orphan-stream", False)]
-    assert told("-f") == [("leftover", True), ("orphan-stream", False)]
+    assert cleaned() == [("leftover", False), ("orphan-stream", False)]
+    assert cleaned("-f") == [("leftover", True), ("orphan-stream", False)]
 
 
 def test_list_orphans_is_a_source_of_findings(orphaned: Path) -> None:

@@ -22,7 +22,7 @@ def listed(*argv: str) -> list[Json]:
     return list(bind("list-sessions", argv)(()))
 
 
-def one(*argv: str) -> Json:
+def only(*argv: str) -> Json:
     (found,) = listed(*argv)
     return found
 
@@ -32,7 +32,7 @@ def test_every_session_is_listed_the_last_started_first(story: Story) -> None:
 
 
 def test_a_session_has_the_fields_of_003(story: Story) -> None:
-    found = one(f"--session={ALPHA}")
+    found = only(f"--session={ALPHA}")
     assert found["type"] == "session"
     assert found["description"] == "Try something"
     assert found["strategy"] == "manual-commit"
@@ -51,7 +51,7 @@ def test_a_session_has_the_fields_of_003(story: Story) -> None:
 
 
 def test_a_session_has_its_state(story: Story) -> None:
-    found = one("--session=2026-01-06")
+    found = only("--session=2026-01-06")
     assert found["session_id"] == GAMMA
     assert found["phase"] == "ended"
     assert found["worktree_path"] == str(story.world.path.parent / "elsewhere")
@@ -128,7 +128,7 @@ def test_a_state_that_cannot_be_read_is_listed_and_left_where_it_is(repo: Path, 
     folder.mkdir()
     (folder / "s1.json").write_text(data)
     before = contents(repo)
-    found = one()
+    found = only()
     assert found["session_id"] == "s1" and found["unreadable"]
     assert contents(repo) == before
 
@@ -138,7 +138,7 @@ def test_strange_types_in_a_state_are_no_crash(repo: Path) -> None:
     folder.mkdir()
     strange = {"session_id": "s1", "streams": [3, {"id": 1}], "turns": [], "first_prompt": None}
     (folder / "s1.json").write_text(json.dumps({**strange, "phase": 7, "started_at": {}}))
-    assert (one()["phase"], bool(one()["unreadable"])) == ("", True)
+    assert (only()["phase"], bool(only()["unreadable"])) == ("", True)
     for command in ("status", "show"):
         done = run(command, *(["s1"] if command == "show" else []))
         assert done.returncode == 0, done.stderr

@@ -23,7 +23,7 @@ def listed(*argv: str) -> list[Json]:
     return list(bind("list-streams", argv)(()))
 
 
-def of(kind: str, *argv: str) -> list[Json]:
+def list_kind(kind: str, *argv: str) -> list[Json]:
     return [r for r in listed(*argv) if r["kind"] == kind]
 
 
@@ -35,7 +35,7 @@ def test_live_and_archived_streams_are_listed_newest_first(story: Story) -> None
 
 
 def test_a_stream_tells_its_ref_base_sessions_files_and_count(story: Story) -> None:
-    (main,) = [r for r in of("live") if r["worktree"] == "e3b0c4"]
+    (main,) = [r for r in list_kind("live") if r["worktree"] == "e3b0c4"]
     assert main["ref"] == "refs/heads/" + story.world.branch()
     assert main["oid"] == git("rev-parse", main["ref"])
     assert main["base_commit"] == story.plain
@@ -45,7 +45,7 @@ def test_a_stream_tells_its_ref_base_sessions_files_and_count(story: Story) -> N
 
 
 def test_a_stream_says_why_the_last_decision_was_taken(story: Story) -> None:
-    (main,) = [r for r in of("live") if r["worktree"] == "e3b0c4"]
+    (main,) = [r for r in list_kind("live") if r["worktree"] == "e3b0c4"]
     (decision,) = main["decisions"]
     assert decision["session_id"] == ALPHA
     assert decision["verdict"] == "continue"
@@ -53,7 +53,7 @@ def test_a_stream_says_why_the_last_decision_was_taken(story: Story) -> None:
 
 
 def test_the_archived_stream_keeps_what_was_dismissed(story: Story) -> None:
-    (old,) = of("archived")
+    (old,) = list_kind("archived")
     assert old["ref"].startswith("refs/gitcp/archive/") and old["worktree"] == "e3b0c4"
     assert old["files"] == ["junk.txt"]
 

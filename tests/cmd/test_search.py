@@ -29,7 +29,7 @@ def prompts(world: World, *argv: str) -> list[str]:
 
 
 @pytest.fixture
-def told(world: World) -> World:
+def past(world: World) -> World:
     """Two sessions: one committed twice, one with a checkpoint only."""
     a, b = world.agent("session-a"), world.agent("session-b")
     a.turn("Parse the header of a request", {"src/parse.py": "def parse_header(): ...\n"})
@@ -42,78 +42,78 @@ def told(world: World) -> World:
 
 
 def test_a_turn_is_found_by_its_prompt_with_commit_checkpoint_session_and_number(
-    told: World,
+    past: World,
 ) -> None:
-    (hit,) = search(told, "header")
-    first = told.git("rev-parse", "HEAD~1")
+    (hit,) = search(past, "header")
+    first = past.git("rev-parse", "HEAD~1")
     assert (hit["type"], hit["session_id"], hit["number"]) == ("hit", "session-a", 1)
     assert [(c["oid"], c["live"]) for c in hit["commits"]] == [(first, True)]
-    assert hit["checkpoint_ids"] == told.ids(first)
+    assert hit["checkpoint_ids"] == past.ids(first)
     assert "header" in hit["snippet"]
     assert any(path.endswith("src/parse.py") for path in hit["files"])
 
 
-def test_words_are_found_in_any_form_and_all_of_them_must_be_there(told: World) -> None:
-    assert prompts(told, "parsing", "requests") == ["Parse the header of a request"]
-    assert prompts(told, "parsing", "lexer") == []
-    assert prompts(told, "tokens", "-grammar") == []
-    assert prompts(told, '"the grammar"') == ["Name the tokens as the grammar does"]
-    assert prompts(told, '"grammar the"') == []
+def test_words_are_found_in_any_form_and_all_of_them_must_be_there(past: World) -> None:
+    assert prompts(past, "parsing", "requests") == ["Parse the header of a request"]
+    assert prompts(past, "parsing", "lexer") == []
+    assert prompts(past, "tokens", "-grammar") == []
+    assert prompts(past, '"the grammar"') == ["Name the tokens as the grammar does"]
+    assert prompts(past, '"grammar the"') == []
 
 
-def test_a_turn_is_found_by_the_message_of_its_commit_and_by_a_file(told: World) -> None:
-    assert prompts(told, "zebra") == ["Write a lexer"]
-    assert prompts(told, "lexer.py") == ["Write a lexer"]
+def test_a_turn_is_found_by_the_message_of_its_commit_and_by_a_file(past: World) -> None:
+    assert prompts(past, "zebra") == ["Write a lexer"]
+    assert prompts(past, "lexer.py") == ["Write a lexer"]
 
 
-def test_streams_are_searched_before_anything_is_committed(told: World) -> None:
-    (hit,) = search(told, "grammar")
+def test_streams_are_searched_before_anything_is_committed(past: World) -> None:
+    (hit,) = search(past, "grammar")
     assert (hit["commits"], hit["checkpoint_ids"]) == ([], [])
 
 
-def test_an_open_turn_is_found_by_what_its_client_has_written(told: World) -> None:
-    b = told.agent("session-b")
+def test_an_open_turn_is_found_by_what_its_client_has_written(past: World) -> None:
+    b = past.agent("session-b")
     b.prompt("Look into the quokka")
-    assert prompts(told, "quokka") == ["Look into the quokka"]
+    assert prompts(past, "quokka") == ["Look into the quokka"]
 
 
-def test_a_part_of_an_identifier_is_found_exactly(told: World) -> None:
-    assert prompts(told, "--exact", "se_hea") == []  # it stands in the file, not in what was said
-    assert prompts(told, "--exact", "eade") == ["Parse the header of a request"]
-    assert prompts(told, "--exact", "src/par") == ["Parse the header of a request"]
-    assert prompts(told, "--exact", "he") != []
+def test_a_part_of_an_identifier_is_found_exactly(past: World) -> None:
+    assert prompts(past, "--exact", "se_hea") == []  # it stands in the file, not in what was said
+    assert prompts(past, "--exact", "eade") == ["Parse the header of a request"]
+    assert prompts(past, "--exact", "src/par") == ["Parse the header of a request"]
+    assert prompts(past, "--exact", "he") != []
 
 
 def test_no_part_of_a_word_is_too_long_too_short_or_too_common_to_be_found_exactly(
-    told: World, monkeypatch: pytest.MonkeyPatch
+    past: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = "x" * 150 + "okapi"
-    told.agent("session-b").turn(f"go on with {long}", {"n.txt": "x\n"})
-    assert prompts(told, "--exact", "xokap") == prompts(told, "--exact", "go") != []
+    past.agent("session-b").turn(f"go on with {long}", {"n.txt": "x\n"})
+    assert prompts(past, "--exact", "xokap") == prompts(past, "--exact", "go") != []
     monkeypatch.setattr(ask, "_MOST_WORDS", 0)
-    assert prompts(told, "--exact", "xokap") != []
+    assert prompts(past, "--exact", "xokap") != []
 
 
-def test_filters_choose_by_agent_session_branch_path_and_date(told: World) -> None:
-    assert len(search(told, "agent:claude-code")) == len(search(told, "--agent", "claude")) == 3
-    assert search(told, "agent:codex") == []
-    assert prompts(told, "session:session-b") == ["Name the tokens as the grammar does"]
-    assert prompts(told, "path:src/") == prompts(told, "--", "src") != []
-    assert prompts(told, "--branch", "main", "lexer") == ["Write a lexer"]
-    assert search(told, "grammar", "--since", "yesterday") != []
-    assert search(told, "grammar", "--until", "yesterday") == []
+def test_filters_choose_by_agent_session_branch_path_and_date(past: World) -> None:
+    assert len(search(past, "agent:claude-code")) == len(search(past, "--agent", "claude")) == 3
+    assert search(past, "agent:codex") == []
+    assert prompts(past, "session:session-b") == ["Name the tokens as the grammar does"]
+    assert prompts(past, "path:src/") == prompts(past, "--", "src") != []
+    assert prompts(past, "--branch", "main", "lexer") == ["Write a lexer"]
+    assert search(past, "grammar", "--since", "yesterday") != []
+    assert search(past, "grammar", "--until", "yesterday") == []
 
 
-def test_nothing_found_is_status_1_and_nothing_asked_is_misuse(told: World) -> None:
-    done = run("search", "xylophone", cwd=told.path)
+def test_nothing_found_is_status_1_and_nothing_asked_is_misuse(past: World) -> None:
+    done = run("search", "xylophone", cwd=past.path)
     assert (done.returncode, done.stdout) == (1, "")
     assert "no turn has all of these" in done.stderr
-    assert run("search", cwd=told.path).returncode == 129
+    assert run("search", cwd=past.path).returncode == 129
 
 
-def test_a_person_reads_commit_prompt_and_match_and_what_to_type_next(told: World) -> None:
-    text = run("search", "zebra", cwd=told.path).stdout
-    head = told.head
+def test_a_person_reads_commit_prompt_and_match_and_what_to_type_next(past: World) -> None:
+    text = run("search", "zebra", cwd=past.path).stdout
+    head = past.head
     assert text.startswith(head[:7])
     assert "session- #2" in text or "session-a #2" in text
     assert "Introduce the zebra stage" in text and "> Write a lexer" in text
@@ -136,37 +136,37 @@ def test_a_commit_is_shown_with_its_own_checkpoint(world: World) -> None:
     assert f"checkpoint {row['checkpoint']}" in text and text.startswith(row["commit"])
 
 
-def test_a_compact_line_is_json_of_at_most_200_bytes(told: World) -> None:
-    a = told.agent("session-a")
+def test_a_compact_line_is_json_of_at_most_200_bytes(past: World) -> None:
+    a = past.agent("session-a")
     a.turn("ü" * 500 + " quagga", {f"{'long' * 20}/{n}.txt": "x\n" for n in range(5)})
-    done = run("search", "--compact", "quagga", cwd=told.path)
+    done = run("search", "--compact", "quagga", cwd=past.path)
     (line,) = done.stdout.splitlines()
     assert len(line.encode()) <= 200
     assert set(json.loads(line)) == {"turn", "files", "text"}
 
 
-def test_what_is_new_is_added_and_what_is_gone_is_gone(told: World) -> None:
-    assert search(told, "header")
-    a = told.agent("session-a")
+def test_what_is_new_is_added_and_what_is_gone_is_gone(past: World) -> None:
+    assert search(past, "header")
+    a = past.agent("session-a")
     a.turn("Add the okapi", {"okapi.txt": "x\n"})
-    told.commit("okapi.txt")
-    assert prompts(told, "okapi") == ["Add the okapi"]
-    told.git("update-ref", "-d", "refs/heads/entire/checkpoints/v1")
-    assert search(told, "header") == []
+    past.commit("okapi.txt")
+    assert prompts(past, "okapi") == ["Add the okapi"]
+    past.git("update-ref", "-d", "refs/heads/entire/checkpoints/v1")
+    assert search(past, "header") == []
 
 
-def test_a_commit_on_no_branch_is_said_to_be(told: World) -> None:
-    assert search(told, "zebra")
-    told.git("reset", "-q", "--hard", "HEAD~1")
-    (hit,) = search(told, "lexer")
+def test_a_commit_on_no_branch_is_said_to_be(past: World) -> None:
+    assert search(past, "zebra")
+    past.git("reset", "-q", "--hard", "HEAD~1")
+    (hit,) = search(past, "lexer")
     assert [commit["live"] for commit in hit["commits"]] == [False]
-    assert "(on no branch)" in run("search", "lexer", cwd=told.path).stdout
+    assert "(on no branch)" in run("search", "lexer", cwd=past.path).stdout
 
 
 @pytest.mark.parametrize("damage", ["noise", "empty", "other", "short"])
-def test_a_damaged_index_is_made_again(told: World, damage: str) -> None:
-    assert search(told, "header")
-    index = told.path / ".git/gitcp/search.sqlite"
+def test_a_damaged_index_is_made_again(past: World, damage: str) -> None:
+    assert search(past, "header")
+    index = past.path / ".git/gitcp/search.sqlite"
     data = index.read_bytes()
     if damage == "other":
         index.unlink()
@@ -174,12 +174,12 @@ def test_a_damaged_index_is_made_again(told: World, damage: str) -> None:
             database.execute("pragma user_version=99")
     else:
         index.write_bytes({"noise": os.urandom(9000), "empty": b"", "short": data[:5000]}[damage])
-    assert prompts(told, "header") == ["Parse the header of a request"]
+    assert prompts(past, "header") == ["Parse the header of a request"]
 
 
-def test_the_index_is_the_persons_alone(told: World) -> None:
-    search(told, "header")
-    mode = (told.path / ".git/gitcp/search.sqlite").stat().st_mode
+def test_the_index_is_the_persons_alone(past: World) -> None:
+    search(past, "header")
+    mode = (past.path / ".git/gitcp/search.sqlite").stat().st_mode
     assert stat.S_IMODE(mode) == 0o600
 
 
@@ -215,34 +215,34 @@ def test_a_query_is_read(
     assert query.parse_query(text) == {"words": words, "without": without, "filters": filters}
 
 
-def test_two_searches_at_once_make_one_index(told: World, tmp_path: Path) -> None:
+def test_two_searches_at_once_make_one_index(past: World, tmp_path: Path) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: prompts(told, "header"), range(4)))
+        found = list(pool.map(lambda _: prompts(past, "header"), range(4)))
     assert found == [["Parse the header of a request"]] * 4
 
 
-def test_an_index_whose_damage_shows_only_when_it_is_asked_is_made_again(told: World) -> None:
-    assert search(told, "header")
-    with sqlite3.connect(told.path / ".git/gitcp/search.sqlite") as index:
+def test_an_index_whose_damage_shows_only_when_it_is_asked_is_made_again(past: World) -> None:
+    assert search(past, "header")
+    with sqlite3.connect(past.path / ".git/gitcp/search.sqlite") as index:
         index.execute("drop table texts_data")
-    assert prompts(told, "header") == ["Parse the header of a request"]
+    assert prompts(past, "header") == ["Parse the header of a request"]
 
 
-def test_what_stands_in_the_way_of_the_index_is_said_with_what_to_do(told: World) -> None:
-    (told.path / ".git/gitcp/search.sqlite").mkdir()
-    done = run("search", "header", cwd=told.path)
+def test_what_stands_in_the_way_of_the_index_is_said_with_what_to_do(past: World) -> None:
+    (past.path / ".git/gitcp/search.sqlite").mkdir()
+    done = run("search", "header", cwd=past.path)
     assert done.returncode == 128
     assert "search.sqlite': Is a directory; remove it" in done.stderr
 
 
-def test_a_link_that_is_taken_away_is_shown_no_more(told: World) -> None:
-    (hit,) = search(told, "lexer")
-    head = told.head
+def test_a_link_that_is_taken_away_is_shown_no_more(past: World) -> None:
+    (hit,) = search(past, "lexer")
+    head = past.head
     assert [commit["oid"] for commit in hit["commits"]] == [head]
-    assert run("unlink", head, *hit["checkpoint_ids"], cwd=told.path).returncode == 0
-    (hit,) = search(told, "lexer")
+    assert run("unlink", head, *hit["checkpoint_ids"], cwd=past.path).returncode == 0
+    (hit,) = search(past, "lexer")
     assert hit["commits"] == []
 
 
@@ -265,10 +265,10 @@ def test_of_two_commits_of_a_turn_that_with_a_fitting_message_is_first_else_the_
 
 
 def test_a_first_index_that_is_cut_short_goes_on_where_it_was(
-    told: World, monkeypatch: pytest.MonkeyPatch
+    past: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(update, "_BATCH", 1)
-    repo, words = Repo.find(str(told.path)), query.parse_query("header")
+    repo, words = Repo.find(str(past.path)), query.parse_query("header")
 
     def interrupt(*_: int) -> None:
         raise KeyboardInterrupt
@@ -282,14 +282,14 @@ def test_a_first_index_that_is_cut_short_goes_on_where_it_was(
 
 
 def test_a_checkpoint_that_is_taken_out_of_the_store_leaves_no_word_in_the_index(
-    told: World,
+    past: World,
 ) -> None:
-    a = told.agent("session-a")
+    a = past.agent("session-a")
     a.turn("Feed the wildebeest", {"w.txt": "x\n"})
-    (gone,) = told.commit("w.txt")
-    assert search(told, "wildebeest")
-    before = told.git("rev-parse", "entire/checkpoints/v1~1")
-    told.git("update-ref", "refs/heads/entire/checkpoints/v1", before)
+    (gone,) = past.commit("w.txt")
+    assert search(past, "wildebeest")
+    before = past.git("rev-parse", "entire/checkpoints/v1~1")
+    past.git("update-ref", "refs/heads/entire/checkpoints/v1", before)
     a.transcript.write_text("")  # nor does the client have it any more
-    assert search(told, "wildebeest") == [], gone
-    assert b"wildebeest" not in (told.path / ".git/gitcp/search.sqlite").read_bytes()
+    assert search(past, "wildebeest") == [], gone
+    assert b"wildebeest" not in (past.path / ".git/gitcp/search.sqlite").read_bytes()

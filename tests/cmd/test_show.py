@@ -25,7 +25,7 @@ def shown(*argv: str, cwd: Path | None = None) -> str:
     return done.stdout
 
 
-def told(*argv: str, cwd: Path | None = None) -> dict[str, Any]:
+def show_record(*argv: str, cwd: Path | None = None) -> dict[str, Any]:
     (line,) = shown("--json", *argv, cwd=cwd).splitlines()
     return dict(json.loads(line))
 
@@ -56,14 +56,14 @@ def test_a_checkpoint_is_found_by_commit_and_by_the_beginning_of_its_id(story: S
 
 
 def test_from_a_checkpoint_to_the_commits_on_any_branch(story: Story) -> None:
-    found = told(story.checkpoint)
+    found = show_record(story.checkpoint)
     assert [c["oid"] for c in found["commits"]] == [story.linked]
     assert found["commits"][0]["message"] == "commit hello.txt"
     (part,) = found["contents"]
     assert part["hash"] == "match" and part["prompts"][-1] == "Please add hello"
     assert part["files"]["hello.txt"]["prompt"] == "Please add hello"
     assert "transcript" not in part
-    assert "transcript" in told("--full", story.checkpoint)["contents"][0]
+    assert "transcript" in show_record("--full", story.checkpoint)["contents"][0]
 
 
 def test_the_raw_transcript_is_what_is_stored(story: Story) -> None:
@@ -84,7 +84,7 @@ def test_a_temporary_checkpoint_is_shown(story: Story) -> None:
     assert f"session {ALPHA}  Claude Code\n" in text
     assert "\n    A a b.txt\n" in text and f"base {story.plain[:12]}" in text
     assert "[User] Make it" in text
-    assert told(oid[:10])["oid"] == oid
+    assert show_record(oid[:10])["oid"] == oid
 
 
 def test_a_session_is_shown_with_all_its_checkpoints(story: Story) -> None:
@@ -92,7 +92,7 @@ def test_a_session_is_shown_with_all_its_checkpoints(story: Story) -> None:
     assert text.startswith(f"session {ALPHA}  Claude Code\n  idle, manual-commit, started ")
     assert "\n  Not committed yet:\n    README.md\n    a b.txt\n" in text
     assert f"\n    {story.checkpoint}  " in text and "(temporary)" in text
-    assert told("2026-01")["session_id"] == GAMMA
+    assert show_record("2026-01")["session_id"] == GAMMA
 
 
 def test_an_ambiguous_name_lists_the_candidates(story: Story) -> None:
@@ -118,7 +118,7 @@ def test_all_commits_that_carry_an_id_are_listed_the_one_that_was_named_first(re
         git("commit", "-q", "--allow-empty", "-m", f"{branch}\n\nEntire-Checkpoint: {name}")
         oids.append(git("rev-parse", "HEAD"))
     for oid in oids:
-        found = [c["oid"] for c in told(oid)["commits"]]
+        found = [c["oid"] for c in show_record(oid)["commits"]]
         assert found[0] == oid and sorted(found) == sorted(oids)
 
 
@@ -150,7 +150,7 @@ def test_every_real_checkpoint_of_the_original_is_shown(sample: Path, checkpoint
     text = shown(checkpoint, cwd=sample)
     assert text.startswith(f"checkpoint {checkpoint}\n  no commit carries it\n")
     assert "\x1b" not in text
-    found = told(checkpoint, cwd=sample)
+    found = show_record(checkpoint, cwd=sample)
     assert len(found["contents"]) == text.count("\nsession ") == len(found["sessions"])
     for part in found["contents"]:
         assert f"\nsession {part['session_id']}  {part['agent'] or 'Agent'}\n" in text

@@ -24,7 +24,7 @@ def why(*argv: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture
-def told(repo: Path, tmp_path: Path) -> Path:
+def explained(repo: Path, tmp_path: Path) -> Path:
     """A line that an edit of a session wrote, between two of a person's."""
     (repo / "f.txt").write_text("one\ntwo and a half\nthree\n")
     git("add", ".")
@@ -50,7 +50,7 @@ def told(repo: Path, tmp_path: Path) -> Path:
 
 
 def test_a_sessions_line_is_told_with_prompt_words_edit_commit_and_how_to_go_on(
-    told: Path,
+    explained: Path,
 ) -> None:
     done = why("f.txt:2")
     assert done.returncode == 0, done.stderr
@@ -73,8 +73,8 @@ def test_a_sessions_line_is_told_with_prompt_words_edit_commit_and_how_to_go_on(
     ]
 
 
-def test_lines_of_one_origin_stand_together_and_others_apart(told: Path) -> None:
-    (told / "f.txt").write_text("one\ntwo and a half\nthree\nnot committed\n")
+def test_lines_of_one_origin_stand_together_and_others_apart(explained: Path) -> None:
+    (explained / "f.txt").write_text("one\ntwo and a half\nthree\nnot committed\n")
     records = [json.loads(line) for line in why("--json", "f.txt:1,4").stdout.splitlines()]
     assert [(r["first"], r["last"], r["who"]) for r in records] == [
         (1, 1, "unknown"),
@@ -90,7 +90,7 @@ def test_lines_of_one_origin_stand_together_and_others_apart(told: Path) -> None
     ] == [1]
 
 
-def test_a_transcript_that_is_gone_leaves_prompt_and_commit(told: Path) -> None:
+def test_a_transcript_that_is_gone_leaves_prompt_and_commit(explained: Path) -> None:
     linked("0f1e2d3c4b5a", "no-transcript", "f.txt", [[1, 1, "t1", "toolu_9"]], "2099")
     text = why("f.txt:1").stdout
     assert "session no-transcript, prompt 3" in text and "Count further" in text
@@ -111,7 +111,7 @@ def test_a_transcript_that_is_gone_leaves_prompt_and_commit(told: Path) -> None:
         "no f.txt:1",
     ],
 )
-def test_bad_input_is_one_line_that_names_it(told: Path, argv: str) -> None:
+def test_bad_input_is_one_line_that_names_it(explained: Path, argv: str) -> None:
     done = why(*argv.split("~"))
     assert (done.returncode, done.stdout) == (128, "") and done.stderr.count("\n") == 1
     assert done.stderr.startswith("fatal: ")
@@ -139,8 +139,8 @@ def test_the_calls_of_every_recorded_client_are_found(
     assert around_call.find(data, {}, "toolu_nothing") is None
 
 
-def test_a_renamed_files_line_is_shown_where_it_is_and_where_it_came_from(told: Path) -> None:
-    (told / "src" / "f.txt").write_text("before\n" + (told / "f.txt").read_text())
+def test_a_renamed_files_line_is_shown_where_it_is_and_where_it_came_from(explained: Path) -> None:
+    (explained / "src" / "f.txt").write_text("before\n" + (explained / "f.txt").read_text())
     git("rm", "-q", "f.txt")
     git("add", ".")
     git("commit", "-qm", "move")

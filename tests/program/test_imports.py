@@ -25,15 +25,15 @@ HEAVY |= {"typing", "dataclasses", "pathlib", "subprocess", "logging", "tempfile
 
 
 @pytest.fixture(scope="module")
-def names() -> dict[str, set[str]]:
+def lists() -> dict[str, set[str]]:
     """Filled by the one turn that all tests look at."""
     return {}
 
 
 @pytest.fixture
-def imported(world: World, names: dict[str, set[str]]) -> dict[str, set[str]]:
+def imported(world: World, lists: dict[str, set[str]]) -> dict[str, set[str]]:
     """Hook -> the modules that it had when it ended."""
-    if not names:
+    if not lists:
         agent = world.agent("s", tools=True)
         agent.turn("warm up", {"a.txt": "one\n"})
         world.commit("a.txt")
@@ -41,10 +41,10 @@ def imported(world: World, names: dict[str, set[str]]) -> dict[str, set[str]]:
         agent.turn("Do part 2", {"a.txt": "two\n"})
         world.commit("a.txt")
         notes = [line.partition(" imports: ") for line in trace.read_text().splitlines()]
-        lists = [set(words.split()) for _, mark, words in notes if mark]
-        assert len(lists) == len(MOST)
-        names.update(zip(MOST, lists, strict=True))
-    return names
+        modules = [set(words.split()) for _, mark, words in notes if mark]
+        assert len(modules) == len(MOST)
+        lists.update(zip(MOST, modules, strict=True))
+    return lists
 
 
 @pytest.mark.parametrize("hook", MOST)

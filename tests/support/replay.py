@@ -111,7 +111,7 @@ class Replay:
         if self.agent == "gemini-cli":
             env |= NO_HOOKS
         cwd = Path(event["payload"].get("cwd") or self.repo)
-        edits.apply(spelling.given(event["payload"]), cwd, env, client, interrupted)
+        edits.apply(spelling.tool_input(event["payload"]), cwd, env, client, interrupted)
 
     def events(self) -> list[Json]:
         text = (self._folder / "events.jsonl").read_text()
@@ -195,7 +195,7 @@ def plan(events: list[Json]) -> Iterator[tuple[str, Json]]:
             else:
                 yield from (("tool", e) for e in mine)
         elif name.startswith("git:"):
-            commands = [(e, spelling.given(e["payload"]).get("command", "")) for e in started]
+            commands = [(e, spelling.tool_input(e["payload"]).get("command", "")) for e in started]
             mine = [e for e, command in commands if "git " in command][:1]
             started = [e for e in started if e not in mine]
             yield from (("tool", e) for e in mine)

@@ -59,7 +59,7 @@ def cut(
     tree = _Tree(lines)
     if leaf not in tree.at:
         return b"", []
-    leaf = leaf if exact else tree.whole(tree.end_of_turn(leaf))
+    leaf = leaf if exact else tree.before_compaction(tree.end_of_turn(leaf))
     kept = tree.chain(leaf)
     kept |= tree.siblings(kept, tree.at[leaf], exact)
     lines_kept, dropped = [], 0
@@ -146,7 +146,7 @@ class _Tree:
                 end = uuid
         return end
 
-    def whole(self, leaf: str) -> str:
+    def before_compaction(self, leaf: str) -> str:
         """leaf, or where the conversation was before a compaction that leaf is within."""
         line = self._lines[self.at[leaf]][1]
         if line.get("subtype") == "compact_boundary":

@@ -47,7 +47,7 @@ def present(home: str, top: str) -> tuple[list[str], list[str]]:
     from gitcp import agents
 
     clients: dict[str, Client] = {}
-    for name in agents.names():
+    for name in agents.list_names():
         client = agents.adapter(name)
         folders = [os.path.join(at, folder) for at in (home, top) for folder in client.FOLDERS]
         if any(map(os.path.isdir, folders)) or which(client.PROGRAM):

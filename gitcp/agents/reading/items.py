@@ -125,7 +125,7 @@ def _block(block: dict[str, Any], kind: str, time: str) -> Iterator[Item]:
         yield {
             **_item("call", "", time, name),
             "name": str(block.get("name") or "shell"),
-            "given": _given(given),
+            "given": _load_input(given),
         }
         result = block.get("result", block.get("resultDisplay"))
         if result is not None:
@@ -160,7 +160,7 @@ def _words(kind: str, text: str) -> str:
     return prompts.typed(text) if kind == "prompt" else prompts.utf8(text).strip()
 
 
-def _given(given: Any) -> Any:
+def _load_input(given: Any) -> Any:
     if isinstance(given, str):
         return transcript_scan.load(given.encode("utf-8", "surrogatepass")) or given
     return given

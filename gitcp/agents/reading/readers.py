@@ -36,7 +36,7 @@ def read(data: bytes) -> Read | None:
 
 
 def _reader(first: dict[str, Any]) -> ModuleType | None:
-    for client in map(agents.adapter, agents.names()):
+    for client in map(agents.adapter, agents.list_names()):
         reader = client.reader()
         if hasattr(reader, "is_its") and reader.is_its(first):
             return reader

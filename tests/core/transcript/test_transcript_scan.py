@@ -15,7 +15,7 @@ from tests.support import recording
 
 ODD: list[Any] = [None, 7, "x", [], [1], {}, {"x": 1}, [[]], [{}]]
 
-RECORDED = sorted(set(agents.names()) - {"cursor"})
+RECORDED = sorted(set(agents.list_names()) - {"cursor"})
 
 
 def read(agent: str, scenario: str) -> tuple[Any, bytes]:
@@ -56,7 +56,7 @@ def test_a_cursor_makes_the_next_scan_tell_only_what_is_new(agent: str) -> None:
     assert len(json.dumps(kept)) < 2000
 
 
-@pytest.mark.parametrize("agent", agents.names())
+@pytest.mark.parametrize("agent", agents.list_names())
 @pytest.mark.parametrize("data", [b"", b"\n\n", b'{"type":"us', b"\xff\xfe\n", b"[]\n", b"null"])
 def test_what_is_no_transcript_says_nothing(agent: str, data: bytes) -> None:
     found = agents.adapter(agent).scan(data)

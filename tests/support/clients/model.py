@@ -90,10 +90,10 @@ def _sent(events: Any, stream: bool) -> tuple[bytes, str]:
             for e in listed
         ]
         return "".join(lines).encode(), "text/event-stream"
-    return json.dumps(_whole(listed)).encode(), "application/json"
+    return json.dumps(_join(listed)).encode(), "application/json"
 
 
-def _whole(events: list[Json]) -> Json:
+def _join(events: list[Json]) -> Json:
     """The answer of one piece: of messages, what their events begin with and add."""
     if "message" not in events[0]:
         return events[0]

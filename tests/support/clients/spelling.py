@@ -34,7 +34,7 @@ def tool(payload: Json) -> str | None:
     return name or (payload.get("input") or {}).get("tool")
 
 
-def given(payload: Json) -> Json:
+def tool_input(payload: Json) -> Json:
     """The input of its call."""
     found = payload.get("tool_input", payload.get("toolArgs", _cline(payload).get("input")))
     if found is None:
@@ -50,7 +50,7 @@ def call(payload: Json) -> str:
     """What the start and the end of one call have in common."""
     key = payload.get("tool_use_id") or _cline(payload).get("id")
     key = key or (payload.get("input") or {}).get("callID")
-    return str(key or json.dumps([tool(payload), given(payload)], sort_keys=True))
+    return str(key or json.dumps([tool(payload), tool_input(payload)], sort_keys=True))
 
 
 _CLAUDES = {"userPromptSubmitted": "UserPromptSubmit", "agentStop": "Stop"}
@@ -78,7 +78,7 @@ def _snake(keys: Json) -> Json:
 
 def in_background(payload: Json) -> bool:
     """Whether the call goes on after its end event."""
-    arguments = given(payload)
+    arguments = tool_input(payload)
     return bool(arguments.get("run_in_background") or arguments.get("mode") == "async")
 
 

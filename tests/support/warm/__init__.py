@@ -58,14 +58,14 @@ class Server:
             socket.send_fds(self._channel, [len(request).to_bytes(HEAD, "big")], files)
             self._channel.sendall(request)
             status = int(self._channel.recv(16))
-            return subprocess.CompletedProcess([*argv], status, _whole(out), _whole(err))
+            return subprocess.CompletedProcess([*argv], status, _read_all(out), _read_all(err))
 
     def close(self) -> None:
         self._channel.close()
         self._process.wait()
 
 
-def _whole(file: IO[bytes]) -> bytes:
+def _read_all(file: IO[bytes]) -> bytes:
     file.seek(0)
     return file.read()
 
