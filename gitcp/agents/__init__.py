@@ -1,9 +1,9 @@
 """The agents gitcp knows: each client is a folder beside this file, and nothing else names it.
 
 `__init__.py` of the folder says in data what is the client's own, and in functions what data cannot
-say; whatever it leaves out, Client has.  `transcript.py` reads its transcripts: scan, and for
-gitcp.agents.reading is_its, facts_of, written.  `cut.py`, where there is one, cuts its
-conversations: last, prompts, around_call, cut, title.
+say; whatever it leaves out, Client has.  `transcript.py`, where they are known, reads its
+transcripts: scan, and for gitcp.agents.reading is_its, facts_of, written.  `cut.py`, where there is
+one, cuts its conversations: last, prompts, around_call, cut, title.
 """
 
 from __future__ import annotations
@@ -84,12 +84,14 @@ class Client:
 
     def scan(self, data: bytes, previous: Scan | None = None) -> Scan:
         """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
-        scan: Scan = self.reader().scan(data, previous)
-        return scan
+        from gitcp.core.transcript import transcript_scan
 
-    def reader(self) -> ModuleType:
-        """What reads its transcripts."""
-        return self._part("transcript")
+        reader = self.reader()
+        return reader.scan(data, previous) if reader else transcript_scan.begin(previous)
+
+    def reader(self) -> Any:
+        """What reads its transcripts; None where they are not known."""
+        return self._part("transcript") if self._has("transcript") else None
 
     def session_dir(self, home: str, cwd: str) -> str:
         """The folder of the transcripts of sessions started in cwd."""
@@ -106,7 +108,7 @@ class Client:
 
     def can_cut(self) -> bool:
         """Whether its conversations can be cut."""
-        return os.path.exists(os.path.join(os.path.dirname(__file__), self._folder(), "cut.py"))
+        return self._has("cut")
 
     def cutter(self) -> ModuleType:
         """What cuts its conversations."""
@@ -122,8 +124,9 @@ class Client:
 
         return self.RESUME.format(quote(session_id))
 
-    def _folder(self) -> str:
-        return self._module.rpartition(".")[2]
+    def _has(self, part: str) -> bool:
+        folder = self._module.rpartition(".")[2]
+        return os.path.exists(os.path.join(os.path.dirname(__file__), folder, f"{part}.py"))
 
     def _part(self, name: str) -> ModuleType:
         return __import__(f"{self._module}.{name}", fromlist=["scan"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from gitcp import agents
@@ -34,6 +35,7 @@ OPTIONS = (
         flag("--user", "put agent hooks into your own settings, for all"),
     ],
     flag("--skills", "write a skill that tells agents when to ask gitcp, and how"),
+    flag("--list", "list the agents that are known, and where their hooks are written"),
     flag("--force", "write also what is not this clone's"),
     value(
         "--strategy",
@@ -81,6 +83,8 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.setup import install, manifest
 
     args = cli.parse("enable", OPTIONS, argv)
+    if args.list:
+        return _list()
     options = _options(args)
     if not args.dry_run:
         repo = _usable(Repo.find(init=""))
@@ -94,6 +98,15 @@ def run(argv: Sequence[str]) -> int:
         repo = _usable(Repo.find(init=aside))
         writes, notes = install.plan(repo, options, manifest.load(repo))
         _say(repo, [_would(write["note"]) for write in writes], notes)
+    return OK
+
+
+def _list() -> int:
+    """Print every agent with its settings below the top; `unseen`: known by its documentation."""
+    for client in map(agents.adapter, _NAMES):
+        paths = client.settings_paths(os.path.expanduser("~"), "")
+        path = paths.get("local", paths["shared"])
+        print(f"{client.NAME:14} {path}{'  (unseen)' if client.UNSEEN else ''}")
     return OK
 
 

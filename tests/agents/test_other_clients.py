@@ -1,6 +1,6 @@
-"""What is peculiar to Copilot CLI, opencode, Qwen Code, Cline and Cursor.
+"""What is peculiar to Copilot CLI, opencode, Qwen Code, Cline, Cursor and Windsurf.
 
-Cursor's payloads are those of its documentation, not recorded ones.
+The payloads of the last two are those of their documentation, not recorded ones.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gitcp import agents
-from gitcp.agents import cline, copilot, cursor, opencode, qwen_code
+from gitcp.agents import cline, copilot, cursor, opencode, qwen_code, windsurf
 from gitcp.agents.opencode import messages
 from gitcp.errors import InputError
 from tests.support import recording
@@ -248,3 +248,26 @@ def test_a_database_that_is_locked_or_of_another_shape_is_let_alone(tmp_path: Pa
     assert not messages.append(str(db), "s1", str(out))
     assert not out.exists()
     assert [name for name in os.listdir(tmp_path) if name.startswith("o.db")] == ["o.db"]
+
+
+def windsurf_event(name: str, **info: Any) -> dict[str, Any]:
+    common = {"agent_action_name": name, "trajectory_id": "t1", "execution_id": "e1"}
+    return dict(windsurf.event(name, {**common, "tool_info": info}))
+
+
+def test_windsurf_tells_of_prompts_writes_commands_and_answers() -> None:
+    asked = windsurf_event("pre_user_prompt", user_prompt="run it")
+    assert (asked["event"], asked["session_id"], asked["prompt"]) == ("turn-start", "t1", "run it")
+    assert asked["cwd"] == os.getcwd()
+    edits = [{"old_string": "import os", "new_string": "import os\nimport sys"}]
+    wrote = windsurf_event("post_write_code", file_path="/repo/file.py", edits=edits)
+    assert (wrote["event"], wrote["tool"]["input_paths"]) == ("tool-end", ["/repo/file.py"])
+    assert wrote["tool"]["edits"] == [["import os", "import os\nimport sys", False]]
+    ran = windsurf_event("pre_run_command", command_line="npm install", cwd="/repo")
+    assert (ran["event"], ran["cwd"]) == ("tool-start", "/repo")
+    assert ran["tool"]["command"] == "npm install"
+    answered = windsurf_event("post_cascade_response", response="done")
+    assert (answered["event"], answered["last_message"]) == ("turn-end", "done")
+    assert windsurf_event("post_read_code", file_path="/repo/x")["event"] == "unknown"
+    with pytest.raises(InputError, match="'session_id'"):
+        windsurf.event("pre_user_prompt", {"tool_info": {}})

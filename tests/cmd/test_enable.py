@@ -179,6 +179,18 @@ def test_settings_that_lead_outside_the_repository_are_written_only_by_force(
     assert ("lies outside the repository" in capsys.readouterr().out) is not force
 
 
+def test_the_agents_that_are_known_are_listed_with_the_place_of_their_hooks(
+    repo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = snapshot(repo)
+    assert enable.run(["--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["claude-code", ".claude/settings.local.json"]
+    unseen = [line.split()[0] for line in lines if line.endswith("(unseen)")]
+    assert unseen == ["cursor", "windsurf"]
+    assert snapshot(repo) == before
+
+
 def test_without_a_name_every_agent_that_is_here_is_set_up(
     repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

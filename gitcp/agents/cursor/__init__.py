@@ -20,6 +20,7 @@ NAME = "cursor"
 AGENT_TYPE = "Cursor"
 PROGRAM = "cursor-agent"
 FOLDERS = (".cursor",)  # its configuration, at home or at the top
+UNSEEN = True
 PROJECT_ENV = "CURSOR_PROJECT_DIR"
 ANSWERS = "cursor"  # gitcp.agents.exchange.replies
 FORM = "cursor"  # gitcp.agents.install.settings

@@ -37,7 +37,7 @@ def read(data: bytes) -> Read | None:
 
 def _reader(first: dict[str, Any]) -> ModuleType | None:
     for client in map(agents.adapter, agents.list_names()):
-        reader = client.reader()
+        reader: ModuleType = client.reader()
         if hasattr(reader, "is_its") and reader.is_its(first):
             return reader
     return None

@@ -1,0 +1,57 @@
+"""Windsurf's Cascade: its hooks and what its payloads mean, from its documentation alone.
+
+It tells of a prompt, of writes, commands and servers' tools, and of its answer.  Its transcript is
+not known.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.agents.exchange import payload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.core.record_types import Event
+
+NAME = "windsurf"
+AGENT_TYPE = "Windsurf"
+PROGRAM = "windsurf"
+FOLDERS = (".windsurf", ".codeium/windsurf")  # its configuration, at home or at the top
+ANSWERS = "text"  # gitcp.agents.exchange.replies
+FORM = "windsurf"  # gitcp.agents.install.settings
+SETTINGS = {"shared": ".windsurf/hooks.json", "user": ".codeium/windsurf/hooks.json"}
+UNSEEN = True
+KINDS = {"write_code": "write", "run_command": "shell", "mcp_tool_use": "mcp"}
+EVENTS = {
+    "pre_user_prompt": "turn-start",
+    **{f"pre_{tool}": "tool-start" for tool in KINDS},
+    **{f"post_{tool}": "tool-end" for tool in KINDS},
+    "post_cascade_response": "turn-end",
+}
+HOOKS = tuple((name, None, None) for name in EVENTS)  # it knows no matchers
+
+
+def event(name: str, given: dict[str, Any]) -> Event:
+    """The record of a hook call; InputError names a field that cannot be right."""
+    ours, info = EVENTS.get(name), payload.mapping(given, "tool_info")
+    if ours is None:
+        return payload.unknown(NAME)
+    common = {
+        "session_id": given.get("trajectory_id"),
+        "cwd": info.get("cwd") or os.getcwd(),  # it starts hooks at the top of the workspace
+        "model": given.get("model_name"),
+        "prompt": info.get("user_prompt"),
+        "last_assistant_message": info.get("response"),
+        "turn_id": given.get("execution_id") if ours == "turn-start" else None,
+    }
+    record = payload.event(NAME, ours, common)
+    if ours in ("tool-start", "tool-end"):
+        call = {
+            "tool_name": name.partition("_")[2],
+            "tool_input": {**info, "command": info.get("command_line")},
+        }
+        record["tool"] = payload.tool(call, KINDS, ("file_path",), record["cwd"])
+    return record

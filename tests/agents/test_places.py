@@ -1,0 +1,102 @@
+"""Where each client keeps its settings and transcripts, and how a session is resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gitcp import agents
+from gitcp.errors import InputError
+
+claude_code, codex, gemini_cli = map(agents.adapter, ("claude-code", "codex", "gemini-cli"))
+
+
+def test_transcripts_are_where_each_client_keeps_them(tmp_path: Path) -> None:
+    home = str(tmp_path)
+    assert claude_code.session_dir(home, "/w/a_b.c") == f"{home}/.claude/projects/-w-a-b-c"
+    assert codex.session_dir(home, "/w") == f"{home}/.codex/sessions"
+    assert gemini_cli.session_dir(home, "/w/app") == f"{home}/.gemini/tmp/app/chats"
+    projects = tmp_path / ".gemini" / "projects.json"
+    projects.parent.mkdir()
+    projects.write_text(json.dumps({"projects": {"/w/app": "app-2", "/w/bad": "../x"}}))
+    assert gemini_cli.session_dir(home, "/w/app") == f"{home}/.gemini/tmp/app-2/chats"
+    assert gemini_cli.session_dir(home, "/w/bad") == f"{home}/.gemini/tmp/bad/chats"
+
+
+def test_a_subagent_transcript_of_an_older_claude_code_stands_beside_its_session(
+    tmp_path: Path,
+) -> None:
+    session, old = str(tmp_path / "s1.jsonl"), tmp_path / "agent-a1.jsonl"
+    new = str(tmp_path / "s1" / "subagents" / "agent-a1.jsonl")
+    assert claude_code.subagent_transcript(session, "a1") == new
+    old.write_text("")
+    assert claude_code.subagent_transcript(session, "a1") == str(old)
+    with pytest.raises(InputError, match="'agent_id'"):
+        claude_code.subagent_transcript(session, "../../x")
+
+
+def test_a_subagent_transcript_of_codex_is_found_by_its_id(tmp_path: Path) -> None:
+    session = str(tmp_path / "rollout-1-s1.jsonl")
+    assert codex.subagent_transcript(session, "a1") is None
+    (tmp_path / "rollout-2-a1.jsonl").write_text("")
+    assert codex.subagent_transcript(session, "a1") == str(tmp_path / "rollout-2-a1.jsonl")
+    assert codex.subagent_transcript(str(tmp_path / "gone" / "x.jsonl"), "a1") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("claude-code", "claude -r s1"),
+        ("gemini-cli", "gemini --resume s1"),
+        ("codex", "codex resume s1"),
+        ("copilot", "copilot --resume=s1"),
+        ("opencode", "opencode --session s1"),
+        ("qwen-code", "qwen --resume s1"),
+        ("cline", "cline --id s1"),
+        ("cursor", "cursor-agent --resume s1"),
+        ("factory-droid", "droid --resume s1"),
+    ],
+)
+def test_a_session_is_resumed_by_the_clients_own_command(name: str, command: str) -> None:
+    assert agents.adapter(name).resume_command("s1") == command
+    odd = agents.adapter(name).resume_command("s1; rm x")
+    assert odd == command.replace("s1", "'s1; rm x'")
+
+
+def test_settings_are_looked_for_where_each_client_reads_them() -> None:
+    assert [agents.adapter(name).settings_paths("/h", "/r") for name in agents.list_names()] == [
+        {
+            "local": "/r/.claude/settings.local.json",
+            "shared": "/r/.claude/settings.json",
+            "user": "/h/.claude/settings.json",
+        },
+        {"shared": "/r/.clinerules/hooks", "user": "/h/.cline/hooks"},
+        {"shared": "/r/.codex/hooks.json", "user": "/h/.codex/hooks.json"},
+        {"shared": "/r/.github/hooks/gitcp.json", "user": "/h/.copilot/hooks/gitcp.json"},
+        {"shared": "/r/.cursor/hooks.json", "user": "/h/.cursor/hooks.json"},
+        {"shared": "/r/.factory/settings.json", "user": "/h/.factory/settings.json"},
+        {"shared": "/r/.gemini/settings.json", "user": "/h/.gemini/settings.json"},
+        {
+            "shared": "/r/.opencode/plugins/gitcp.js",
+            "user": "/h/.config/opencode/plugins/gitcp.js",
+        },
+        {"shared": "/r/.qwen/settings.json", "user": "/h/.qwen/settings.json"},
+        {"shared": "/r/.windsurf/hooks.json", "user": "/h/.codeium/windsurf/hooks.json"},
+    ]
+
+
+def test_a_conversation_is_open_while_its_client_runs_where_there_is_no_proc_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os.path, "exists", lambda path: not str(path).startswith("/proc"))
+    listed = tmp_path / ".claude" / "sessions" / "1.json"
+    listed.parent.mkdir(parents=True)
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    for pid, is_open in ((os.getpid(), True), (ended.pid, False), (-1, False), (2**70, False)):
+        listed.write_text(json.dumps({"sessionId": "s1", "pid": pid}))
+        assert claude_code.is_open(str(tmp_path), "s1") is is_open
