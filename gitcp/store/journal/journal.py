@@ -116,6 +116,8 @@ def home(repo: Repo, session: Mapping[str, Any]) -> str:
 
 def git_dir(repo: Repo, worktree_id: str) -> str:
     """The git directory of a worktree of this repository, by git's name of it."""
+    if worktree_id == repo.worktree_id:
+        return repo.git_dir
     return os.path.join(repo.common, "worktrees", worktree_id) if worktree_id else repo.common
 
 
