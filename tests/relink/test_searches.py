@@ -317,6 +317,25 @@ def test_a_wrong_note_is_found_and_taken_back_and_that_can_be_undone(world: Worl
     assert own in world.gitcp("find-commits", one)
 
 
+def test_a_wrong_note_on_a_merge_that_had_a_conflict_is_found_and_taken_back(world: World) -> None:
+    text = world.read("src/lib.py")
+    world.git("switch", "-q", "-c", "side")
+    one = worked(world, "src/lib.py", text + LINES)
+    world.git("switch", "-q", "main")
+    world.write("src/lib.py", text + "def of_the_person():\n    return 'another'\n")
+    world.git("commit", "-q", "-a", "-m", "own")
+    shell(
+        world,
+        "! git merge -q side >/dev/null; sed -i '/^[<=>]\\{7\\}/d' src/lib.py;"
+        "git -c core.hooksPath=/dev/null commit -q -a --no-edit;"
+        f"git notes --ref=gitcp append -m 'Entire-Checkpoint: {one}'",
+    )
+    assert f"wrong-note warning {world.head}" in fsck(world)
+    assert "took the link away" in fsck(world, "--repair")
+    assert "wrong-note" not in fsck(world)
+    assert ids(world, "side") == [one]
+
+
 def test_a_wrong_note_that_was_fetched_is_taken_back_there_too(
     world: World, tmp_path: Path
 ) -> None:

@@ -141,11 +141,13 @@ def _home(survey: Survey, oid: str, name: str, carriers: list[str]) -> str:
     note = notes.text_on(survey.objects, oid) or b""
     if commit is None or oid in carriers or name in links.by_hand(note):
         return ""
-    changes = commit_changes.of_commit(survey.objects, commit)[1]
+    # What a merge has of the work, where both sides changed a file, must be in none of them.
+    sides = commit_changes.against_parents(survey.objects, commit)
     for other in (other for other in carriers if _in_line(survey.repo, oid, other)):
         home = read_commit(survey.objects, other)
         record = candidates.read_edits(survey.repo, survey.objects, name, home)
-        if record and not candidates.match_edits(survey.objects, record, changes):
+        matched = (candidates.match_edits(survey.objects, record, side) for side in sides)
+        if record and not all(matched):
             return other
     return ""
 

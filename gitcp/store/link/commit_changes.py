@@ -50,10 +50,16 @@ def of_commit(objects: Objects, commit: Commit) -> tuple[str, Changes]:
 
     A merge changes what it has from neither side.
     """
-    parents = commit["parents"] or ["0" * len(commit["oid"])]
-    trees = [tree_of(objects, parent) for parent in parents]
-    first, *more = [committed(objects, tree, commit["tree"]) for tree in trees]
-    return parents[0], {p: c for p, c in first.items() if all(p in other for other in more)}
+    parent = (commit["parents"] or ["0" * len(commit["oid"])])[0]
+    return parent, against_parents(objects, commit)[0]
+
+
+def against_parents(objects: Objects, commit: Commit) -> list[Changes]:
+    """What a commit that is made changes of each parent, of the paths that it has from none."""
+    trees = [tree_of(objects, parent) for parent in commit["parents"]] or [None]
+    each = [committed(objects, tree, commit["tree"]) for tree in trees]
+    own = set(each[0]).intersection(*each)
+    return [{path: side[path] for path in side if path in own} for side in each]
 
 
 def of_commits(repo: Repo, objects: Objects, commits: Iterable[Commit]) -> dict[str, Changes]:
