@@ -199,3 +199,12 @@ def test_a_sessions_edit_that_is_squashed_with_the_persons_rename_stays_the_sess
         world.git("commit", "-q", "-m", "squashed")
     assert blame_names(world, "g.txt") == [*WANT, "session-a", "session-a"]
     assert prompts(world, "g.txt") == [*PROMPTS, "one more", "one more"]
+
+
+def test_lines_that_the_person_copies_within_a_file_are_the_sessions(
+    world: World, a: Agent
+) -> None:
+    world.write("f.txt", ITS + text("the person", 7) + HERS + ITS)
+    world.git("-c", "core.hooksPath=/dev/null", "commit", "-qam", "both sides of a conflict")
+    assert not ids(world)
+    assert blame_names(world, "f.txt") == [a.sid] * 3 + ["person"] * 4 + [a.sid] * 3

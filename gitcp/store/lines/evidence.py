@@ -80,7 +80,8 @@ class Evidence:
             befores = run.befores(entries)
             names = [name for p in unstated for name in (p[1], befores.get(p)) if name]
             new = self._new_lines(self._changes([commit for commit, _ in unstated], names))
-            self._trace({place: new[place] for place in unstated if place in new})
+            # A line may be a copy of one that stays: who asks of a file can afford to look.
+            self._trace({place: (*new[place][:2], True) for place in unstated if place in new})
 
     def blame(
         self, git: Git, options: Options, contents: bool = False
