@@ -71,7 +71,7 @@ def of_name(repo: Repo, name: str) -> str:
         for n, story in enumerate(stories):
             notice.progress(f"sessions: {n} of {len(stories)}")
             page.session(story)
-        lines, names = gather.lines(repo, objects, records), gather.names(repo)
+        lines, names = gather.lines(repo, objects, records), gather.list_refs(repo)
         for record in records:
             page.commit(record, lines.get(record["oid"], {}), names.get(record["oid"], ()))
         paths = {path for shares in lines.values() for path in shares}

@@ -82,7 +82,7 @@ def _plain(entry: Record, full: bool) -> Record:
     if entry.get("transcript"):
         start = entry.get("checkpoint_transcript_start", entry.get("start"))
         start = start if isinstance(start, int) else 0
-        plain["turns"] = turn_tokens.listed(entry["transcript"], entry.get("agent"), start)
+        plain["turns"] = turn_tokens.list_turns(entry["transcript"], entry.get("agent"), start)
     if full and "transcript" in entry:
         plain["transcript"] = text(entry["transcript"])
     if "contents" in entry:

@@ -66,6 +66,16 @@ def test_a_turn_is_found_by_the_message_of_its_commit_and_by_a_file(past: World)
     assert prompts(past, "lexer.py") == ["Write a lexer"]
 
 
+def test_a_turn_is_found_by_a_file_that_a_shell_wrote(world: World) -> None:
+    a = world.agent("session-a")
+    a.prompt("Make it by a shell")
+    world.write("src/shell.txt", "x\n")
+    a.answer([{"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "./make"}}])
+    a.stop()
+    world.commit("src/shell.txt")
+    assert prompts(world, "--", "src/shell.txt") == ["Make it by a shell"]
+
+
 def test_streams_are_searched_before_anything_is_committed(past: World) -> None:
     (hit,) = search(past, "grammar")
     assert (hit["commits"], hit["checkpoint_ids"]) == ([], [])

@@ -24,7 +24,7 @@ def say(role: str, content: Any, second: int) -> str:
 
 
 @pytest.fixture
-def told(repo: Path, tmp_path: Path) -> Path:
+def hostile(repo: Path, tmp_path: Path) -> Path:
     """A commit whose prompt, answer, tool, file, name, author and message are hostile."""
     odd = repo / "a<b onload=x>.py"
     odd.write_text(f"def f():\n    return '''{HOSTILE}'''\n")

@@ -1,4 +1,4 @@
-"""The page for everybody: what a screen reader is told, and whether its colours can be read."""
+"""The page for everybody: what a screen reader is hostile, and whether its colours can be read."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def nodes(browser: Any) -> Iterator[tuple[str, str]]:
 
 
 @needs_browser
-def test_a_screen_reader_is_told_landmarks_headings_and_names(told: Path, browser: Any) -> None:
+def test_a_screen_reader_is_told_landmarks_headings_and_names(hostile: Path, browser: Any) -> None:
     opened(browser, "HEAD")
     seen = list(nodes(browser))
     landmarks = [n for n in seen if n[0] in ("banner", "navigation", "main", "contentinfo")]
@@ -93,7 +93,7 @@ def test_a_screen_reader_is_told_landmarks_headings_and_names(told: Path, browse
 
 
 @needs_browser
-def test_all_that_can_be_reached_has_a_name(told: Path, browser: Any) -> None:
+def test_all_that_can_be_reached_has_a_name(hostile: Path, browser: Any) -> None:
     opened(browser, "HEAD")
     for one in browser.find_elements("css selector", "details > summary"):
         one.click()
@@ -108,7 +108,7 @@ def test_all_that_can_be_reached_has_a_name(told: Path, browser: Any) -> None:
 
 
 @needs_browser
-def test_light_and_dark_follow_the_system(told: Path, browser: Any) -> None:
+def test_light_and_dark_follow_the_system(hostile: Path, browser: Any) -> None:
     opened(browser, "HEAD")
     for name in ("light", "dark"):
         feature = [{"name": "prefers-color-scheme", "value": name}]

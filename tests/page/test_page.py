@@ -20,9 +20,9 @@ from tests.support.paths import BIN, TOP
 PAGE = TOP / "gitcp" / "store" / "page"
 
 
-def test_the_page_is_one_file_that_names_nothing_outside_and_holds_no_secret(told: Path) -> None:
-    assert page("-o", "page.html", "HEAD").stdout.strip() == str(told / "page.html")
-    text = (told / "page.html").read_text()
+def test_the_page_is_one_file_that_names_nothing_outside_and_holds_no_secret(hostile: Path) -> None:
+    assert page("-o", "page.html", "HEAD").stdout.strip() == str(hostile / "page.html")
+    text = (hostile / "page.html").read_text()
     assert "http:" not in text and "https:" not in text and " style=" not in text
     assert not any(tag in text for tag in ("<img", "<svg onload", "<b>", "<u>", "<script>window"))
     assert SECRET not in text
@@ -30,8 +30,8 @@ def test_the_page_is_one_file_that_names_nothing_outside_and_holds_no_secret(tol
     assert "default-src 'none'; base-uri 'none'; form-action 'none'" in text.replace("&#39;", "'")
 
 
-def test_the_page_goes_into_a_pipe_and_does_not_take_its_place(told: Path) -> None:
-    pipe = told / "pipe"
+def test_the_page_goes_into_a_pipe_and_does_not_take_its_place(hostile: Path) -> None:
+    pipe = hostile / "pipe"
     os.mkfifo(pipe)
     with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
         assert page("-o", "pipe", "HEAD").returncode == 0
@@ -40,7 +40,7 @@ def test_the_page_goes_into_a_pipe_and_does_not_take_its_place(told: Path) -> No
 
 
 @needs_browser
-def test_hostile_texts_stay_texts_in_a_real_browser(told: Path, browser: Any) -> None:
+def test_hostile_texts_stay_texts_in_a_real_browser(hostile: Path, browser: Any) -> None:
     opened(browser, "HEAD")
     for one in browser.find_elements("css selector", "details[data-chunk] > summary"):
         one.click()
@@ -56,7 +56,7 @@ def test_hostile_texts_stay_texts_in_a_real_browser(told: Path, browser: Any) ->
 
 
 @needs_browser
-def test_lines_have_their_author_and_the_prompt_on_focus(told: Path, browser: Any) -> None:
+def test_lines_have_their_author_and_the_prompt_on_focus(hostile: Path, browser: Any) -> None:
     opened(browser, "HEAD")
     file = browser.find_element("css selector", "#files details")
     file.find_element("css selector", "summary").click()
@@ -69,7 +69,7 @@ def test_lines_have_their_author_and_the_prompt_on_focus(told: Path, browser: An
 
 
 @needs_browser
-def test_everything_can_be_reached_by_keyboard(told: Path, browser: Any) -> None:
+def test_everything_can_be_reached_by_keyboard(hostile: Path, browser: Any) -> None:
     from selenium.webdriver import ActionChains, Keys
 
     opened(browser, "HEAD")
@@ -102,19 +102,19 @@ def test_everything_can_be_reached_by_keyboard(told: Path, browser: Any) -> None
 
 
 @needs_browser
-def test_links_lead_to_a_turn_a_commit_and_a_line(told: Path, browser: Any) -> None:
+def test_links_lead_to_a_turn_a_commit_and_a_line(hostile: Path, browser: Any) -> None:
     opened(browser, "HEAD")
     turn = browser.find_element("css selector", "#turns details").get_attribute("id")
     file = browser.find_element("css selector", "#files details").get_attribute("id")
     for name in (turn, f"commit-{git('rev-parse', 'HEAD')}", f"{file}-2"):
         browser.get("about:blank")
-        browser.get(f"file://{told}/page.html#{name}")
+        browser.get(f"file://{hostile}/page.html#{name}")
         target = browser.find_element("id", name)
         assert target.is_displayed(), name
 
 
 @needs_browser
-def test_the_timeline_has_a_lane_blocks_ticks_and_commits(told: Path, browser: Any) -> None:
+def test_the_timeline_has_a_lane_blocks_ticks_and_commits(hostile: Path, browser: Any) -> None:
     opened(browser)
     assert len(browser.find_elements("css selector", "#timeline a[href^='#turn-'] rect")) == 2
     assert len(browser.find_elements("css selector", "#timeline .tick")) == 1
@@ -126,7 +126,7 @@ def test_the_timeline_has_a_lane_blocks_ticks_and_commits(told: Path, browser: A
 
 
 @needs_browser
-def test_a_narrow_screen_needs_no_sideways_scrolling(told: Path, browser: Any) -> None:
+def test_a_narrow_screen_needs_no_sideways_scrolling(hostile: Path, browser: Any) -> None:
     browser.set_window_size(500, 800)
     opened(browser, "HEAD")
     browser.execute_cdp_cmd(
@@ -138,7 +138,7 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(told: Path, browser: Any) -
 
 
 @needs_browser
-def test_printing_unfolds(told: Path, browser: Any) -> None:
+def test_printing_unfolds(hostile: Path, browser: Any) -> None:
     opened(browser, "HEAD")
     browser.execute_async_script("prepare().then(() => setTimeout(arguments[0], 300))")
     browser.execute_script("dispatchEvent(new Event('beforeprint'))")
@@ -149,13 +149,13 @@ def test_printing_unfolds(told: Path, browser: Any) -> None:
     assert browser.execute_script(unfolded) is None
 
 
-def test_a_branch_of_any_name_stays_a_name(told: Path) -> None:
+def test_a_branch_of_any_name_stays_a_name(hostile: Path) -> None:
     git("branch", "a<b>'x'&")
     text = page("-o", "-", "HEAD").stdout
     assert "a&lt;b&gt;&#39;x&#39;&amp;, main" in text and "<b>" not in text
 
 
-def test_at_a_terminal_it_says_how_far_it_is(told: Path) -> None:
+def test_at_a_terminal_it_says_how_far_it_is(hostile: Path) -> None:
     master, slave = pty.openpty()
     argv = [sys.executable, str(BIN / "gitcp"), "page", "-o", "x.html", "HEAD"]
     subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=slave, check=True)
@@ -164,7 +164,7 @@ def test_at_a_terminal_it_says_how_far_it_is(told: Path) -> None:
     assert seen.endswith("\x1b[K"), "nothing of it stays"
 
 
-def test_each_turn_tells_its_tokens(told: Path) -> None:
+def test_each_turn_tells_its_tokens(hostile: Path) -> None:
     text = page("-o", "-", "HEAD").stdout
     facts = re.findall(r'<summary>.*?<span class="soft">(.*?)</span></summary>', text, re.S)
     assert [fact.partition(" s, ")[2] for fact in facts[:2]] == [
@@ -173,18 +173,18 @@ def test_each_turn_tells_its_tokens(told: Path) -> None:
     ]
 
 
-def test_a_checkpoint_a_session_and_a_range_are_found_and_nothing_else(told: Path) -> None:
+def test_a_checkpoint_a_session_and_a_range_are_found_and_nothing_else(hostile: Path) -> None:
     for name in (A, SESSION[:8], "HEAD~1..HEAD", "HEAD"):
         assert page("-o", "-", name).stdout.count("<article") == 1, name
     assert page("-o", "-").stdout.count("<article") == 3
     for name, words in (("nothing", "nothing"), ("HEAD..HEAD", "no commits")):
         done = page("-o", "x.html", name)
         assert (done.returncode, done.stdout) == (128, "") and words in done.stderr
-        assert not (told / "x.html").exists()
+        assert not (hostile / "x.html").exists()
 
 
-def test_a_session_is_not_taken_for_one_whose_id_begins_like_it(told: Path) -> None:
-    (told / "other").write_text("other\n")
+def test_a_session_is_not_taken_for_one_whose_id_begins_like_it(hostile: Path) -> None:
+    (hostile / "other").write_text("other\n")
     git("add", "-A")
     git("commit", "-q", "-m", "other work")
     linked("c" * 12, f"{SESSION}-again", "other", None)
@@ -194,7 +194,7 @@ def test_a_session_is_not_taken_for_one_whose_id_begins_like_it(told: Path) -> N
     assert "other work" not in page("-o", "-", SESSION).stdout
 
 
-def test_without_the_template_engine_one_line_says_how_to_get_it(told: Path) -> None:
+def test_without_the_template_engine_one_line_says_how_to_get_it(hostile: Path) -> None:
     code = (
         "import sys; sys.modules['jinja2'] = None; sys.argv = ['gitcp', 'page', '-o', '-'];"
         "from gitcp import __main__; sys.exit(__main__.main())"

@@ -40,13 +40,13 @@ def commits(repo: Repo, objects: Objects, name: str) -> list[Record]:
     if kind == "commit":
         return list(commit_list.listing(repo, [key], ["-n1"]))
     records = list(commit_list.listing(repo, [], find_commits.ALL))
-    wanted = [r for r in records if any(key in _named(c) for c in r["checkpoints"])]
+    wanted = [r for r in records if any(key in _list_ids(c) for c in r["checkpoints"])]
     if not wanted:
         raise Error(f"no commit belongs to '{name}': there is no page to make")
     return wanted
 
 
-def _named(checkpoint: Record) -> list[str]:
+def _list_ids(checkpoint: Record) -> list[str]:
     """The ids by which a person may mean a checkpoint of a commit."""
     return [checkpoint["checkpoint_id"], *checkpoint.get("sessions", ())]
 
@@ -90,7 +90,7 @@ def sessions(repo: Repo, objects: Objects, records: Sequence[Record]) -> list[Re
 def _turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str) -> list[Turn]:
     """The turns of a transcript with their tokens; paths begin at the worktree's root, as those
     of commits do."""
-    gathered = turn_tokens.gathered(data, agent, tasks)
+    gathered = turn_tokens.cut_turns(data, agent, tasks)
     todo = [part for turn in gathered for part in turn["parts"]]
     for part in todo:
         if "path" in part:
@@ -99,7 +99,7 @@ def _turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str) -> li
     return gathered
 
 
-def names(repo: Repo) -> dict[str, list[str]]:
+def list_refs(repo: Repo) -> dict[str, list[str]]:
     """oid -> the branches and tags that stand on it, those of gitcp left out."""
     form = "--format=%(objectname) %(*objectname) %(refname:short)"
     standing: dict[str, list[str]] = {}

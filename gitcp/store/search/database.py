@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # What SQLite says of the machine and not of the file: permission, busy, locked, out of memory,
 # read only, input and output, full, cannot open.
 _MACHINE = (3, 5, 6, 7, 8, 10, 13, 14)
-_VERSION = 2
+_VERSION = 3
 _TABLES = """
 create table source(id integer primary key, kind text, name text, version text,
   unique(kind, name));

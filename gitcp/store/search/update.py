@@ -33,6 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from sqlite3 import Connection
+    from typing import Any
 
     from gitcp.core.record_types import State
     from gitcp.core.search.turns import Turn
@@ -144,10 +145,23 @@ def _read_checkpoint(objects: Prefetched, name: str, tree: str) -> Spoken:
         metadata = entry["metadata"]
         transcript = b"\n".join(committed_read.pieces(objects, entry["files"]))
         turns = list(cut_turns(transcript, _start(metadata)))
+        _add_files(turns, metadata)
         agent, branch = summary.text(metadata, "agent"), summary.text(metadata, "branch")
         sessions.append((str(entry["session_id"]), agent, branch, turns))
     objects.forget()
     return sessions
+
+
+def _add_files(turns: list[Turn], metadata: Mapping[str, Any]) -> None:
+    """Give turns the files that a checkpoint says they changed: a shell names none."""
+    files, names = metadata.get("files"), metadata.get("turns")
+    by_number = {turn["number"]: turn for turn in turns}
+    for path, about in files.items() if isinstance(files, dict) else ():
+        for name in about.get("turns") or () if isinstance(about, dict) else ():
+            known = names.get(name) if isinstance(names, dict) else None
+            turn = by_number.get(known.get("number", 0)) if isinstance(known, dict) else None
+            if turn and not any(f"/{one}".endswith(f"/{path}") for one in turn["files"]):
+                turn["files"].append(path)
 
 
 def _read_stream(objects: Prefetched, name: str, tip: str) -> Spoken:

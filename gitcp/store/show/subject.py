@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from gitcp.core.v1 import session_part
+from gitcp.errors import Error
 from gitcp.store.session import state as states
-from gitcp.store.show import checkpoint_view, lookup, session_turns
+from gitcp.store.show import checkpoint_view, lookup
+from gitcp.store.stream import shadow_refs, stream_history
 from gitcp.store.turn import session_list, session_read
+from gitcp.store.v1 import committed_read
+from gitcp.store.v1.parts import Parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,4 +31,41 @@ def records(repo: Repo, objects: Objects, name: str) -> list[Record]:
     known = [session_read.read(repo, key)] if key in states.list_ids(repo) else []
     sessions = session_list.with_states(known, session_list.temporary(repo, objects))
     sessions = session_list.with_stored(repo, sessions, only=key)
-    return [session_turns.with_turns(repo, objects, session) for session in sessions]
+    return [_with_turns(repo, objects, session) for session in sessions]
+
+
+def _with_turns(repo: Repo, objects: Objects, session: Record) -> Record:
+    """A session record whose checkpoints have `asked`, the prompts that each is of, and `files`:
+    path -> 'added', 'modified' or 'deleted', of a committed one ''.
+
+    A checkpoint that cannot be read has neither; what a rewind left on the stream is no turn.
+    """
+    chains = stream_history.chains(repo, shadow_refs.listing(repo, objects))
+    temporary = {step["oid"]: step for chain in chains.values() for step in chain}
+    detailed = []
+    for checkpoint in session["checkpoints"]:
+        if checkpoint["message"] == shadow_refs.FOLLOWED:
+            continue
+        try:
+            more = _read_turn(repo, objects, session["session_id"], checkpoint, temporary)
+        except Error:
+            more = {}
+        detailed.append({**checkpoint, **more})
+    return {**session, "checkpoints": detailed}
+
+
+def _read_turn(
+    repo: Repo,
+    objects: Objects,
+    session_id: str,
+    checkpoint: Record,
+    temporary: dict[str, Record],
+) -> Record:
+    if checkpoint["checkpoint_id"]:
+        stored = committed_read.read(repo, objects, checkpoint["checkpoint_id"])
+        entry = committed_read.pick(stored, session_id)
+        asked = Parts(objects, stored["checkpoint_id"]).prompts(entry["files"], entry["directory"])
+        part = session_part.session(entry["metadata"], asked)
+        return {"asked": part["asked"], "files": dict.fromkeys(part["files"], "")}
+    step = stream_history.detailed(objects, temporary[checkpoint["oid"]])
+    return {"asked": [step["prompt"]] if step["prompt"] else [], "files": step["files"]}

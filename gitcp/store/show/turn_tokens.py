@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
 
 
-def gathered(data: bytes, agent: object, tasks: Mapping[str, bytes] | None = None) -> list[Turn]:
+def cut_turns(data: bytes, agent: object, tasks: Mapping[str, bytes] | None = None) -> list[Turn]:
     """The turns of an agent's transcript; tasks as core.page.turns has them."""
     each = turns.turns(data, tasks)
     try:
@@ -24,11 +24,11 @@ def gathered(data: bytes, agent: object, tasks: Mapping[str, bytes] | None = Non
     return each
 
 
-def listed(data: bytes, agent: object, start: int) -> list[Record]:
+def list_turns(data: bytes, agent: object, start: int) -> list[Record]:
     """prompt, start, end and tokens (None where nothing tells them) of the turns that begin at
     line `start` or later."""
     return [
         {key: turn[key] for key in ("prompt", "start", "end")} | {"tokens": turn["spent"]}
-        for turn in gathered(data, agent)
+        for turn in cut_turns(data, agent)
         if turn["line"] >= start
     ]
