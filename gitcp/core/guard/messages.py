@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from gitcp.core.guard.verdict import Look, Verdict
 
 _SESSION, _CHANGE = 8, 12  # characters of an id that are shown
+_FILES = 10  # that a message names
 
 
 def text(verdict: Verdict, session_id: str, kept: str = "", age: str = "") -> str:
@@ -21,6 +22,8 @@ def text(verdict: Verdict, session_id: str, kept: str = "", age: str = "") -> st
         return _concurrent(verdict, session_id)
     if verdict["verdict"] == "workspace":
         return _workspace(verdict, session_id)
+    if verdict["verdict"] == "discard":
+        return _discarding(verdict, session_id)
     if verdict["verdict"] == "editing":
         return _editing(verdict, session_id, age)
     return _moved(verdict, session_id, kept)
@@ -63,6 +66,21 @@ def _editing(verdict: Verdict, session_id: str, age: str) -> str:
             ("Claimed:", held),
             ("This session:", session_id[:_SESSION]),
             ("Other session:", str(claim["session_id"])[:_SESSION]),
+        ],
+    )
+
+
+def _discarding(verdict: Verdict, session_id: str) -> str:
+    paths = verdict["paths"]
+    more = f" and {len(paths) - _FILES} more" if len(paths) > _FILES else ""
+    return _message(
+        "This command discards another session's work",
+        "Another session is open in this working copy, and has not committed these files.",
+        ["Name the files of this session alone", "Retry this session"],
+        [
+            ("Files:", ", ".join(paths[:_FILES]) + more),
+            ("This session:", session_id[:_SESSION]),
+            ("Other session:", verdict["other"][:_SESSION]),
         ],
     )
 

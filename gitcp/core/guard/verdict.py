@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         workspace: str | None
 
     class Verdict(TypedDict):
-        """verdict: allow, session, workspace, editing or moved; look: what it speaks of.
+        """verdict: allow, session, workspace, discard, editing or moved; look: what it speaks of.
 
         stored: look is the stored original, not what is there now.
         """
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         other: NotRequired[str]
         was: NotRequired[Look]
         claim: NotRequired[dict[str, Any]]
+        paths: NotRequired[list[str]]
 
 
 KEYS = ("Claude-Session-Id",)
@@ -102,6 +103,12 @@ def at_end(
 def editing(now: Look, claim: dict[str, Any]) -> Verdict:
     """Another tool call holds the path: what refuses when waiting did not help."""
     return {**_verdict("editing", "another tool call holds the path", now), "claim": claim}
+
+
+def discarding(now: Look, other: str, paths: Sequence[str]) -> Verdict:
+    """A command would throw away what another live session has not committed."""
+    judged = _verdict("discard", "it discards another session's open edits", now)
+    return {**judged, "other": other, "paths": list(paths)}
 
 
 def only_moves(command: str) -> bool:

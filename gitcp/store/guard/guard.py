@@ -6,6 +6,8 @@ tool call goes on.
 
 from __future__ import annotations
 
+import os
+
 from gitcp import trace
 from gitcp.core.guard import verdict
 from gitcp.store.guard import base, claims, place, presence
@@ -68,6 +70,12 @@ def _start(
         objection = _words(judged, session_id)
         if pausing:
             return objection
+    for judged in _discards(repo, event, now):
+        _note(judged)
+        words = _words(judged, session_id)
+        objection = f"{objection}\n\n{words}" if objection else words
+        if pausing:
+            return objection
     mine = claims.new(event, paths, now, repo.git.env)
     if not pausing or not paths:
         held = claims.put(repo, mine)
@@ -79,6 +87,24 @@ def _start(
         editing = _words(judged, session_id, age=_age(held[0]))
         objection = f"{objection}\n\n{editing}" if objection else editing
     return objection
+
+
+def _discards(repo: Repo, event: Record, now: Look) -> list[Verdict]:
+    """A verdict for each live session whose open edits here a command throws away."""
+    tool = event["tool"]
+    command = str(tool.get("command") or "")
+    if tool.get("kind") != "shell" or not command:
+        return []
+    from gitcp.core.guard import discards
+
+    folder = os.path.relpath(os.path.realpath(event.get("cwd") or repo.worktree), repo.worktree)
+    losses = [d for d in discards.find_discards(command, folder) if d["loses"]]
+    if not losses:
+        return []
+    from gitcp.store.guard import open_elsewhere
+
+    lost = open_elsewhere.find_lost(repo, event["session_id"], losses)
+    return [verdict.discarding(now, other, paths) for other, paths in lost.items()]
 
 
 def end(repo: Repo, event: Record) -> tuple[str, bool]:

@@ -20,6 +20,12 @@ def at_work(repo: Repo, marker: Marker) -> bool:
     return active and process.alive(marker.get("agent_process"))
 
 
+def is_open(repo: Repo, marker: Marker) -> bool:
+    """Whether a session of this working copy goes on: its agent runs, in a turn or between two."""
+    going = marker["phase"] != "ended" and markers.is_home(repo, marker)
+    return going and process.alive(marker.get("agent_process"))
+
+
 def live(repo: Repo, session_ids: Iterable[str]) -> set[str]:
     """Those of session_ids, as trailers name them, that are at work here."""
     return {one for one in session_ids if (marker := _marker(repo, one)) and at_work(repo, marker)}

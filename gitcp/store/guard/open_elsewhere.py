@@ -1,0 +1,34 @@
+"""The open edits of other live sessions in a working copy, as far as a command discards them."""
+
+from __future__ import annotations
+
+from gitcp.core.guard.discards import covers
+from gitcp.store.git.objects import Objects
+from gitcp.store.git.tree import Lookup, file_at, tree_of
+from gitcp.store.guard import presence
+from gitcp.store.journal import journal
+from gitcp.store.journal.work import Work
+from gitcp.store.session import markers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.core.guard.discards import Discard
+    from gitcp.repo import Repo
+
+
+def find_lost(repo: Repo, session_id: str, discards: Sequence[Discard]) -> dict[str, list[str]]:
+    """session -> the paths of its open edits that the discards of a command of session_id cover;
+    of sessions whose agent runs."""
+    others = [m["session_id"] for m in markers.of_late(repo) if presence.is_open(repo, m)]
+    lines = journal.read(repo)
+    head = Lookup(Objects.shared(repo), tree_of(Objects.shared(repo), "HEAD"))
+    lost: dict[str, list[str]] = {}
+    for other in set(others) - {session_id}:
+        work = Work(lines, other)
+        for path in filter(work.present, work.paths()):
+            tracked = file_at(head, path) is not None
+            if any(covers(discard, path, tracked) for discard in discards):
+                lost.setdefault(other, []).append(path)
+    return lost

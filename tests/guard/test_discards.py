@@ -1,0 +1,79 @@
+"""A shell command that would throw away what another live session has not committed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.rewind.going import Files, files
+from tests.support.harness import Agent, World
+
+A, B = "11111111-aaaa-4a87-9186-848bdd83d62e", "22222222-bbbb-4a87-9186-848bdd83d62e"
+TEXT = "line one\nline two\nby b\n"
+COMMANDS = [
+    "git stash",
+    "git stash -u",
+    "git reset --hard",
+    "git checkout -- f.txt",
+    "git checkout .",
+    "git restore f.txt",
+    "git clean -fd",
+    "rm new.txt",
+    "mv README.md f.txt",
+    ": >f.txt",
+]
+
+
+def two(world: World) -> tuple[Agent, Agent]:
+    """Session b has written f.txt, which is tracked, and new.txt; session a is in its turn."""
+    world.write("f.txt", "line one\nline two\n")
+    world.commit("f.txt")
+    a, b = (world.agent(sid, tools=True) for sid in (A, B))
+    b.turn("work", {"f.txt": TEXT, "new.txt": "new\n"})
+    a.prompt("tidy up")
+    return a, b
+
+
+def ask(a: Agent, command: str) -> tuple[int, str, Files]:
+    """(status, what is said) of a call's start, and the files after it."""
+    tool = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "toolu_9"}
+    call = a.event("PreToolUse", **tool)  # type: ignore[arg-type]
+    return call.status, call.said or call.stderr, files(a.world.path)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_person_is_told_whose_files_a_command_would_discard(world: World, command: str) -> None:
+    a, b = two(world)
+    status, said, _ = ask(a, command)
+    assert status == 0
+    assert "This command discards another session's work" in said
+    assert f"Other session:  {b.sid[:8]}" in said
+    assert ("new.txt" if command in ("git clean -fd", "rm new.txt") else "f.txt") in said
+
+
+@pytest.mark.parametrize("command", COMMANDS[::3])
+def test_deny_refuses_such_a_command(world: World, command: str) -> None:
+    a, _ = two(world)
+    world.git("config", "gitcp.guard", "deny")
+    status, said, _ = ask(a, command)
+    assert (status, "This command discards another session's work" in said) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "command", ["git status", "git stash list", "rm other.txt", "git checkout -b x", "git clean -n"]
+)
+def test_nothing_is_said_of_a_command_that_leaves_their_files(world: World, command: str) -> None:
+    a, _ = two(world)
+    world.git("config", "gitcp.guard", "deny")
+    assert ask(a, command)[:2] == (0, "")
+
+
+def test_a_session_that_has_ended_or_died_or_committed_is_in_nobodys_way(world: World) -> None:
+    a, b = two(world)
+    world.kill(b)
+    assert ask(a, "git reset --hard")[:2] == (0, "")
+
+
+def test_what_a_session_committed_is_not_discarded(world: World) -> None:
+    a, _ = two(world)
+    world.commit()
+    assert ask(a, "git reset --hard")[:2] == (0, "")
