@@ -259,3 +259,34 @@ def test_a_call_that_threw_work_away_is_listed_as_a_point(world: World) -> None:
     discard = Discard(world, "the person's", "git checkout -- f.txt")
     listed = [p for p in points(world) if p["id"] == discard.tool]
     assert [(p["kind"], p["session_id"]) for p in listed] == [("tool", "session-a")]
+
+
+@pytest.mark.parametrize(
+    "command, wide",
+    [
+        ("git checkout -- f.txt", False),
+        ("rm f.txt", False),
+        (": >f.txt", False),
+        ("git reset -q --hard", True),
+        ("git stash -q", True),
+    ],
+)
+def test_what_a_command_names_is_looked_at_first_where_looking_at_everything_costs_too_much(
+    world: World, command: str, wide: bool
+) -> None:
+    world.write("f.txt", "line one\nline two\n")
+    world.commit("f.txt")
+    a = world.agent("session-a", tools=True)
+    a.prompt("before")
+    calls.edit(a, "f.txt", "line one\nline two\nby a\n")
+    a.stop()
+    world.git("config", "gitcp.look-budget", "0")
+    a.prompt("throw it away")
+    world.write("f.txt", "line one\nline two\nby hand\n")
+    before = files(world.path)
+    calls.run(a, command)
+    a.stop()
+    point = next(p for p in points(world) if p["kind"] == "tool")
+    assert point["incomplete"] is wide
+    done(world, "rewind", *(["--force"] if wide else []), "--files-only", "--to", point["id"])
+    assert files(world.path) == before

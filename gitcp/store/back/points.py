@@ -51,7 +51,9 @@ def every(
     points = [*_temporary(repo, objects, everywhere), *_kept(repo, objects)]
     kept = KeptEdits(repo)
     edits = (kept.all(), set()) if everywhere else kept.recent()
-    points += moments.moments(edits, _prompts(repo), _date)
+    inside = moments.moments(edits, _prompts(repo), _date)
+    unseen = kept.unseen()
+    points += ({**p, "incomplete": True} if p["id"] in unseen else p for p in inside)
     points += _committed(repo, depth)
     points += _expired(repo, {point["id"] for point in points}, everywhere)
     return point_list.newest_first(points)

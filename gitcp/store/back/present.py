@@ -105,6 +105,10 @@ class KeptEdits:
         """(those since which the journal is whole, the turns and tool uses that began before)."""
         return entries.edits(self._whole), self._parted
 
+    def unseen(self) -> set[str]:
+        """The tool uses that may have thrown away what nobody had looked at."""
+        return {str(line["open"]) for line in self._lines if line.get("unseen")}
+
     def since(self, name: str, after: bool) -> tuple[list[JournalLine], str]:
         """(the edits from the first of a turn or tool use on, or from its last; the first commit
         that the journal knows to have been made since, '' for none); no edits where nobody knows

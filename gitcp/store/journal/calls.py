@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 _SLACK = 20_000_000  # ns: between a call's end and the start of our process
+_LOOK_FIRST = 0.05  # seconds for what a command throws away
 _WINDOWS = ("shell", "mcp", "other")
 
 
@@ -83,9 +84,13 @@ def _open(
     from gitcp.store.journal import look
 
     call = event["tool"]
-    look.scan_if_cheap(objects, journal, at)
+    unseen = not look.scan_if_cheap(objects, journal, at) and _look_first(
+        objects, journal, event, at
+    )
     words = [*named, *evidence.words(call.get("command") or "")]
     line = {**entries.opening(state, call, "shell", at), "names": words}
+    if unseen:
+        line["unseen"] = True
     if "stash" in words:
         from gitcp.store.git import reflog
 
@@ -93,6 +98,32 @@ def _open(
     if state.get("transcript_path"):
         line["transcript"] = state["transcript_path"]
     journal.append([line])
+
+
+def _look_first(objects: Objects, journal: Journal, event: dict[str, Any], at: int) -> bool:
+    """Look at the files that a command throws away, where nobody looked before it: those that it
+    names, and below what else it names those that were changed; whether others may be among
+    them."""
+    from gitcp.core.guard import discards
+    from gitcp.store.journal import look
+    from gitcp.store.journal.known import Known
+
+    root = journal.repo.worktree
+    folder = os.path.relpath(os.path.realpath(event.get("cwd") or root), root)
+    found = discards.find_discards(str(event["tool"].get("command") or ""), folder)
+    if not found:
+        return False
+    changed = Known(journal.repo, objects, journal.lines).paths
+    places = [path for discard in found for path in discard["paths"]]
+    files = [path for path in places if os.path.isfile(os.path.join(root, path))]
+    wide = len(files) < len(places) or not all(discard["paths"] for discard in found)
+    below = {p for p in changed for d in found for t in (True, False) if discards.covers(d, p, t)}
+    until = time.monotonic() + _LOOK_FIRST
+    for path in {*files, *below}:
+        if time.monotonic() > until:
+            return True
+        look.paths(objects, journal, [path], at)
+    return wide
 
 
 def _close(
