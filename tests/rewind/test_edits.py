@@ -290,3 +290,15 @@ def test_what_a_command_names_is_looked_at_first_where_looking_at_everything_cos
     assert point["incomplete"] is wide
     done(world, "rewind", *(["--force"] if wide else []), "--files-only", "--to", point["id"])
     assert files(world.path) == before
+
+
+def test_what_nobody_saw_before_an_undo_is_before_it_in_the_journal(world: World, a: Agent) -> None:
+    a.prompt("one")
+    a.write("c.py", "first\n")
+    run(world, "rewind", "--files-only", "--to", "toolu_1")
+    a.write("c.py", "second\n")
+    (world.path / "c.py").unlink()
+    assert run(world, "undo").returncode == 0
+    assert world.read("c.py") == "first\n"
+    assert run(world, "rewind", "--files-only", "--force", "--to", "toolu_2:after").returncode == 0
+    assert world.read("c.py") == "second\n"

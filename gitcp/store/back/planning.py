@@ -66,6 +66,7 @@ class Prepared:
 
     def __init__(self, present: Present, wisher: Wisher) -> None:
         repo, objects = present.repo, present.objects
+        _ = present.lines  # what nobody saw is in the journal before the step is
         self.present, wish = present, wisher(present)
         self.merged, self.raw = wish["merged"], wish["raw"]
         disk = _Disk(self.present, wish["actions"])
