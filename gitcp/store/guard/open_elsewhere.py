@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 def find_lost(repo: Repo, session_id: str, discards: Sequence[Discard]) -> dict[str, list[str]]:
     """session -> the paths of its open edits that the discards of a command of session_id cover;
     of sessions whose agent runs."""
-    others = [m["session_id"] for m in markers.of_late(repo) if presence.is_open(repo, m)]
+    open_here = [m["session_id"] for m in markers.of_late(repo) if presence.is_open(repo, m)]
     lines = journal.read(repo)
     head = Lookup(Objects.shared(repo), tree_of(Objects.shared(repo), "HEAD"))
     lost: dict[str, list[str]] = {}
-    for other in set(others) - {session_id}:
+    for other in set(open_here) - {session_id}:
         work = Work(lines, other)
         for path in filter(work.present, work.paths()):
             tracked = file_at(head, path) is not None

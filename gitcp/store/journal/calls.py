@@ -110,14 +110,14 @@ def _look_first(objects: Objects, journal: Journal, event: dict[str, Any], at: i
 
     root = journal.repo.worktree
     folder = os.path.relpath(os.path.realpath(event.get("cwd") or root), root)
-    found = discards.find_discards(str(event["tool"].get("command") or ""), folder)
-    if not found:
+    losses = discards.find_discards(str(event["tool"].get("command") or ""), folder)
+    if not losses:
         return False
     changed = Known(journal.repo, objects, journal.lines).paths
-    places = [path for discard in found for path in discard["paths"]]
+    places = [path for discard in losses for path in discard["paths"]]
     files = [path for path in places if os.path.isfile(os.path.join(root, path))]
-    wide = len(files) < len(places) or not all(discard["paths"] for discard in found)
-    below = {p for p in changed for d in found for t in (True, False) if discards.covers(d, p, t)}
+    wide = len(files) < len(places) or not all(discard["paths"] for discard in losses)
+    below = {p for p in changed for d in losses for t in (True, False) if discards.covers(d, p, t)}
     until = time.monotonic() + _LOOK_FIRST
     for path in {*files, *below}:
         if time.monotonic() > until:
