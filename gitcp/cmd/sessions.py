@@ -1,4 +1,4 @@
-"""gitcp-sessions - list the sessions of repositories, and what they have not committed"""
+"""gitcp-sessions - list the sessions of several repositories"""
 
 from __future__ import annotations
 

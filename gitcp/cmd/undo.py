@@ -6,7 +6,7 @@ import sys
 import time
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, flag, value
+from gitcp.console.options import JSON, flag, positive, value
 from gitcp.errors import NO, OK, Error
 from gitcp.store.back import planning
 
@@ -38,6 +38,13 @@ PLAN = flag("--dry-run", "show the plan and stop")
 PATCH = flag("-p --patch", "show the plan as a diff too")
 TELL = flag("--tell", "let the next prompt tell the agents here which files changed")
 LIST = flag("--list", "list the steps, and change nothing")
+
+
+def _count_or_step(text: str) -> str:
+    """The type of an argument that is a number of steps or the id of one."""
+    return str(positive(text)) if text == "0" else text
+
+
 COMMON = (LIST, PLAN, PATCH, CONFLICT, TELL, JSON)
 OPTIONS = (
     *COMMON,
@@ -47,6 +54,7 @@ OPTIONS = (
         "so many steps, or all down to the step with this id (default: 1)",
         nargs="?",
         default="1",
+        type=_count_or_step,
     ),
 )
 

@@ -1,4 +1,4 @@
-"""gitcp-verify - check who signed checkpoints, and that they are what they say"""
+"""gitcp-verify - check who signed checkpoints, and what they hold"""
 
 from __future__ import annotations
 

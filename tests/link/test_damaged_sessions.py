@@ -49,7 +49,7 @@ def commit(world: World) -> tuple[str, set[str], list[str]]:
 
 def doctor(world: World) -> str:
     """What `gitcp doctor` finds, whatever its status."""
-    argv = [sys.executable, str(TOP / "bin" / "gitcp-doctor"), "--fix", "--json"]
+    argv = [sys.executable, str(TOP / "bin" / "gitcp-doctor"), "--json"]
     return subprocess.run(argv, cwd=world.path, stdout=subprocess.PIPE, text=True).stdout
 
 

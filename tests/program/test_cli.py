@@ -107,7 +107,7 @@ def test_ctrl_c_does_not_reach_a_command_that_runs_behind_a_script(repo: Path) -
     ("line", "says"),
     [
         ("log -n many", "argument -n: not a positive number: 'many'"),
-        ("undo 0", "argument <count>: not a positive number: '0'"),
+        ("undo 0", "argument <count>|<step>: not a positive number: '0'"),
         ("push --timeout=-1", "argument --timeout: not a number: '-1'"),
         ("clean --older-than=1.5", "argument --older-than: not a number: '1.5'"),
     ],

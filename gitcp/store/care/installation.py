@@ -170,10 +170,12 @@ def look_at_failures(case: Case) -> Iterator[Finding]:
     messages: dict[str, list[str]] = {}
     for seconds, message in hook_warnings.warnings(case.repo):
         if seconds > since:
-            messages.setdefault(message.partition(": ")[0], []).append(message)
+            hook = message.partition(": ")[0]
+            messages.setdefault(hook if len(hook.split()) < 3 else "", []).append(message)
     for hook, every in messages.items():
         count = f"{len(every)} times" if len(every) > 1 else "once"
-        reason = f"{hook} failed {count} this week, at last: {every[-1].removeprefix(hook + ': ')}"
+        last = every[-1].removeprefix(hook + ": ")
+        reason = f"{hook or 'a hook'} failed {count} this week, at last: {last}"
         remedy = "it is named until that hook runs well"
         if all(_LATE.search(message) for message in every):
             remedy = "find what is slow here, or raise gitcp.hook-timeout and gitcp.git-timeout"
