@@ -109,7 +109,7 @@ def keep_promise(repo: Repo, first: Record) -> None:
     from gitcp import context
     from gitcp.store.link import commit_verdict
 
-    with context.of(repo) as ctx:
+    with context.open_context(repo) as ctx:
         if commit_verdict.unkept(ctx):
             list(connect(pipelines.DEFAULT["post-commit"], [first], repo.top))
 

@@ -1,6 +1,6 @@
 """One context a hook: what the stages of a process ask about a repository, asked once.
 
-    with context.of(repo) as ctx:
+    with context.open_context(repo) as ctx:
         state = ctx.state(session_id)   # locked, read once, the same dict for every stage
         ...                             # objects first, then refs
         ctx.keep(state)                 # what is to be on disk, as it is now
@@ -145,7 +145,7 @@ class Context:
 _OPEN: dict[str, Context] = {}
 
 
-def of(repo: Repo) -> Context:
+def open_context(repo: Repo) -> Context:
     """The context of a worktree in this process."""
     if repo.git_dir not in _OPEN:
         _OPEN[repo.git_dir] = Context(repo)
@@ -154,7 +154,7 @@ def of(repo: Repo) -> Context:
 
 def here() -> Context:
     """The context of the worktree around the current directory."""
-    return of(Repo.here())
+    return open_context(Repo.here())
 
 
 def leave_all() -> None:
@@ -184,7 +184,7 @@ def locate(event: Record, project: str = "") -> Repo | None:
             continue
         if fresh or is_off(repo):
             return repo
-        state = of(repo).state(event["session_id"], rebuild=False)
+        state = open_context(repo).state(event["session_id"], rebuild=False)
         if state is None:
             leave_all()
             continue

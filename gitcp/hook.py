@@ -196,12 +196,12 @@ def run(repo: Repo, event: str, first: Record) -> int:
     if not resting and event not in pipelines.COMMITTING and os.path.exists(repo.own("auto")):
         from gitcp.store.auto.settling import left_over as settle
 
-        settle(context.of(repo))
+        settle(context.open_context(repo))
     messages: dict[str, list[str]] = {"person": [], "agent": []}
     wrong, refusal = list[str](), None
     for pipeline in [p for p in in_force(repo, event) if isinstance(p, str) or not resting]:
         try:
-            with context.of(repo):
+            with context.open_context(repo):
                 chained, why = begun(repo, event, pipeline, [first])
                 records = list(chained)
             if why:

@@ -129,7 +129,7 @@ def _escaped(char: str) -> str:
 
 def _pack(value: Any) -> Any:
     if isinstance(value, str):
-        return value if _is_utf8(value) else _name("".join(map(_whole, value)))
+        return value if _is_utf8(value) else _name("".join(map(_replace_half, value)))
     if isinstance(value, dict):
         pairs = [(_pack(k), _pack(v)) for k, v in value.items()]
         # A key cannot be an object: such a mapping travels as its pairs.
@@ -140,7 +140,7 @@ def _pack(value: Any) -> Any:
     return [_pack(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
-def _whole(char: str) -> str:
+def _replace_half(char: str) -> str:
     # Half of a pair, as JSON has it where a text was cut, is neither a character nor a byte.
     return "\ufffd" if "\ud800" <= char < "\udc80" or "\udcff" < char <= "\udfff" else char
 

@@ -45,7 +45,7 @@ def main() -> int:
     parser.add_argument("-b", type=float, default=20, help="seconds of tests for one mutation")
     parser.add_argument("files", nargs="*", metavar="FILE[:LINE[,LINE]...]")
     options = parser.parse_args()
-    targets = [_named(one) for one in options.files]
+    targets = [_parse_target(one) for one in options.files]
     if not targets:
         targets = [Target(file, set(), every) for file, every in rooms.rules(TOP)]
     with tempfile.TemporaryDirectory(prefix="mutate-") as scratch:
@@ -58,7 +58,7 @@ def main() -> int:
     return 1 if lived else 0
 
 
-def _named(word: str) -> Target:
+def _parse_target(word: str) -> Target:
     file, _, lines = word.partition(":")
     path = Path(file).resolve().relative_to(TOP)
     return Target(str(path), {int(line) for line in lines.split(",") if line}, 1)

@@ -81,7 +81,7 @@ def _condense(case: Case, one: Finding) -> str:
     from gitcp.store.care import sessions
 
     _end(case, one)
-    with context.of(case.repo) as ctx:
+    with context.open_context(case.repo) as ctx:
         checkpoint_id = sessions.condense(ctx, one["subject"])
     return f"ended, and stored as checkpoint {checkpoint_id}; its work stays on its stream"
 
@@ -91,7 +91,7 @@ def _discard(case: Case, one: Finding) -> str:
     from gitcp.store.care import sessions
 
     _end(case, one)
-    with context.of(case.repo) as ctx:
+    with context.open_context(case.repo) as ctx:
         sessions.discard(ctx, one["subject"])
     return "ended; its work is archived, the files stay as they are"
 

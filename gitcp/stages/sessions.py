@@ -297,7 +297,7 @@ def look_at_head(repo: Repo) -> None:
 
     message = ""
     try:
-        with context.of(repo) as ctx:
+        with context.open_context(repo) as ctx:
             if not context.is_off(repo) and memory.is_unseen(repo, ctx.head):
                 # A commit of this worktree waits for its session's event; jj's have no hooks.
                 waits = not repo.jj_root and ctx.head in unhooked.made_here(repo)

@@ -111,7 +111,7 @@ def test_caveat_7_the_two_checks_agree_on_every_content() -> None:
                 change = (*old, "100644", now)
                 linked, _ = overlap.overlap(entry, change, texts.get)
                 head = ("100644", now)
-                told, _ = remaining.rest(entry, {"p": change}, head, head, texts.get)
+                told, _ = remaining.judge_entry(entry, {"p": change}, head, head, texts.get)
                 assert linked or told != remaining.SETTLED
                 whole = recorded == now or (recorded, now) == ("2", "1")
                 assert (told == remaining.SETTLED) == whole

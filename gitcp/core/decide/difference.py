@@ -40,7 +40,7 @@ _NONE: frozenset[bytes] = frozenset()
 def deletion(entry: Recorded) -> Shared:
     """Compare a record with a commit that deletes its path."""
     if entry["oid"] is None:
-        return _whole(b"deleted"), "the session deleted it"
+        return _mark_content(b"deleted"), "the session deleted it"
     return _NONE, "the commit deletes it, the session did not"
 
 
@@ -51,7 +51,7 @@ def undone_deletion(staged: Staged, blob: Blob) -> Shared:
     if old and new and old != new and {old_mode, mode} <= {*REGULAR}:
         before, now = blob(old), blob(new)
         if before is not None and now is not None and not line_evidence.added(before, now):
-            return _whole(b"deleted"), "part of what the session deleted"
+            return _mark_content(b"deleted"), "part of what the session deleted"
     return _NONE, "the session deleted it, the commit does not"
 
 
@@ -60,7 +60,7 @@ def mode(entry: Recorded, new: str) -> Shared:
     before = entry.get("before")
     if entry.get("mode") != new or (before and before[0] == new):
         return _NONE, "another mode than recorded"
-    return _whole(new.encode()), "the recorded mode"
+    return _mark_content(new.encode()), "the recorded mode"
 
 
 def compare(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
@@ -75,7 +75,7 @@ def compare(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
     recorded, recorded_mode = entry["oid"], entry.get("mode", mode_now)
     if new is None or mode_now[:3] != recorded_mode[:3]:  # file, symlink, submodule
         return _NONE, "another type than recorded"
-    same = (_whole(new.encode()), "the recorded content") if new == recorded else None
+    same = (_mark_content(new.encode()), "the recorded content") if new == recorded else None
     if mode_now not in REGULAR:
         return same or (_NONE, "another content than recorded")
     base = entry.get("before", (old_mode, old))
@@ -94,7 +94,7 @@ def compare(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
     return _texts(*texts, entry.get("own"))
 
 
-def _whole(what: bytes) -> frozenset[bytes]:
+def _mark_content(what: bytes) -> frozenset[bytes]:
     return frozenset([b"\0" + what])
 
 

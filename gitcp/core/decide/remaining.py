@@ -32,7 +32,7 @@ def _unread(_: object) -> None:
     return None
 
 
-def rest(
+def judge_entry(
     entry: Recorded,
     committed: Mapping[str, Staged],
     worktree: Version,
@@ -60,7 +60,7 @@ def rest(
     if recorded and worktree is None and _moved(recorded[1], change, committed, blob):
         return SETTLED, "committed under another name"
     if worktree == head:
-        if recorded and change and _whole(recorded, base(entry), change, blob):
+        if recorded and change and _was_gone_over(recorded, base(entry), change, blob):
             return SETTLED, "all its lines are in the commit"
         return AWAY, "the worktree is as HEAD, without the recorded work"
     if recorded and worktree is None:
@@ -84,12 +84,14 @@ def remaining(
     is not there.
     """
     return {
-        e["path"]: rest(e, committed, worktree.get(e["path"]), head.get(e["path"]), blob, base)[0]
+        e["path"]: judge_entry(
+            e, committed, worktree.get(e["path"]), head.get(e["path"]), blob, base
+        )[0]
         for e in entries
     }
 
 
-def _whole(recorded: Entry, base: Version, change: Staged, blob: Blob) -> bool:
+def _was_gone_over(recorded: Entry, base: Version, change: Staged, blob: Blob) -> bool:
     """A person or a formatter went over it before the commit, or others' lines came into it, and
     nothing of it was left out."""
     _, _, mode, new = change

@@ -98,13 +98,13 @@ def _begun(line: bytes) -> Patch:
     kind, _, name = line.removeprefix(b"diff --").partition(b" ")
     if kind == b"git":  # `a/<path> b/<path>`; where the two differ, other lines name them
         first, second = name[: len(name) // 2], name[len(name) // 2 + 1 :]
-        path = _named(first)[2:] if first[3:] == second[3:] else ""
+        path = _decode_name(first)[2:] if first[3:] == second[3:] else ""
     else:
-        path = _named(name)
+        path = _decode_name(name)
     return {"path": path, "old": path, "oid": "", "hunks": [], "resolved": [], "alike": False}
 
 
-def _named(name: bytes) -> str:
+def _decode_name(name: bytes) -> str:
     return quoting.unquote(name).decode("utf-8", "surrogateescape")
 
 
@@ -122,9 +122,9 @@ def _header(patch: Patch, line: bytes, stream: Iterator[bytes], sides: Sides | N
     elif key == b"@@@" or line.startswith(b"@@@@"):
         patch["resolved"].append(_resolved(line, stream))
     elif line.startswith((b"rename from ", b"copy from ")):
-        patch["old"] = _named(line.partition(b" from ")[2])
+        patch["old"] = _decode_name(line.partition(b" from ")[2])
     elif line.startswith((b"rename to ", b"copy to ")):
-        patch["path"] = _named(line.partition(b" to ")[2])
+        patch["path"] = _decode_name(line.partition(b" to ")[2])
     elif line.startswith(b"deleted file"):
         patch["path"] = ""
     elif line.startswith(b"new file"):

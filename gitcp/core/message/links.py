@@ -52,7 +52,7 @@ def removed(note: bytes) -> dict[str, str]:
     return gone
 
 
-def named(message: bytes, note: bytes = b"") -> tuple[list[str], list[str]]:
+def find_ids(message: bytes, note: bytes = b"") -> tuple[list[str], list[str]]:
     """What is carried(), and further ids in the message, on lines of their own or glued to text:
     for who then asks whether they exist."""
     if not note and (only := trailers.only(message)) is not None:

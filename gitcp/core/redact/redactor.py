@@ -79,12 +79,12 @@ class Redactor:
         return list(range(len(texts))) if self._own else line_search.suspects(texts, self._detector)
 
     def _in_text(self, text: bytes) -> list[Secret]:
-        return self._kept(text, (*self._detector.find(flatten(text)), *self._custom(text)))
+        return self._drop_allowed(text, (*self._detector.find(flatten(text)), *self._custom(text)))
 
     def _in_names(self, text: bytes) -> list[Secret]:
-        return self._kept(text, self._detector.formats(flatten(text)))
+        return self._drop_allowed(text, self._detector.formats(flatten(text)))
 
-    def _kept(self, text: bytes, secrets: Iterable[Secret]) -> list[Secret]:
+    def _drop_allowed(self, text: bytes, secrets: Iterable[Secret]) -> list[Secret]:
         return merged(
             item
             for item in secrets

@@ -57,7 +57,7 @@ def assigned(flat: bytes) -> Iterator[tuple[int, int]]:
     low = flat.lower()
     for ending in _ENDINGS:
         for match in ending.finditer(low):
-            if _given(flat, low, match):
+            if _is_assigned(flat, low, match):
                 yield match.span(3 if match[3] else 4)
 
 
@@ -69,7 +69,7 @@ def apart(raw: bytes) -> Iterator[int]:
             yield match.start()
 
 
-def _given(flat: bytes, low: bytes, match: re.Match[bytes]) -> bool:
+def _is_assigned(flat: bytes, low: bytes, match: re.Match[bytes]) -> bool:
     at, word = match.end(1), match[1]
     head = low[max(0, at - 40) : at]
     if word.startswith(b"key") and not _KEY.search(head):

@@ -60,13 +60,13 @@ class Apply:
         os.makedirs(self._staging.old, exist_ok=True)
         try:
             for number, action in enumerate(self._todo):
-                self._one(number, action)
+                self._do_action(number, action)
                 progress(number + 1, len(self._todo))
         except BaseException:
             self.take_back()
             raise
 
-    def _one(self, number: int, action: Action) -> None:
+    def _do_action(self, number: int, action: Action) -> None:
         path, write = action["path"], action["now"] is not None
         above = path.rpartition("/")[0]
         folder = self._folders.open(above, make=write)
@@ -90,7 +90,7 @@ class Apply:
         if signature(name, folder) != sign:
             raise Changed(f"'{path}' has changed since it was looked at")
         if sign:
-            _keep(folder, name, self._staging.aside(number))
+            _keep(folder, name, self._staging.path_of_replaced(number))
         self._done.append((number, action))
         if action["now"] is not None:
             _place(self._staging.file(path), folder, name)
@@ -100,7 +100,7 @@ class Apply:
     def take_back(self) -> None:
         """Let everything be as it was before run(); what was taken back already is done."""
         for number, action in reversed(self._done):
-            path, aside = action["path"], self._staging.aside(number)
+            path, aside = action["path"], self._staging.path_of_replaced(number)
             full = os.path.join(self._top, raw(path))
             if os.path.lexists(aside):
                 self._folders.again(path.rpartition("/")[0])

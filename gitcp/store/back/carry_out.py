@@ -268,7 +268,7 @@ class Staging:
         """Where fill() put a path."""
         return os.path.join(os.fsencode(self.place), part.encode(), raw(path))
 
-    def aside(self, number: int) -> bytes:
+    def path_of_replaced(self, number: int) -> bytes:
         """Where the file that the action of that number replaces is kept meanwhile."""
         return os.path.join(os.fsencode(self.old), b"%d" % number)
 

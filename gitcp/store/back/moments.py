@@ -139,7 +139,7 @@ def to_moment(name: str, scopes: Sequence[str]) -> Wisher:
     own, after = name.removesuffix(AFTER), name.endswith(AFTER)
 
     def wish(present: Present) -> Wish:
-        since, commit = present.kept.since(own, after)
+        since, commit = present.kept_edits.since(own, after)
         if not since and not after:
             raise Error(f"the journal knows no turn or tool use '{own}'")
         then: dict[str, Version] = {}

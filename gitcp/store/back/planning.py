@@ -105,9 +105,9 @@ class _Disk:
 
     def settled(self) -> list[Action]:
         """The actions, those that cannot or must not be done turned into keep."""
-        return [self._one(a) if a["verb"] != plan.KEEP else a for a in self._actions]
+        return [self._plan_action(a) if a["verb"] != plan.KEEP else a for a in self._actions]
 
-    def _one(self, action: Action) -> Action:
+    def _plan_action(self, action: Action) -> Action:
         path = action["path"]
         if self._work.repositories(path) and not action["was"]:
             return {**action, "verb": plan.KEEP, "reason": "in a repository of its own"}

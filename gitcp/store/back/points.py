@@ -48,7 +48,7 @@ def every(
 ) -> list[Point]:
     """Every point of this worktree, newest first; everywhere: also those of other bases, and the
     moments that the journal has no more.  depth: how many commits are looked at."""
-    points = [*_temporary(repo, objects, everywhere), *_kept(repo, objects)]
+    points = [*_temporary(repo, objects, everywhere), *_list_steps(repo, objects)]
     kept = KeptEdits(repo)
     edits = (kept.all(), set()) if everywhere else kept.recent()
     inside = moments.moments(edits, _prompts(repo), _date)
@@ -160,7 +160,7 @@ def _content(root: dict[str, tuple[str, str]]) -> str:
     )
 
 
-def _kept(repo: Repo, objects: Objects) -> Iterator[Point]:
+def _list_steps(repo: Repo, objects: Objects) -> Iterator[Point]:
     """The worktree before each step of the undo log."""
     for step in reversed(undo_log.read(repo)):
         tree = undo_log.tree(objects, step["commit"], "before")

@@ -65,7 +65,7 @@ class Present:
         return by_path
 
     @cached_property
-    def kept(self) -> KeptEdits:
+    def kept_edits(self) -> KeptEdits:
         """The edits that can be gone back over."""
         return KeptEdits(self.repo, self.lines)
 

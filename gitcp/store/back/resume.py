@@ -93,7 +93,7 @@ def restore(repo: Repo, one: Stored, cwd: str, force: bool) -> Restored:
     except InputError as e:
         return {**outcome, "notes": [str(e)]}
     if not agent.can_cut() or not one["transcript"]:
-        if path := _known(repo, one["session_id"]):
+        if path := _find_conversation(repo, one["session_id"]):
             command = agent.resume_command(one["session_id"])
             return {**outcome, "what": KEPT, "path": path, "command": command}
         return {**outcome, "notes": [f"the conversation of {one['agent']} cannot be put back"]}
@@ -138,12 +138,12 @@ def _local(repo: Repo, agent: Client, session_id: str, cwd: str) -> str:
     there = [p for p in sorted(glob.glob(pattern, recursive=True)) if "subagents" not in p]
     if there:
         return there[-1]
-    if cwd == os.path.realpath(repo.worktree) and (known := _known(repo, session_id)):
+    if cwd == os.path.realpath(repo.worktree) and (known := _find_conversation(repo, session_id)):
         return known
     return os.path.join(folder, agent.transcript_name(session_id, timestamp()))
 
 
-def _known(repo: Repo, session_id: str) -> str:
+def _find_conversation(repo: Repo, session_id: str) -> str:
     """The conversation that a session of this repository had, '' where it is no longer there."""
     path = (states.peek(repo, session_id) or {}).get("transcript_path")
     return path if isinstance(path, str) and os.path.exists(path) else ""

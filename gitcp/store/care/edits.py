@@ -80,7 +80,7 @@ def _settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
 def _pinned(repo: Repo) -> int:
     """Bytes of the packs of ours, which have the edits until git takes them over."""
     folder, total = kept.folder(repo), 0
-    for name in kept.names(repo):
+    for name in kept.list_packs(repo):
         try:
             total += os.stat(os.path.join(folder, f"{name}.pack")).st_size
         except OSError:

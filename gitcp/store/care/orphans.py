@@ -235,7 +235,7 @@ def _undo_logs(survey: Survey, ages: Ages) -> Iterator[Finding]:
             continue
         steps = undo_log.read(repo, ref)
         left = undo_log.young(steps, before)
-        needed |= undo_log.names(left)
+        needed |= undo_log.list_contents(left)
         if steps and not left:
             age = days(ages.now - steps[-1]["time"])
             yield orphan(LOG, ref, f"its last step is {age} old", oid=oid, ref=ref)

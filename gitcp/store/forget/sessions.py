@@ -178,10 +178,10 @@ def _purge(repo: Repo, survey: Survey, names: Iterable[str], old: Sequence[str])
     if any(state and state.get("phase") == "active" for state in every):
         dropping.unpin(repo, [*old, *tracking.values()])
     else:
-        dropping.destroy(repo, _named(repo, survey))
+        dropping.destroy(repo, _find_used(repo, survey))
 
 
-def _named(repo: Repo, survey: Survey) -> list[str]:
+def _find_used(repo: Repo, survey: Survey) -> list[str]:
     """The objects that are here and that journals, private indexes and copies of transcripts of
     other sessions name."""
     named: set[str] = set()

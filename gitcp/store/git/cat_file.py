@@ -86,14 +86,14 @@ class Batch:
     ) -> Iterator[Answer | None]:
         for count, spec in enumerate(specs, 1):
             try:
-                given = self._one(spec, answer)
+                given = self._take_answer(spec, answer)
             except Ended:
                 # A signal ended it, not the object: that one is asked for once more.
                 given = self._again(command, spec, answer) if self._restart() < 0 else None
                 self._ask(command, specs[count:])
             yield given
 
-    def _one(self, spec: str, answer: Callable[[], Answer | None]) -> Answer | None:
+    def _take_answer(self, spec: str, answer: Callable[[], Answer | None]) -> Answer | None:
         given = answer()
         if given is None:  # git says the name again
             self._skip(spec.count("\n"))
@@ -102,7 +102,7 @@ class Batch:
     def _again(self, command: str, spec: str, answer: Callable[[], Answer | None]) -> Answer | None:
         try:
             self._ask(command, [spec])
-            return self._one(spec, answer)
+            return self._take_answer(spec, answer)
         except Ended:
             self._restart()
             return None

@@ -63,7 +63,7 @@ class Objects:
         """The packs of ours, to add to or to ask; a hook that only reads does without."""
         from gitcp.store.pack import packs
 
-        return packs.of(self._repo)
+        return packs.get_packs(self._repo)
 
     def close(self) -> None:
         """End; what was written is there for git."""

@@ -44,7 +44,7 @@ def now(repo: Repo) -> Look:
     return _commit(repo, name, refs.head(repo))
 
 
-def of(repo: Repo, started: Look) -> Look | None:
+def look_again(repo: Repo, started: Look) -> Look | None:
     """What the name that a look was taken of holds now; None when it is gone."""
     if started["vcs"] == "jj":
         from gitcp.jj import log

@@ -144,7 +144,7 @@ def _end(repo: Repo, claim: Claim) -> tuple[Verdict, str] | None:
     if not started:
         return None
     now, session_id = base.now(repo), claim["session_id"]
-    original = now if started["name"] == now["name"] else base.of(repo, started)
+    original = now if started["name"] == now["name"] else base.look_again(repo, started)
     judged = verdict.at_end(started, original, now, session_id, _live(repo, now, original))
     # A command may move HEAD: that is what it was for.
     if judged["verdict"] == "allow" or (judged["verdict"] == "moved" and not claim["paths"]):

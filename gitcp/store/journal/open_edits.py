@@ -148,7 +148,7 @@ def _done(
         # What a commit has all lines of is done, whatever else is left of the file.
         for there in (worktree(path), now) if one.live and path in changes else (worktree(path),):
             record = one.record(path)
-            verdict = remaining.rest(record, changes, there, now, blob, lambda _: one.before)
+            verdict = remaining.judge_entry(record, changes, there, now, blob, lambda _: one.before)
             if verdict[0] == remaining.SETTLED:
                 return True
         return False

@@ -44,7 +44,7 @@ class Edits:
             self._contents[name] = content
         return self._contents[name]
 
-    def _named(self, value: object) -> Version | None:
+    def _read_content(self, value: object) -> Version | None:
         """The content that an entry of a line names."""
         return self.content(*(entries.entry(value) or ("", "")))
 
@@ -65,7 +65,7 @@ class Edits:
         for path, (old_mode, old, mode, new) in changes.items():
             parent, now = self.content(old_mode, old), self.content(mode, new)
             if parent is not None and now is not None:
-                more = [self._named(other.get(path)) for other in other_parents]
+                more = [self._read_content(other.get(path)) for other in other_parents]
                 parents = [parent, *filter(None, more)]
                 credited[path] = attribution.of_path(self.replay(path, parent), parents, now)
         return credited
@@ -77,7 +77,7 @@ class Edits:
         reading: nobody waits to commit.
         """
         chain, committed = self.chain(path), self._committed
-        first = self._named(chain[0]["before"]) if chain else parent
+        first = self._read_content(chain[0]["before"]) if chain else parent
         start, origin = first or parent, chain[0]["path"] if chain else path
         # History costs as much as a blame: no commit asks it of a file edited in its place.
         back = reading or any("follows" in line or line["how"] == "restored" for line in chain)
@@ -86,7 +86,7 @@ class Edits:
         )
         at, broken = start.oid, first is None
         for line in chain:
-            before, after = self._named(line["before"]), self._named(line["after"])
+            before, after = self._read_content(line["before"]), self._read_content(line["after"])
             if before is not None and before.oid != at and "follows" not in line:
                 # HEAD moved under it: what went is in a commit, or is open still and so put away.
                 lines.step(before, UNKNOWN, replay.every, kept=True)

@@ -119,7 +119,7 @@ class Evidence:
         for change in window:
             self._makers[change["oid"]] = change["author"], change["message"]
             oid, note = change["oid"], self._notes.text(change["oid"]) or b""
-            self._named[oid] = find_commits.named(change["message"], note, self.recorded.places)
+            self._named[oid] = find_commits.find_ids(change["message"], note, self.recorded.places)
             for patch in change["patches"]:
                 if patch["hunks"]:
                     self._oids[f"{oid}:{patch['path']}"] = patch["oid"]
@@ -370,7 +370,7 @@ class Evidence:
     def _ids(self, commit: str) -> list[str]:
         if commit not in self._named:
             texts = find_commits.texts(self._objects, commit, self._notes)
-            self._named[commit] = find_commits.named(*texts, self.recorded.places)
+            self._named[commit] = find_commits.find_ids(*texts, self.recorded.places)
         return self._named[commit]
 
     def _oid(self, commit: str, path: str) -> str | None:

@@ -243,7 +243,7 @@ def _obey(
         fresh = commit_changes.beyond(objects, fresh, [picked])
         conclusion["id"] = ids[-1] if ids else place.fresh_id()
         conclusion["noted"] = not ids
-    elif ids and not _known(repo, objects, ids):
+    elif ids and not _has_stored(repo, objects, ids):
         conclusion["id"] = ids[-1]
     elif verdict is None or (verdict["sessions"] and not verdict.get("told")):
         conclusion["id"], conclusion["noted"] = place.fresh_id(), True
@@ -252,7 +252,7 @@ def _obey(
         conclusion["sessions"] = commit_match.sessions(repo, objects, fresh, parent, replay=replay)
 
 
-def _known(repo: Repo, objects: Objects, ids: list[str]) -> bool:
+def _has_stored(repo: Repo, objects: Objects, ids: list[str]) -> bool:
     from gitcp.store.v1 import committed_read  # a plain commit does without
 
     return any(committed_read.session_ids(repo, objects, one) for one in ids)

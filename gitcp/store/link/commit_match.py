@@ -56,7 +56,7 @@ def sessions(
     stash, blob = reflog.Stash(repo, objects), commit_changes.blobs_of(objects)
     linked: dict[str, Linked] = {}
     every = markers.concerned(repo) if open_markers is None else open_markers
-    named = _named(every) if agent else {}
+    named = _find_acting(every) if agent else {}
     foreign = [m for m in every if not markers.is_home(repo, m)]
     visitors = [m for m in foreign if m["session_id"] in named]
     guests = [m for m in foreign if m["phase"] == "active" and not m["tool_events"]]
@@ -147,7 +147,7 @@ def _known_to_be_gone(
     return [{**entry, "stashed": entry["path"] in held} for entry in work]
 
 
-def _named(open_markers: list[Marker]) -> dict[str, str]:
+def _find_acting(open_markers: list[Marker]) -> dict[str, str]:
     """The active sessions that the environment or a process above us names: id -> how."""
     active = [m for m in open_markers if m["phase"] == "active"]
     if not active:

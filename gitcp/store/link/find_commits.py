@@ -91,12 +91,12 @@ def of_commit(repo: Repo, objects: Objects, commit: str) -> list[str]:
     those of checkpoints that exist and have a line elsewhere in its message."""
     from gitcp.store.v1 import committed_refs
 
-    return named(*texts(objects, commit), committed_refs.Places(repo, objects))
+    return find_ids(*texts(objects, commit), committed_refs.Places(repo, objects))
 
 
-def named(message: bytes, note: bytes, places: Places) -> list[str]:
+def find_ids(message: bytes, note: bytes, places: Places) -> list[str]:
     """of_commit() for who has the commit's message and its note at hand."""
-    ids, buried = links.named(message, note)
+    ids, buried = links.find_ids(message, note)
     return [*ids, *filter(places.find, buried)]
 
 

@@ -51,7 +51,7 @@ def destroy(repo: Repo, but: Iterable[str]) -> None:
 def _drop(repo: Repo, gone: set[str], destroyed: bool) -> None:
     folder = kept.folder(repo)
     with exclusive(repo, "packs"):
-        for name in kept.names(repo):
+        for name in kept.list_packs(repo):
             try:
                 _without(repo, name, gone, destroyed)
             except (ValueError, OSError) as e:
@@ -68,7 +68,7 @@ def forget_logs(repo: Repo, names: Iterable[str]) -> None:
 def objects(repo: Repo) -> Iterator[tuple[str, float]]:
     """(oid, seconds since 1970 when its pack was last needed) of each object in packs of ours."""
     folder, width = kept.folder(repo), len(repo.empty_tree) // 2
-    for name in kept.names(repo):
+    for name in kept.list_packs(repo):
         path = os.path.join(folder, f"{name}.idx")
         try:
             entries, at = packfile.parse(files.peek(path), width), os.stat(path).st_mtime

@@ -148,7 +148,7 @@ def remove(path: str) -> None:
         files.remove(path + end)
 
 
-def names(repo: Repo) -> list[str]:
+def list_packs(repo: Repo) -> list[str]:
     """The names of the packs of ours, without what they end in, that git has not taken over."""
     there = folder(repo)
     ends = [name for name in files.listed(there) if name.endswith(".keep")]

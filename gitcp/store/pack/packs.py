@@ -110,7 +110,7 @@ class Packs:
         self._place(trailer.hex(), path)
         trace.note("pack", f"{trailer.hex()}: {len(self._entries)} objects")
         self.abandon()
-        if len(kept.names(self._repo)) > MOST:
+        if len(kept.list_packs(self._repo)) > MOST:
             from gitcp.store.pack import upkeep
 
             upkeep.join(self._repo)
@@ -169,7 +169,7 @@ class Packs:
         """The index of each pack of ours that was there when first asked, or came from here."""
         if self._indexes is None:
             self._indexes = {}
-            for name in kept.names(self._repo):
+            for name in kept.list_packs(self._repo):
                 self._open(name)
         return self._indexes
 
@@ -233,7 +233,7 @@ def _number(name: str) -> int:
 _OF: dict[str, Packs] = {}
 
 
-def of(repo: Repo) -> Packs:
+def get_packs(repo: Repo) -> Packs:
     """The one Packs of this process for a repository."""
     if repo.common not in _OF:
         _OF[repo.common] = Packs(repo)

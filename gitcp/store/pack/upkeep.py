@@ -46,7 +46,7 @@ def _smallest(repo: Repo, folder: str) -> list[str]:
     listed = _counted_on(folder)
     sized = sorted(
         (size, name)
-        for name in kept.names(repo)
+        for name in kept.list_packs(repo)
         if 0 < (size := _size(folder, name)) <= _JOINED and name.encode() not in listed
     )
     count = below = 0
@@ -82,7 +82,7 @@ def _join(repo: Repo, folder: str, names: list[str]) -> None:
     entries: dict[str, packfile.Entry] = {}
     size, done = packfile.START, []
     for name in names:
-        read = _whole(repo, os.path.join(folder, name))
+        read = _read_pack(repo, os.path.join(folder, name))
         if read is None:
             continue  # damaged: fsck says so, and nothing is copied from it
         done.append(name)
@@ -106,7 +106,7 @@ def _join(repo: Repo, folder: str, names: list[str]) -> None:
             _remove(repo, folder, name)
 
 
-def _whole(repo: Repo, path: str) -> list[tuple[str, int, bytes]] | None:
+def _read_pack(repo: Repo, path: str) -> list[tuple[str, int, bytes]] | None:
     """(oid, crc, bytes) of each object of a pack; None where it is not as it was written."""
     data, width = files.peek(f"{path}.pack"), len(repo.empty_tree) // 2
     if kept.hasher(repo.algo)(data[:-width]).digest() != data[-width:]:
@@ -124,7 +124,7 @@ def sweep(repo: Repo) -> None:
     """Let git have its way with packs that are as old as it prunes by default, and take away
     those that were never moved into place whole."""
     folder = kept.folder(repo)
-    for name in kept.names(repo):
+    for name in kept.list_packs(repo):
         path = os.path.join(folder, name)
         if not os.path.exists(f"{path}.idx"):
             if max(_age(f"{path}.keep"), _age(repo.shared("packs", name))) > _STRAY:
@@ -136,7 +136,7 @@ def sweep(repo: Repo) -> None:
 def release(repo: Repo, younger: float = 0.0) -> None:
     """Let git prune and pack as it likes, but what is younger in seconds: it may be on its way."""
     folder = kept.folder(repo)
-    for name in kept.names(repo):
+    for name in kept.list_packs(repo):
         if _age(os.path.join(folder, f"{name}.idx")) >= younger:
             kept.leave(repo, name)
 

@@ -38,7 +38,7 @@ def settle(ctx: Context, but: str = "") -> int:
         if _at_work(marker):
             waiting = True  # its own next event does it
             continue
-        _one(ctx, marker["session_id"], head)
+        _settle_session(ctx, marker["session_id"], head)
     pulled, done = _give_back(repo, ctx.objects, head)
     if done and not waiting:
         memory.write_looked(repo, done)
@@ -95,7 +95,7 @@ def _beside(repo: Repo, objects: Objects, head: str, fresh: list[Commit]) -> lis
     ]
 
 
-def _one(ctx: Context, session_id: str, head: str) -> None:
+def _settle_session(ctx: Context, session_id: str, head: str) -> None:
     state = ctx.state(session_id)
     try:
         if state and state.get("base_commit") != head:

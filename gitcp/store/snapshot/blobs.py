@@ -68,19 +68,19 @@ def looked(
     most = repo.config.option("gitcp.max-file-size")
     entries: Entries = {}
 
-    def known(path: str) -> Entry | None:
+    def at_head(path: str) -> Entry | None:
         return file_at(head, path)
 
     for path in paths:
         st = None if _elsewhere(scan.worktree, path, head) else scan.look(path)
-        was = known(path) if st else None
+        was = at_head(path) if st else None
         if capped and st and not was and stat.S_ISREG(st.st_mode) and st.st_size > most:
             scan.omit(path, "too-large")
         elif st:
             scan.present(path, was, st)
         # A submodule that has not moved is no change.
         entries[path] = was if st and was and was[0] == COMMIT else None
-    entries |= Hasher(objects, scan, known, write, None).entries(whole=False)
+    entries |= Hasher(objects, scan, at_head, write, None).entries(whole=False)
     for item in scan.omitted:
         entries.pop(item["path"], None)
     return entries, scan.omitted

@@ -65,15 +65,15 @@ def put(repo: Repo, objects: Objects, effects: Iterable[Effect]) -> None:
     try:
         for effect in effects:
             if _now(repo, objects, effect) != effect["new"]:
-                _one(repo, objects, effect)
+                _undo_effect(repo, objects, effect)
                 done.append(effect)
     except (Error, OSError):
         for effect in turned(done):
-            _one(repo, objects, effect)
+            _undo_effect(repo, objects, effect)
         raise
 
 
-def _one(repo: Repo, objects: Objects, effect: Effect) -> None:
+def _undo_effect(repo: Repo, objects: Objects, effect: Effect) -> None:
     if _now(repo, objects, effect) != effect["old"]:
         raise Changed(f"'{name(effect)}' has changed meanwhile")
     if "note" in effect:

@@ -155,7 +155,7 @@ def young(steps: Sequence[Step], before: float) -> Sequence[Step]:
     return steps[start:]
 
 
-def names(steps: Iterable[Step]) -> set[str]:
+def list_contents(steps: Iterable[Step]) -> set[str]:
     """The names of the contents that the effects of steps need from store.undo.effects."""
     effects = (effect for step in steps for effect in step["effects"] if "file" in effect)
     return {name for effect in effects for name in (effect["old"], effect["new"]) if name}

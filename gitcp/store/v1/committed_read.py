@@ -118,7 +118,7 @@ def load(
 def _metadata(files: Tree, stored: dict[str, Any]) -> dict[str, Any]:
     """A session's metadata, about the transcript that pieces() reads."""
     metadata = summary.modern(stored)
-    if compact.NAME in files and not _names(files):
+    if compact.NAME in files and not _list_chunks(files):
         metadata["checkpoint_transcript_start"] = metadata.get("compact_transcript_start", 0)
     return metadata
 
@@ -213,20 +213,20 @@ def _unavailable(parts: Parts, files: Tree, folder: str) -> str:
 def pieces(objects: Objects, files: Tree) -> Iterator[bytes]:
     """The chunks of a session's transcript in order; joined with newlines they are it.  Where only
     a compact one is stored, that."""
-    names = _names(files)
+    names = _list_chunks(files)
     for name in names:
         yield objects.need(files[name][1], "blob")
     if not names and compact.NAME in files:
         yield compact.expand(objects.need(files[compact.NAME][1], "blob"))
 
 
-def _names(files: Tree) -> list[str]:
+def _list_chunks(files: Tree) -> list[str]:
     numbered = {n: name for name in files if (n := chunks.number(name)) is not None}
     return [numbered[n] for n in sorted(numbered)]
 
 
 def _pieces(parts: Parts, files: Tree, folder: str) -> Iterator[bytes]:
-    names = _names(files)
+    names = _list_chunks(files)
     for name in names:
         data = parts.blob(files, name, folder)
         if data is not None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.decide.remaining import EMPTY, remaining, rest
+from gitcp.core.decide.remaining import EMPTY, judge_entry, remaining
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def check(row: Row, live: bool) -> None:
     committed = {"g": change("a", "b")} | ({"f": change(*did)} if did else {})
     files = ({"f": there(worktree)}, {"f": there(head)})
     assert remaining([recorded(record, live)], committed, *files) == {"f": want}
-    _, reason = rest(recorded(record, live), committed, there(worktree), there(head))
+    _, reason = judge_entry(recorded(record, live), committed, there(worktree), there(head))
     assert reason
 
 

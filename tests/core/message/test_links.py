@@ -39,7 +39,7 @@ def test_all_the_links_are_those_that_are_carried_and_then_those_in_the_text() -
     glances = 0
     for head, body, end, note in product(HEADS, BODIES, ENDS, NOTES):
         message, noted = (head + body + end).encode(), note.encode()
-        carried, (known, further) = links.carried(message, noted), links.named(message, noted)
+        carried, (known, further) = links.carried(message, noted), links.find_ids(message, noted)
         assert list(carried) == known
         assert links.linked(message, noted) == carried | dict.fromkeys(further, "text"), message
         glances += trailers.only(message) == [ONE]

@@ -26,7 +26,7 @@ def unite(objects: Objects, a: str, b: str, *, joined: Join) -> str:
     What is no note is left out; of notes too large to be one the larger stays.  Raises Error
     where there are more notes than any repository has.
     """
-    mine, theirs = dict(_named(objects, a)), dict(_named(objects, b))
+    mine, theirs = dict(_list_notes(objects, a)), dict(_list_notes(objects, b))
     united: dict[str, Entry | None] = {}
     for name, entry in {**mine, **theirs}.items():
         one, two = mine.get(name, entry), theirs.get(name, entry)
@@ -34,7 +34,7 @@ def unite(objects: Objects, a: str, b: str, *, joined: Join) -> str:
     return edit_tree(objects, None, united)
 
 
-def _named(objects: Objects, tree: str) -> Iterator[tuple[str, Entry]]:
+def _list_notes(objects: Objects, tree: str) -> Iterator[tuple[str, Entry]]:
     """(commit, entry) of each note, whatever the fan-out."""
     todo, count = [("", tree)], 0
     while todo:
