@@ -303,3 +303,13 @@ def test_a_checkpoint_that_is_taken_out_of_the_store_leaves_no_word_in_the_index
     a.transcript.write_text("")  # nor does the client have it any more
     assert search(past, "wildebeest") == [], gone
     assert b"wildebeest" not in (past.path / ".git/gitcp/search.sqlite").read_bytes()
+
+
+def test_a_session_without_a_transcript_is_found_by_what_it_was_asked(world: World) -> None:
+    agent = world.agent("session-a", tools=True)
+    agent.event("UserPromptSubmit", prompt="Paint the zebra", prompt_id="p1")
+    agent.transcript.unlink(missing_ok=True)
+    (world.path / "stripes.txt").write_text("black\n")
+    agent.event("Stop")
+    world.commit("stripes.txt")
+    assert prompts(world, "zebra") == ["Paint the zebra"]

@@ -144,12 +144,38 @@ def _read_checkpoint(objects: Prefetched, name: str, tree: str) -> Spoken:
     for entry in checkpoint["sessions"]:
         metadata = entry["metadata"]
         transcript = b"\n".join(committed_read.pieces(objects, entry["files"]))
-        turns = list(cut_turns(transcript, _start(metadata)))
+        turns = list(cut_turns(transcript, _start(metadata))) or _asked(metadata)
         _add_files(turns, metadata)
         agent, branch = summary.text(metadata, "agent"), summary.text(metadata, "branch")
         sessions.append((str(entry["session_id"]), agent, branch, turns))
     objects.forget()
     return sessions
+
+
+def _asked(known: Mapping[str, Any]) -> list[Turn]:
+    """The turns of a session without a transcript: what it was asked, by its metadata."""
+    from datetime import datetime
+
+    try:
+        time = int(datetime.fromisoformat(str(known.get("created_at"))).timestamp())
+    except ValueError:
+        time = 0
+    stored = known.get("turns")
+    return [
+        {
+            "number": about["number"],
+            "time": time,
+            "prompt": about["prompt"],
+            "answer": "",
+            "calls": "",
+            "files": [],
+            "outputs": "",
+        }
+        for about in (stored.values() if isinstance(stored, dict) else ())
+        if isinstance(about, dict)
+        and isinstance(about.get("number"), int)
+        and isinstance(about.get("prompt"), str)
+    ]
 
 
 def _add_files(turns: list[Turn], metadata: Mapping[str, Any]) -> None:
