@@ -32,6 +32,7 @@ _ELSEWHERE = "what others have fetched, and what a forge keeps, cannot be taken 
 
 def run(argv: Sequence[str]) -> int:
     """Forget what is named, and say what is left to do."""
+    from gitcp.core.render.spans import many
     from gitcp.repo import Repo
     from gitcp.store.forget import sessions
 
@@ -41,7 +42,7 @@ def run(argv: Sequence[str]) -> int:
     if not (args.yes or _agreed()):
         return OK
     moved, counts = sessions.forget(repo, choice)
-    words = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    words = ", ".join(many(count, what) for what, count in counts.items() if count)
     print(f"forgotten: {words}" if words else "there was nothing to forget")
     if remote:
         _forget_there(repo, remote, moved)

@@ -83,7 +83,7 @@ def forget(repo: Repo, choice: Choice) -> tuple[list[Edit], dict[str, int]]:
     _forget_files(repo, survey, sessions, set(streams))
     old = [edit[2] for edit in (*moved, *gone) if edit[2]]
     _purge(repo, survey, [edit[0] for edit in (*moved, *gone)], old)
-    counts = {"parts of checkpoints": count, "sessions": len(sessions), "streams": len(streams)}
+    counts = {"checkpoint part": count, "session": len(sessions), "stream": len(streams)}
     return moved, counts
 
 
