@@ -109,6 +109,8 @@ def _marker(survey: Survey, state: State) -> Iterator[Finding]:
 
 def _orphans(survey: Survey) -> Iterator[Finding]:
     for tip in survey.tips:
+        if tip["ref"].startswith(shadow_refs.ARCHIVE):
+            continue  # what was dismissed outlives its session, until it expires
         if survey.orphaned(tip) and not survey.settled(tip):
             wrote = f"session '{tip['session_id']}' wrote it last"
             reason = f"no state names it; {wrote}: it may be all that is left of it"
