@@ -17,14 +17,7 @@ from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, write_commit
 from gitcp.store.git.tree import TREE, edit_tree, read_tree, write_tree
 from gitcp.store.pack.dropping import forget_logs
-from gitcp.store.repair.missing import (
-    chain,
-    lacking,
-    lock_of,
-    log_of,
-    note,
-    write_again,
-)  # fmt: skip
+from gitcp.store.repair import missing
 from gitcp.store.v1.committed_refs import REF, remote_refs
 from gitcp.store.v1.committed_write import move
 
@@ -41,16 +34,16 @@ _SUBJECT = "Rebuilt from what was left of it"
 def mend_ref(repo: Repo, objects: Objects, ref: str) -> str:
     """Put a ref that has no commit back to the last one that its reflog knows, or take it away;
     what was done, '' where it has one by now."""
-    with exclusive(repo, _LOCKS.get(ref) or lock_of(repo, ref)):
+    with exclusive(repo, _LOCKS.get(ref) or missing.lock_of(repo, ref)):
         path, at = os.path.join(os.fsencode(repo.common), raw(ref)), refs.read(repo, ref)
-        log = log_of(repo, ref)
+        log = missing.log_of(repo, ref)
         if (at and is_commit(objects, at)) or not (at or log or os.path.isfile(path)):
             return ""
         if os.path.isfile(path):
             aside = place_aside(repo.common, ref)
             os.rename(path, raw(aside))
         else:
-            aside = note(repo, ref, at or "", log)
+            aside = missing.note(repo, ref, at or "", log)
         packed = refs.read(repo, ref)  # what the file stood before
         known = (oid for oid in [*log, packed or ""] if is_commit(objects, oid))
         oid = next(known, None)
@@ -71,14 +64,14 @@ def mend_store(repo: Repo, objects: Objects) -> str:
     """Make the branch whole again; what was done, '' where it is whole."""
     with exclusive(repo, "v1"):
         old = refs.read(repo, REF)
-        gone = lacking(repo, REF) if old else set()
+        gone = missing.lacking(repo, REF) if old else set()
         if old is None or not gone:
             return ""
-        if (again := write_again(repo, objects, gone)) and not lacking(repo, REF):
+        if (again := missing.write_again(repo, objects, gone)) and not missing.lacking(repo, REF):
             return f"wrote {len(again)} missing objects again"
-        log = log_of(repo, REF)
-        kept = note(repo, REF, old, log)
-        theirs = [name for name in remote_refs(repo) if not lacking(repo, name)]
+        log = missing.log_of(repo, REF)
+        kept = missing.note(repo, REF, old, log)
+        theirs = [name for name in remote_refs(repo) if not missing.lacking(repo, name)]
         tip, lost = _rebuilt(repo, objects, [old, *log], theirs)
         move(repo, tip, old, "gitcp: fsck")
         forget_logs(repo, [REF])
@@ -92,13 +85,13 @@ def _rebuilt(
     repo: Repo, objects: Objects, tips: list[str], theirs: list[str]
 ) -> tuple[str | None, list[str]]:
     """(a commit of what the newest tip that can be read has, the paths that it lacks)."""
-    history = chain(tips, lambda oid: read_commit(objects, oid))
+    history = missing.chain(tips, lambda oid: read_commit(objects, oid))
     sound = _sound(repo, history)
     fallbacks = [c for name in (sound, *theirs) if name and (c := read_commit(objects, name))]
     if not history:
         return (fallbacks[0]["oid"] if fallbacks else None), []
     lost: list[str] = []
-    gone = lacking(repo, history[0]["oid"])
+    gone = missing.lacking(repo, history[0]["oid"])
     trees = [commit["tree"] for commit in (history[0], *fallbacks)]
     tree = _join_trees(objects, trees, gone, lost)
     if tree is None:
@@ -111,7 +104,7 @@ def _sound(repo: Repo, history: list[Commit]) -> str | None:
     """A commit of the history that lacks nothing; each looked at is twice as far back."""
     at = 0
     while at < len(history):
-        if not lacking(repo, history[at]["oid"]):
+        if not missing.lacking(repo, history[at]["oid"]):
             return history[at]["oid"]
         at = at * 2 + 1
     return None
@@ -151,9 +144,9 @@ def mend_edits(repo: Repo, objects: Objects, ref: str) -> str:
     old = refs.read(repo, ref)
     if old is None:
         return ""
-    gone, count = lacking(repo, ref), 0
+    gone, count = missing.lacking(repo, ref), 0
     tip: str | None = None
-    for commit in reversed(chain([old], lambda oid: read_commit(objects, oid))):
+    for commit in reversed(missing.chain([old], lambda oid: read_commit(objects, oid))):
         tree = _without(objects, commit["tree"], gone)
         if tree:
             above = [tip] if tip else []

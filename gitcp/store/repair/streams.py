@@ -17,15 +17,7 @@ from gitcp.store.git import refs
 from gitcp.store.git.commit import parse_commit, read_commit, write_commit
 from gitcp.store.git.tree import TREE, Lookup, edit_tree, read_tree, tree_of, write_tree
 from gitcp.store.pack.dropping import forget_logs
-from gitcp.store.repair.missing import (
-    archived,
-    chain,
-    lacking,
-    lock_of,
-    log_of,
-    note,
-    write_again,
-)  # fmt: skip
+from gitcp.store.repair import missing
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs
 from gitcp.store.turn import session_read
@@ -52,24 +44,24 @@ def is_stream(ref: str) -> bool:
 
 def mend(repo: Repo, objects: Objects, ref: str) -> str:
     """Make a stream whole again; what was done, '' where it is whole or the person's."""
-    with exclusive(repo, lock_of(repo, ref)):
+    with exclusive(repo, missing.lock_of(repo, ref)):
         old = refs.read(repo, ref)
-        gone = lacking(repo, ref) if old else set()
+        gone = missing.lacking(repo, ref) if old else set()
         if old is None or not gone:
             return ""
-        if (again := write_again(repo, objects, gone)) and not lacking(repo, ref):
+        if (again := missing.write_again(repo, objects, gone)) and not missing.lacking(repo, ref):
             return f"wrote {len(again)} missing objects again"
-        log = log_of(repo, ref)
-        commits = chain([old, *log], lambda oid: _checkpoint(objects, oid))
+        log = missing.log_of(repo, ref)
+        commits = missing.chain([old, *log], lambda oid: _checkpoint(objects, oid))
         named = _find_states(repo, objects, ref, commits)
         if not commits and not named and not ref.startswith(shadow_refs.ARCHIVE):
             return ""  # nothing says that it is ours
-        kept = note(repo, ref, old, log)
+        kept = missing.note(repo, ref, old, log)
         rebuilder = Rebuilder(repo, objects)
         tip = _rebuild(repo, rebuilder, commits)
         tip = _complete(repo, objects, rebuilder, tip, named)
         refs.update(repo, [(ref, tip, old)], "gitcp: fsck")
-        forget_logs(repo, {ref, f"refs/heads/{archived(ref)}"})
+        forget_logs(repo, {ref, f"refs/heads/{missing.archived(ref)}"})
         return _report(commits, rebuilder, tip, kept)
 
 
@@ -85,7 +77,7 @@ def _find_states(repo: Repo, objects: Objects, ref: str, commits: list[Commit]) 
     had this name and stand nowhere else."""
     known = shadow_refs.trailer(commits[0]["message"], "Gitcp-Stream") if commits else ""
     there = {tip["stream"] for tip in shadow_refs.listing(repo, objects) if tip["ref"] != ref}
-    name = archived(ref) if ref.startswith(shadow_refs.ARCHIVE) else ref
+    name = missing.archived(ref) if ref.startswith(shadow_refs.ARCHIVE) else ref
     return [
         (state, stream)
         for state in session_read.every(repo)
@@ -98,7 +90,7 @@ def _find_states(repo: Repo, objects: Objects, ref: str, commits: list[Commit]) 
 def _rebuild(repo: Repo, rebuilder: Rebuilder, commits: list[Commit]) -> str | None:
     tip = None
     for commit in reversed(commits):
-        tip = rebuilder.commit(commit, tip, lacking(repo, commit["oid"], "--no-walk"))
+        tip = rebuilder.commit(commit, tip, missing.lacking(repo, commit["oid"], "--no-walk"))
     return tip
 
 
