@@ -82,6 +82,44 @@ def test_a_path_in_another_worktree_is_claimed_there(git_copy: Copy) -> None:
     assert pre(b, "src/app.py").status == 0
 
 
+def test_a_call_that_is_refused_in_one_worktree_holds_nothing_in_another(git_copy: Copy) -> None:
+    there = git_copy.path / ".claude" / "worktrees" / "x"
+    git_copy.git("worktree", "add", "-q", str(there), "-b", "side")
+    b = git_copy.agent("cccccccc-3", there)
+    b.prompt("B works there")
+    assert pre(b, "src/app.py").status == 0
+
+    def tell(event: str, **more: Any) -> int:
+        record = {"type": "event", "event": event, "agent": "greeter", "session_id": "greeter-1"}
+        argv = [sys.executable, "-I", "-S", str(ENTRY), "event"]
+        line = json.dumps({**record, **more})
+        return subprocess.run(
+            argv, cwd=git_copy.path, input=line, text=True, capture_output=True
+        ).returncode
+
+    assert tell("turn-start", prompt="greet") == 0
+    paths = ["a.txt", str(there / "src" / "app.py")]
+    call = {"id": "w1", "name": "both", "kind": "write", "input_paths": paths}
+    assert tell("tool-start", tool=call) != 0
+    assert git_copy.claims() == []
+    assert pre(git_copy.pair()[0], "a.txt").status == 0
+
+
+def test_before_the_first_commit_calls_are_let_through(tmp_path: Path) -> None:
+    at = tmp_path / "young"
+    at.mkdir()
+    young = Copy(at, tmp_path / "home", kind="git")
+    young.git("init", "-q", "-b", "main")
+    young.gitcp("enable")
+    young.set("gitcp.guard", "deny")
+    agent = young.agent(A, tools=True)
+    agent.prompt("begin")
+    agent.write("a.txt", "by A\n")
+    agent.stop()
+    assert agent.state["files_touched"] == ["a.txt"] and not young.claims()
+    young.close()
+
+
 def test_a_shell_call_claims_nothing_and_is_listed(git_copy: Copy) -> None:
     a, b = git_copy.pair()
     assert pre(a, "make -j all", tool="Bash").status == 0
