@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from gitcp.store.back import apply
 from tests.rewind.going import done, files, plan, points, run, temporary
 from tests.snapshot.test_snapshot_omitted import UNPRIVILEGED, needs_a_limit
 from tests.support.harness import Agent, World
@@ -273,3 +278,33 @@ def test_an_unborn_head_and_a_linked_worktree_have_their_own_points(
     a.turn("two", {"a.py": "2\n"})
     done(world, "rewind", "--to", temporary(world)[-1])
     assert world.read("a.py") == "1\n"
+
+
+@pytest.mark.parametrize("content", ["a link", "a program"])
+def test_a_file_is_placed_from_another_file_system_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str
+) -> None:
+    there, staged = tmp_path / "worktree", tmp_path / "staged"
+    there.mkdir()
+    if content == "a link":
+        staged.symlink_to("target")
+    else:
+        staged.write_text("new\n")
+        staged.chmod(0o755)
+    (there / "file").write_text("old\n")
+    rename = os.rename
+
+    def elsewhere(source: Any, target: Any, **folders: int) -> None:
+        if "src_dir_fd" not in folders:
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+        rename(source, target, **folders)
+
+    monkeypatch.setattr(os, "rename", elsewhere)
+    folder = os.open(there, os.O_RDONLY)
+    apply._place(os.fsencode(staged), folder, b"file")
+    os.close(folder)
+    assert [path.name for path in there.iterdir()] == ["file"]
+    if content == "a link":
+        assert os.readlink(there / "file") == "target"
+    else:
+        assert (there / "file").read_text() == "new\n" and os.access(there / "file", os.X_OK)
