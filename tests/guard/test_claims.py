@@ -105,21 +105,6 @@ def test_a_call_that_is_refused_in_one_worktree_holds_nothing_in_another(git_cop
     assert pre(git_copy.pair()[0], "a.txt").status == 0
 
 
-def test_before_the_first_commit_calls_are_let_through(tmp_path: Path) -> None:
-    at = tmp_path / "young"
-    at.mkdir()
-    young = Copy(at, tmp_path / "home", kind="git")
-    young.git("init", "-q", "-b", "main")
-    young.gitcp("enable")
-    young.set("gitcp.guard", "deny")
-    agent = young.agent(A, tools=True)
-    agent.prompt("begin")
-    agent.write("a.txt", "by A\n")
-    agent.stop()
-    assert agent.state["files_touched"] == ["a.txt"] and not young.claims()
-    young.close()
-
-
 def test_a_shell_call_claims_nothing_and_is_listed(git_copy: Copy) -> None:
     a, b = git_copy.pair()
     assert pre(a, "make -j all", tool="Bash").status == 0

@@ -9,11 +9,12 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.guard.working_copies import Copy, post, pre
+from tests.guard.working_copies import A, Copy, post, pre
 from tests.support import recording
 from tests.support.paths import ENTRY
 
@@ -71,3 +72,18 @@ def test_a_denied_call_is_not_recorded_as_the_sessions_work(git_copy: Copy) -> N
     a.stop()
     assert a.state["files_touched"] == ["f.txt"]
     assert not b.state.get("files_touched")
+
+
+def test_before_the_first_commit_calls_are_let_through(tmp_path: Path) -> None:
+    at = tmp_path / "young"
+    at.mkdir()
+    young = Copy(at, tmp_path / "home", kind="git")
+    young.git("init", "-q", "-b", "main")
+    young.gitcp("enable")
+    young.set("gitcp.guard", "deny")
+    agent = young.agent(A, tools=True)
+    agent.prompt("begin")
+    agent.write("a.txt", "by A\n")
+    agent.stop()
+    assert agent.state["files_touched"] == ["a.txt"] and not young.claims()
+    young.close()
