@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from gitcp.repo import Repo
     from gitcp.store.forget.sessions import Choice
-    from gitcp.store.git.refs import Edit
 
 OPTIONS = (
     [
@@ -43,12 +42,11 @@ def run(argv: Sequence[str]) -> int:
         return OK
     moved, counts = sessions.forget(repo, choice)
     words = ", ".join(many(count, what) for what, count in counts.items() if count)
-    print(f"forgotten: {words}" if words else "there was nothing to forget")
-    if remote:
-        _forget_there(repo, remote, moved)
-    if moved and sessions.in_packs_of_git(repo, moved):
+    print(f"forgotten: {words}" if words else "there was nothing to forget here")
+    there = _forget_there(repo, remote) if remote else 0
+    if sessions.in_packs_of_git(repo, moved):
         print("git still has it in packs of its own: 'git gc --prune=now' takes it out of them")
-    if moved:
+    if counts["checkpoint part"] or there:
         print(_ELSEWHERE)
     return OK
 
@@ -72,11 +70,11 @@ def _choice(repo: Repo, args: Namespace) -> Choice:
             day = time.strptime(args.before, "%Y-%m-%d")
         except ValueError:
             raise InputError(f"not a day such as 2026-11-22: '{args.before}'") from None
-        return Choice(before=time.mktime(day))
+        return Choice(before=time.mktime(day) or 1.0)
     if not args.name:
         raise InputError("name a session or a checkpoint, or give --before or --all")
     with Objects(repo) as objects:
-        meant = lookup.recorded(repo, objects, args.name)
+        meant = lookup.recorded(repo, objects, args.name, every=True)
     if meant is None:
         raise Error(f"no such checkpoint or session: '{args.name}'")
     kind, name = meant
@@ -96,11 +94,13 @@ def _united(repo: Repo) -> str:
     return name
 
 
-def _forget_there(repo: Repo, name: str, moved: list[Edit]) -> None:
+def _forget_there(repo: Repo, name: str) -> int:
+    """Take out of the destination what was forgotten here; return how many refs that moved."""
     from gitcp.stages.share import timeout
     from gitcp.store.share import sync
 
-    left = sync.forget_there(repo, name, timeout(repo), moved)
+    count, left = sync.forget_there(repo, name, timeout(repo))
     if left:
         raise Error(f"'{name}' has more meanwhile: {' '.join(left)}; run this again")
-    print(f"'{name}' has it no more")
+    print(f"'{name}' has it no more" if count else f"'{name}' has nothing of it")
+    return count

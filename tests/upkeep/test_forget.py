@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from gitcp.store.forget.sessions import Choice
 from tests.support.harness import V1, Agent, World
 from tests.support.paths import BIN
+
+if TYPE_CHECKING:
+    from gitcp.store.v1.committed_read import SessionEntry
 
 WORD = "xylophone"  # what nobody may read any more
 
@@ -128,6 +133,67 @@ def test_the_destination_is_told_on_request(told: World) -> None:
     told.git("gc", "-q", "--prune=now", cwd=bare)
     assert held(told, cwd=bare) == []
     assert "a drum please" in told.gitcp("log")
+
+
+def test_the_destination_can_be_told_later(told: World) -> None:
+    bare = shared(told)
+    told.git("push", "-q", "origin", "main")
+    told.gitcp("forget", "--yes", "s-secret")
+    said = told.gitcp("forget", "--yes", "--remote", "s-secret")
+    assert "nothing to forget here" in said and "'origin' has it no more" in said
+    assert "'origin' has nothing of it" in told.gitcp("forget", "--yes", "--remote", "s-secret")
+    for at in (bare, told.path):
+        told.git("gc", "-q", "--prune=now", cwd=at)
+        assert held(told, cwd=at) == [], at
+    assert "a drum please" in told.gitcp("log")
+
+
+def test_the_branch_of_a_converted_store_is_forgotten_there(told: World) -> None:
+    bare = shared(told)
+    told.git("push", "-q", "origin", "main")
+    told.git("config", "gitcp.store", "refs")
+    told.gitcp("convert-store")
+    told.gitcp("push")
+    told.gitcp("forget", "--yes", "--remote", "s-secret")
+    told.git("gc", "-q", "--prune=now", cwd=bare)
+    assert held(told, cwd=bare) == []
+    there = clone(told, bare, "there")
+    assert WORD not in there.gitcp("log", "--all") and "a drum please" in there.gitcp("log")
+
+
+def test_what_is_before_the_first_day_is_nothing(told: World) -> None:
+    told.env["TZ"] = "UTC"
+    assert "nothing to forget" in told.gitcp("forget", "--yes", "--before", "1970-01-01")
+    assert WORD in told.gitcp("log")
+
+
+def test_a_part_whose_time_is_unknown_is_before_no_day() -> None:
+    entry = cast("SessionEntry", {"session_id": "s", "metadata": {}})
+    assert not Choice(before=1e10).has("0123456789ab", entry)
+    assert Choice().has("0123456789ab", entry)
+
+
+def test_the_beginning_of_two_sessions_ids_names_neither(told: World) -> None:
+    told.gitcp("clean", "--force", "--older-than", "0")
+    agent = told.agent("s-opens")
+    agent.turn("a cello please", {"cello.py": "cello\n"})
+    agent.end()
+    done = tried(told, "forget", "--yes", "s-ope")
+    assert done.returncode == 128 and "s-open s-opens" in done.stderr
+    assert "a drum please" in told.gitcp("log")
+
+
+def test_a_search_after_it_finds_nothing_where_another_clone_forgot(told: World) -> None:
+    bare = shared(told)
+    told.git("push", "-q", "origin", "main")
+    there = clone(told, bare, "there")
+    assert WORD in there.gitcp("search", WORD)
+    told.gitcp("forget", "--yes", "--remote", "s-secret")
+    there.gitcp("fetch")
+    assert tried(there, "search", WORD).returncode == 1
+    assert WORD.encode() not in b"".join(
+        p.read_bytes() for p in (there.path / ".git/gitcp").rglob("search*") if p.is_file()
+    )
 
 
 def test_another_clone_that_pushes_does_not_bring_it_back(told: World) -> None:

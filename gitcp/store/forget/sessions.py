@@ -46,10 +46,7 @@ class Choice:
         """Whether a session's part in a checkpoint is chosen."""
         if self._session or self._checkpoint:
             return self._session == entry["session_id"] or self._checkpoint == checkpoint_id
-        return (
-            not self._before
-            or session_read.instant(entry["metadata"].get("created_at")) < self._before
-        )
+        return self._is_before(entry["metadata"].get("created_at"))
 
     def sessions(self, repo: Repo) -> list[str]:
         """The sessions that are to go as a whole, from all that is here of them."""
@@ -63,12 +60,16 @@ class Choice:
 
     def _is_over(self, repo: Repo, session_id: str) -> bool:
         state = states.peek(repo, session_id)
-        last = session_read.instant((state or {}).get("last_interaction_time"))
-        return state is not None and state.get("phase") == "ended" and last < self._before
+        ended = state is not None and state.get("phase") == "ended"
+        return ended and self._is_before((state or {}).get("last_interaction_time"))
+
+    def _is_before(self, time: object) -> bool:
+        """Whether a time is before the chosen one; a time that is not known is not."""
+        return not self._before or 0 < session_read.instant(time) < self._before
 
 
 def forget(repo: Repo, choice: Choice) -> tuple[list[Edit], dict[str, int]]:
-    """Forget what is chosen; return how refs of the store moved, and how much of what went.
+    """Forget what is chosen; return how refs moved, and how much of what went.
 
     Raises Error where a session that is at work would lose something, with nothing done.
     """
@@ -78,12 +79,18 @@ def forget(repo: Repo, choice: Choice) -> tuple[list[Edit], dict[str, int]]:
         survey = Survey(repo, objects)
         streams = _streams(survey, sessions)
         _refuse_active(repo, {name for _, owners in streams.values() for name in owners})
+    known = {*states.list_ids(repo), *markers.list_ids(repo)}
     moved, count = _forget_stored(repo, choice)
     gone = _refs(repo, sessions, {ref: oid for ref, (oid, _) in streams.items()})
     _forget_files(repo, survey, sessions, set(streams))
-    old = [edit[2] for edit in (*moved, *gone) if edit[2]]
-    _purge(repo, survey, [edit[0] for edit in (*moved, *gone)], old)
-    counts = {"checkpoint part": count, "session": len(sessions), "stream": len(streams)}
+    moved += gone
+    old = [edit[2] for edit in moved if edit[2]]
+    _purge(repo, survey, [edit[0] for edit in moved], old)
+    counts = {
+        "checkpoint part": count,
+        "session": len(known.intersection(sessions)),
+        "stream": len(streams),
+    }
     return moved, counts
 
 
@@ -150,8 +157,7 @@ def _forget_files(
     if owners:
         shutil.rmtree(repo.shared("kept"), ignore_errors=True)
     expired.forget(repo, owners)
-    for end in ("", "-wal", "-shm", "-journal"):
-        files.remove(database.path(repo) + end)
+    database.remove(repo)
 
 
 def _without(state: State, streams: Collection[str]) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from gitcp.core import json
+from gitcp.core.git.ids import parse_checkpoint_ref
 from gitcp.core.message import links
 from gitcp.core.search import query
 from gitcp.core.search.turns import cut_turns
@@ -56,7 +57,11 @@ def refresh(repo: Repo, database: Connection, progress: Callable[[int, int], Non
     """
     tips = _tips(repo)
     if _state(database, "tips") != tips:
-        stored = {ref: oid for ref, oid in tips.items() if ref.endswith(_STORES)}
+        stored = {
+            ref: oid
+            for ref, oid in tips.items()
+            if ref.endswith(_STORES) or parse_checkpoint_ref(ref)
+        }
         if _rewritten(repo, _state(database, "stores"), stored):
             storage.clear(database)  # what was forgotten leaves no word behind
         _keep(database, "stores", stored)

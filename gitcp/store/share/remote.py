@@ -1,6 +1,6 @@
 """Talking to a remote in bounded time: what it has, fetching, pushing.
 
-Never forces, never runs our own hooks again, never asks a person anything.
+Forces only with a lease, never runs our own hooks again, never asks a person anything.
 """
 
 from __future__ import annotations

@@ -83,28 +83,36 @@ def _refuse_forgotten(repo: Repo, name: str, moved: Collection[str], theirs: Tip
         ours, there = refs.read(repo, ref), theirs.get(ref)
         if _join(ref) or not ours or not there:
             continue
-        if not repo.git.test(*_BEFORE, there, ours):
+        if not _follows(repo, ours, there):
             remedy = "'gitcp forget --remote' takes it out there"
             raise Error(f"'{name}' still has what was forgotten here: {remedy}")
 
 
-def forget_there(repo: Repo, name: str, timeout: float, moves: Collection[refs.Edit]) -> list[str]:
-    """Put the refs of the store that moved here in the place of the remote's, one at a time and
-    only where that has what it had when it was fetched last; the refs that it has otherwise."""
+def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]:
+    """Put our histories in the place of the remote's that were forgotten here, one ref at a time
+    and only where the remote has what was fetched last.
+
+    Return (how many it took, the refs that somebody else has moved there meanwhile).
+    """
     remote, known = Remote(repo, name, timeout), kept_tips.pushed(repo, name)
-    theirs, left = remote.listing(*_shared(repo)), list[str]()
-    for ref, new, old in moves:
-        there = theirs.get(ref)
-        if there is None or there == new:
+    places = (committed_refs.REF, CHECKPOINTS)
+    ours, count, left = refs.listing(repo, *places), 0, list[str]()
+    for ref, there in _checked(remote.listing(*places), places).items():
+        tip = ours.get(ref)
+        if tip is None or tip == there or _follows(repo, tip, there):
             continue
-        if there not in (old, known.get(ref)):
+        if known.get(ref) != there or remote.push({ref: tip}, lease=there):
             left.append(ref)
-        elif lost := remote.push({ref: new or ""}, lease=there):
-            left += lost
-        else:
-            known[ref] = new or ""
-            kept_tips.set_pushed(repo, name, known)
-    return left
+            continue
+        count += 1
+        known[ref] = tip
+        kept_tips.set_pushed(repo, name, known)
+    return count, left
+
+
+def _follows(repo: Repo, commit: str, other: str) -> bool:
+    """Whether other, which need not be here, is in the history of commit."""
+    return repo.git.run(*_BEFORE, other, commit, ok=(0, 1, 128))[0] == 0
 
 
 def _wait(remote: Remote, merges: int) -> None:

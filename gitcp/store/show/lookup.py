@@ -46,11 +46,16 @@ def resolve(repo: Repo, objects: Objects, name: str) -> Subject:
     return meant
 
 
-def recorded(repo: Repo, objects: Objects, name: str) -> Subject | None:
+def recorded(repo: Repo, objects: Objects, name: str, *, every: bool = False) -> Subject | None:
     """The checkpoint or session that name is the id of, or its beginning; None for neither.
-    Raises Error when several are meant: it lists them."""
+
+    A session that has a state here goes before those that are only stored, unless every is set.
+    Raises Error when several are meant: it lists them.
+    """
     checkpoints = committed_list.beginning(repo, objects, name)
     sessions = [n for n in states.list_ids(repo) if n.startswith(name)]
+    if every:
+        sessions = sorted({*sessions, *_stored(repo, name)})
     if name not in (*checkpoints, *sessions) and len(checkpoints) + len(sessions) > 1:
         raise Error(f"ambiguous name '{name}': {' '.join([*checkpoints, *sessions][:20])}")
     if sessions:
