@@ -184,6 +184,12 @@ REBASES: dict[str, Form] = {
         [["(new.py)"], [BOTH]],
         "",
     ),
+    "--exec behind a commit that is made again": (
+        "git commit -qam x; git rebase -q --no-ff --exec 'git add new.py;"
+        " git commit -qm z' HEAD~ 2>/dev/null",
+        [["(new.py)"], [BOTH]],
+        "",
+    ),
     "a conflict and --continue": (
         "git commit -qam x; git switch -qc t HEAD~; echo m >README.md; git commit -qam m;"
         " git switch -q main; ! git rebase -q t 2>/dev/null; git checkout -q --theirs README.md;"
