@@ -65,19 +65,19 @@ class Repository:
             return session_list.every(repo, objects, stored)
 
     def show(self, name: str) -> list[Record]:
-        """What a name stands for: the checkpoints of a commit, a checkpoint, or a session, each
-        by its name or the beginning of it; transcripts are bytes."""
-        from gitcp.store.show import subject
+        """What a name stands for: the checkpoints of a commit, a checkpoint, a session or a point,
+        each by its name or the beginning of it; transcripts are bytes."""
+        from gitcp.store.back import trees
 
         with self._asking() as (repo, objects):
-            return subject.records(repo, objects, name)
+            return trees.show(repo, objects, name)
 
     def checkpoint(self, name: str) -> Record:
         """The first checkpoint that show() gives."""
         for record in self.show(name):
             if record["type"] == "checkpoint":
                 return record
-        raise Error(f"'{name}' is a session, and no checkpoint")
+        raise Error(f"'{name}' is a session or a point, and no checkpoint")
 
     def blame(self, path: str, revision: str = "") -> list[Record]:
         """A record `line` for each line of a file in the worktree, or in a revision."""

@@ -13,7 +13,7 @@ OPTIONS = (
     value(
         "old",
         "<old>",
-        "a checkpoint, a commit or a session, by its name or the beginning of its id",
+        "a checkpoint, a commit, a session or a point, by its name or the beginning of its id",
     ),
     value(
         "new", "<new>", "the same, or 'worktree' (default: worktree)", nargs="?", default="worktree"

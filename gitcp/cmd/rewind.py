@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from gitcp.cmd import undo
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from gitcp.console.options import Rows
     from gitcp.core.back.point_list import Point
-    from gitcp.core.record_types import Record
     from gitcp.repo import Repo
     from gitcp.store.back.conversation import Conversation
     from gitcp.store.git.objects import Objects
@@ -31,6 +31,11 @@ OPTIONS: Rows = (
         ),
     ],
     flag("--all", "points of other base commits too"),
+    value(
+        "--into",
+        "<dir>",
+        "make the point in a new directory, a worktree for a commit, and change nothing here",
+    ),
     JSON,
     undo.PLAN,
     undo.PATCH,
@@ -57,7 +62,7 @@ LISTED = 20  # points of a list for eyes
 
 
 def run(argv: Sequence[str]) -> int:
-    """List points, or go to one: plan, safety, apply, verify, report."""
+    """List points, go to one, or make one in a new directory."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.pack import aside
@@ -65,9 +70,12 @@ def run(argv: Sequence[str]) -> int:
 
     args = cli.parse("rewind", OPTIONS, argv)
     listed = args.list or (args.to is None and not sys.stdin.isatty())
-    with aside.looking(Repo.here(), listed or args.dry_run) as repo, Objects(repo) as objects:
+    look = listed or args.dry_run or args.into is not None
+    with aside.looking(Repo.here(), look) as repo, Objects(repo) as objects:
         _ = repo.worktree
         undo.finish(repo, objects)
+        if args.into is not None:
+            return _make(repo, objects, args)
         if args.session or args.turn or args.tool:
             with snapshot.started(repo):
                 return _edits(repo, objects, args)
@@ -87,19 +95,33 @@ def _go_to(repo: Repo, objects: Objects, args: Namespace) -> int:
     return _go(repo, objects, args, point) if point else OK
 
 
+def _make(repo: Repo, objects: Objects, args: Namespace) -> int:
+    """Make a point in a new directory."""
+    from gitcp.store.back import present, trees
+
+    beside = ("list", "dry_run", "patch", "session", "turn", "tool", "transcript_only", "same_id")
+    if any(getattr(args, name) for name in (*beside, "tell", "json")):
+        raise UsageError("--into makes files alone: it goes with --to, --all, --force and paths")
+    if args.to is None and not sys.stdin.isatty():
+        raise UsageError("--into needs a point: name it by --to")
+    point = _chosen(repo, objects, args)
+    if point is None:
+        return OK
+    _check_complete(point, args)
+    below = [present.name_in_worktree(repo, path) for path in args.path]
+    what = trees.write_directory(repo, objects, point, os.path.abspath(args.into), below)
+    print(cli.printable(f"made {what} in '{args.into}'"))
+    return OK
+
+
 def _list(repo: Repo, objects: Objects, args: Namespace) -> int:
     from gitcp.store.back import points
 
     listed = points.listing(repo, objects, args.all)
     if args.json:
-        return cli.write_records(map(_record, listed))
+        return cli.write_records(map(points.record, listed))
     _show(repo, objects, listed)
     return OK
-
-
-def _record(point: Point) -> Record:
-    """A point as a record; what compares trees stays here."""
-    return {"type": "point", **{k: v for k, v in point.items() if k != "content"}}
 
 
 def _show(repo: Repo, objects: Objects, listed: Sequence[Point]) -> None:
@@ -123,32 +145,11 @@ def _ago(seconds: float) -> str:
 
 
 def _chosen(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
-    from gitcp.core.back import point_list
-    from gitcp.store.back import moments, points
+    from gitcp.store.back import points
 
-    if args.to == "HEAD":
-        return points.read_head(repo, objects)
-    exact = points.exactly(repo, objects, args.to) if args.to else None
-    if exact:
-        return exact
     if args.to is None:
         return _pick(repo, objects, points.listing(repo, objects, args.all)[:LISTED])
-    after = moments.AFTER if args.to.endswith(moments.AFTER) else ""
-    name = args.to.removesuffix(after)
-    try:
-        point = point_list.choose(points.every(repo, objects, args.all), name)
-    except Error:
-        if args.all:
-            raise
-        every = points.every(repo, objects, everywhere=True)
-        try:
-            point = point_list.choose(every, name)
-        except Error:
-            if commit := points.find_successor(repo, objects, every, name):
-                ways = f"'gitcp rewind --to HEAD' or 'gitcp show {commit[:7]}'"
-                raise Error(f"point '{name}' became commit {commit[:7]}: {ways}") from None
-            raise
-    return {**point, "id": point["id"] + after}
+    return points.find(repo, objects, args.to, args.all)
 
 
 def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None:
@@ -230,9 +231,15 @@ def _check(point: Point, args: Namespace) -> None:
     name = point["id"][:10]
     if args.path and (args.transcript_only or args.same_id):
         raise UsageError("single paths have no conversation")
-    if point["gone"]:
-        raise Error(f"point '{name}' has expired: its content is gone")
     if point["is_logs_only"]:
         raise Error(f"'{name}' is a commit: 'gitcp resume {name}' restores its conversation")
-    if point["incomplete"] and not args.force and not args.transcript_only:
+    if not args.transcript_only or point["gone"]:
+        _check_complete(point, args)
+
+
+def _check_complete(point: Point, args: Namespace) -> None:
+    name = point["id"][:10]
+    if point["gone"]:
+        raise Error(f"point '{name}' has expired: its content is gone")
+    if point["incomplete"] and not args.force:
         raise Error(f"the snapshot of point '{name}' left files out; --force goes there anyway")

@@ -29,7 +29,7 @@ OPTIONS = (
     value(
         "name",
         "<name>",
-        "a commit, a checkpoint id or a session id, or the beginning of one (default: HEAD)",
+        "a commit, or the id of a checkpoint, session or point, or its beginning (default: HEAD)",
         nargs="?",
         default="HEAD",
     ),
@@ -41,7 +41,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.repo import Repo
 
     args = cli.parse("show", OPTIONS, argv)
-    records = gathered(Repo.here(), args.name, args.offline)
+    records = gathered(Repo.here(), args.name, args.offline, moments=True)
     if args.transcript:
         for transcript in transcripts(records):
             sys.stdout.buffer.write(
@@ -54,14 +54,17 @@ def run(argv: Sequence[str]) -> int:
     return OK
 
 
-def gathered(repo: Repo, name: str, offline: bool = False) -> list[Record]:
-    """The records that a name stands for; transcripts in them are bytes."""
+def gathered(repo: Repo, name: str, offline: bool = False, moments: bool = False) -> list[Record]:
+    """The records that a name stands for, with moments also of those; transcripts in them are
+    bytes."""
+    from gitcp.store.back import trees
     from gitcp.store.git.objects import Objects
     from gitcp.store.show import on_demand, subject
 
     on_demand.bring(repo, name, offline=offline)
+    read = trees.show if moments else subject.records
     with Objects(repo) as objects:
-        return subject.records(repo, objects, name)
+        return read(repo, objects, name)
 
 
 def transcripts(records: Iterable[Record]) -> Iterator[bytes]:
@@ -99,6 +102,8 @@ def lines(records: Iterable[Record], full: bool = False, talk: bool = True) -> I
             yield []
         if entry["type"] == "session":
             yield from session_lines.session(entry, when)
+        elif entry["type"] == "point":
+            yield from session_lines.point(entry, when)
         else:
             known = "checkpoint_id" in entry
             draw = show_lines.committed if known else session_lines.temporary

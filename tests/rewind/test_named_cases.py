@@ -163,8 +163,7 @@ def test_a_write_while_the_plan_is_shown_makes_it_void_and_it_is_shown_again(
         return len(seen) < 3
 
     with Objects(repo) as objects:
-        known = listed_points.exactly(repo, objects, oldest)
-        assert known
+        known = listed_points.find(repo, objects, oldest)
         wisher = planning.to_point(known, [])
         step = undo_log.new_step("rewind", "test")
         outcome = steps.Mover(repo, objects, agree, lambda done, of: None).step(wisher, step)

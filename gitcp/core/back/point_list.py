@@ -107,21 +107,19 @@ def _same(newer: Point, older: Point) -> bool:
     return known and [newer[k] for k in keys] == [older[k] for k in keys]  # type: ignore[literal-required]
 
 
-def choose(points: Iterable[Point], name: str) -> Point:
-    """The point whose id, checkpoint id or ref is name, or the only one that begins so.
+def choose(points: Iterable[Point], name: str) -> Point | None:
+    """The point whose id or checkpoint id is name, or the only one that begins so; None for none.
 
-    Raises Error when none is meant, or several are: it lists them.
+    Raises Error when several begin so: it lists them.
     """
     known = list(points)
     exact = [p for p in known if name in (p["id"], p["condensation_id"])]
     begin = [p for p in known if len(name) >= SHORTEST and _begins(p, name)]
     matching = exact or begin
-    if not matching:
-        raise Error(f"no such point: '{name}' ('gitcp rewind --list' shows them)")
     names = short_names(matching)
     if len(names) > 1:
         raise Error(f"ambiguous point '{name}': {' '.join(names.values())}")
-    return matching[0]
+    return matching[0] if matching else None
 
 
 def _begins(point: Point, name: str) -> bool:

@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from gitcp.core.render.spans import Line
 
 
+_POINTS = {  # kind -> what a point is, and what comes after it
+    "prompt": ("before a prompt", "turn"),
+    "tool": ("before a tool use", "tool use"),
+    "safety": ("kept by undo", "step"),
+}
+_LACKS = {
+    "incomplete": "its snapshot left files out",
+    "gone": "it has expired: its content is gone",
+}
 _CHANGES = {"added": ("A", "green"), "modified": ("M", "yellow"), "deleted": ("D", "red")}
 
 
@@ -27,13 +36,31 @@ def temporary(checkpoint: Record, when: When, full: bool, transcript: bool) -> I
     task = f", task {checkpoint['tool_use_id']}" if checkpoint["tool_use_id"] else ""
     yield [(f"  {where}{task}", "")]
     yield from prompts([checkpoint["prompt"]] if checkpoint["prompt"] else [])
-    if checkpoint["files"]:
-        yield [("  Files since the one before:", "bold")]
-    for path, change in checkpoint["files"].items():
-        letter, colour = _CHANGES[change]
-        yield [(f"    {letter} ", colour), (path, "")]
+    yield from _changed("Files since the one before", checkpoint["files"])
     if transcript:
         yield from excerpt(checkpoint["transcript"], checkpoint["start"], full)
+
+
+def point(record: Record, when: When) -> Iterator[Line]:
+    """A point to go back to that is no checkpoint, as store.back.trees.show() gives it."""
+    kind, whose = _POINTS[record["kind"]]
+    yield [("point ", ""), (record["id"], "cyan"), (f"  {kind}", "")]
+    yield [(f"  {when(record['time'])}  {record['message']}", "")]
+    if record["session_id"]:
+        yield [("  session ", ""), (record["session_id"], "yellow")]
+    for key, sentence in _LACKS.items():
+        if record[key]:
+            yield [(f"  {sentence}", "red")]
+    yield from prompts([record["session_prompt"]] if record["session_prompt"] else [])
+    yield from _changed(f"Files that this {whose} changed", record["files"])
+
+
+def _changed(head: str, files: dict[str, str]) -> Iterator[Line]:
+    if files:
+        yield [(f"  {head}:", "bold")]
+    for path, change in files.items():
+        letter, colour = _CHANGES[change]
+        yield [(f"    {letter} ", colour), (path, "")]
 
 
 def session(record: Record, when: When) -> Iterator[Line]:

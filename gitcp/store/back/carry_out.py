@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Intent = dict[str, Any]  # step, commit, staging, actions, effects, head
 
 
-_WAYS = (
+WAYS = (
     "-c core.hooksPath=/dev/null -c core.splitIndex=false -c core.fsmonitor=false"
     " -c core.sparseCheckout=false -c core.bare=false -c core.useReplaceRefs=false"
 ).split()
@@ -250,9 +250,9 @@ class Staging:
         env = {"GIT_INDEX_FILE": index, "GIT_WORK_TREE": at}
         git = self._repo.git.bound(at, env)
         try:
-            git.run(*_WAYS, "update-index", "-z", "--index-info", stdin=order)
+            git.run(*WAYS, "update-index", "-z", "--index-info", stdin=order)
             names = b"".join(raw(path) + b"\0" for path in wanted)
-            git.run(*_WAYS, "checkout-index", "-f", "-z", "--stdin", stdin=names, filters=True)
+            git.run(*WAYS, "checkout-index", "-f", "-z", "--stdin", stdin=names, filters=True)
         except GitError as e:
             raise Error(f"cannot prepare the files: {e.complaint.splitlines()[0]}") from None
         for path in wanted:

@@ -134,17 +134,37 @@ def _point(
     }
 
 
+def read_moment(present: Present, name: str) -> tuple[dict[str, Version], str]:
+    """(path -> what stood there before a tool use or a turn, of what was changed since; the first
+    commit made since, '' for none); after it, with AFTER behind its id."""
+    own, after = name.removesuffix(AFTER), name.endswith(AFTER)
+    since, commit = present.kept_edits.since(own, after)
+    if not since and not after:
+        raise Error(f"the journal knows no turn or tool use '{own}'")
+    then: dict[str, Version] = {}
+    for line in since:
+        then.setdefault(line["path"], entries.entry(line["before"]))
+    return then, commit
+
+
+def list_changes(kept: KeptEdits, point: Point) -> dict[str, tuple[Version, Version]]:
+    """path -> what a tool use or a turn found there and what it left, where these differ."""
+    number = 2 if point["kind"] == "tool" else 1
+    name = point["id"].removesuffix(AFTER)
+    changes: dict[str, tuple[Version, Version]] = {}
+    for line in kept.all():
+        cause = entries.cause(line)
+        if cause[0] and cause[number] == name:
+            first = changes.get(line["path"], (entries.entry(line["before"]), None))[0]
+            changes[line["path"]] = (first, entries.entry(line["after"]))
+    return {path: pair for path, pair in sorted(changes.items()) if pair[0] != pair[1]}
+
+
 def to_moment(name: str, scopes: Sequence[str]) -> Wisher:
     """The worktree as it was before a tool use or a turn; after it, with AFTER behind its id."""
-    own, after = name.removesuffix(AFTER), name.endswith(AFTER)
 
     def wish(present: Present) -> Wish:
-        since, commit = present.kept_edits.since(own, after)
-        if not since and not after:
-            raise Error(f"the journal knows no turn or tool use '{own}'")
-        then: dict[str, Version] = {}
-        for line in since:
-            then.setdefault(line["path"], entries.entry(line["before"]))
+        then, commit = read_moment(present, name)
         below = [path for path in scopes if any(plan.below(p, [path]) for p in then)]
         planning.refuse_unknown(scopes, present.look, lambda path: path in below or None)
         changes = [

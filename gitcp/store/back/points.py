@@ -59,13 +59,33 @@ def every(
     return point_list.newest_first(points)
 
 
-def exactly(repo: Repo, objects: Objects, oid: str) -> Point | None:
-    """The temporary checkpoint of that oid, when it is one of this base or worktree's."""
-    return next((p for p in _temporary(repo, objects, True) if p["id"] == oid), None)
+class NoPoint(Error):
+    """A name that no point has."""
 
 
-def read_head(repo: Repo, objects: Objects) -> Point:
-    """What HEAD has, as a point; raise Error before the first commit."""
+def find(repo: Repo, objects: Objects, name: str, everywhere: bool = True) -> Point:
+    """The point of a name: its id, a checkpoint's, or the beginning of one; HEAD; a moment with
+    AFTER behind it.  Without everywhere those of this base go before the others.
+
+    Raises NoPoint when there is none, Error when several begin so, and for one that a commit took.
+    """
+    if name == "HEAD":
+        return _read_head(objects)
+    if exact := next((p for p in _temporary(repo, objects, True) if p["id"] == name), None):
+        return exact
+    after = moments.AFTER if name.endswith(moments.AFTER) else ""
+    own = name.removesuffix(after)
+    for anywhere in (True,) if everywhere else (False, True):
+        known = every(repo, objects, anywhere)
+        if point := point_list.choose(known, own):
+            return {**point, "id": point["id"] + after}
+    if commit := _find_successor(repo, objects, known, name):
+        ways = f"'gitcp rewind --to HEAD' or 'gitcp show {commit[:7]}'"
+        raise Error(f"point '{name}' became commit {commit[:7]}: {ways}")
+    raise NoPoint(f"no such point: '{name}' ('gitcp rewind --list' shows them)")
+
+
+def _read_head(objects: Objects) -> Point:
     commit = read_commit(objects, "HEAD")
     if commit is None:
         raise Error("there is no commit yet")
@@ -79,7 +99,7 @@ def read_head(repo: Repo, objects: Objects) -> Point:
     }
 
 
-def find_successor(repo: Repo, objects: Objects, every: Iterable[Point], name: str) -> str | None:
+def _find_successor(repo: Repo, objects: Objects, known: Iterable[Point], name: str) -> str | None:
     """The commit that took the work of a temporary checkpoint which is no point any more; None
     where name is the beginning of none."""
     oid = lookup.temporary(repo, objects, name)
@@ -89,7 +109,7 @@ def find_successor(repo: Repo, objects: Objects, every: Iterable[Point], name: s
     session_id, base = (
         shadow_refs.trailer(commit["message"], key) for key in ("Entire-Session", "Base-Commit")
     )
-    mine = (p for p in every if p["kind"] == "committed" and p["session_id"] == session_id)
+    mine = (p for p in known if p["kind"] == "committed" and p["session_id"] == session_id)
     commits = {point["id"] for point in mine}
     since = rev_list(repo, "--reverse", f"^{base}", "HEAD") if base and commits else ()
     return next((oid for oid in since if oid in commits), None)
@@ -231,6 +251,11 @@ def _prompts(repo: Repo) -> dict[str, str]:
         for turn, one in (state.get("turns") or {}).items()
         if isinstance(one, dict)
     }
+
+
+def record(point: Point) -> Record:
+    """A point as a record; what compares trees stays here."""
+    return {"type": "point", **{k: v for k, v in point.items() if k != "content"}}
 
 
 def _date(seconds: int) -> str:

@@ -1,17 +1,28 @@
-"""The files that a name stands for, as a tree that git can compare."""
+"""What a name stands for, looked at from here: as records, as a tree that git can compare, as
+files in a new directory."""
 
 from __future__ import annotations
 
+import os
+import shutil
+
+from gitcp.core.render.spans import many
 from gitcp.errors import Error
-from gitcp.store.back.present import Present
+from gitcp.store.back import carry_out, moments, points
+from gitcp.store.back.present import KeptEdits, Present
 from gitcp.store.git.commit import need_commit
-from gitcp.store.git.tree import edit_tree
+from gitcp.store.git.tree import Lookup, diff_trees, edit_tree, walk
 from gitcp.store.link import find_commits
-from gitcp.store.show import lookup
+from gitcp.store.show import lookup, subject
 from gitcp.store.stream import shadow_refs, stream_history
+from gitcp.store.undo import undo_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.core.back.point_list import Point
+    from gitcp.core.record_types import Record
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -19,13 +30,16 @@ WORKTREE = "worktree"
 
 
 def find_tree(repo: Repo, objects: Objects, name: str) -> str:
-    """The tree of a commit, a checkpoint, a session (its newest one) or of the worktree now.
+    """The tree of a commit, a checkpoint, a session (its newest one), a point or of the worktree
+    now.
 
     Without what checkpoints keep under `.entire/metadata`.  Raises Error for a name of nothing,
     and for a committed checkpoint that no commit here carries.
     """
     if name == WORKTREE:
         return Present(repo, objects, aside=True).tree
+    if point := find_moment(repo, objects, name):
+        return read_tree(repo, objects, point)
     kind, key = lookup.resolve(repo, objects, name)
     if kind == "checkpoint":
         commits = find_commits.commits(repo, objects, [key])[key]
@@ -37,5 +51,90 @@ def find_tree(repo: Repo, objects: Objects, name: str) -> str:
         if newest is None:
             raise Error(f"session '{key}' has no temporary checkpoint")
         key = newest["oid"]
-    tree = need_commit(objects, key)["tree"]
+    return _strip(objects, need_commit(objects, key)["tree"])
+
+
+def find_moment(repo: Repo, objects: Objects, name: str) -> Point | None:
+    """The point of a name that no commit, checkpoint or session has: a moment inside a turn, or
+    the worktree before a step; None where there is none.  Raises Error as points.find()."""
+    try:
+        kind, key = lookup.resolve(repo, objects, name)
+    except lookup.Unknown as e:
+        try:
+            return points.find(repo, objects, name)
+        except points.NoPoint:
+            raise e from None
+    is_step = kind == "commit" and any(step["commit"] == key for step in undo_log.read(repo))
+    return points.find(repo, objects, key) if is_step else None
+
+
+def read_tree(repo: Repo, objects: Objects, point: Point) -> str:
+    """The tree of what the worktree was at a point; raise Error where its content has expired."""
+    if point["gone"]:
+        raise Error(f"point '{point['id'][:10]}' has expired: its content is gone")
+    if point["kind"] not in ("prompt", "tool"):
+        return _strip(objects, point["tree"])
+    present = Present(repo, objects, aside=True)
+    return edit_tree(objects, present.tree, moments.read_moment(present, point["id"])[0])
+
+
+def show(repo: Repo, objects: Objects, name: str) -> list[Record]:
+    """The records that a name stands for, as subject.records() gives them; of a point that is
+    only that its own, with `files`: path -> 'added', 'modified' or 'deleted' by its turn, tool use
+    or step."""
+    point = find_moment(repo, objects, name)
+    if point is None:
+        return subject.records(repo, objects, name)
+    if point["kind"] == "safety":
+        changed = diff_trees(objects, f"{point['id']}:before", f"{point['id']}:after")
+        changes = {path: (before, after) for path, before, after in changed}
+    else:
+        changes = moments.list_changes(KeptEdits(repo), point)
+    files = {
+        path: "added" if before is None else "deleted" if after is None else "modified"
+        for path, (before, after) in changes.items()
+    }
+    return [{**points.record(point), "files": files}]
+
+
+def _strip(objects: Objects, tree: str) -> str:
     return edit_tree(objects, tree, {shadow_refs.METADATA.rstrip("/"): None})
+
+
+def write_directory(
+    repo: Repo, objects: Objects, point: Point, folder: str, scopes: Sequence[str]
+) -> str:
+    """Make what a point had, below scopes, in a new directory (absolute); what was made, in words.
+
+    The whole of a committed point is a worktree on its commit.  Raises Error, with nothing made,
+    where the directory has something in it, where a scope has nothing at the point, and where a
+    content is not here.
+    """
+    if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
+        raise Error(f"'{folder}' is there already and not empty")
+    if point["kind"] == "committed" and not scopes:
+        repo.git.run("worktree", "add", "--detach", "--", folder, point["id"], filters=True)
+        return f"worktree on commit {point['id'][:7]}"
+    tree = read_tree(repo, objects, point)
+    if any(scopes):
+        look = Lookup(objects, tree)
+        if missing := [path for path in scopes if look(path) is None]:
+            raise Error(f"no file '{missing[0]}' at the point")
+        tree = edit_tree(objects, None, {path: look(path) for path in scopes})
+    os.makedirs(folder, exist_ok=True)
+    try:
+        _check_out(repo, tree, folder)
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
+    return many(sum(1 for _ in walk(objects, tree)), "file")
+
+
+def _check_out(repo: Repo, tree: str, folder: str) -> None:
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="gitcp-") as beside:
+        place = {"GIT_INDEX_FILE": os.path.join(beside, "index"), "GIT_WORK_TREE": folder}
+        git = repo.git.bound(folder, place)
+        git.run(*carry_out.WAYS, "read-tree", tree)
+        git.run(*carry_out.WAYS, "checkout-index", "-a", filters=True)

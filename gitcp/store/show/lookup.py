@@ -25,11 +25,15 @@ _STORED = (
 )
 
 
+class Unknown(Error):
+    """A name that no commit, checkpoint or session has."""
+
+
 def resolve(repo: Repo, objects: Objects, name: str) -> Subject:
     """What name stands for: a revision of git, else a checkpoint or session id or its beginning.
 
-    A whole checkpoint id goes before a commit that begins so.  Raises Error when nothing is
-    meant, or several things are: it lists them.
+    A whole checkpoint id goes before a commit that begins so.  Raises Unknown when nothing is
+    meant, Error when several things are: it lists them.
     """
     if not name or any(c < " " for c in name):
         raise InputError(f"not a name: {name!a}")
@@ -42,7 +46,7 @@ def resolve(repo: Repo, objects: Objects, name: str) -> Subject:
     if meant is None and name == "HEAD":
         raise Error("there is no commit yet")
     if meant is None:
-        raise Error(f"no such commit, checkpoint or session: '{name}'")
+        raise Unknown(f"no such commit, checkpoint or session: '{name}'")
     return meant
 
 

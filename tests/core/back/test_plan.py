@@ -138,12 +138,9 @@ def test_points_are_shown_by_beginnings_that_tell_them_apart() -> None:
 
 def test_a_point_is_chosen_by_its_whole_id_or_an_unambiguous_beginning() -> None:
     known = [point("abcd1"), point("abcd2"), point("abcd"), point("ffff", condensation_id="12345")]
-    assert point_list.choose(known, "abcd")["id"] == "abcd"
-    assert point_list.choose(known, "abcd2")["id"] == "abcd2"
-    assert point_list.choose(known, "1234")["id"] == "ffff"
-    for name, why in (("abc", "no such point"), ("zzzz", "no such point")):
-        with pytest.raises(Error, match=why):
-            point_list.choose(known, name)
+    meant = {"abcd": "abcd", "abcd2": "abcd2", "1234": "ffff", "abc": None, "zzzz": None}
+    chosen = {name: point_list.choose(known, name) for name in meant}
+    assert {name: found and found["id"] for name, found in chosen.items()} == meant
     with pytest.raises(Error, match="ambiguous point 'abcd': abcd1 abcd2"):
         point_list.choose(known[:2], "abcd")
 

@@ -1,0 +1,101 @@
+"""Points looked at without going there: shown, compared, and made in a new directory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.rewind.conftest import SID
+from tests.rewind.going import done, files, run, temporary
+from tests.support.harness import Agent, World
+
+
+@pytest.fixture
+def a(world: World) -> Agent:
+    """Two turns, the second of two calls; a file of the person beside them."""
+    agent = world.agent(SID, tools=True)
+    agent.turn("prompt 1", {"a.py": "1\n"})
+    world.write("mine.txt", "mine\n")
+    agent.turn("prompt 2", {"a.py": "2\n", "d/b.py": "2\n"})
+    return agent
+
+
+def test_a_moment_is_shown_and_compared_and_nothing_moves(world: World, a: Agent) -> None:
+    before = files(world.path)
+    shown = done(world, "show", "toolu_3")
+    assert "point toolu_3  before a tool use" in shown
+    assert f"session {SID}" in shown
+    assert "prompt 2" in shown
+    assert "Files that this tool use changed:\n    A d/b.py\n" in shown
+    turn = done(world, "show", a.state["turn_id"])
+    assert "Files that this turn changed:\n    M a.py\n    A d/b.py\n" in turn
+    names = ("diff", "--name-status")
+    assert done(world, *names, "toolu_3") == "A\td/b.py\n"
+    assert done(world, *names, "toolu_2:after") == "A\td/b.py\n"
+    assert done(world, *names, "toolu_2", "toolu_2:after") == "M\ta.py\n"
+    assert done(world, *names, a.state["turn_id"]) == "M\ta.py\nA\td/b.py\n"
+    assert done(world, *names, "HEAD", "toolu_2") == "A\ta.py\nA\tmine.txt\n"
+    assert files(world.path) == before
+    (record,) = map(json.loads, done(world, "show", "--json", "toolu_2").splitlines())
+    assert (record["type"], record["kind"], record["files"]) == (
+        "point",
+        "tool",
+        {"a.py": "modified"},
+    )
+
+
+def test_what_undo_kept_is_shown_and_compared(world: World, a: Agent) -> None:
+    done(world, "rewind", "--files-only", "--to", "toolu_2")
+    (safety,) = world.refs("refs/gitcp/undo").values()
+    shown = done(world, "show", safety[:12])
+    assert f"point {safety}  kept by undo" in shown
+    assert "Files that this step changed:\n    M a.py\n    D d/b.py\n" in shown
+    assert done(world, "diff", "--name-status", safety) == "M\ta.py\nD\td/b.py\n"
+
+
+def test_a_point_is_made_in_a_new_directory(world: World, a: Agent, tmp_path: Path) -> None:
+    before, now = files(world.path), temporary(world)[-1]
+    then = {p: item for p, item in before.items() if p != "d/b.py" and not p.startswith(".claude")}
+    then["a.py"] = (then["a.py"][0], b"1\n")
+    made = done(world, "rewind", "--into", str(tmp_path / "x/then"), "--to", "toolu_2")
+    assert made == f"made {len(then)} files in '{tmp_path}/x/then'\n"
+    assert files(tmp_path / "x/then") == then
+    done(world, "rewind", "--to", now, "--into", str(tmp_path / "turn"), "--", "a.py", "src/app.py")
+    assert files(tmp_path / "turn") == {p: then[p] for p in ("a.py", "src/app.py")}
+    assert files(world.path) == before
+    assert done(world, "undo", "--list") == ""
+
+
+def test_a_committed_point_is_made_as_a_worktree(world: World, a: Agent, tmp_path: Path) -> None:
+    (checkpoint,) = world.commit("a.py", "d/b.py")
+    done(world, "rewind", "--to", checkpoint, "--into", str(tmp_path / "commit"))
+    assert world.git("-C", str(tmp_path / "commit"), "rev-parse", "HEAD").strip() == world.head
+    assert (tmp_path / "commit/d/b.py").read_text() == "2\n"
+    assert world.git("symbolic-ref", "HEAD").strip().startswith("refs/heads/")
+
+
+def test_what_cannot_be_made_leaves_no_directory(world: World, a: Agent, tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/f").write_text("f\n")
+    new = str(tmp_path / "new")
+    for args, status, why in (
+        (
+            ("--to", "toolu_2", "--into", str(tmp_path / "full")),
+            128,
+            "is there already and not empty",
+        ),
+        (
+            ("--to", "toolu_2", "--into", new, "--", "none.py"),
+            128,
+            "no file 'none.py' at the point",
+        ),
+        (("--to", "toolu_9", "--into", new), 128, "no such point: 'toolu_9'"),
+        (("--into", new), 129, "--into needs a point"),
+        (("--to", "toolu_2", "--into", new, "--same-id"), 129, "--into makes files alone"),
+    ):
+        ended = run(world, "rewind", *args)
+        assert (ended.returncode, why in ended.stderr) == (status, True), ended
+    assert not Path(new).exists()
+    assert (tmp_path / "full/f").read_text() == "f\n"
