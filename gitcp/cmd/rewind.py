@@ -13,10 +13,11 @@ from gitcp.errors import OK, Error, UsageError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from gitcp.console.options import Rows
     from gitcp.core.back.point_list import Point
+    from gitcp.core.render.spans import Line
     from gitcp.repo import Repo
     from gitcp.store.back.conversation import Conversation
     from gitcp.store.git.objects import Objects
@@ -155,23 +156,26 @@ def _chosen(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
 def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None:
     """Let the person choose a point."""
     from gitcp.console import picker
-    from gitcp.core.render import rewind_lines, spans
+    from gitcp.core.render import rewind_lines
     from gitcp.store.back import points
 
     if not listed:
         print("no point to go back to")
         return None
-    changes, names = points.Preview(repo, objects), rewind_lines.names_of(listed)
+    preview, names = points.Preview(repo, objects), rewind_lines.names_of(listed)
 
-    def line(point: Point) -> str:
-        parts = rewind_lines.point(point, names[point["id"]], changes.counts(point), _ago)
-        return "".join(cli.printable(text) for text, _ in parts)
+    def draw_entry(number: int, width: int) -> Line:
+        point = listed[number]
+        return rewind_lines.point(point, names[point["id"]], preview.counts(point), _ago, width)
 
-    def preview_of(number: int) -> str:
-        lines = rewind_lines.plan(changes.plan(listed[number]))
-        return spans.draw(lines, lambda text, _: cli.printable(text))
+    def draw_plan(number: int) -> Iterable[Line]:
+        return [*rewind_lines.plan(preview.plan(listed[number]))] or [[("no file changes", "dim")]]
 
-    chosen = picker.choose([line(point) for point in listed], preview_of)
+    def draw_diff(number: int) -> Iterable[Line]:
+        return rewind_lines.patch(preview.diff(listed[number]))
+
+    views = (("plan", draw_plan), ("diff", draw_diff))
+    chosen = picker.choose("go back to which point?", len(listed), draw_entry, views)
     return None if chosen is None else listed[chosen]
 
 

@@ -1,4 +1,4 @@
-"""A choice at the terminal: a list to move in, with what the marked entry would do.
+"""A choice at the terminal: a list to move in and to filter, with views of the marked entry.
 
 prompt_toolkit draws it where it is installed (`pip install prompt_toolkit`) and the terminal
 can move its cursor; anywhere else the entries are numbered.
@@ -7,37 +7,57 @@ can move its cursor; anywhere else the entries are numbered.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+from functools import partial
 
 from gitcp.console import cli
+from gitcp.core.render import spans, wrapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from prompt_toolkit.formatted_text import StyleAndTextTuples
 
-_ROWS = 10
+    from gitcp.core.render.spans import Line
+
+    Entry = Callable[[int, int], Line]  # number of an entry, cells there are -> its line
+    View = tuple[str, Callable[[int], Iterable[Line]]]  # name, number of an entry -> its lines
+
+_WIDEST = 10_000  # cells in which an entry is never shortened
+_HELP = """\
+up, down     move
+Home, End    the first, the last
+type         show only what has these words
+/            type, a q and a ? too
+Esc          show all again; leave
+Tab          the plan, the diff
+PgUp, PgDn   move in them
+Enter        choose
+q            leave
+?            this help""".splitlines()
 
 
-def choose(entries: Sequence[str], preview_of: Callable[[int], str]) -> int | None:
-    """The number of the chosen entry, from 0; None when the person wants none of them.
+def choose(question: str, count: int, entry: Entry, views: Sequence[View]) -> int | None:
+    """The number of the chosen of count entries, from 0; None when the person wants none.
 
-    preview_of(number) is the text below the list while an entry is marked.
+    views: what is shown below the list of the marked entry, the first of them at first.
     """
     if os.environ.get("TERM", "dumb") != "dumb" and sys.stdout.isatty():
         try:
-            return _drawn(entries, preview_of)
+            return _draw(Choice(question, count, entry, views))
         except ImportError:
             pass
-    return numbered(entries)
+    width = shutil.get_terminal_size().columns - len(_number(count))
+    return numbered([_text(entry(number, width)) for number in range(count)])
 
 
 def numbered(entries: Sequence[str], default: int | None = None) -> int | None:
-    """As choose(), by the entries' numbers; a mere Enter is the default."""
+    """The number of the entry that the person types; a mere Enter is the default."""
     for number, entry in enumerate(entries, 1):
-        print(f"{number:3}  {entry}")
+        print(f"{_number(number)}{entry}")
     while True:
         empty = "none" if default is None else default + 1
         answer = cli.answered(f"which one? (number, empty for {empty}) ")
@@ -48,49 +68,162 @@ def numbered(entries: Sequence[str], default: int | None = None) -> int | None:
         print(f"not a number from 1 to {len(entries)}: '{answer}'")
 
 
-def _drawn(entries: Sequence[str], preview_of: Callable[[int], str]) -> int | None:
+def _number(number: int) -> str:
+    return f"{number:3}  "
+
+
+def _text(line: Line) -> str:
+    return "".join(cli.printable(text) for text, _ in line)
+
+
+class Choice:
+    """What the person has marked and typed, and the screen that shows it."""
+
+    def __init__(self, question: str, count: int, entry: Entry, views: Sequence[View]) -> None:
+        self._question, self._entry, self._views = question, entry, views
+        self._texts = [_text(entry(number, _WIDEST)).casefold() for number in range(count)]
+        self._shown = list(range(count))
+        self._at = self._view = self._scroll = self._rows = 0
+        self._filter, self._typing, self._help = "", False, False
+
+    @property
+    def marked(self) -> int | None:
+        """The number of the marked entry, None where the filter leaves none."""
+        return self._shown[self._at] if self._shown else None
+
+    def move(self, step: int) -> None:
+        """Mark the entry that is so many further down."""
+        self._at = max(0, min(len(self._shown) - 1, self._at + step))
+        self._scroll, self._help = 0, False
+
+    def turn(self, step: int) -> None:
+        """Move by so many pages in what is below the list."""
+        self._scroll = max(0, self._scroll + step * max(1, self._rows - 1))
+
+    def look_next(self) -> None:
+        """Show the next view."""
+        self._view, self._scroll = (self._view + 1) % len(self._views), 0
+        self._help = False
+
+    def type(self, key: str) -> bool:
+        """Take in a key that was typed; whether the person wants to leave."""
+        if not self._typing and key == "q":
+            return True
+        if not self._typing and key in "/?":
+            self._typing, self._help = key == "/", key == "?" and not self._help
+        else:
+            self._put(self._filter + key)
+        return False
+
+    def erase(self) -> None:
+        """Take back the last character of the filter."""
+        self._put(self._filter[:-1])
+
+    def escape(self) -> bool:
+        """Show all entries again; whether they are shown already, and the person leaves."""
+        if not (self._typing or self._help):
+            return True
+        self._put("")
+        return False
+
+    def _put(self, text: str) -> None:
+        self._filter, self._typing, self._help = text, bool(text), False
+        words, marked = text.casefold().split(), self.marked
+        self._shown = [n for n, has in enumerate(self._texts) if all(w in has for w in words)]
+        self._at = self._shown.index(marked) if marked in self._shown else 0
+        self._scroll = 0
+
+    def draw(self, columns: int, rows: int) -> list[Line]:
+        """The lines of a screen of that size; the marked entry's colour is `reverse`."""
+        found = f"{len(self._shown)} of {len(self._texts)}"
+        head = f"filter: {self._filter}_" if self._typing else self._question
+        room = columns - len(found) - 1
+        lines: list[Line] = [[(spans.padded(head, room), "bold"), (f" {found}", "dim")]]
+        height = min(len(self._shown), max(3, (rows - 4) // 2))
+        first = max(0, min(self._at - height // 2, len(self._shown) - height))
+        for place in range(first, first + height):
+            lines.append(self._draw_entry(place, columns))
+        name = "help" if self._help else self._views[self._view][0]
+        lines.append([(f"-- {name} ".ljust(columns, "-"), "dim")])
+        below = self._list_below(columns)
+        self._rows = max(1, rows - len(lines) - 1)
+        self._scroll = max(0, min(self._scroll, len(below) - self._rows))
+        part = below[self._scroll : self._scroll + self._rows]
+        other = self._views[(self._view + 1) % len(self._views)][0]
+        keys = f"Enter choose, Tab {other}, ? help, q leave"
+        empty: list[Line] = [[]] * (self._rows - len(part))
+        return [*lines, *part, *empty, [(wrapping.fitted(keys, columns), "dim")]]
+
+    def _draw_entry(self, place: int, columns: int) -> Line:
+        line = self._entry(self._shown[place], columns - 2)
+        if place != self._at:
+            return [("  ", ""), *line]
+        text = f"> {_text(line)}"
+        return [(text + " " * (columns - spans.cells(text)), "reverse")]
+
+    def _list_below(self, columns: int) -> list[Line]:
+        if self._help:
+            return [row for text in _HELP for row in wrapping.wrapped([(text, "")], columns)]
+        if self.marked is None:
+            return [[("no point has these words", "dim")]]
+        rows = self._views[self._view][1](self.marked)
+        return [part for row in rows for part in wrapping.wrapped(row, columns)]
+
+
+def _move(choice: Choice, step: int, event: Any) -> None:
+    choice.move(step)
+
+
+def _draw(choice: Choice) -> int | None:
     from prompt_toolkit.application import Application
-    from prompt_toolkit.layout import HSplit, Layout, Window
+    from prompt_toolkit.layout import Layout, Window
     from prompt_toolkit.layout.controls import FormattedTextControl
 
-    marked = [0]
+    def screen() -> StyleAndTextTuples:
+        size = app.output.get_size()
+        lines = choice.draw(size.columns, size.rows)
+        styled: StyleAndTextTuples = []
+        for line in lines:
+            styled += [(_style(colour), cli.printable(text)) for text, colour in line]
+            styled.append(("", "\n"))
+        return styled[:-1]
 
-    def rows() -> StyleAndTextTuples:
-        first = max(0, min(marked[0] - _ROWS // 2, len(entries) - _ROWS))
-        part = range(first, min(first + _ROWS, len(entries)))
-        return [("reverse" if n == marked[0] else "", f" {entries[n]}\n") for n in part]
-
-    def preview() -> StyleAndTextTuples:
-        return [("", preview_of(marked[0]))]
-
-    height = min(_ROWS, len(entries))
-    head = Window(FormattedTextControl("arrows: move, enter: choose, q: leave"), height=1)
-    body = Window(FormattedTextControl(rows), height=height)
-    below = Window(FormattedTextControl(preview))
-    line = Window(char="-", height=1)
     app: Application[int | None] = Application(
-        layout=Layout(HSplit([head, body, line, below])),
-        key_bindings=_keys(marked, len(entries)),
+        layout=Layout(Window(FormattedTextControl(screen, show_cursor=False))),
+        key_bindings=_bind_keys(choice),
         full_screen=True,
     )
+    app.ttimeoutlen = 0.1  # seconds after which an Esc is no arrow's beginning
     return app.run()
 
 
-def _keys(marked: list[int], count: int) -> Any:
+def _style(colour: str) -> str:
+    plain = {"": "", "bold": "bold", "reverse": "reverse", "dim": "ansibrightblack"}
+    return plain.get(colour, f"ansi{colour}")
+
+
+def _bind_keys(choice: Choice) -> Any:
     from prompt_toolkit.key_binding import KeyBindings
 
     keys = KeyBindings()
+    moves = {"up": -1, "c-p": -1, "down": 1, "c-n": 1, "home": -sys.maxsize, "end": sys.maxsize}
+    for name, step in moves.items():
+        keys.add(name)(partial(_move, choice, step))
+    keys.add("pageup")(lambda event: choice.turn(-1))
+    keys.add("pagedown")(lambda event: choice.turn(1))
+    keys.add("tab")(lambda event: choice.look_next())
+    keys.add("backspace")(lambda event: choice.erase())
 
-    def to(step: int) -> Callable[[Any], None]:
-        def move(_: Any) -> None:
-            marked[0] = max(0, min(count - 1, marked[0] + step))
+    def leave(event: Any, wanted: bool = True, result: int | None = None) -> None:
+        if wanted:
+            event.app.exit(result=result)
 
-        return move
+    def type_key(event: Any) -> None:
+        leave(event, event.data.isprintable() and choice.type(event.data))
 
-    for name, step in (("up", -1), ("k", -1), ("down", 1), ("j", 1), ("pageup", -_ROWS)):
-        keys.add(name)(to(step))
-    keys.add("pagedown")(to(_ROWS))
-    keys.add("enter")(lambda event: event.app.exit(result=marked[0]))
-    for name in ("q", "escape", "c-c", "c-d"):
-        keys.add(name)(lambda event: event.app.exit(result=None))
+    keys.add("enter")(lambda event: leave(event, choice.marked is not None, choice.marked))
+    keys.add("escape")(lambda event: leave(event, choice.escape()))
+    keys.add("<any>")(type_key)
+    for name in ("c-c", "c-d"):
+        keys.add(name)(leave)
     return keys

@@ -6,7 +6,9 @@ import pytest
 
 from tests.rewind.going import done, files
 from tests.support.harness import Agent, World
-from tests.support.terminal import talk
+from tests.support.terminal import Screen, talk
+
+UP, DOWN, TAB, ENTER, ESC = "\x1b[A", "\x1b[B", "\t", "\r", "\x1b"
 
 
 def at_terminal(world: World, term: str, *typed: tuple[str, str]) -> str:
@@ -51,11 +53,54 @@ def test_a_plan_that_is_not_agreed_to_changes_nothing(world: World, a: Agent) ->
     assert done(world, "undo", "--list") == ""
 
 
-def test_the_marked_point_shows_its_plan_and_is_taken_by_enter(world: World, a: Agent) -> None:
-    pytest.importorskip("prompt_toolkit")
+PROMPT = "describe every consequence of the rearrangement before anything is rewritten"
+WORDS = {*PROMPT.split(), "unmistakable", "considerable", "settings", "modify"}
+
+
+def unbroken(screen: Screen) -> bool:
+    """Whether each word of a screen that begins like one of WORDS is whole."""
+    shown = [word.strip("…+-,()") for row in screen.rows for word in row.split()]
+    parts = {long[:n] for long in WORDS for n in range(5, len(long))} - WORDS
+    return not parts & set(shown)
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_points_are_moved_in_filtered_and_looked_at_in_any_width(
+    world: World, a: Agent, columns: int
+) -> None:
+    a.turn("write one", {"a.py": "an unmistakable and considerable line of settings\n" * 2})
+    a.turn(PROMPT, {"a.py": "2\n", "b.py": "2\n"})
+    with Screen(world, ["rewind", "--files-only"], columns) as screen:
+        screen.wait("q leave")
+        assert "go back to which point?" in screen.rows[0]
+        assert screen.rows[1].startswith(">"), "the newest is marked"
+        assert "-- plan --" in screen.text
+        assert unbroken(screen), screen.text
+        screen.type(DOWN, "modify  a.py")
+        assert unbroken(screen), screen.text
+        screen.type(TAB, "-- diff --")
+        screen.wait("+an unmistakable")
+        assert unbroken(screen), screen.text
+        screen.type("?", "show only what has these words"[:20])
+        screen.type("?", "-- diff --")
+        screen.type("nothing like it", "0 of")
+        assert "no point has these words" in screen.text
+        screen.type(ESC, "go back to which point?")
+        screen.type("/", "filter: _")
+        screen.type("write ONE", "filter: write ONE_")
+        listed = screen.text.partition("\n--")[0].splitlines()[1:]
+        assert listed and all("write" in row for row in listed), screen.text
+        screen.type(ENTER, "go back? [y/N]")
+        screen.type("y\n", "'gitcp undo' takes it back")
+    assert world.read("a.py") == "an unmistakable and considerable line of settings\n" * 2
+
+
+def test_q_and_esc_leave_and_nothing_has_changed(world: World, a: Agent) -> None:
     two_turns(a)
-    seen = at_terminal(
-        world, "xterm", ("enter: choose", "j"), ("modify", "\r"), ("go back? [y/N]", "y\n")
-    )
-    assert "write one" in seen
-    assert world.read("a.py") == "1\n"
+    before = files(world.path)
+    for key in ("q", ESC):
+        with Screen(world, ["rewind"], 80) as screen:
+            screen.wait("q leave")
+            screen.type(UP + key)
+            assert screen.ended() == 0
+    assert files(world.path) == before

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gitcp.core.back import plan as plans
 from gitcp.core.back import point_list, undo_tree
-from gitcp.core.render.spans import many, short
+from gitcp.core.render.spans import cells, many
+from gitcp.core.render.wrapping import fitted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     Ago = Callable[[float], str]
 
 _COLOURS = {plans.CREATE: "green", plans.MODIFY: "yellow", plans.DELETE: "red", plans.KEEP: "dim"}
+_PATCH = {"+": "green", "-": "red", "@": "cyan"}
 _KINDS = {
     "temporary": "",
     "archived": "archived",
@@ -26,24 +28,42 @@ _KINDS = {
     "prompt": "before the prompt",
     "tool": "before a tool",
 }
-_PROMPT = 60
+_PROMPT = 60  # cells of a prompt, at most; and as many as it has before all else goes
+_PROMPT_FIRST = 20
+_WIDEST = 10_000
 _KEPT = 20  # paths that stay, of which a plan names no more
 
 
-def point(at: Point, name: str, changes: dict[str, int] | None, ago: Ago) -> Line:
-    """One point on one line, under a name; changes: verb -> count of what going there would do."""
-    marks = [_KINDS[at["kind"]], "gone" if at["gone"] else ""]
-    marks += ["incomplete" if at["incomplete"] else "", effect(changes) if changes else ""]
-    session = at["session_id"][:8] or "-"
+def point(
+    at: Point, name: str, changes: dict[str, int] | None, ago: Ago, width: int = _WIDEST
+) -> Line:
+    """One point on one line of at most width cells, under a name; changes: verb -> count of what
+    going there would do.  Where there is little room the marks go, then the session."""
+    facts = ["gone" if at["gone"] else "", "incomplete" if at["incomplete"] else ""]
+    facts += [effect(changes) if changes else ""]
+    marks = [_marks([_KINDS[at["kind"]], *facts]), _marks(facts), ""]
+    session = f"{at['session_id'][:8] or '-':<8}  "
     prompt = at["session_prompt"] or at["message"]
     prompt = at["message"] if at["kind"] == "tool" else prompt
+    age = f"  {ago(at['time']):>9}  "
+    room = width - cells(name) - cells(age)
+    wanted = min(_PROMPT_FIRST, cells(prompt))
+    ways = [(who, mark) for who in (session, "") for mark in marks]
+    fitting = (way for way in ways if room - sum(map(cells, way)) >= wanted)
+    who, mark = next(fitting, ("", ""))
+    left = max(1, min(_PROMPT, room - cells(who) - cells(mark)))
     return [
         (name, "yellow"),
-        (f"  {ago(at['time']):>9}  ", "dim"),
-        (f"{session:<8}  ", "cyan"),
-        (short(prompt, _PROMPT), ""),
-        (f"  ({', '.join(filter(None, marks))})" if any(marks) else "", "dim"),
+        (age, "dim"),
+        (who, "cyan"),
+        (fitted(prompt, left), ""),
+        (mark, "dim"),
     ]
+
+
+def _marks(words: Iterable[str]) -> str:
+    joined = ", ".join(filter(None, words))
+    return f"  ({joined})" if joined else ""
 
 
 def effect(changes: dict[str, int]) -> str:
@@ -68,6 +88,13 @@ def plan(planned: Plan) -> Iterator[Line]:
         yield [("note: ", "cyan"), (note, "")]
     for conflict in planned["conflicts"]:
         yield [("conflict ", "red"), (conflict["path"], ""), (f"  {conflict['reason']}", "dim")]
+
+
+def patch(rows: Iterable[str]) -> Iterator[Line]:
+    """The rows of a diff, coloured as git does."""
+    for row in rows:
+        head = row.startswith(("diff ", "index ", "+++ ", "--- "))
+        yield [(row, "bold" if head else _PATCH.get(row[:1], ""))]
 
 
 def log(steps: Sequence[Step], ago: Ago) -> Iterator[Line]:

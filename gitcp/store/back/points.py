@@ -15,7 +15,7 @@ from gitcp.store.back import moments
 from gitcp.store.back.present import KeptEdits, Present
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, rev_list
-from gitcp.store.git.tree import Lookup, read_tree
+from gitcp.store.git.tree import Lookup, edit_tree, read_tree
 from gitcp.store.show import lookup
 from gitcp.store.stream import expired, shadow_refs, stream_history, stream_list
 from gitcp.store.turn import session_read
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 
 _LACKING = ("too-large", "unreadable")
+_DIFF = "diff --no-color --no-ext-diff --no-textconv".split()
+_LONGEST = 200_000  # bytes of a patch that are shown before a choice
 COMMITS = 50  # of HEAD's history that are looked at for committed points
 
 
@@ -275,6 +277,15 @@ class Preview:
         if point["id"] not in self._plans:
             self._plans[point["id"]] = self._planned(point)
         return self._plans[point["id"]]
+
+    def diff(self, point: Point) -> list[str]:
+        """What going to a point changes, as rows of a patch, the first of many."""
+        edits = {a["path"]: a["now"] for a in plans.effective(self.plan(point)["actions"])}
+        if self._present is None or not edits:
+            return []
+        tree = edit_tree(self._objects, self._present.tree, edits)
+        out = self._repo.git.run(*_DIFF, self._present.tree, tree)[1]
+        return text(out[:_LONGEST]).splitlines()
 
     def counts(self, point: Point) -> dict[str, int] | None:
         """verb -> how many paths; None for a point of a conversation alone."""

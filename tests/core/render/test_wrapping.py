@@ -1,0 +1,63 @@
+"""Text fitted to a width: cut and broken between words, whatever they are made of."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitcp.core.back import point_list
+from gitcp.core.render import rewind_lines
+from gitcp.core.render.spans import cells
+from gitcp.core.render.wrapping import fitted, wrapped
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "wanted"),
+    [
+        ("one two three", 13, "one two three"),
+        ("one two three", 12, "one two…"),
+        ("one two three", 8, "one two…"),
+        ("one two three", 7, "one…"),
+        ("unbreakable", 6, "unbre…"),
+        ("日本語 です", 9, "日本語…"),
+        ("  one\n two ", 20, "one two"),
+    ],
+)
+def test_a_text_is_cut_between_words(text: str, size: int, wanted: str) -> None:
+    assert fitted(text, size) == wanted
+
+
+@pytest.mark.parametrize(
+    ("line", "size", "rows"),
+    [
+        ([("modify ", "red"), ("src/a.py", ""), ("  changed since", "dim")], 40, 1),
+        ([("modify ", "red"), ("src/a.py", ""), ("  changed since", "dim")], 17, 2),
+        ([("a" * 25, "")], 10, 3),
+        ([("日本語" * 5, "")], 9, 5),
+        ([("\tindented code", "")], 12, 2),
+        ([], 9, 1),
+    ],
+)
+def test_a_line_is_wrapped_between_words(line: list[tuple[str, str]], size: int, rows: int) -> None:
+    drawn = ["".join(text for text, _ in row) for row in wrapped(line, size)]
+    assert all(cells(row) <= size for row in drawn), drawn
+    assert len(drawn) == rows, drawn
+    text = "".join(text for text, _ in line)
+    assert "".join("".join(drawn).split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
+def test_a_point_fits_its_line_and_gives_up_its_marks_first(width: int) -> None:
+    point = point_list.EMPTY.copy()
+    point["kind"], point["session_id"] = "prompt", "12345678-a"
+    point["session_prompt"] = "rearrange the settings " * 9
+    line = rewind_lines.point(
+        point,
+        "abcdefghij",
+        {"create": 1, "modify": 2, "delete": 0, "keep": 0},
+        lambda _: "5m ago",
+        width,
+    )
+    text = "".join(part for part, _ in line)
+    assert cells(text) <= max(width, 24), text
+    has = [part in text for part in ("before the prompt", "changes 2", "12345678")]
+    assert has == [width > 90, width > 70, width > 50], text
