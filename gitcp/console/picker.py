@@ -82,18 +82,18 @@ class Choice:
     def __init__(self, question: str, count: int, entry: Entry, views: Sequence[View]) -> None:
         self._question, self._entry, self._views = question, entry, views
         self._texts = [_text(entry(number, _WIDEST)).casefold() for number in range(count)]
-        self._shown = list(range(count))
+        self._matching = list(range(count))
         self._at = self._view = self._scroll = self._rows = 0
         self._filter, self._typing, self._help = "", False, False
 
     @property
     def marked(self) -> int | None:
         """The number of the marked entry, None where the filter leaves none."""
-        return self._shown[self._at] if self._shown else None
+        return self._matching[self._at] if self._matching else None
 
     def move(self, step: int) -> None:
         """Mark the entry that is so many further down."""
-        self._at = max(0, min(len(self._shown) - 1, self._at + step))
+        self._at = max(0, min(len(self._matching) - 1, self._at + step))
         self._scroll, self._help = 0, False
 
     def turn(self, step: int) -> None:
@@ -129,20 +129,19 @@ class Choice:
     def _put(self, text: str) -> None:
         self._filter, self._typing, self._help = text, bool(text), False
         words, marked = text.casefold().split(), self.marked
-        self._shown = [n for n, has in enumerate(self._texts) if all(w in has for w in words)]
-        self._at = self._shown.index(marked) if marked in self._shown else 0
+        self._matching = [n for n, has in enumerate(self._texts) if all(w in has for w in words)]
+        self._at = self._matching.index(marked) if marked in self._matching else 0
         self._scroll = 0
 
     def draw(self, columns: int, rows: int) -> list[Line]:
         """The lines of a screen of that size; the marked entry's colour is `reverse`."""
-        found = f"{len(self._shown)} of {len(self._texts)}"
+        count = f" {len(self._matching)} of {len(self._texts)}"
         head = f"filter: {self._filter}_" if self._typing else self._question
-        room = columns - len(found) - 1
-        lines: list[Line] = [[(spans.padded(head, room), "bold"), (f" {found}", "dim")]]
-        height = min(len(self._shown), max(3, (rows - 4) // 2))
-        first = max(0, min(self._at - height // 2, len(self._shown) - height))
-        for place in range(first, first + height):
-            lines.append(self._draw_entry(place, columns))
+        top = (spans.padded(head, columns - len(count)), "bold")
+        lines: list[Line] = [[top, (count, "dim")]]
+        height = min(len(self._matching), max(3, (rows - 4) // 2))
+        first = max(0, min(self._at - height // 2, len(self._matching) - height))
+        lines += [self._draw_entry(place, columns) for place in range(first, first + height)]
         name = "help" if self._help else self._views[self._view][0]
         lines.append([(f"-- {name} ".ljust(columns, "-"), "dim")])
         below = self._list_below(columns)
@@ -155,7 +154,7 @@ class Choice:
         return [*lines, *part, *empty, [(wrapping.fitted(keys, columns), "dim")]]
 
     def _draw_entry(self, place: int, columns: int) -> Line:
-        line = self._entry(self._shown[place], columns - 2)
+        line = self._entry(self._matching[place], columns - 2)
         if place != self._at:
             return [("  ", ""), *line]
         text = f"> {_text(line)}"
@@ -182,11 +181,11 @@ def _draw(choice: Choice) -> int | None:
     def screen() -> StyleAndTextTuples:
         size = app.output.get_size()
         lines = choice.draw(size.columns, size.rows)
-        styled: StyleAndTextTuples = []
-        for line in lines:
-            styled += [(_style(colour), cli.printable(text)) for text, colour in line]
-            styled.append(("", "\n"))
-        return styled[:-1]
+        parts = [part for line in lines for part in (*line, ("\n", ""))][:-1]
+        return [
+            (_style(colour), text if text == "\n" else cli.printable(text))
+            for text, colour in parts
+        ]
 
     app: Application[int | None] = Application(
         layout=Layout(Window(FormattedTextControl(screen, show_cursor=False))),

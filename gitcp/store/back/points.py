@@ -81,9 +81,9 @@ def find(repo: Repo, objects: Objects, name: str, everywhere: bool = True) -> Po
         known = every(repo, objects, anywhere)
         if point := point_list.choose(known, own):
             return {**point, "id": point["id"] + after}
-    if commit := _find_successor(repo, objects, known, name):
-        ways = f"'gitcp rewind --to HEAD' or 'gitcp show {commit[:7]}'"
-        raise Error(f"point '{name}' became commit {commit[:7]}: {ways}")
+    if commit := (_find_successor(repo, objects, known, name) or "")[:7]:
+        ways = f"'gitcp rewind --to HEAD' or 'gitcp show {commit}'"
+        raise Error(f"point '{name}' became commit {commit}: {ways}")
     raise NoPoint(f"no such point: '{name}' ('gitcp rewind --list' shows them)")
 
 
