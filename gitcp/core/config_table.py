@@ -61,6 +61,11 @@ KEYS: dict[str, Key] = {
         "values": ("overlap", "suffix"),
         "meaning": "what happens to a stream whose work was dismissed",
     },
+    "gitcp.streams-hidden": {
+        "kind": "flag",
+        "default": "",
+        "meaning": "keep streams outside of the branches; not set: where jj works on them, too",
+    },
     "gitcp.suffix-match": {
         "kind": "word",
         "default": "fuzzy",

@@ -106,10 +106,7 @@ def _begin(ctx: Context, state: State, event: Record, began: int) -> None:
 
     repo, objects = ctx.repo, ctx.objects
     index.seed_again(repo)
-    if repo.jj_root:
-        from gitcp.store.v1 import committed_write
-
-        committed_write.restore(repo, ctx.objects)
+    _put_refs_in_place(ctx)
     look = turn_look.Look(repo)
     scan = snapshot.scan(repo)
     look.scanned()
@@ -124,6 +121,17 @@ def _begin(ctx: Context, state: State, event: Record, began: int) -> None:
     else:
         events.begin_turn(repo, state, event, head, dirty, began, look.at)
         event["dirty"], event["head"] = list(dirty.items()), head
+
+
+def _put_refs_in_place(ctx: Context) -> None:
+    """Streams go where they belong, and the store is what it was before a `jj undo`."""
+    from gitcp.store.stream import place
+
+    place.move_home(ctx.repo, ctx.objects)
+    if ctx.repo.jj_root:
+        from gitcp.store.v1 import committed_write
+
+        committed_write.restore(ctx.repo, ctx.objects)
 
 
 def _tool(ctx: Context, event: Record) -> list[Record]:
@@ -201,10 +209,7 @@ def _session_start(ctx: Context, event: Record) -> list[Record]:
 
     repo, session_id = ctx.repo, event["session_id"]
     index.seed(repo)
-    if repo.jj_root:
-        from gitcp.store.v1 import committed_write
-
-        committed_write.restore(repo, ctx.objects)
+    _put_refs_in_place(ctx)
     known = os.path.exists(states.path(repo, session_id))
     state = ctx.state(session_id) if known else None
     if state:

@@ -200,10 +200,11 @@ def _history(args: Namespace, name: str | None) -> Iterator[Record]:
 def _live(repo: Repo, objects: Objects, args: Namespace) -> str:
     from gitcp.core.git import ids
     from gitcp.store.git.commit import need_commit
+    from gitcp.store.stream import shadow_refs
 
     base = need_commit(objects, args.base)["oid"]
     worktree = repo.worktree_id if args.worktree is None else args.worktree
-    return "refs/heads/" + ids.shadow_branch(base, ids.worktree_hash(worktree))
+    return shadow_refs.branch(repo, base, worktree=ids.worktree_hash(worktree))
 
 
 def _read_metadata(objects: Objects, checkpoint: Record, args: Namespace) -> Record:

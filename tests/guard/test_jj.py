@@ -45,7 +45,7 @@ def test_a_turn_is_recorded_and_its_commits_found_at_the_next_event(
     base = commit_at(copy, "@-")
     assert a.state["base_commit"] == base
     (stream,) = a.state["streams"]
-    assert stream["ref"] == f"refs/heads/entire/{base[:7]}-e3b0c4"
+    assert stream["ref"] == f"refs/gitcp/streams/{base[:7]}-e3b0c4"
     copy.jj("commit", "-m", "the person takes one", "a.txt")
     copy.jj("commit", "-m", "and the other")
     a.prompt("next")
@@ -110,7 +110,7 @@ def test_a_workspace_inside_a_worktree_is_no_part_of_its_snapshots_nor_of_a_rewi
     (nested / "deep" / "x.txt").write_text("x\n")
     a.turn("two", {"a.txt": "2\n", "nested/by-a.txt": "a\n"})
     assert list(a.state["files_touched"]) == ["a.txt"]
-    tip = f"refs/heads/entire/{a.state['base_commit'][:7]}-e3b0c4"
+    tip = a.state["streams"][0]["ref"]
     argv = ["git", f"--git-dir={copy.store}", "ls-tree", "-r", "--name-only", tip]
     paths = run(argv, copy.path).splitlines()
     assert "a.txt" in paths

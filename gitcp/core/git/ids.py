@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 LONGEST = 200  # bytes: a session id is also a file name and part of a ref
 MAIN_WORKTREE = "e3b0c4"  # sha256("")[:6]
 CHECKPOINTS = "refs/entire/checkpoints"  # where each checkpoint has a ref of its own
+BRANCHES = "refs/heads/entire/"  # streams as branches
+HIDDEN = "refs/gitcp/streams/"  # streams where clients of git and jj list nothing
+ARCHIVE = "refs/gitcp/archive/"  # streams that were left: a directory a name, a number each
 # A checkpoint id: 12 hex digits, or a ULID.  As an extended regular expression, too.
 CHECKPOINT_ID = "[0-9a-f]{12}|[0-9A-HJKMNP-TV-Z]{26}"
 _HEX = frozenset("0123456789abcdef")
@@ -138,24 +141,32 @@ def sha256(data: bytes = b"") -> Any:
     return sha256(data)
 
 
-def shadow_branch(base: str, worktree: str, suffix: int | None = None, digits: int = 7) -> str:
-    """Return a shadow branch's name, without 'refs/heads/': entire/<base7>-<wt6>[-<n>].
+def shadow_name(base: str, worktree: str, suffix: int | None = None, digits: int = 7) -> str:
+    """Return the name of a stream, without its place: <base7>-<wt6>[-<n>].
 
     digits: more of the base where that name is taken by somebody else.
     """
-    return f"entire/{base[:digits]}-{worktree}" + ("" if suffix is None else f"-{suffix}")
+    return f"{base[:digits]}-{worktree}" + ("" if suffix is None else f"-{suffix}")
+
+
+def stream_name(ref: str) -> str:
+    """Return a stream's name, without its place: of a branch, a hidden ref or an archive, with or
+    without 'refs/heads/'; '' for any other ref."""
+    for place in (BRANCHES, HIDDEN, "entire/"):
+        if ref.startswith(place):
+            return ref.removeprefix(place)
+    return ref.removeprefix(ARCHIVE).rpartition("/")[0] if ref.startswith(ARCHIVE) else ""
 
 
 def parse_shadow(ref: str) -> Shadow | None:
-    """Read the name of a shadow branch, with or without 'refs/heads/'; None if it is none.
+    """Read the name of a stream in a ref (stream_name); None if it is none.
 
     Also entire/<base7> and entire/<base7>-<n> (doc/behaviour.md "Names of streams"):
     six hex digits after the dash are
     a worktree's hash, fewer digits a suffix.
     """
-    name = ref.removeprefix("refs/heads/")
-    base, *rest = name.removeprefix("entire/").split("-")
-    if not name.startswith("entire/") or len(base) < 7 or not _HEX.issuperset(base.lower()):
+    base, *rest = stream_name(ref).split("-")
+    if len(base) < 7 or not _HEX.issuperset(base.lower()):
         return None
     worktree = None
     if rest and len(rest[0]) == 6 and _HEX.issuperset(rest[0].lower()):

@@ -121,7 +121,7 @@ def _live(repo: Repo) -> dict[str, list[str]]:
         if not state or not markers.is_home(repo, state):
             continue
         for stream in state["streams"]:
-            if stream["ref"].startswith(shadow_refs.BRANCHES):
+            if not stream["ref"].startswith(shadow_refs.ARCHIVE):
                 streams.setdefault(stream["ref"], []).append(state["session_id"])
     return streams
 

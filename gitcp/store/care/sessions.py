@@ -169,7 +169,7 @@ def _alone(ctx: Context, session_id: str, stream: Stream) -> Tip | None:
         tip = shadow_refs.read(ctx.objects, stream["ref"])
     except Error:
         return None  # a branch of the person's, or one that fsck is to mend
-    if not tip or tip["stream"] != stream["id"] or not tip["ref"].startswith(shadow_refs.BRANCHES):
+    if not tip or tip["stream"] != stream["id"] or tip["ref"].startswith(shadow_refs.ARCHIVE):
         return None
     named = [
         marker["session_id"]

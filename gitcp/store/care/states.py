@@ -84,9 +84,10 @@ def newer(survey: Survey, state: State) -> Tip | None:
     We were killed between the ref and the state.  An archive, or the stream of another base,
     may carry what is left of an earlier session of that name.
     """
-    base, own = state.get("base_commit"), {s["ref"] for s in state["streams"]}
+    base, own = state.get("base_commit"), {ids.stream_name(s["ref"]) for s in state["streams"]}
+    own.add(ids.stream_name(state.get("shadow_ref", "")))
     for tip in survey.tips:
-        near = tip["base"] == base or tip["ref"] in own or tip["ref"] == state.get("shadow_ref")
+        near = tip["base"] == base or ids.stream_name(tip["ref"]) in own
         if tip["ref"].startswith(shadow_refs.ARCHIVE) or not near:
             continue
         copy = survey.copy(tip, state["session_id"])

@@ -75,7 +75,7 @@ class Survey:
     def on(self, tip: Tip) -> list[State]:
         """The states that name a stream, or whose session will do so at its next event."""
         self.copy(tip, tip["session_id"])
-        keys = {tip["stream"], tip["session_id"], tip["ref"], *self._metadata[tip["oid"]]}
+        keys = {tip["stream"], tip["session_id"], _name(tip), *self._metadata[tip["oid"]]}
         numbers = set().union(*(self._naming.get(key, ()) for key in keys))
         return [s for n in sorted(numbers) if self._mentions(s := self.states[n], tip)]
 
@@ -107,7 +107,7 @@ class Survey:
         copy = self.copy(tip, state["session_id"])
         if copy is not None:
             return bool(copy.get("revision", 0) > state.get("revision", 0))
-        return tip["ref"] in _plain(state)
+        return _name(tip) in _plain(state)
 
     def copy(self, tip: Tip, session_id: str) -> State | None:
         """The copy of a session's state on a stream; None also where objects are missing."""
@@ -132,8 +132,7 @@ class Survey:
     def _read_tips(self) -> None:
         self.objects.fetch(self.refs.values())
         for ref in self.refs:
-            branch = ids.parse_shadow(ref) is not None
-            if not branch and not ref.startswith(shadow_refs.ARCHIVE):
+            if not ids.parse_shadow(ref) and not ref.startswith(shadow_refs.ARCHIVE):
                 continue
             try:
                 tip = self._tip(ref)
@@ -149,13 +148,18 @@ class Survey:
         return shadow_refs.tip(ref, obj) if obj else None
 
 
+def _name(tip: Tip) -> str:
+    """The name of a stream's branch; an archive has none."""
+    return "" if tip["ref"].startswith(shadow_refs.ARCHIVE) else ids.stream_name(tip["ref"])
+
+
 def _plain(state: State) -> tuple[str, ...]:
-    """The branches of a state of the original program's, which names a base alone."""
+    """The names of the streams of a state of the original program, which names a base alone."""
     base = str(state.get("base_commit") or "")
     if len(base) < 7 or "revision" in state:
         return ()
     home = ids.worktree_hash(str(state.get("worktree_id") or ""))
-    return f"{shadow_refs.BRANCHES}{base[:7]}-{home}", shadow_refs.BRANCHES + base[:7]
+    return ids.shadow_name(base, home), base[:7]
 
 
 def _keys(state: State) -> set[str]:

@@ -144,6 +144,16 @@ def _content(path: bytes) -> bytes:
     return data.removesuffix(b"\n") if data.count(b"\n") == 1 else data
 
 
+def may_be_below(repo: Repo, prefix: str) -> bool:
+    """Whether a ref may begin with prefix, a directory: False only where the files show none."""
+    if repo.config.get("extensions.refstorage", "files") != "files":
+        return True
+    if files.listed(os.path.join(repo.common, prefix)):
+        return True
+    packed = _content(os.path.join(os.fsencode(repo.common), b"packed-refs"))
+    return b" " + raw(prefix) in packed
+
+
 def listing(repo: Repo, *patterns: str) -> dict[str, str]:
     """ref -> oid of every ref below the patterns."""
     form = "--format=%(refname)%00%(objectname)"

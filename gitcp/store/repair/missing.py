@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 
-from gitcp.core.git import ids
 from gitcp.core.transcript import chunks
 from gitcp.errors import GitError
 from gitcp.lock import exclusive
 from gitcp.process.regular_file import place_aside
 from gitcp.record import raw, text
 from gitcp.store.git import files, partial, refs
-from gitcp.store.stream import shadow_refs
 from gitcp.store.turn import session_read
 from gitcp.store.v1 import transcript_copy
 
@@ -37,18 +35,6 @@ def lacking(repo: Repo, name: str, *options: str) -> set[str]:
         return {refs.read(repo, name) or name}
     missing = {text(line[1:]) for line in out.splitlines() if line.startswith(b"?")}
     return partial.unpromised(repo, [name], missing)
-
-
-def lock_of(repo: Repo, ref: str) -> str:
-    """The lock under which the streams of a ref's worktree change; this one's where its name
-    does not tell."""
-    parsed = ids.parse_shadow(ref) or ids.parse_shadow(archived(ref))
-    return f"stream-{(parsed and parsed['worktree']) or repo.worktree_hash}"
-
-
-def archived(ref: str) -> str:
-    """The branch that an archive came from, without refs/heads/."""
-    return "entire/" + ref.removeprefix(shadow_refs.ARCHIVE).rpartition("/")[0]
 
 
 def log_of(repo: Repo, ref: str) -> list[str]:

@@ -18,6 +18,7 @@ from gitcp.store.git.commit import read_commit, write_commit
 from gitcp.store.git.tree import TREE, edit_tree, read_tree, write_tree
 from gitcp.store.pack.dropping import forget_logs
 from gitcp.store.repair import missing
+from gitcp.store.stream import shadow_refs
 from gitcp.store.v1.committed_refs import REF, remote_refs
 from gitcp.store.v1.committed_write import move
 
@@ -34,7 +35,7 @@ _SUBJECT = "Rebuilt from what was left of it"
 def mend_ref(repo: Repo, objects: Objects, ref: str) -> str:
     """Put a ref that has no commit back to the last one that its reflog knows, or take it away;
     what was done, '' where it has one by now."""
-    with exclusive(repo, _LOCKS.get(ref) or missing.lock_of(repo, ref)):
+    with exclusive(repo, _LOCKS.get(ref) or shadow_refs.lock_of(repo, ref)):
         path, at = os.path.join(os.fsencode(repo.common), raw(ref)), refs.read(repo, ref)
         log = missing.log_of(repo, ref)
         if (at and is_commit(objects, at)) or not (at or log or os.path.isfile(path)):

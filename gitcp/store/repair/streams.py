@@ -39,12 +39,12 @@ _SUBJECT = "Rebuilt from what was left of it"
 
 def is_stream(ref: str) -> bool:
     """Whether a ref has the name of a stream."""
-    return ref.startswith(shadow_refs.ARCHIVE) or ids.parse_shadow(ref) is not None
+    return ref.startswith(shadow_refs.ARCHIVE) or bool(ids.parse_shadow(ref))
 
 
 def mend(repo: Repo, objects: Objects, ref: str) -> str:
     """Make a stream whole again; what was done, '' where it is whole or the person's."""
-    with exclusive(repo, missing.lock_of(repo, ref)):
+    with exclusive(repo, shadow_refs.lock_of(repo, ref)):
         old = refs.read(repo, ref)
         gone = missing.lacking(repo, ref) if old else set()
         if old is None or not gone:
@@ -61,7 +61,8 @@ def mend(repo: Repo, objects: Objects, ref: str) -> str:
         tip = _rebuild(repo, rebuilder, commits)
         tip = _complete(repo, objects, rebuilder, tip, named)
         refs.update(repo, [(ref, tip, old)], "gitcp: fsck")
-        forget_logs(repo, {ref, f"refs/heads/{missing.archived(ref)}"})
+        name = ids.stream_name(ref)
+        forget_logs(repo, {ref, *(place + name for place in shadow_refs.PLACES)})
         return _report(commits, rebuilder, tip, kept)
 
 
@@ -77,13 +78,13 @@ def _find_states(repo: Repo, objects: Objects, ref: str, commits: list[Commit]) 
     had this name and stand nowhere else."""
     known = shadow_refs.trailer(commits[0]["message"], "Gitcp-Stream") if commits else ""
     there = {tip["stream"] for tip in shadow_refs.listing(repo, objects) if tip["ref"] != ref}
-    name = missing.archived(ref) if ref.startswith(shadow_refs.ARCHIVE) else ref
+    name = ids.stream_name(ref)
     return [
         (state, stream)
         for state in session_read.every(repo)
         for stream in state["streams"]
         if stream["id"] == known
-        or (not known and stream["ref"].endswith(name) and stream["id"] not in there)
+        or (not known and ids.stream_name(stream["ref"]) == name and stream["id"] not in there)
     ]
 
 

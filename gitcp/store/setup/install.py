@@ -25,6 +25,7 @@ from gitcp.store.setup import (
     takeover,
 )  # fmt: skip
 from gitcp.store.snapshot import index
+from gitcp.store.stream import place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -182,6 +183,7 @@ def _prepare(repo: Repo, known: Manifest) -> list[str]:
     guard_files.write_watched(repo, known)
     takeover.mark(repo)
     with Objects(repo) as objects:
+        place.move_home(repo, objects)
         taken = takeover.adopt(repo, objects)
         recording.begin(repo)
         recording.share(repo, objects)

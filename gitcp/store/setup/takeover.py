@@ -197,7 +197,7 @@ def _note_condensed(repo: Repo, objects: Objects, state: State) -> None:
 def _give_stream(objects: Objects, state: State) -> bool:
     touched, base = set(state.get("files_touched") or ()), str(state["base_commit"])
     home = ids.worktree_hash(str(state.get("worktree_id") or ""))
-    names = (f"{shadow_refs.BRANCHES}{base[:7]}-{home}", shadow_refs.BRANCHES + base[:7])
+    names = (f"{ids.BRANCHES}{base[:7]}-{home}", ids.BRANCHES + base[:7])
     for ref in names if touched and len(base) >= 7 else ():
         try:
             tip = shadow_refs.read(objects, ref)
@@ -212,7 +212,7 @@ def _give_stream(objects: Objects, state: State) -> bool:
             }
             if files_:
                 state["streams"] = [
-                    {"id": tip["stream"], "ref": ref, "base_commit": base, "files": files_}
+                    {"id": tip["stream"], "ref": tip["ref"], "base_commit": base, "files": files_}
                 ]
             return bool(files_)
     return False

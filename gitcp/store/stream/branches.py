@@ -30,7 +30,7 @@ def suffixes(repo: Repo, base: str) -> dict[int, str]:
     """The numbers of the suffix branches of base in this worktree -> their refs."""
     by_number = {}
     # Names from before worktrees had their own come first: ours replace them.
-    for ref in sorted(list_refs(repo, base), key=len):
+    for ref in sorted(list_refs(repo, base), key=lambda ref: len(ids.stream_name(ref))):
         parsed = ids.parse_shadow(ref)
         if parsed and parsed["suffix"] is not None:
             by_number[parsed["suffix"]] = ref
@@ -42,13 +42,14 @@ def list_refs(repo: Repo, base: str, among: Iterable[str] | None = None) -> list
 
     among: the refs to choose from, where the caller has listed them.
     """
-    plain, old = shadow_refs.branch(repo, base), shadow_refs.BRANCHES + base[:7]
+    plain = ids.stream_name(shadow_refs.branch(repo, base))
+    below = [f"{place}{base[:7]}*" for place in shadow_refs.PLACES]
     matching = []
-    for ref in refs.listing(repo, f"{old}*") if among is None else among:
-        parsed = ids.parse_shadow(ref)
+    for ref in refs.listing(repo, *below) if among is None else among:
+        parsed, name = ids.parse_shadow(ref), ids.stream_name(ref)
         if not parsed or not base.startswith(parsed["base7"]):
             continue
-        if parsed["worktree"] is None or ref == plain or ref.startswith(plain + "-"):
+        if parsed["worktree"] is None or name == plain or name.startswith(plain + "-"):
             matching.append(ref)
     return matching
 
@@ -90,7 +91,7 @@ def current(repo: Repo, objects: Objects, state: State, base: str) -> Tip | None
     """The stream a session is on at base: its own last one, else the newest one there."""
     if mode(repo) == "overlap":
         here = _ours(repo, objects, base)
-        return here or _read(repo, objects, shadow_refs.BRANCHES + base[:7])
+        return here or _read(repo, objects, ids.BRANCHES + base[:7])
     tips = {}
     for number, ref in suffixes(repo, base).items():
         tip = _read(repo, objects, ref)

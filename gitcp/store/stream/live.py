@@ -10,7 +10,7 @@ from gitcp.errors import Error
 from gitcp.store.git.tree import Lookup, tree_of
 from gitcp.store.session import markers
 from gitcp.store.stream import branches
-from gitcp.store.stream.shadow_refs import BRANCHES, branch, read, sessions
+from gitcp.store.stream.shadow_refs import ARCHIVE, branch, read, sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Live:
     def tip(self, stream_id: str, ref: str) -> Tip | None:
         """The tip of a stream that is live here: under the base's branch or its own ref."""
         for name in dict.fromkeys((self._branch, ref)):
-            if not name.startswith(BRANCHES):
+            if name.startswith(ARCHIVE):
                 continue
             if name not in self._at:
                 try:

@@ -9,6 +9,8 @@ import os
 
 from gitcp import trace
 from gitcp.core.git import ids
+from gitcp.errors import Error
+from gitcp.lock import exclusive
 from gitcp.store.git import refs
 from gitcp.store.session import markers, process
 from gitcp.store.stream import branches, shadow_refs
@@ -114,7 +116,7 @@ def _restore(repo: Repo, base: str, tip: Tip | None, back: Tip, suffix: bool) ->
 
 def archive(repo: Repo, tip: Tip) -> refs.Edit:
     """The ref edit that keeps a stream when its branch goes on without it."""
-    name = tip["ref"].removeprefix(shadow_refs.BRANCHES)
+    name = ids.stream_name(tip["ref"])
     taken = refs.listing(repo, f"{shadow_refs.ARCHIVE}{name}/")
     for ref, oid in taken.items():
         if oid == tip["oid"]:  # a kill came between the archive and the branch
@@ -135,6 +137,26 @@ def rename(repo: Repo, objects: Objects, tip: Tip, now: str) -> list[refs.Edit]:
         return [(ref, tip["oid"], tip["oid"])]
     kept = archive(repo, tip) if objects.read(ref) else (ref, tip["oid"], None)
     return [kept, (tip["ref"], None, tip["oid"])]
+
+
+def move_home(repo: Repo, objects: Objects) -> None:
+    """Bring the streams that lie where gitcp.streams-hidden no longer puts them to their place."""
+    home = shadow_refs.home(repo)
+    [other] = {*shadow_refs.PLACES} - {home}
+    for ref in refs.listing(repo, other) if refs.may_be_below(repo, other) else ():
+        if ids.parse_shadow(ref):
+            with exclusive(repo, shadow_refs.lock_of(repo, ref)):
+                _move_home(repo, objects, ref, home + ids.stream_name(ref))
+
+
+def _move_home(repo: Repo, objects: Objects, ref: str, now: str) -> None:
+    try:
+        tip = shadow_refs.read(objects, ref)
+        if tip and tip["ref"] == ref:
+            keep = archive(repo, tip) if refs.read(repo, now) else (now, tip["oid"], None)
+            refs.update(repo, [keep, (ref, None, tip["oid"])], "gitcp: streams-hidden")
+    except Error as e:
+        trace.note("stream", f"'{ref}' stays: {e}")  # the person's, or it is written to just now
 
 
 def fresh_id() -> str:

@@ -1,4 +1,4 @@
-"""Streams: the shadow branches and their archives, found and told apart.
+"""Streams: the shadow branches, wherever they lie, and their archives, found and told apart.
 
 A stream is named by its id (trailer Gitcp-Stream); its ref moves, the id stays.  Data of
 the original program has no id: the first 12 digits of the tip stand for it.
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 
-BRANCHES = "refs/heads/entire/"
-ARCHIVE = "refs/gitcp/archive/"
+ARCHIVE = ids.ARCHIVE
+PLACES = (ids.BRANCHES, ids.HIDDEN)
 METADATA = ".entire/metadata/"
 # Subjects of checkpoints that no turn made: after a commit, and after a step back or forth.
 CARRIED = "carry forward: uncommitted session files"
@@ -37,16 +37,30 @@ def zeros(repo: Repo) -> str:
     return "0" * (64 if repo.algo == "sha256" else 40)
 
 
+def home(repo: Repo) -> str:
+    """Where streams have their refs in this repository: gitcp.streams-hidden, where it is not set
+    whether jj would make bookmarks of branches."""
+    hidden = repo.config.option("gitcp.streams-hidden")
+    return PLACES[bool(repo.jj_root) if hidden is None else hidden]
+
+
 def branch(repo: Repo, base: str, suffix: int | None = None, worktree: str = "") -> str:
     """The full ref of the stream of base in this worktree, or the one with that hash: a name
     with more digits of the base where a branch of the person's has it.  Of suffixes the next
     number is free."""
-    taken = foreign_names.read(repo) if suffix is None else ()
+    taken = foreign_names.read(repo) if suffix is None else frozenset[str]()
     for digits in range(7, len(base) + 1):
-        name = ids.shadow_branch(base, worktree or repo.worktree_hash, suffix, digits)
-        if f"refs/heads/{name}" not in taken:
+        name = ids.shadow_name(base, worktree or repo.worktree_hash, suffix, digits)
+        if taken.isdisjoint(place + name for place in PLACES):
             break
-    return f"refs/heads/{name}"
+    return home(repo) + name
+
+
+def lock_of(repo: Repo, ref: str) -> str:
+    """The lock under which the streams of a ref's worktree change; this one's where its name
+    does not tell."""
+    parsed = ids.parse_shadow(ref)
+    return f"stream-{(parsed and parsed['worktree']) or repo.worktree_hash}"
 
 
 def message(
@@ -74,13 +88,19 @@ def trailer(message: str, key: str) -> str:
 
 
 def read(objects: Objects, ref: str) -> Tip | None:
-    """The tip of ref; None when there is no such ref.
+    """The tip of ref, or of the branch of its name in the other place; None without both.
 
-    Raises Error when the branch is not a stream: it is the person's, and never touched.
+    Raises Error when ref is not a stream: it is the person's, and never touched.
     """
     trace.note("tip", ref)
-    obj = objects.read(ref)
-    return tip(ref, obj) if obj else None
+    if obj := objects.read(ref):
+        return tip(ref, obj)
+    other = next((PLACES[1 - i] for i in (0, 1) if ref.startswith(PLACES[i])), "")
+    moved = other + ids.stream_name(ref)
+    try:
+        return tip(moved, obj) if other and (obj := objects.read(moved)) else None
+    except Foreign:
+        return None
 
 
 def tip(ref: str, obj: Object) -> Tip:
@@ -96,14 +116,10 @@ def tip(ref: str, obj: Object) -> Tip:
         "oid": oid,
         "tree": commit["tree"],
         "stream": trailer(message, "Gitcp-Stream") or oid[:12],
-        "base": trailer(message, "Base-Commit") or _base_in(ref),
+        "base": trailer(message, "Base-Commit") or ids.stream_name(ref).partition("-")[0],
         "session_id": session,
         "time": stamp(commit["committer"])[1],
     }
-
-
-def _base_in(ref: str) -> str:
-    return ref.removeprefix(BRANCHES).removeprefix(ARCHIVE).partition("-")[0]
 
 
 def listing(repo: Repo, objects: Objects, *patterns: str) -> list[Tip]:
@@ -117,13 +133,13 @@ def listing(repo: Repo, objects: Objects, *patterns: str) -> list[Tip]:
 def list_refs(repo: Repo, *patterns: str, newest_first: bool = False) -> list[str]:
     """The refs below the patterns that have the name of a stream; newest_first: by their commits,
     where git has them all."""
-    argv = ["for-each-ref", "--format=%(refname)", *(patterns or (BRANCHES, ARCHIVE))]
+    argv = ["for-each-ref", "--format=%(refname)", *(patterns or (*PLACES, ARCHIVE))]
     sort = ["--sort=-committerdate"] if newest_first else []
     status, out = repo.git.run(argv[0], *sort, *argv[1:], ok=(0, 128))
     if status:
         _, out = repo.git.run(*argv)
     refs = lines(out)
-    return [ref for ref in refs if ref.startswith(ARCHIVE) or ids.parse_shadow(ref) is not None]
+    return [ref for ref in refs if ref.startswith(ARCHIVE) or ids.parse_shadow(ref)]
 
 
 def read_all(objects: Objects, refs: Iterable[str]) -> list[Tip]:

@@ -78,11 +78,9 @@ def _record(objects: Objects, tip: Tip, count: int, on: list[State]) -> Record:
 def place(ref: str) -> tuple[str, str]:
     """(kind, worktree hash) that a stream's ref tells: live, suffix or archived; '' for a
     name from before worktrees had their own."""
-    archived = ref.startswith(shadow_refs.ARCHIVE)
-    name = ref.removeprefix(shadow_refs.ARCHIVE).rpartition("/")[0] if archived else ""
-    parsed = ids.parse_shadow(f"entire/{name}" if archived else ref)
+    parsed = ids.parse_shadow(ref)
     suffix = parsed and parsed["suffix"] is not None
-    kind = "archived" if archived else "suffix" if suffix else "live"
+    kind = "archived" if ref.startswith(shadow_refs.ARCHIVE) else "suffix" if suffix else "live"
     return kind, (parsed["worktree"] or "") if parsed else ""
 
 
@@ -116,7 +114,9 @@ def find(repo: Repo, objects: Objects, name: str) -> Tip:
     Raises Error when there is none, or when several ids begin so: it lists them.
     """
     tips = shadow_refs.listing(repo, objects)
-    full = {name, *(f"{start}{name}" for start in ("refs/", "refs/heads/", shadow_refs.BRANCHES))}
+    starts = ("", "refs/", "refs/heads/", *shadow_refs.PLACES)
+    full = {start + name for start in starts}
+    full |= {place + ids.stream_name(name) for place in shadow_refs.PLACES}
     exact = [t for t in tips if t["ref"] in full or t["stream"] == name]
     matching = exact or [t for t in tips if name and t["stream"].startswith(name)]
     if not matching:

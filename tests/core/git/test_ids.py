@@ -121,14 +121,14 @@ BASE = "af5a7701" + "0" * 32
 WT = "e3b0c4"
 
 
-@pytest.mark.parametrize(
-    ("suffix", "name"), [(None, "entire/af5a770-e3b0c4"), (12, "entire/af5a770-e3b0c4-12")]
-)
-def test_a_shadow_branch_is_named_and_read_back(suffix: int | None, name: str) -> None:
-    assert ids.shadow_branch(BASE, WT, suffix) == name
+@pytest.mark.parametrize(("suffix", "name"), [(None, "af5a770-e3b0c4"), (12, "af5a770-e3b0c4-12")])
+def test_a_stream_is_named_and_read_back_wherever_it_lies(suffix: int | None, name: str) -> None:
+    assert ids.shadow_name(BASE, WT, suffix) == name
     want = {"base7": "af5a770", "worktree": WT, "suffix": suffix}
-    assert ids.parse_shadow(name) == want
-    assert ids.parse_shadow(f"refs/heads/{name}") == want
+    archived = f"{ids.ARCHIVE}{name}/3"
+    for ref in (f"entire/{name}", f"{ids.BRANCHES}{name}", f"{ids.HIDDEN}{name}", archived):
+        assert ids.stream_name(ref) == name
+        assert ids.parse_shadow(ref) == want
 
 
 @pytest.mark.parametrize(
