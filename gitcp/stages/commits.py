@@ -111,7 +111,7 @@ def _as_it_is_to_stay(
         ids = [one for one in carried if one not in drop] + ids
         text = trailers.remove(text, comment=comment)
     carried = trailers.read(text, comment=comment)
-    return text, [one for one in ids if one not in carried]
+    return text, [one for one in dict.fromkeys(ids) if one not in carried]
 
 
 def _with_ids(

@@ -28,18 +28,18 @@ def relink(world: World, *args: str) -> list[tuple[str, str]]:
 
 
 LOST = {
-    "an amend that drops the line": (f"{BARE} commit -q --amend -m y", "patch-id", [[f"({BOTH})"]]),
+    "an amend that drops the line": (f"{BARE} commit -q --amend -m y", "blobs", [[f"({BOTH})"]]),
     "a rebase that drops it": (
         f"echo m >m; git add m; git commit -qm m; git branch o @~2; git checkout -q o; echo o >o;"
         f" git add o; git commit -qm o; git switch -q main; {BARE} rebase -q o;"
         f" GIT_EDITOR='sed -i /^Entire/d' GIT_SEQUENCE_EDITOR='sed -i 1s/pick/reword/'"
         f" {BARE} rebase -q -i @~2",
-        "patch-id",
+        "blobs",
         [[], [f"({BOTH})"], []],
     ),
     "a new message on the tree": (
         "git reset -q --hard $(git commit-tree -p HEAD~ -m y HEAD^{tree})",
-        "patch-id",
+        "blobs",
         [[f"({BOTH})"]],
     ),
     "a squash with more": (

@@ -35,3 +35,14 @@ def test_what_a_person_unlinked_comes_back_by_no_rewrite(world: World, name: str
     world.agent("session-b").start()
     assert world.head != before
     assert world.head not in world.gitcp("find-commits", one)
+
+
+def test_what_is_refused_of_one_commit_comes_with_a_pick_of_another_that_has_it(
+    world: World,
+) -> None:
+    world.agent("session-a").turn("write", {"new.py": "def new():\n    return 'new'\n"})
+    [one] = world.commit()
+    shell(world, f"git branch old; {WAYS['rebased']}")
+    world.gitcp("unlink", "main", one)
+    shell(world, "git switch -q other; git cherry-pick -n old; git commit -q --no-edit")
+    assert world.head in world.gitcp("find-commits", one)

@@ -53,6 +53,28 @@ def test_a_squash_keeps_the_link_of_a_commit_that_a_later_one_overwrote(world: W
     assert sorted(ids(world)) == sorted([first, second])
 
 
+MOVED = "git mv src/lib.py src/moved.py; git commit -qm moved"
+BROUGHT = {
+    "a squash": "git merge -q --squash side; git commit -q --no-edit",
+    "a pick": "git cherry-pick side >/dev/null",
+    "a pick -n": "git cherry-pick -n side; git commit -qm picked",
+    "a rebase": "git switch -q side; git rebase -q main",
+    "a squash without hooks": f"git merge -q --squash side; {BARE} commit -q -m squashed",
+}
+
+
+@pytest.mark.parametrize("how", BROUGHT)
+def test_work_on_a_file_keeps_its_link_where_that_was_renamed(world: World, how: str) -> None:
+    world.git("switch", "-q", "-c", "side")
+    text = world.read("src/lib.py") + LINES
+    one = worked(world, "src/lib.py", text)
+    shell(world, f"git switch -q main; {MOVED}; {BROUGHT[how]}")
+    world.agent("session-b").start()
+    assert [*ids(world), *noted(world)] == [one]
+    assert world.read("src/moved.py") == text
+    sound(world)
+
+
 COMMENT = "# a line that looks like a comment\n"
 SCISSORS = [("", ""), ("--no-verify", ""), ("-s", ""), ("-v", ""), ("", COMMENT), ("-v", COMMENT)]
 

@@ -102,7 +102,7 @@ def brought(repo: Repo, objects: Prefetched, path: str, oid: str) -> list[str]:
     changes: Changes = {path: ("100644", base[0] if base else None, "100644", oid)}
     picked = inherited_ids.picked_before(repo, objects, lambda: changes)
     picked += inherited_ids.picked(repo, objects, changes)
-    squashed = inherited_ids.squashed(repo, objects, changes, visible=True)[0]
+    squashed = inherited_ids.squashed(repo, objects, "HEAD", changes, visible=True)[0]
     return list(dict.fromkeys([*squashed, *picked]))
 
 

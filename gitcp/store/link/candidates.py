@@ -20,7 +20,7 @@ from gitcp.store.v1 import committed_read, committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from typing import Any
 
     from gitcp.core.decide.difference import Recorded, Staged
@@ -158,20 +158,19 @@ class Search:
         """Whether the time is up."""
         return time.monotonic() >= self._until
 
-    def ids(self, changes: Changes, parent: str) -> list[str]:
+    def ids(
+        self, changes: Changes, parent: str, refused: Collection[str] | None = None
+    ) -> list[str]:
         """The ids whose work a commit with these changes on parent has, in the commits' order;
-        none that a person refused."""
-        if not changes:
-            return []
-        there = Lookup(self._objects, tree_of(self._objects, parent))
+        none of the refused, by default those that a person refused."""
+        ids = relink_rules.choose([*self._match(changes, parent)])
+        if ids and refused is None:
+            refused = memory.read_refused(self._repo)
+        return [one for one in ids if one not in (refused or ())]
 
-        def gone(path: str) -> bool:
-            return there(path) is None
-
-        shared = (self._shared(one, changes, gone) for one in self.commits if not self.late())
-        ids = relink_rules.choose([one for one in shared if one])
-        refused = memory.read_refused(self._repo) if ids else ()
-        return [one for one in ids if one not in refused]
+    def is_held(self, changes: Changes, parent: str) -> bool:
+        """Whether a commit with these changes on parent has work of any of the commits."""
+        return any(self._match(changes, parent))
 
     def find_missing(self, commits: Iterable[Commit]) -> Iterator[tuple[Commit, list[str]]]:
         """Commits, each with the ids whose work it has and that it lacks, while there is time."""
@@ -182,15 +181,31 @@ class Search:
             has = find_commits.linked(self._objects, commit["oid"])
             yield commit, [one for one in self.ids(changes, parent) if one not in has]
 
-    def _shared(
-        self, commit: Commit, changes: Changes, gone: Callable[[str], bool]
-    ) -> dict[str, relink_rules.Evidence]:
-        shared = {}
-        for one, record in self.edits(commit).items():
-            common = match_edits(self._objects, record, changes, gone)
-            if common:
-                shared[one] = {(p, line) for p, lines in common.items() for line in lines}
-        return shared
+    def _match(self, changes: Changes, parent: str) -> Iterator[dict[str, relink_rules.Evidence]]:
+        """What each commit, while there is time, has in common with these changes on parent, by id;
+        none that has nothing.  A file that parent has by another name is compared by that."""
+        there = Lookup(self._objects, tree_of(self._objects, parent))
+
+        def gone(path: str) -> bool:
+            return there(path) is None
+
+        for commit in self.commits if changes else ():
+            if self.late():
+                return
+            edits = self.edits(commit)
+            paths = {entry["path"] for record in edits.values() for entry in record}
+            before = (commit["parents"] or [""])[0]
+            names = commit_changes.find_renames(self._objects, paths, before, parent)
+            shared: dict[str, relink_rules.Evidence] = {}
+            for one, record in edits.items():
+                moved: list[Recorded] = [
+                    {**e, "path": names.get(e["path"], e["path"])} for e in record
+                ]
+                common = match_edits(self._objects, moved, changes, gone)
+                if common:
+                    shared[one] = {(p, line) for p, lines in common.items() for line in lines}
+            if shared:
+                yield shared
 
     def edits(self, commit: Commit) -> dict[str, list[Recorded]]:
         """What each checkpoint of a commit recorded of it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.core.decide import difference, line_evidence
 from gitcp.errors import Error, GitError
 from gitcp.record import one_a_line, text
-from gitcp.store.git.tree import diff_trees, tree_of
+from gitcp.store.git.tree import Lookup, diff_trees, tree_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,6 +109,20 @@ def _same(objects: Objects, one: Staged, other: Staged) -> bool:
 def _added(objects: Objects, change: Staged) -> set[bytes]:
     _, old, _, new = change
     return line_evidence.added(content(objects, old), content(objects, new))
+
+
+def find_renames(objects: Objects, paths: Iterable[str], old: str, new: str) -> dict[str, str]:
+    """Those of some paths of a commit that another one has by another name -> that name."""
+    trees = tree_of(objects, old), tree_of(objects, new)
+    was, now = (Lookup(objects, tree) for tree in trees)
+    gone = {p: e[1] for p in paths if old != new and (e := was(p)) and now(p) is None}
+    if not gone:
+        return {}
+    from gitcp.core.lines import moves
+
+    come = {p: after[1] for p, before, after in diff_trees(objects, *trees) if after and not before}
+    found = moves.moves(gone, come, lambda oid: (content(objects, oid) or b"").split(b"\n"))
+    return {before: after for after, before in found.items()}
 
 
 def _oid(name: str) -> str | None:

@@ -78,7 +78,7 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
         from gitcp.store.link import inherited_ids, memory
 
         brought = inherited_ids.picked_before(repo, objects, lambda: _staged(repo, head))
-        drop = sorted(memory.read_refused(repo))
+        drop = sorted(memory.read_refused(repo).difference(brought))
         return {"ids": brought, "drop": drop, "gather": False, "sessions": {}}
     amended = read_commit(objects, head) if commit_arguments.amends(args) else None
     changes = _staged(repo, head)
@@ -122,17 +122,14 @@ def _brought(
 
     ids = inherited_ids.evident(repo, objects, copied, changes) + ids
     visible = source == "squash"
-    squashed, merged, left = inherited_ids.squashed(repo, objects, changes, visible)
+    squashed, merged, left = inherited_ids.squashed(repo, objects, head, changes, visible)
     if squashed:
         from gitcp.store.lines import carried
 
         carried.squashed(repo, objects, squashed, changes, head, merged)
-    if visible:
-        ids += inherited_ids.unnamed(repo, squashed)
-    else:
-        ids += inherited_ids.picked_before(repo, objects, lambda: changes)
-        ids += squashed + inherited_ids.picked(repo, objects, changes)
-    refused = memory.read_refused(repo)
+    picked = inherited_ids.picked_before(repo, objects, lambda: changes)
+    ids += picked + squashed + inherited_ids.picked(repo, objects, changes)
+    refused = memory.read_refused(repo).difference(picked)
     ids = [one for one in ids if one not in refused]
     if ids or squashed:
         commit_verdict.expect_copy(repo)
@@ -144,11 +141,11 @@ def _inherited(repo: Repo, objects: Objects, amended: Commit) -> tuple[list[str]
     from gitcp.store.link import find_commits, inherited_ids
 
     refused = find_commits.refused(objects, [amended["oid"]])
-    ids = [one for one in inherited_ids.amended(repo, objects, amended) if one not in refused]
+    ids = find_commits.linked(objects, amended["oid"])
     if not ids:
         return [], [*refused]
-    changes = _staged(repo, (amended["parents"] or [""])[0])
-    gone = inherited_ids.left_out(repo, objects, ids, amended, changes)
+    parent = (amended["parents"] or [shadow_refs.zeros(repo)])[0]
+    gone = inherited_ids.left_out(repo, objects, ids, amended, parent, _staged(repo, parent))
     return [one for one in ids if one not in gone], [*refused, *sorted(gone)]
 
 

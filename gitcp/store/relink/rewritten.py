@@ -193,8 +193,7 @@ def carried_over(repo: Repo, objects: Objects, old: str, new: str) -> list[str]:
     was, now = read_commit(objects, old), read_commit(objects, new)
     if not (ids and was and now):
         return ids
-    changes = commit_changes.of_commit(objects, now)[1]
-    gone = inherited_ids.left_out(repo, objects, ids, was, changes)
+    gone = inherited_ids.left_out(repo, objects, ids, was, *commit_changes.of_commit(objects, now))
     return [one for one in ids if one not in gone]
 
 
