@@ -37,12 +37,14 @@ def test_what_a_person_unlinked_comes_back_by_no_rewrite(world: World, name: str
     assert world.head not in world.gitcp("find-commits", one)
 
 
+@pytest.mark.parametrize("how", ["--no-edit", "-m again"])
 def test_what_is_refused_of_one_commit_comes_with_a_pick_of_another_that_has_it(
-    world: World,
+    world: World, how: str
 ) -> None:
     world.agent("session-a").turn("write", {"new.py": "def new():\n    return 'new'\n"})
     [one] = world.commit()
     shell(world, f"git branch old; {WAYS['rebased']}")
     world.gitcp("unlink", "main", one)
-    shell(world, "git switch -q other; git cherry-pick -n old; git commit -q --no-edit")
+    more = "echo m >m; git add m"
+    shell(world, f"git switch -q other; git cherry-pick -n old; {more}; git commit -q {how}")
     assert world.head in world.gitcp("find-commits", one)

@@ -57,9 +57,9 @@ MOVED = "git mv src/lib.py src/moved.py; git commit -qm moved"
 BROUGHT = {
     "a squash": "git merge -q --squash side; git commit -q --no-edit",
     "a pick": "git cherry-pick side >/dev/null",
-    "a pick -n": "git cherry-pick -n side; git commit -qm picked",
     "a rebase": "git switch -q side; git rebase -q main",
-    "a squash without hooks": f"git merge -q --squash side; {BARE} commit -q -m squashed",
+    "a squash without hooks": "git merge -q --squash side;"
+    " git -c core.hooksPath=/dev/null commit -q -m squashed",
 }
 
 

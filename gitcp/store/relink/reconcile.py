@@ -47,8 +47,8 @@ def settle(ctx: Context, but: str = "") -> int:
 
 def _give_back(repo: Repo, objects: Objects, head: str) -> tuple[int, str]:
     """Note on commits nobody has judged the ids whose work is in them again: of commits that HEAD
-    lost, and for what was pulled of other branches.  (How many links were pulled, the last commit
-    there was time for, '' for none.)"""
+    lost or never had.  (How many links were pulled, the last commit there was time for, '' for
+    none.)"""
     looked, known = memory.read_looked(repo), set(memory.read_judged(repo))
     since = [f"^{looked}"] if looked and read_commit(objects, looked) else []
     lost = lost_commits.find(repo, objects, head)
@@ -61,7 +61,7 @@ def _give_back(repo: Repo, objects: Objects, head: str) -> tuple[int, str]:
         jj_rewrites.follow(repo, objects, fresh)
     here = unhooked.made_here(repo)
     pulled = {c["oid"] for c in commits if c["oid"] not in here}
-    beside = _beside(repo, objects, head, commits) if pulled else []
+    beside = _beside(repo, objects, head, commits) if commits else []
     if not (lost or beside):
         return 0, head
     from gitcp.store.link.candidates import Search
