@@ -121,8 +121,8 @@ def find_renames(objects: Objects, paths: Iterable[str], old: str, new: str) -> 
     from gitcp.core.lines import moves
 
     come = {p: after[1] for p, before, after in diff_trees(objects, *trees) if after and not before}
-    found = moves.moves(gone, come, lambda oid: (content(objects, oid) or b"").split(b"\n"))
-    return {before: after for after, before in found.items()}
+    origins = moves.moves(gone, come, lambda oid: (content(objects, oid) or b"").split(b"\n"))
+    return {before: after for after, before in origins.items()}
 
 
 def _oid(name: str) -> str | None:
