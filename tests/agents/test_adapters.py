@@ -55,7 +55,7 @@ def test_an_unknown_agent_is_refused_with_those_that_are_known() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", sorted(set(agents.list_names()) - {"opencode", "cline", "windsurf"})
+    "name", sorted(set(agents.list_names()) - {"opencode", "kilo-code", "cline", "windsurf"})
 )
 def test_the_hooks_of_every_tool_that_may_write_are_installed_and_of_no_other(name: str) -> None:
     client = agents.adapter(name)
@@ -265,6 +265,7 @@ def test_a_refusal_is_in_the_words_each_client_understands() -> None:
             "agent_message": why,
         },
         "cline": {"cancel": True, "errorMessage": why},
+        "kilo-code": None,
         "opencode": None,
         "factory-droid": None,
         "windsurf": None,

@@ -55,6 +55,7 @@ def test_a_subagent_transcript_of_codex_is_found_by_its_id(tmp_path: Path) -> No
         ("codex", "codex resume s1"),
         ("copilot", "copilot --resume=s1"),
         ("opencode", "opencode --session s1"),
+        ("kilo-code", "kilo --session s1"),
         ("qwen-code", "qwen --resume s1"),
         ("cline", "cline --id s1"),
         ("cursor", "cursor-agent --resume s1"),
@@ -80,6 +81,7 @@ def test_settings_are_looked_for_where_each_client_reads_them() -> None:
         {"shared": "/r/.cursor/hooks.json", "user": "/h/.cursor/hooks.json"},
         {"shared": "/r/.factory/settings.json", "user": "/h/.factory/settings.json"},
         {"shared": "/r/.gemini/settings.json", "user": "/h/.gemini/settings.json"},
+        {"shared": "/r/.kilo/plugin/gitcp.js", "user": "/h/.config/kilo/plugin/gitcp.js"},
         {
             "shared": "/r/.opencode/plugins/gitcp.js",
             "user": "/h/.config/opencode/plugins/gitcp.js",

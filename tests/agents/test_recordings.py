@@ -58,6 +58,7 @@ SEQUENCES = [
     ("gemini-cli", "basic", "SP()()()()()().E"),
     ("gemini-cli", "deny-exit2", "SP(()()()((.E"),
     ("gemini-cli", "resume", "SP()()()()()().ESP().E"),
+    ("kilo-code", "basic-resume", "SP()()()().EP().E"),
     ("opencode", "basic-resume", "SP()()()().EP().E"),
     ("opencode", "fail-parallel", "SP((()))()(()()().E"),
     ("opencode", "fork", "SP()()()().ESP().E"),

@@ -48,6 +48,11 @@ SESSIONS: dict[str, tuple[list[str], list[str], tuple[int, int] | None]] = {
     ),
     "opencode/sigint": (["Go kill"], ["k.txt", "k1.txt"], None),
     "opencode/sigkill": (["Go kill"], ["k.txt", "k1.txt"], None),
+    "kilo-code/basic-resume": (
+        ["Create hello.py and edit README", "Second prompt please"],
+        ["second.txt"],
+        (119, 189),
+    ),
     "qwen-code/basic-resume": (
         ["Create hello.py and edit README", "Second prompt please"],
         ["second.txt"],

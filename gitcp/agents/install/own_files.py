@@ -1,4 +1,4 @@
-"""Files that are ours from the first line to the last: opencode's plugin, Cline's hook scripts.
+"""Files that are ours from the first line to the last: a plugin of opencode, hook scripts of Cline.
 
 Where an installation's interpreter or entry is gone, or cannot run, they look for `gitcp-hook`
 on PATH, and without that do nothing.
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MARKER = "gitcp: written by 'gitcp enable', taken out by 'gitcp disable --uninstall'"
 
-# A hook of opencode is told to gitcp-hook, which may refuse it with status 2.
+# A hook of opencode, or of its like, is told to gitcp-hook, which may refuse it with status 2.
 _PLUGIN = """\
 // %(marker)s
 import { spawn } from "node:child_process"
@@ -46,7 +46,7 @@ export const Gitcp = async ({ directory }) => {
     const id = input.sessionID
     if (!parents[id]) seen.add(id)
     const given = JSON.stringify({ hook, input, output, parent: parents[id], directory })
-    const event = ["opencode", hook]
+    const event = [%(agent)s, hook]
     let ended = await run([...first, ...event], directory, given)
     if (first === own && %(cannot)s.includes(ended.status))
       ended = await run([...onPath, ...event], directory, given)
@@ -65,7 +65,7 @@ export const Gitcp = async ({ directory }) => {
     "tool.execute.after": told("tool.execute.after"),
     "shell.env": async (input, output) => {
       const { sessionID } = input
-      if (sessionID) output.env.OPENCODE_SESSION_ID = parents[sessionID] ?? sessionID
+      if (sessionID) output.env.%(variable)s = parents[sessionID] ?? sessionID
     },
     dispose: async () => {
       for (const sessionID of seen) await tell("dispose", { sessionID })
@@ -97,7 +97,13 @@ def files(adapter: Client, path: str, baked: tuple[str, str] | None) -> dict[str
     """
     if adapter.FORM == "plugin":
         own = [baked[0], "-I", "-S", baked[1]] if baked else []
-        values = {"marker": MARKER, "own": json.dumps(own), "cannot": json.dumps(CANNOT)}
+        values = {
+            "marker": MARKER,
+            "own": json.dumps(own),
+            "cannot": json.dumps(CANNOT),
+            "agent": json.dumps(adapter.NAME),
+            "variable": adapter.SESSION_ENV[0],
+        }
         return {path: (_PLUGIN % values).encode()}
     return {os.path.join(path, name): _script(adapter, name, baked) for name, *_ in adapter.HOOKS}
 

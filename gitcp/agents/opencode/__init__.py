@@ -58,12 +58,13 @@ def settings_paths(home: str, top: str) -> dict[str, str]:
     }
 
 
-def event(name: str, given: dict[str, Any]) -> Event:
-    """The record of a hook call; InputError names a field that cannot be right."""
+def event(name: str, given: dict[str, Any], agent: str = NAME) -> Event:
+    """The record of a hook call of this client, or of one that is made from it; InputError names a
+    field that cannot be right."""
     ours, parent = EVENTS.get(name), given.get("parent")
     call, output = payload.mapping(given, "input"), payload.mapping(given, "output")
     if ours is None or (parent is not None and ours not in ("tool-start", "tool-end")):
-        return payload.unknown(NAME)
+        return payload.unknown(agent)
     session = call.get("sessionID")
     common = {
         "session_id": session if parent is None else parent,
@@ -75,7 +76,7 @@ def event(name: str, given: dict[str, Any]) -> Event:
         common["turn_id"] = message.get("id")
         common["prompt"] = prompt_of(payload.objects(output, "parts"))
         common["model"] = payload.mapping(message, "model").get("modelID")
-    record = payload.event(NAME, ours, common)
+    record = payload.event(agent, ours, common)
     if ours in ("tool-start", "tool-end"):
         arguments = payload.mapping(output if ours == "tool-start" else call, "args")
         tool = record["tool"] = _tool(call, arguments, record["cwd"])
@@ -114,18 +115,21 @@ def _tool(asked: dict[str, Any], arguments: dict[str, Any], cwd: str) -> Tool:
     return tool
 
 
-def session_dir(home: str, cwd: str) -> str:
-    """The folder of the client's database."""
+def session_dir(home: str, cwd: str, name: str = NAME) -> str:
+    """The folder of the client's database; name: as the client calls itself there."""
     data = os.environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
-    return os.path.join(data, "opencode")
+    return os.path.join(data, name)
 
 
-def export(record: Event, folder: str) -> None:
-    """Copy the session's new messages to folder, and name that file as its transcript."""
+def export(record: Event, folder: str, name: str = NAME) -> None:
+    """Copy the session's new messages to folder, and name that file as its transcript.
+
+    name: as the client calls itself where its database lies.
+    """
     from gitcp.agents.opencode import messages
 
     home = os.path.expanduser("~")
-    database = os.path.join(session_dir(home, ""), "opencode.db")
+    database = os.path.join(session_dir(home, "", name), f"{name}.db")
     agent = record.get("tool", {}).get("agent_id")
     if agent and record["event"] == "subagent-end":
         path = subagent_transcript(os.path.join(folder, "x"), agent)

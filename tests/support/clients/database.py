@@ -1,4 +1,4 @@
-"""opencode's database as it was at a moment of a recording."""
+"""The database of opencode, or of its like, as it was at a moment of a recording."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from tests.support.clients.clock import Clock
 
 
-def fill(rows: str, home: Path, time: float, clock: Clock) -> None:
-    """Write the database of home with the rows that were there at time (seconds)."""
-    path = home / ".local" / "share" / "opencode" / "opencode.db"
+def fill(name: str, rows: str, home: Path, time: float, clock: Clock) -> None:
+    """Write the database of a client in home with the rows that were there at time (seconds)."""
+    path = home / ".local" / "share" / name / f"{name}.db"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     with sqlite3.connect(path) as db:

@@ -1,0 +1,50 @@
+"""Kilo Code: opencode by another name, with places of its own (doc/clients.md "Kilo Code")."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.agents import opencode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.core.record_types import Event
+
+NAME = "kilo-code"
+AGENT_TYPE = "Kilo Code"
+PROGRAM = "kilo"
+FOLDERS = (".kilo", ".kilocode", ".config/kilo")  # its configuration, at home or at the top
+SESSION_ENV = ("KILO_SESSION_ID",)  # the plugin sets it
+ANSWERS = opencode.ANSWERS
+FORM = opencode.FORM
+RESUME = "kilo --session {}"
+KINDS = opencode.KINDS
+EVENTS = opencode.EVENTS
+HOOKS = opencode.HOOKS
+subagent_transcript = opencode.subagent_transcript
+
+
+def settings_paths(home: str, top: str) -> dict[str, str]:
+    """Where the plugin can lie: for all users of the repository, for the person."""
+    config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    return {
+        "shared": os.path.join(top, ".kilo", "plugin", "gitcp.js"),
+        "user": os.path.join(config, "kilo", "plugin", "gitcp.js"),
+    }
+
+
+def event(name: str, given: dict[str, Any]) -> Event:
+    """The record of a hook call; InputError names a field that cannot be right."""
+    return opencode.event(name, given, NAME)
+
+
+def session_dir(home: str, cwd: str) -> str:
+    """The folder of the client's database."""
+    return opencode.session_dir(home, cwd, "kilo")
+
+
+def export(record: Event, folder: str) -> None:
+    """Copy the session's new messages to folder, and name that file as its transcript."""
+    opencode.export(record, folder, "kilo")
