@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gitcp import agents
-from gitcp.agents import cline, copilot, cursor, opencode, qwen_code, windsurf
+from gitcp.agents import cline, copilot, cursor, opencode, qwen_code, vs_code, windsurf
 from gitcp.agents.opencode import messages
 from gitcp.errors import InputError
 from tests.support import recording
@@ -271,3 +271,48 @@ def test_windsurf_tells_of_prompts_writes_commands_and_answers() -> None:
     assert windsurf_event("post_read_code", file_path="/repo/x")["event"] == "unknown"
     with pytest.raises(InputError, match="'session_id'"):
         windsurf.event("pre_user_prompt", {"tool_info": {}})
+
+
+def vscode_payload(name: str, **more: Any) -> dict[str, Any]:
+    common = {"timestamp": "2026-11-22T10:30:00.000Z", "cwd": "/repo", "sessionId": "v-1"}
+    return {**common, "hookEventName": name, "transcript_path": "/t/v-1.json", **more}
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "kind", "paths"),
+    [
+        ("create_file", {"filePath": "/repo/a.py", "content": "a"}, "write", ["/repo/a.py"]),
+        (
+            "multi_replace_string_in_file",
+            {"replacements": [{"filePath": "b"}, {"filePath": "c"}, {"filePath": "b"}]},
+            "write",
+            ["/repo/b", "/repo/c"],
+        ),
+        ("editFiles", {"files": ["src/main.ts"]}, "write", ["/repo/src/main.ts"]),
+        ("run_in_terminal", {"command": "make", "isBackground": True}, "shell", []),
+        ("read_file", {"filePath": "/repo/a.py"}, "read", []),
+    ],
+)
+def test_a_call_of_vs_code_names_what_it_writes(
+    tool: str, given: dict[str, Any], kind: str, paths: list[str]
+) -> None:
+    call = {"tool_name": tool, "tool_input": given, "tool_use_id": "t-1"}
+    found = vs_code.event("preToolUse", vscode_payload("PreToolUse", **call))
+    assert (found["event"], found["session_id"], found["tool"]["id"]) == (
+        "tool-start",
+        "v-1",
+        "t-1",
+    )
+    assert (found["tool"]["kind"], found["tool"]["input_paths"]) == (kind, paths)
+    assert found["tool"].get("background", False) == (kind == "shell")
+
+
+@pytest.mark.parametrize("host", ["claude-code", "copilot", "vs-code"])
+def test_vs_code_is_told_from_the_clients_whose_hooks_it_runs(host: str) -> None:
+    asked = vscode_payload("UserPromptSubmit", prompt="go")
+    client = agents.recognise(agents.adapter(host), asked)
+    found = client.event("userPromptSubmitted", asked)
+    assert (client.NAME, found["event"], found["prompt"]) == ("vs-code", "turn-start", "go")
+    assert found["turn"] == asked["timestamp"]
+    mine = {"sessionId": "c-1", "timestamp": 1, "cwd": "/repo", "prompt": "go"}
+    assert agents.recognise(agents.adapter(host), mine).NAME == "copilot"

@@ -87,6 +87,10 @@ def test_settings_are_looked_for_where_each_client_reads_them() -> None:
             "user": "/h/.config/opencode/plugins/gitcp.js",
         },
         {"shared": "/r/.qwen/settings.json", "user": "/h/.qwen/settings.json"},
+        {
+            "shared": "/r/.github/hooks/gitcp-vscode.json",
+            "user": "/h/.copilot/hooks/gitcp-vscode.json",
+        },
         {"shared": "/r/.windsurf/hooks.json", "user": "/h/.codeium/windsurf/hooks.json"},
     ]
 

@@ -187,7 +187,7 @@ def test_the_agents_that_are_known_are_listed_with_the_place_of_their_hooks(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["claude-code", ".claude/settings.local.json"]
     unseen = [line.split()[0] for line in lines if line.endswith("(unseen)")]
-    assert unseen == ["cursor", "windsurf"]
+    assert unseen == ["cursor", "vs-code", "windsurf"]
     assert snapshot(repo) == before
 
 

@@ -149,7 +149,13 @@ class Replay:
             self._write(path, transcripts[path][: state["lines"]])
         rows = self._folder / "database.jsonl"
         if rows.exists():
-            database.fill(self.meta["database"], self._here(rows.read_text()), self.home, event["t"], self._clock)
+            database.fill(
+                self.meta["database"],
+                self._here(rows.read_text()),
+                self.home,
+                event["t"],
+                self._clock,
+            )
 
     def _write(self, path: str, lines: list[str]) -> None:
         # Of a document the last version alone is recorded: it is there, whole, at each event.

@@ -13,6 +13,7 @@ from gitcp.agents.exchange import payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from gitcp.core.record_types import Event, Tool
@@ -66,8 +67,15 @@ def settings_paths(home: str, top: str) -> dict[str, str]:
     }
 
 
-def is_payload(given: dict[str, Any]) -> bool:
+def is_own(given: Mapping[str, Any]) -> bool:
+    """False where a payload is of VS Code, which runs the hooks of this client too."""
+    return "hookEventName" not in given
+
+
+def is_payload(given: Mapping[str, Any]) -> bool:
     """Whether a payload that came to a hook of Claude Code is of this client."""
+    if not is_own(given):
+        return False
     if "sessionId" in given or "parentAgentId" in given:
         return True
     transcript = given.get("transcript_path")

@@ -3,7 +3,8 @@
 Most clients nest alike: {"hooks": {event: [{"matcher", "hooks": [{"type", "command"}]}]}},
 in a file that may have comments where an adapter's FORM is commented.
 Cursor and Copilot CLI do not: {"version": 1, "hooks": {event: [{"matcher", "command"}]}}, the
-command of the latter being named `bash`; Windsurf does as Cursor, without version and matcher.
+command of the latter being named `bash`; Windsurf and VS Code do as Cursor, without version and
+matcher.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def additions(
     """(client's event, entry to put at the end of its list) for each of an adapter's HOOKS.
 
     command gives the command line for a client's event; form is how the client nests: cursor,
-    windsurf, copilot, else as most do.
+    windsurf, vs-code, copilot, else as most do.
     """
     return [(event, _entry(form, matcher, time, command(event))) for event, matcher, time in hooks]
 
@@ -34,6 +35,8 @@ def _entry(form: str, matcher: str | None, timeout: int | None, command: str) ->
     matched: Settings = {} if matcher is None else {"matcher": matcher}
     if form in ("cursor", "windsurf"):
         return {**matched, "command": command}
+    if form == "vs-code":
+        return {"type": "command", "command": command}
     if form == "copilot":
         return {"type": "command", **matched, "bash": command}
     hook: Settings = {"type": "command", "command": command}

@@ -15,7 +15,7 @@ from tests.support import recording
 
 ODD: list[Any] = [None, 7, "x", [], [1], {}, {"x": 1}, [[]], [{}]]
 
-RECORDED = sorted(set(agents.list_names()) - {"cursor", "windsurf"})
+RECORDED = sorted(set(agents.list_names()) - {"cursor", "vs-code", "windsurf"})
 
 
 def read(agent: str, scenario: str) -> tuple[Any, bytes]:

@@ -1,0 +1,91 @@
+"""VS Code's own agent (its "Local" harness), from its documentation alone.
+
+It runs the hooks of Copilot CLI's and Claude Code's settings and tells of them in words of its own:
+of all clients only its payloads have `hookEventName`.  Its other harnesses are Copilot CLI, Claude
+Code and Codex, which call as they do elsewhere.  Its transcript is not known.
+"""
+
+from __future__ import annotations
+
+from gitcp.agents.exchange import payload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from gitcp.core.record_types import Event, Tool
+
+NAME = "vs-code"
+AGENT_TYPE = "VS Code"
+SETTINGS = {"shared": ".github/hooks/gitcp-vscode.json", "user": ".copilot/hooks/gitcp-vscode.json"}
+FORM = "vs-code"  # gitcp.agents.install.settings
+COVERED_BY = "copilot"
+ANSWERS = "text"  # gitcp.agents.exchange.replies
+UNSEEN = True
+_WRITES = """create_file replace_string_in_file multi_replace_string_in_file insert_edit_into_file
+    apply_patch edit_notebook_file create_new_jupyter_notebook editFiles"""
+KINDS = {
+    **dict.fromkeys(_WRITES.split(), "write"),
+    "run_in_terminal": "shell",
+    "runSubagent": "task",
+    **dict.fromkeys("read_file list_dir file_search grep_search semantic_search".split(), "read"),
+}
+EVENTS = {
+    "SessionStart": "session-start",
+    "UserPromptSubmit": "turn-start",
+    "PreToolUse": "tool-start",
+    "PostToolUse": "tool-end",
+    "SubagentStart": "subagent-start",
+    "SubagentStop": "subagent-end",
+    "PreCompact": "compact",
+    "Stop": "turn-end",
+}
+HOOKS = tuple((name, None, None) for name in EVENTS)  # it does not apply matchers
+_PATHS = ("filePath", "file_path", "path")
+
+
+def is_payload(given: Mapping[str, Any]) -> bool:
+    """Whether a payload that came to another's hook is of this client."""
+    return "hookEventName" in given
+
+
+is_own = is_payload
+
+
+def event(name: str, given: dict[str, Any]) -> Event:
+    """The record of a hook call; InputError names a field that cannot be right."""
+    ours, agent = EVENTS.get(payload.text(given, "hookEventName") or name), given.get("agent_id")
+    if ours is None or (agent is not None and ours in ("turn-start", "turn-end")):
+        return payload.unknown(NAME)
+    common = {**given, "session_id": given.get("sessionId")}
+    if ours == "turn-start":
+        common["turn_id"] = given.get("timestamp")
+    record = payload.event(NAME, ours, common)
+    if ours in ("tool-start", "tool-end"):
+        tool = record["tool"] = _tool(given, record["cwd"])
+        record["event"] = payload.refined(ours, tool)
+    return record
+
+
+def _tool(given: dict[str, Any], cwd: str) -> Tool:
+    tool = payload.tool(given, KINDS, _PATHS, cwd)
+    arguments = payload.mapping(given, "tool_input")
+    if tool["kind"] == "write" and not tool["input_paths"]:
+        tool["input_paths"] = [payload.path(path, cwd, "filePath") for path in _written(arguments)]
+    if tool["kind"] == "shell" and arguments.get("isBackground") is True:
+        tool["background"] = True
+    payload.take_response(tool, given.get("tool_response"))
+    return tool
+
+
+def _written(arguments: dict[str, Any]) -> list[str]:
+    """The paths of a call that names several: a patch, replacements, files."""
+    from gitcp.core.transcript import apply_patch
+
+    if patch := payload.words(arguments, "input"):
+        return apply_patch.paths(patch)
+    replacements = payload.objects(arguments, "replacements")
+    files = arguments.get("files")
+    named = [one.get("filePath") for one in replacements] + (files if type(files) is list else [])
+    return list(dict.fromkeys(path for path in named if isinstance(path, str)))
