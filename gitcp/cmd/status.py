@@ -135,7 +135,7 @@ def _besides(state: State, places: dict[str, str]) -> Record:
         "last": _last(state),
         "stream": places.get(str(state["streams"][-1]["id"]), "") if state["streams"] else "",
     }
-    if state["phase"] == "active" and agent and not process.alive(agent):
+    if state["phase"] == "active" and process.gone(agent):
         facts["dead"] = True
     return facts
 

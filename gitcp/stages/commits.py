@@ -128,7 +128,7 @@ def _with_ids(
     strips = bool(ids) and commit_arguments.cleanup(repo) not in ("verbatim", "whitespace")
     about = _reason(repo, match) if strips else []
     empty = "template" in match["args"][1:2] or trailers.unwritten(text, comment=comment)
-    if not (ids and empty) or commit_arguments.checks_message():
+    if not (ids and empty) or commit_arguments.checks_message(repo):
         return _disclosed(repo, match, text, ids, comment, about), False
     if comment and strips:
         about = [f"{trailers.KEY}: {one} (in a note)" for one in ids] + about[1:]

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 _SECONDS = "give up after so many seconds (default: gitcp.push-timeout, 30)"
+_UNSEEN = (
+    "cannot see whether 'git push' only pretends: no checkpoints are sent ('gitcp push' sends them)"
+)
 TIMEOUT = value("--timeout", "<n>", _SECONDS, type=number)
 
 
@@ -39,7 +42,12 @@ def _event(event: Record) -> Iterator[Record]:
         yield verdict
         if verdict["type"] == "refuse":
             return
-    if not remote or not repo.config.option("gitcp.push") or _dry():
+    if not remote or not repo.config.option("gitcp.push"):
+        return
+    dry = _is_dry(repo)
+    if dry is None:
+        yield {"type": "say", "message": _UNSEEN}
+    if dry is not False:
         return
     if line := sending.announce(repo, name):
         yield {"type": "say", "message": line}
@@ -48,11 +56,14 @@ def _event(event: Record) -> Iterator[Record]:
         sending.send(repo, name, timeout(repo), leave)
 
 
-def _dry() -> bool:
-    """Whether the `git push` above this hook only pretends."""
+def _is_dry(repo: Repo) -> bool | None:
+    """Whether the `git push` above this hook only pretends; None where that cannot be seen."""
     from gitcp.store.session import process
 
-    for word in process.git_arguments("push") or ():
+    words = process.git_arguments(repo.config, "push")
+    if words is None:
+        return False if process.visible() else None
+    for word in words:
         if word.startswith("--"):
             if len(word) > 3 and "--dry-run".startswith(word):
                 return True

@@ -74,7 +74,7 @@ def elsewhere(world: World, tmp_path: Path) -> World:
     replaced(world, str(TOP), "/nowhere")
     path = tmp_path / "workspace"
     world.path.rename(path)
-    return World(path, world.home, {"PATH": on_path(TOP / "bin")}, world._sleepers)
+    return World(path, world.home, {"PATH": on_path(TOP / "bin")}, (), world._sleepers)
 
 
 def test_a_container_with_another_path_records_by_the_gitcp_on_its_path(elsewhere: World) -> None:

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support import warm
+from tests.support.paths import BIN, ENTRY
 from tests.support.reader import Object, Reader
 
 V1 = "refs/heads/entire/checkpoints/v1"
@@ -70,7 +72,7 @@ class Agent:
         }
         env = {**os.environ, "CLAUDE_PID": str(self.pid), **self.world.env}
         given = json.dumps(payload).encode()
-        done = _call(warm.hook(["claude-code", name], self.cwd, env, given))
+        done = self.world.run_hook(["claude-code", name], self.cwd, env, given)
         assert done.status in (0, REFUSED), done
         if done.status == 0:
             assert re.search(warns, done.stderr) if warns else not done.stderr, done
@@ -159,6 +161,7 @@ class World:
     path: Path
     home: Path
     env: dict[str, str] = field(default_factory=dict)
+    via: tuple[str, ...] = ()  # a program that runs git, hooks and commands in another world
     _sleepers: list[subprocess.Popen[bytes]] = field(default_factory=list)
     _readers: dict[Path, Reader] = field(default_factory=dict)
 
@@ -187,7 +190,7 @@ class World:
         env = {**os.environ, **self.env}
         # git would put a file in the place of the device.
         assert "--global" not in args or env["GIT_CONFIG_GLOBAL"] != os.devnull
-        done = _run(["git", *args], cwd or self.path, env)
+        done = _run([*self.via, "git", *args], cwd or self.path, env)
         ours = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
         assert warns or not ours, done
         assert done.status == 0 or not ok, done
@@ -195,9 +198,20 @@ class World:
 
     def gitcp(self, name: str, *args: str, stdin: str = "") -> str:
         env = {**os.environ, **self.env}
-        done = _call(warm.command(name, args, self.path, env, stdin.encode()))
+        if self.via:
+            argv = [*self.via, sys.executable, str(BIN / f"gitcp-{name}"), *args]
+            done = _run(argv, self.path, env, stdin)
+        else:
+            done = _call(warm.command(name, args, self.path, env, stdin.encode()))
         assert done.status == 0, done
         return done.stdout
+
+    def run_hook(self, args: list[str], cwd: Path, env: Mapping[str, str], given: bytes) -> Call:
+        """Run a hook of a client, given what it is told."""
+        if not self.via:
+            return _call(warm.hook(args, cwd, env, given))
+        argv = [*self.via, sys.executable, "-I", "-S", str(ENTRY), *args]
+        return _run(argv, cwd, env, given.decode())
 
     def share(self, name: str = "origin") -> Path:
         """A bare repository beside this one, its remote of that name, to which checkpoints go."""
@@ -307,12 +321,12 @@ class World:
         return found
 
 
-def _run(argv: list[str], cwd: Path, env: Mapping[str, str]) -> Call:
+def _run(argv: list[str], cwd: Path, env: Mapping[str, str], stdin: str = "") -> Call:
     done = subprocess.run(
         argv,
         cwd=cwd,
         env=dict(env),
-        input="",
+        input=stdin,
         capture_output=True,
         text=True,
         start_new_session=True,

@@ -64,8 +64,10 @@ def _session(repo: Repo, state: State) -> Iterator[Finding]:
 def _left(state: State) -> str:
     """Why nobody will end a turn; '' where its agent runs, or may run."""
     agent = state.get("agent_process")
-    if agent:
-        return "" if process.alive(agent) else "in a turn, and its agent is gone"
+    if process.alive(agent):
+        return ""
+    if process.gone(agent):
+        return "in a turn, and its agent is gone"
     last = session_read.instant(state.get("last_interaction_time"))
     return "in a turn without an event for an hour" if last < time.time() - STUCK else ""
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 _POLL = (0.02, 0.25)  # seconds between two looks of one who waits: at first, at most
-_FOREIGN = 600  # seconds that another machine's claim counts: nobody here can see it die
 _TAIL = 1 << 20  # bytes of a transcript's end that are looked at
 
 
@@ -146,14 +145,12 @@ def _living(repo: Repo) -> list[Claim]:
 def _stands(repo: Repo, claim: Claim) -> bool:
     """Whether a claim's agent runs; one on another machine, or one whose process could not be
     told, counts for a while by the file system's clock."""
-    owner: Any = claim["process"]
-    if owner and owner.get("host") == os.uname().nodename:
-        return process.alive(owner)
     try:
         written = os.stat(repo.own("claims", claim["key"])).st_mtime
     except OSError:
         return False
-    return abs(time.time() - written) < _FOREIGN
+    owner: Any = claim["process"]
+    return process.at_work(owner, written)
 
 
 def _drop_earlier(repo: Repo, mine: Claim, held: Iterable[Claim]) -> None:

@@ -174,7 +174,12 @@ def _called(event: dict[str, Any]) -> int:
 def _left(call: JournalLine, state: State, journal: Journal) -> bool:
     """Whether a command left something running, as `cmd &` does."""
     command = str(call.get("command") or "").replace("&&", "").replace(">&", "").replace("&>", "")
-    return "&" in command and process.working(journal.repo.worktree, state["session_id"])
+    if "&" not in command:
+        return False
+    same = state["session_id"], call.get("id", "")
+    opened = (one for one in journal.lines if (one.get("session"), one.get("open")) == same)
+    since = max((int(one["at"]) for one in opened), default=time.time_ns())
+    return process.working(journal.repo.worktree, same[0], state.get("agent_process"), since)
 
 
 def settle(journal: Journal, state: State, at: int, late: set[str] | None = None) -> None:

@@ -95,7 +95,7 @@ def _end(repo: Repo, call: JournalLine, marker: Marker | None) -> tuple[int | No
     if call["goes_on"]:
         return None, False
     agent = marker.get("agent_process") if marker else None
-    if not agent or process.alive(agent) or process.working(repo.worktree, call["session"]):
+    if not process.gone(agent) or process.working(repo.worktree, call["session"]):
         return None, False
     return max(int(call["at"]), tool_ends.last(tail) or 0), True
 
@@ -129,7 +129,7 @@ def _turn(
     who: Author = (marker["session_id"], str(base.get("turn", "")), "")
     begun, agent = int(base.get("at") or base["time_ns"]), marker.get("agent_process")
     ended = None
-    if agent and not process.alive(agent):
+    if process.gone(agent):
         ended = max(begun, tool_ends.last(_tail(base.get("transcript"))) or 0)
     common: dict[str, Any] = {"who": who, "opened": begun, "begin": begun, "end": ended}
     written = _since_commits(repo, marker, base, lines)

@@ -13,20 +13,21 @@ if TYPE_CHECKING:
 _VALUED = "mFcCtSu"  # one-letter options that take the rest of their word, or the next one
 
 
-def amends(args: Sequence[str]) -> bool:
+def amends(repo: Repo, args: Sequence[str]) -> bool:
     """Whether this commit replaces HEAD, given the arguments of prepare-commit-msg.
 
-    `--amend -m` looks like any message to the hook: the arguments of git itself tell.
+    `--amend -m` looks like any message to the hook: the arguments of git itself tell, and where
+    they cannot be seen the commit does when it is made.
     """
-    words = process.git_arguments()
+    words = process.git_arguments(repo.config, "commit")
     if words is not None:
         return any(len(word) > 3 and "--amend".startswith(word) for word in words)
     return list(args[1:]) == ["commit", "HEAD"]
 
 
-def checks_message() -> bool:
+def checks_message(repo: Repo) -> bool:
     """Whether git will run commit-msg: not with -n.  Yes where the arguments cannot be seen."""
-    for word in process.git_arguments() or ():
+    for word in process.git_arguments(repo.config, "commit") or ():
         if len(word) > 6 and "--no-verify".startswith(word):
             return False
         if word[:1] == "-" and word[1:2] not in ("", "-"):
@@ -39,7 +40,7 @@ def checks_message() -> bool:
 
 def cleanup(repo: Repo) -> str:
     """What git will do to the message: an argument of this commit, else the configuration."""
-    words = process.git_arguments() or []
+    words = process.git_arguments(repo.config, "commit") or []
     for at, word in enumerate(words):
         if word == "--cleanup":
             return "".join(words[at + 1 : at + 2])

@@ -80,7 +80,7 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
         brought = inherited_ids.picked_before(repo, objects, lambda: _staged(repo, head))
         drop = sorted(memory.read_refused(repo).difference(brought))
         return {"ids": brought, "drop": drop, "gather": False, "sessions": {}}
-    amended = read_commit(objects, head) if commit_arguments.amends(args) else None
+    amended = read_commit(objects, head) if commit_arguments.amends(repo, args) else None
     changes = _staged(repo, head)
     sessions = commit_match.sessions(repo, objects, changes, head)
     ids, drop = _inherited(repo, objects, amended) if amended else ([], [])
@@ -170,7 +170,7 @@ def _replayed(repo: Repo, objects: Objects, head: str, args: Sequence[str]) -> P
         if verdict["ids"] and not rebases:
             commit_verdict.expect_copy(repo)
     commit_verdict.save(repo, verdict)
-    amended = read_commit(objects, head) if commit_arguments.amends(args) else None
+    amended = read_commit(objects, head) if commit_arguments.amends(repo, args) else None
     drop += _inherited(repo, objects, amended)[1] if amended else []
     ids = [one for one in verdict["ids"] if one not in drop]
     return {"ids": ids, "drop": drop, "gather": True, "sessions": {}}

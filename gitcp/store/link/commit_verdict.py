@@ -5,6 +5,8 @@ One file a worktree, replaced by the next commit's: a commit may still fail afte
 
 from __future__ import annotations
 
+import os
+
 from gitcp.core import json
 from gitcp.core.message import trailers
 from gitcp.core.upkeep import shapes
@@ -80,7 +82,8 @@ def pending(repo: Repo, ids: Container[str], parent: str) -> bool:
         return False
     from gitcp.store.session import process
 
-    return verdict["id"] in ids and process.alive(verdict.get("maker"))
+    taken = os.stat(repo.own("verdict")).st_mtime
+    return verdict["id"] in ids and process.at_work(verdict.get("maker"), taken)
 
 
 def unkept(ctx: Context) -> bool:

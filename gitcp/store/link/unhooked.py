@@ -19,7 +19,7 @@ from gitcp.store.link import (
     find_commits,
     memory,
 )
-from gitcp.store.session import markers, phase, process
+from gitcp.store.session import markers, phase
 from gitcp.store.stream import place
 from gitcp.store.v1 import committed_read
 
@@ -202,7 +202,7 @@ def list_resting(repo: Repo) -> Iterator[Marker]:
     """The sessions here with something unsettled that no agent works for: the others' own next
     event does it."""
     for marker in markers.here(repo):
-        if marker["phase"] != "active" or not process.alive(marker["agent_process"]):
+        if not markers.at_work(repo, marker):
             yield marker
 
 

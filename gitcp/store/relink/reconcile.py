@@ -13,12 +13,12 @@ from gitcp.store.git import notes, reflog
 from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.link import commit_verdict, finalize, find_commits, lost_commits, memory, unhooked
 from gitcp.store.relink import catch_up, rewritten
-from gitcp.store.session import markers, process
+from gitcp.store.session import markers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.context import Context
-    from gitcp.core.record_types import Commit, Marker
+    from gitcp.core.record_types import Commit
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -35,7 +35,7 @@ def settle(ctx: Context, but: str = "") -> int:
     for marker in markers.here(repo):
         if marker["session_id"] == but or marker["base_commit"] == head:
             continue
-        if _at_work(marker):
+        if markers.at_work(repo, marker):
             waiting = True  # its own next event does it
             continue
         _settle_session(ctx, marker["session_id"], head)
@@ -104,10 +104,6 @@ def _settle_session(ctx: Context, session_id: str, head: str) -> None:
             ctx.keep(state)
     except (Error, OSError) as e:  # of its data: nothing of who looks
         trace.note("settle", f"'{session_id}': {e}")
-
-
-def _at_work(marker: Marker) -> bool:
-    return bool(marker["phase"] == "active" and process.alive(marker["agent_process"]))
 
 
 def mend(

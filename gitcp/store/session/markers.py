@@ -215,6 +215,22 @@ def of_late(repo: Repo) -> list[Marker]:
     return [m for name in recent(repo) if (m := find(repo, name)) and is_home(repo, m)]
 
 
+def at_work(repo: Repo, marker: Marker) -> bool:
+    """Whether a session is in a turn and its agent runs, as far as that can be seen."""
+    from gitcp.store.session import process
+
+    active = marker["phase"] == "active"
+    return active and process.at_work(marker["agent_process"], heard_of(repo, marker))
+
+
+def heard_of(repo: Repo, marker: Marker) -> float:
+    """When a marker was written last, in seconds since 1970; 0 where it is gone or rests."""
+    try:
+        return os.stat(repo.shared("open", marker["session_id"])).st_mtime
+    except OSError:
+        return 0.0
+
+
 def abandoned(repo: Repo, session_id: str) -> list[str]:
     """The other sessions here that are in a turn although their agent's process is gone."""
     from gitcp.store.session import process

@@ -1,33 +1,41 @@
-"""Processes: which agent stands behind a hook, and whether one is still there."""
+"""Processes: which agent stands behind a hook, and whether one is still there.
+
+What is asked of the system is asked here, of /proc, or of `ps` where there is none.  What cannot be
+seen is unknown: no agent is taken for gone because of it.
+"""
 
 from __future__ import annotations
 
 import os
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gitcp.core.record_types import Process
+    from gitcp.repo import Config
 
-
+_UNSEEN = 600  # seconds that an agent of which nothing is known counts as at work
 _HOOKS = (b"/gitcp/entry.py", b"gitcp-hook")
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "env"})
 
 
 def describe(pid: int) -> Process:
     """The identity of a process of this machine."""
-    return {"pid": pid, "start": _stat(pid)[2], "boot_id": _boot(), "host": os.uname().nodename}
+    return {"pid": pid, "start": _stat(pid)[2], "boot_id": _boot(), "host": machine()}
 
 
 def agent(env: Mapping[str, str]) -> Process | None:
     """The agent that runs this hook: as it says itself, else the nearest ancestor that is
-    not a shell."""
+    not a shell; None where none is seen."""
     claude_pid = env.get("CLAUDE_PID", "")
-    if claude_pid.isdecimal() and int(claude_pid) > 1 and _stat(int(claude_pid))[0]:
-        return describe(int(claude_pid))
+    pid = int(claude_pid) if claude_pid.isdecimal() else 0
+    if pid > 1 and (_stat(pid)[0] or not visible()):
+        return describe(pid)
     for pid in ancestors():
-        if pid > 1 and _stat(pid)[1] not in _SHELLS:
+        name = _stat(pid)[1]
+        if pid > 1 and name and name not in _SHELLS:
             return describe(pid)
     return None
 
@@ -38,11 +46,29 @@ def above(name: str) -> Process | None:
 
 
 def alive(process: Process | None) -> bool:
-    """Whether that very process still runs here; of another machine nothing is known: no."""
-    if not process or process.get("host") != os.uname().nodename:
-        return False
-    if process.get("boot_id") != _boot():
-        return False
+    """Whether that very process is known to run here."""
+    return _runs(process) is True
+
+
+def gone(process: Process | None) -> bool:
+    """Whether that very process is known not to run any more."""
+    return _runs(process) is False
+
+
+def at_work(process: Process | None, seen: float) -> bool:
+    """Whether a process runs; one of which nothing is known counts for a while after it was
+    heard of (seconds since 1970)."""
+    runs = _runs(process)
+    return abs(time.time() - seen) < _UNSEEN if runs is None else runs
+
+
+def _runs(process: Process | None) -> bool | None:
+    """None where it is not known: of another machine, or of none."""
+    if not process or process.get("host") != machine():
+        return None
+    boot = _boot()
+    if process.get("boot_id") != boot:
+        return False if boot and process.get("boot_id") else None
     try:
         os.kill(process["pid"], 0)
     except PermissionError:
@@ -50,56 +76,34 @@ def alive(process: Process | None) -> bool:
     except (OSError, OverflowError, TypeError):
         return False
     start = _stat(process["pid"])[2]
-    return not start or start == process.get("start")
-
-
-def gone(process: Process | None) -> bool:
-    """Whether that very process is known not to run any more: of another machine nothing is known,
-    nor of none."""
-    if not process or process.get("host") != os.uname().nodename:
-        return False
-    return not alive(process)
+    return not start or process.get("start") in ("", start)
 
 
 def age() -> int:
     """How long ago a client began to run this hook, in ns, to a hundredth of a second: the shell
     that runs us for it is older than we are; 0 where that cannot be seen."""
+    if not _has_proc():
+        return 0  # ps tells seconds
     pid, parent = os.getpid(), os.getppid()
     while _is_hook(parent):
         pid, parent = parent, _stat(parent)[0]
-    ticks = _stat(pid)[2]
-    if not ticks:
-        return 0
-    from time import CLOCK_BOOTTIME, clock_gettime_ns
-
-    began = int(ticks) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
-    return max(0, clock_gettime_ns(CLOCK_BOOTTIME) - began)
+    return max(0, time.clock_gettime_ns(time.CLOCK_BOOTTIME) - _nanoseconds(_stat(pid)[2]))
 
 
 def _began(pid: int) -> int:
-    """When a process was started, ns since 1970, to a tenth of a second at most too late."""
-    ticks = _stat(pid)[2]
-    if not ticks:
-        return 0
-    from time import CLOCK_BOOTTIME, clock_gettime_ns, time_ns
+    """When a process was started, ns since 1970: at most a tenth of a second too late, or a second
+    where ps tells it."""
+    start = _stat(pid)[2]
+    if start.isdecimal():
+        boot = time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        return boot + _nanoseconds(start) + 100_000_000
+    from gitcp.process import ps
 
-    boot = time_ns() - clock_gettime_ns(CLOCK_BOOTTIME)
-    return boot + int(ticks) * 1_000_000_000 // os.sysconf("SC_CLK_TCK") + 100_000_000
-
-
-def ancestors(of: int = 0) -> list[int]:
-    """The pids above a process, this one unless another is named, nearest first; only the
-    parent where there is no /proc."""
-    pids, pid = [], _stat(of)[0] if of else os.getppid()
-    while pid > 1 and pid not in pids:
-        pids.append(pid)
-        pid = _stat(pid)[0]
-    return pids
+    return ps.began(start)
 
 
-def visible() -> bool:
-    """Whether processes can be seen here."""
-    return bool(_stat(os.getpid())[1])
+def _nanoseconds(ticks: str) -> int:
+    return int(ticks) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 def working(top: str, session_id: str, agent: Process | None = None, since: int = 0) -> bool:
@@ -108,69 +112,128 @@ def working(top: str, session_id: str, agent: Process | None = None, since: int 
 
     agent: what it has started since (ns since 1970) counts as well, for not every client names
     the session there.  Ourselves, what runs us, other hooks and the git that a hook runs do not.
+    ps tells no directories: there a process counts wherever it is.
     """
     ours, mark = {os.getpid(), *ancestors()}, f"={session_id}\0".encode()
     parent = int(agent["pid"]) if agent and alive(agent) else 0
-    try:
-        pids = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
-    except OSError:
-        return False
     root = os.path.realpath(top)
-    return any(_works(pid, root, mark, parent, since) for pid in pids if pid not in ours)
+    return any(_works(pid, root, mark, parent, since) for pid in _pids() if pid not in ours)
 
 
 def _works(pid: int, top: str, mark: bytes, parent: int, since: int) -> bool:
-    try:
-        cwd = os.readlink(f"/proc/{pid}/cwd")
+    if _has_proc():
+        try:
+            cwd = os.readlink(f"/proc/{pid}/cwd")
+        except OSError:
+            return False
         if cwd != top and not cwd.startswith(top + os.sep):
             return False
-        with open(f"/proc/{pid}/environ", "rb") as f:
-            named = mark in f.read() + b"\0"
-        named = named or bool(parent and _began(pid) >= since and parent in ancestors(pid))
-        return named and not _is_hook(pid) and not _is_hook(_stat(pid)[0])
-    except OSError:
-        return False
+    named = mark in _read(pid, "environ") + b"\0"
+    named = named or bool(parent and _began(pid) >= since and parent in ancestors(pid))
+    return named and not _is_hook(pid) and not _is_hook(_stat(pid)[0])
 
 
 def _is_hook(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as f:
-            command = f.read()
-    except OSError:
-        return False
+    command = _read(pid, "cmdline")
     return any(name in command for name in _HOOKS)
 
 
-def git_arguments(command: str = "commit") -> list[str] | None:
-    """The arguments of the git command that runs this hook; None when they cannot be seen."""
+def git_arguments(config: Config, command: str) -> list[str] | None:
+    """The arguments of the git command that runs this hook, an alias replaced by what it stands
+    for; None when they cannot be seen.  Those from ps have lost what parts an option from the
+    text of a message: None where the two could be confused."""
     for pid in ancestors()[:6]:
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as f:
-                words = f.read().decode("utf-8", "surrogateescape").split("\0")[:-1]
-        except OSError:
+        words = _read(pid, "cmdline").decode("utf-8", "surrogateescape").split("\0")[:-1]
+        if not words or os.path.basename(words[0]) != "git":
+            continue
+        if command not in words:
+            words = [part for w in words for part in config.get(f"alias.{w}", w).split()]
+        if command not in words:
             return None
-        if words and os.path.basename(words[0]) == "git":
-            if command not in words:
-                return None  # an alias hides them
-            end = words.index("--") if "--" in words else len(words)
-            return words[words.index(command) + 1 : end]
+        words = words[words.index(command) + 1 :]
+        if command == "commit" and not _has_proc() and _is_confused(words):
+            return None
+        return words[: words.index("--") if "--" in words else None]
     return None
 
 
-def _stat(pid: int) -> tuple[int, str, str]:
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
-            line = f.read()
-    except OSError:
-        return 0, "", ""
-    name, _, rest = line.rpartition(")")  # the name itself may hold brackets and spaces
-    fields = rest.split()
-    return int(fields[1]), name.partition("(")[2], fields[19]
+def _is_confused(words: list[str]) -> bool:
+    """Whether an option comes behind a word that is none: the message may have it."""
+    begun = [at for at, word in enumerate(words) if word[:1] != "-"]
+    return any(word[:1] == "-" for word in words[min(begun, default=len(words)) :])
+
+
+def visible() -> bool:
+    """Whether processes can be seen here."""
+    return bool(_stat(os.getpid())[1])
+
+
+def ancestors(of: int = 0) -> list[int]:
+    """The pids above a process, this one unless another is named, nearest first; only the
+    parent where nothing is seen."""
+    pids, pid = [], _stat(of)[0] if of else os.getppid()
+    while pid > 1 and pid not in pids:
+        pids.append(pid)
+        pid = _stat(pid)[0]
+    return pids
+
+
+def machine() -> str:
+    """What tells this machine from others that see the same files."""
+    if _has_proc():
+        return os.uname().nodename
+    from gitcp.process import ps
+
+    return ps.machine()  # a name changes with the network there
 
 
 def _boot() -> str:
+    """An id of this run of the system; '' where processes are told by the time instead."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as f:
             return f.read().strip()
     except OSError:
         return ""
+
+
+def _has_proc() -> bool:
+    return os.path.exists("/proc/self/stat")
+
+
+def _pids() -> list[int]:
+    if _has_proc():
+        return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+    from gitcp.process import ps
+
+    return list(ps.table())
+
+
+def _stat(pid: int) -> tuple[int, str, str]:
+    """(parent, name, what tells when it began); 0 and '' where it is not seen."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+            line = f.read()
+    except OSError:
+        if _has_proc():
+            return 0, "", ""
+        from gitcp.process import ps
+
+        return ps.table().get(pid, (0, "", ""))
+    name, _, rest = line.rpartition(")")  # the name itself may hold brackets and spaces
+    fields = rest.split()
+    return int(fields[1]), name.partition("(")[2], fields[19]
+
+
+def _read(pid: int, what: str) -> bytes:
+    """A process's cmdline or environ, each of it ended by NUL; b"" where it is not seen.  ps
+    parts words where they have blanks, too, and has the command line before the environment."""
+    try:
+        with open(f"/proc/{pid}/{what}", "rb") as f:
+            return f.read()
+    except OSError:
+        if _has_proc():
+            return b""
+        from gitcp.process import ps
+
+        words = ps.command(pid, environment=what == "environ").split(" ")
+        return "".join(f"{word}\0" for word in words if word).encode("utf-8", "surrogateescape")

@@ -98,7 +98,7 @@ def sessions(repo: Repo) -> list[Record]:
     records = []
     for state in session_read.every(repo):
         agent, phase = state.get("agent_process"), state.get("phase")
-        lives = not agent or process.alive(agent)
+        lives = not process.gone(agent)
         words = {"active": "open", "idle": "waiting"}
         moment = state.get("last_interaction_time") or state.get("started_at")
         records.append(

@@ -170,6 +170,6 @@ def _busy(repo: Repo, state: State, stream: str) -> bool:
         m["phase"] == "active"
         and m["session_id"] != state["session_id"]
         and any(s["id"] == stream for s in m["streams"])
-        and (m["agent_process"] is None or process.alive(m["agent_process"]))
+        and not process.gone(m["agent_process"])
         for m in markers.of_late(repo)
     )
