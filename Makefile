@@ -2,7 +2,7 @@
 PYTHON = python3
 PY = .venv/bin/python
 CODE = gitcp tests bench demo mutate conftest.py
-SOURCES = $(shell find gitcp -name '*.py' -o -name '*.json' -o -name '*.sh' -o -name 'page.*')
+SOURCES = $(shell find gitcp -name '*.py' -o -name '*.json' -o -name '*.sh' -o -path '*/assets/*')
 # Whoever has it set would have every worker compile all of the tests at each run.
 unexport PYTHONDONTWRITEBYTECODE
 

@@ -1,4 +1,4 @@
-"""gitcp-page - write a page to look at: commits, sessions, turns, lines"""
+"""gitcp-page - write a page for a reviewer: the change, who wrote it and why"""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 OPTIONS = (
     value("-o", "<file>", "where to write it, - for stdout"),
     flag("--open", "show it in the browser"),
+    flag("--no-prompts", "leave prompts, answers and transcripts out, for places that others see"),
     value(
         "name",
         "<name>",
@@ -33,7 +34,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.repo import Repo
 
     args = cli.parse("page", OPTIONS, argv)
-    text = of_name(Repo.find(), args.name)
+    text = make_page(Repo.find(), args.name, not args.no_prompts)
     data = text.encode("utf-8", "replace")
     if args.o == "-":
         sys.stdout.buffer.write(data)
@@ -49,25 +50,27 @@ def run(argv: Sequence[str]) -> int:
     return OK
 
 
-def of_name(repo: Repo, name: str) -> str:
+def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
     """The page of what name stands for."""
     from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.lines.evidence import Evidence
-    from gitcp.store.page import gather, template
+    from gitcp.store.page import change, gather, template
     from gitcp.store.page.render import Page
     from gitcp.store.v1 import redaction
     from gitcp.version import VERSION
 
     template.require()
     title = f"{os.path.basename(repo.top or repo.common)}: {name or 'newest commits'}"
-    page = Page(title, lambda text: redaction.text(repo, text))
+    links = gather.read_forge(repo)
+    page = Page(title, lambda text: redaction.text(repo, text), links, with_prompts)
     with Prefetched(repo) as objects:
-        evidence = Evidence(repo, objects)
         records = gather.commits(repo, objects, name)
         if not records:
             raise Error(f"no commits in '{name}': there is no page to make")
+        page.tip = records[0]["oid"]
         notice.progress(f"reading the sessions of {len(records)} commits")
         stories = gather.sessions(repo, objects, records)
+        stories.sort(key=lambda story: min((t["start"] for t in story["turns"]), default=""))
         for n, story in enumerate(stories):
             notice.progress(f"sessions: {n} of {len(stories)}")
             page.session(story)
@@ -75,8 +78,10 @@ def of_name(repo: Repo, name: str) -> str:
         for record in records:
             page.commit(record, lines.get(record["oid"], {}), names.get(record["oid"], ()))
         paths = {path for shares in lines.values() for path in shares}
-        for file in gather.files(repo, evidence, records, sorted(paths), notice.progress):
-            page.file(file["path"], file["rows"])
+        evidence, ends = Evidence(repo, objects), change.find_ends(repo, records, name)
+        about = repo, objects, evidence, ends, paths
+        for file in change.read_files(*about, notice.progress):
+            page.file(file)
     notice.progress("")
     return page.html(VERSION)
 

@@ -184,6 +184,12 @@ KEYS: dict[str, Key] = {
         "default": "",
         "meaning": "whether commits of the permanent store are signed; else as commit.gpgSign",
     },
+    "gitcp.page-forge": {
+        "kind": "word",
+        "default": "auto",
+        "values": ("auto", "github", "gitlab", "gitea", "none"),
+        "meaning": "which forge a page's links are for; auto tells it by the remote's address",
+    },
     "gitcp.ai-notes": {
         "kind": "flag",
         "default": "false",

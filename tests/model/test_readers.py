@@ -22,7 +22,7 @@ from gitcp.store.blame import origin, view
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.lines import exports, ranges, run
 from gitcp.store.lines.evidence import Evidence
-from gitcp.store.page import gather
+from gitcp.store.page import change
 from tests.model.lines import Lines
 from tests.support.harness import World
 
@@ -66,9 +66,9 @@ class Readers:
 
     def page(self, head: str, paths: list[str]) -> dict[str, list[Name]]:
         with Prefetched(self.repo) as objects:
-            evidence, newest = Evidence(self.repo, objects), [{"oid": head}]
-            files = gather.files(self.repo, evidence, newest, paths, lambda _: None)
-            return {file["path"]: [name(author) for _, author, _ in file["rows"]] for file in files}
+            evidence, ends = Evidence(self.repo, objects), (self.repo.empty_tree, head)
+            files = change.read_files(self.repo, objects, evidence, ends, paths, lambda _: None)
+            return {f["path"]: [name(author) for author, _ in f["authors"].values()] for f in files}
 
     def stats(self) -> Iterator[tuple[dict[Spot, Name], Counter[str]]]:
         """(the author of each line that a commit put in, how many stats counts for whom)."""

@@ -16,6 +16,7 @@ from tests.support import warm
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
+SIZE = "--window-size=1280,900"
 needs_browser = pytest.mark.skipif(
     not (BROWSER and DRIVER), reason="no chromium with its chromedriver"
 )
@@ -28,7 +29,13 @@ def started(home: Path) -> Iterator[Any]:
 
     options = webdriver.ChromeOptions()
     options.binary_location = str(BROWSER)
-    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+    for flag in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        SIZE,
+    ):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     # A socket of the browser's lies there, whose path must be short.
@@ -47,10 +54,9 @@ def page(*argv: str) -> subprocess.CompletedProcess[str]:
     return warm.run("page", *argv)
 
 
-def opened(browser: Any, *argv: str) -> Any:
-    """The browser with the page of argv, which was made without a word of complaint."""
-    path = os.path.abspath("page.html")
-    done = page("-o", path, *argv)
-    assert (done.returncode, done.stderr) == (0, ""), done
-    browser.get(f"file://{path}")
+def show(browser: Any, path: Path, place: str = "") -> Any:
+    """The browser with a page at a place of it, all of which is unpacked."""
+    browser.get("about:blank")
+    browser.get(f"file://{path}{place}")
+    assert browser.find_element("css selector", "html[data-ready=all]")
     return browser

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.blame.recorded_lines import linked
-from tests.page.browser import started
+from tests.page.browser import page, started
 from tests.page.hostile import HOSTILE, SECRET, SESSION, A
 from tests.support.checkpoints import git
 
@@ -43,7 +43,24 @@ def hostile(repo: Path, tmp_path: Path) -> Path:
     ]
     live.write_text("\n".join(lines) + "\n")
     linked(A, SESSION, odd.name, [[1, 1, "t1", "toolu_1"], [2, 4, "person", None]], "", live)
+    git("branch", "a<b>'x'&")
+    git("remote", "add", "origin", "https://github.com/x/<b>'\"&.git")
     return repo
+
+
+_MADE: list[Path] = []  # of this worker
+
+
+@pytest.fixture
+def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of the hostile commit, which a worker makes once."""
+    if not _MADE:
+        request.getfixturevalue("hostile")
+        path = tmp_path_factory.mktemp("page") / "page.html"
+        done = page("-o", str(path), "HEAD")
+        assert (done.returncode, done.stderr) == (0, ""), done
+        _MADE.append(path)
+    return _MADE[0]
 
 
 @pytest.fixture(scope="session")

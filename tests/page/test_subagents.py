@@ -11,7 +11,7 @@ import pytest
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.page import gather
-from tests.page.browser import needs_browser, opened
+from tests.page.browser import needs_browser, page, show
 from tests.support.recorded import Recorded
 
 
@@ -46,12 +46,14 @@ def test_what_subagents_did_is_nested_in_the_turn_whichever_commit_they_worked_f
         ("Do SUBTASK-ALPHA now", ["", "Write", "Bash", ""]),
         ("Do SUBTASK-BETA now", ["", "Write", ""]),
     ]
-    opened(browser, "HEAD~2..HEAD")
-    for folded in ("#turns > details > summary", "#turns div > details.call > summary"):
-        for one in browser.find_elements("css selector", folded):
-            one.click()
-    alpha, beta = browser.find_elements("css selector", "#turns details.call > .task")
-    for task, name in ((alpha, "alpha"), (beta, "beta")):
-        lines = task.text.splitlines()
-        assert lines[0] == "Subagent" and lines[1] == f"Sub {name} writes."
-        assert f"Write sub_{name}.txt" in lines, "its calls, by paths as commits have them"
+    path = delegated.path / "page.html"
+    assert page("-o", str(path), "HEAD~2..HEAD").returncode == 0
+    show(browser, path)
+    calls = browser.execute_script(
+        "return [...places].filter(([, one]) => one.above.length).map(([id]) => id)"
+    )
+    browser.execute_script("go(arguments[0])", calls[0])
+    assert "sub_alpha.txt" in browser.find_element("css selector", "#drawer .task .here").text
+    task = browser.find_element("css selector", "#drawer .task").text.splitlines()
+    assert task[:2] == ["Subagent", "Sub alpha writes."]
+    assert any(line.startswith("Write sub_alpha.txt") for line in task), "as commits have paths"

@@ -119,7 +119,8 @@ def _block(block: dict[str, Any], kind: str, time: str) -> Iterator[Item]:
     name = next((block[k] for k in _IDS if isinstance(block.get(k), str)), "")
     if block.get("type") in _RESULTS:
         given = next((block[key] for key in _GIVEN if block.get(key) is not None), "")
-        yield _item("result", plain(given), time, name)
+        failed = bool(block.get("is_error"))
+        yield {**_item("result", plain(given), time, name), "failed": failed}
     elif _called(block):
         given = next((block[key] for key in _INPUTS if block.get(key) is not None), None)
         yield {

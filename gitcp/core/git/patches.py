@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from itertools import islice
+from itertools import chain, islice
 
 from gitcp.core.git import quoting
 
@@ -75,6 +75,11 @@ def commits(lines: Iterable[bytes]) -> Iterator[Change]:
             _header(change["patches"][-1], line, stream, sides)
     if change:
         yield change
+
+
+def list_patches(lines: Iterable[bytes]) -> list[Patch]:
+    """The files of `git diff-tree -p -U0 --full-index` of two trees."""
+    return next(commits(chain((_MARK + b"\0" * _FIELDS,), lines)))["patches"]
 
 
 def _commit(line: bytes, stream: Iterator[bytes]) -> Change:

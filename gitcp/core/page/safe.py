@@ -11,13 +11,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 _JOINER = "\u200d"  # between emoji it makes one of several
-# What turns the direction of text round, or is not seen at all.
+# What turns the direction of text round, breaks its lines, or is not seen at all.
 _HIDDEN = (
     *range(0x7F, 0xA0),
     *range(0x200B, 0x2010),
-    *range(0x202A, 0x202F),
+    *range(0x2028, 0x202F),
     *range(0x2060, 0x2070),
-    *(0x00AD, 0x061C, 0xFEFF),
+    *(0x00AD, 0x034F, 0x061C, 0x070F, 0x115F, 0x1160, 0x180E, 0x3164, 0xFEFF, 0xFFA0),
+    *range(0xFFF9, 0xFFFC),
+    *range(0x13430, 0x13440),
+    *range(0x1BCA0, 0x1BCA4),
+    *range(0x1D173, 0x1D17B),
     *range(0xE0000, 0xE0080),
 )
 _NAMES = {code: f"⟨U+{code:04X}⟩" for code in _HIDDEN}

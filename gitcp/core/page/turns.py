@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from gitcp.agents.reading.items import items, parts
 from gitcp.core.transcript import facts, tokens, transcript_scan
@@ -18,17 +19,19 @@ if TYPE_CHECKING:
     class Part(TypedDict, total=False):
         """What happened in a turn: kind "answer" with text, or "call" with the rest.
 
-        diff: lines that an edit took and put, as (sign, text); given: any other input; task:
-        the parts of a subagent.
+        id: of the tool use.  diff: lines that an edit took and put, as (sign, text); given: any
+        other input; ended: how it ended, where that was badly; task: the parts of a subagent.
         """
 
         kind: str
         text: str
+        id: str
         name: str
         path: str
         diff: list[tuple[str, str]]
         given: str
         result: str
+        ended: str
         task: list[Part]
 
     class Turn(TypedDict):
@@ -46,6 +49,8 @@ if TYPE_CHECKING:
 
 
 _PATHS = ("file_path", "absolute_path", "notebook_path", "path")
+_EXIT = re.compile(r"^(?:Process )?exit(?:ed with)?[ _]code:? (\d+)", re.I | re.M)
+_HEAD = 300  # characters of a result that may tell its exit status
 _LONGEST = 200_000  # characters of one text: a page is to be looked at
 
 
@@ -71,12 +76,14 @@ def turns(
             below = left.pop(item["id"], b"")
             if below:
                 part["task"] = [p for t in turns(below, left, True) for p in t["parts"]]
+            part["id"] = item["id"]
             calls[item["id"]] = part
             turn["parts"].append(part)
             turn["ticks"].append(item["time"])
         elif item["kind"] == "result":
             if item["id"] in calls:
                 calls[item["id"]]["result"] = cut(item["text"])
+                calls[item["id"]]["ended"] = _end(item)
         else:
             turn["parts"].append({"kind": "answer", "text": cut(item["text"])})
     return gathered
@@ -105,6 +112,14 @@ def _turn(number: int, prompt: str, first: Item) -> Turn:
         "line": first["line"],
         "spent": None,
     }
+
+
+def _end(result: Item) -> str:
+    """How a call ended, by its result: `exit 2`, `failed`, '' where it went well."""
+    code = _EXIT.search(result["text"][:_HEAD]) or _EXIT.search(result["text"][-_HEAD:])
+    if code and code[1] != "0":
+        return f"exit {code[1]}"
+    return "failed" if result["failed"] else ""
 
 
 def _call(name: str, given: Any) -> Part:

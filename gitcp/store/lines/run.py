@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.blame.options import Options
     from gitcp.core.blame.porcelain import Entry
-    from gitcp.core.git.patches import Change
+    from gitcp.core.git.patches import Change, Patch
     from gitcp.git import Git
     from gitcp.process.running import Running
     from gitcp.repo import Repo
@@ -130,3 +130,9 @@ def of_paths(repo: Repo, commits: Sequence[str], paths: Sequence[bytes]) -> list
     )
     _, out = repo.git.run(*args, stdin="\n".join(commits).encode() + b"\n")
     return list(patches.commits(out.split(b"\n")))
+
+
+def compare_trees(repo: Repo, base: str, tip: str) -> list[Patch]:
+    """What git says is otherwise in tip than in base, commits or trees."""
+    args = "diff-tree", "-r", *_LOG[1:], "--end-of-options", base, tip, "--"
+    return patches.list_patches(repo.git.stream(*args, sep=b"\n"))

@@ -1,8 +1,10 @@
-"""What a page shows: the commits of a range, the sessions behind them, their turns and files."""
+"""What a page shows of a range: its commits, the sessions behind them with their turns."""
 
 from __future__ import annotations
 
-from gitcp.errors import Error
+from gitcp.agents import adapter
+from gitcp.core.page import forge
+from gitcp.errors import Error, InputError
 from gitcp.record import text
 from gitcp.store.lines import ranges
 from gitcp.store.link import find_commits
@@ -11,17 +13,15 @@ from gitcp.store.v1 import committed_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
+    from gitcp.core.page.forge import Links
     from gitcp.core.page.turns import Turn
     from gitcp.core.record_types import Record
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.git.prefetch import Prefetched
-    from gitcp.store.lines.evidence import Evidence
-
-    Progress = Callable[[str], None]
 
 NEWEST = 50  # commits, where no range is named
 
@@ -34,7 +34,7 @@ def commits(repo: Repo, objects: Objects, name: str) -> list[Record]:
     """
     if not name:
         return list(commit_list.listing(repo, [], [f"-n{NEWEST}"]))
-    if ".." in name or name.startswith("^") or "^!" in name:
+    if is_range(name):
         return list(commit_list.listing(repo, name.split()))
     kind, key = lookup.resolve(repo, objects, name)
     if kind == "commit":
@@ -44,6 +44,11 @@ def commits(repo: Repo, objects: Objects, name: str) -> list[Record]:
     if not wanted:
         raise Error(f"no commit belongs to '{name}': there is no page to make")
     return wanted
+
+
+def is_range(name: str) -> bool:
+    """Whether a name is that of a range, in git's words."""
+    return ".." in name or name.startswith("^") or "^!" in name
 
 
 def _list_ids(checkpoint: Record) -> list[str]:
@@ -81,6 +86,7 @@ def sessions(repo: Repo, objects: Objects, records: Sequence[Record]) -> list[Re
                 "agent": part.get("agent") or "agent",
                 "model": str(content["metadata"].get("model") or ""),
                 "tokens": part.get("token_usage"),
+                "resume": _resume(part.get("agent"), session_id),
                 "turns": _turns(content["transcript"], tasks, part.get("agent"), root),
             }
         )
@@ -97,6 +103,22 @@ def _turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str) -> li
             part["path"] = part["path"].removeprefix(root)
         todo += part.get("task", ())
     return gathered
+
+
+def _resume(agent: object, session_id: str) -> str:
+    """The command of an agent's client that goes on with a session; '' for none."""
+    try:
+        return str(adapter(str(agent)).resume_command(session_id))
+    except InputError:
+        return ""
+
+
+def read_forge(repo: Repo) -> Links:
+    """The addresses of the forge behind the remote that the branch, or else the clone, has."""
+    head = text(b"".join(repo.git.lines("rev-parse", "--abbrev-ref", "HEAD", sep=b"\n")))
+    remote = repo.config.get(f"branch.{head}.remote") or "origin"
+    kind = repo.config.get("gitcp.page-forge") or "auto"
+    return forge.find_links(repo.config.get(f"remote.{remote}.url") or "", kind)
 
 
 def list_refs(repo: Repo) -> dict[str, list[str]]:
@@ -125,29 +147,3 @@ def lines(repo: Repo, objects: Prefetched, records: Sequence[Record]) -> dict[st
                 row[key] = row.get(key, 0) + count
         counted[commit["oid"]] = shares
     return counted
-
-
-def files(
-    repo: Repo, evidence: Evidence, records: Sequence[Record], paths: Sequence[str], say: Progress
-) -> list[Record]:
-    """The files of paths as the newest commit has them, each line with its author."""
-    from gitcp.core.blame import options
-    from gitcp.core.lines import authors
-
-    newest = records[0]["oid"]
-    there = {text(name) for name in repo.git.lines("ls-tree", "-r", "-z", "--name-only", newest)}
-    kept = []
-    for n, path in enumerate(sorted(there.intersection(paths))):
-        say(f"files: {n} of {len(paths)}")
-        try:
-            blamed = evidence.blame(repo.git, options.parse([newest, "--", path]), contents=True)
-        except Error:
-            continue  # a submodule, or a path git cannot blame
-        rows = []
-        for entry, author in blamed:
-            person = text(dict(entry["headers"]).get(b"author", b""))
-            label = authors.label(author) if author["who"] == "session" else person
-            rows.append((text(entry["content"] or b""), author, label))
-        if not any("\0" in content for content, _, _ in rows):
-            kept.append({"path": path, "rows": rows})
-    return kept

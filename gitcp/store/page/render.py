@@ -1,4 +1,4 @@
-"""One self-contained HTML file of what gather found: nothing in it is fetched, nothing obeyed.
+"""One self-contained HTML file of what was gathered: nothing in it is fetched, nothing obeyed.
 
 Texts are redacted and made visible before anything else sees them; the template escapes, and
 what the script unfolds it puts in as text.
@@ -6,87 +6,109 @@ what the script unfolds it puts in as text.
 
 from __future__ import annotations
 
-import hashlib
-import time
-from datetime import datetime
-
-from gitcp.core.page import safe, timeline
+from gitcp.core.page import attention, forge, hunks, people, safe, timeline
 from gitcp.core.page.turns import mapped
 from gitcp.core.render.spans import many, short, spent
-from gitcp.store.page.lanes import lanes_of
-from gitcp.store.page.template import filled
+from gitcp.core.transcript import tokens
+from gitcp.store.page.talk import Talk, key_of, lasting
+from gitcp.store.page.template import fill_template
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from gitcp.core.page.forge import Links
     from gitcp.core.record_types import Record
+    from gitcp.store.page.change import File, Writer
 
 
 _COLOURS = 8
+_NAME, _LINE = 44, 160  # cells of a session's name, of a prompt's first line
 _CHUNK = 200_000  # characters of JSON in a chunk, about
+_ABOUT = {
+    "unknown": "in commits with a session, by nobody that was recorded",
+    "unrecorded": "from before, or beside, what was recorded",
+}
+_WORDS = {"agent": "agents", "person": "people", "unknown": "unknown", "unrecorded": "unrecorded"}
 
 
 class Page:
     """The parts of one page, taken in one after the other; html() gives the file."""
 
-    def __init__(self, title: str, redact: Callable[[str], str]) -> None:
-        self._title, self._redact = title, redact
-        self._chunks: list[list[Any]] = [[]]
+    def __init__(
+        self, title: str, redact: Callable[[str], str], links: Links, with_prompts: bool = True
+    ) -> None:
+        self._title, self._redact, self._links = title, redact, links
+        self._with_prompts = with_prompts
+        self.chunks: list[list[Any]] = [[]]
         self._size = 0
-        self._colours: dict[str, str] = {}
-        self._labels: dict[str, str] = {}
         self.sessions: list[Record] = []
+        self._by_id: dict[str, Record] = {}
+        self._talk = Talk(self.text)
+        self.turns: list[Record] = []
         self.commits: list[Record] = []
         self.files: list[Record] = []
+        self._people: dict[str, int] = {}  # lines of each
+        self.tip = ""
 
     def text(self, value: Any) -> Any:
         """value as it may be shown: every string redacted, what hides in it made visible."""
         return mapped(value, lambda text: safe.visible(self._redact(text)))
 
+    def keep(self, value: Any) -> tuple[int, int]:
+        """(chunk, index) of a value that is unfolded on demand."""
+        size = len(repr(value))
+        if self._size and self._size + size > _CHUNK:
+            self.chunks.append([])
+            self._size = 0
+        self._size += size
+        self.chunks[-1].append(value)
+        return len(self.chunks) - 1, len(self.chunks[-1]) - 1
+
     def session(self, story: Record) -> None:
         """Take in a session with its turns."""
-        name = story["session_id"]
-        color = self._colours.setdefault(name, f"s{len(self._colours) % _COLOURS}")
-        agent, model = self.text(story["agent"]), self.text(story["model"])
-        self._labels[name] = f"{agent} {self.text(name)[:8]}"
-        key = _key(name)
-        turns = [self._turn(key, agent, turn) for turn in story["turns"]]
-        facts = [self.text(name), model, many(len(turns), "turn"), spent(story["tokens"], agent)]
-        self.sessions.append(
-            {
-                "id": key,
-                "name": name,
-                "color": color,
-                "label": self._labels[name],
-                "facts": ", ".join(filter(None, facts)),
-                "turns": turns,
-            }
-        )
+        session = self._session(story["session_id"], story["agent"], story["model"])
+        asked = [turn["prompt"] for turn in story["turns"]]
+        if self._with_prompts and any(asked):
+            session["name"] = short(self.text(people.name_session(asked, story["agent"])), _NAME)
+        usage = [turn["spent"] for turn in story["turns"] if turn["spent"]]
+        session["usage"] = tokens.add(*usage) if usage else story["tokens"]
+        session["spent"] = spent(session["usage"], story["agent"])
+        session["resume"] = self.text(story["resume"])
+        for turn in story["turns"]:
+            view, value = self._talk.turn(session["id"], turn, story["agent"])
+            if not self._with_prompts:
+                value = {"prompt": [], "parts": []}
+                view = {**view, "line": "", "facts": view["facts"]}
+            chunk, index = self.keep(value)
+            view |= {"session": session["at"], "chunk": chunk, "index": index}
+            session["turns"].append(view)
+            self.turns.append(view)
 
-    def _turn(self, key: str, agent: str, turn: Record) -> Record:
-        prompt = self.text(turn["prompt"])
-        chunk, index = self._keep(self.text(turn["parts"]))
-        start, end = _seconds(turn["start"]), _seconds(turn["end"])
-        tools = many(len(turn["ticks"]), "tool use")
-        lasted = f", {end - start:.0f} s" if start and end else ""
-        when = time.strftime("%Y-%m-%d %H:%M", time.gmtime(start)) + " UTC, " if start else ""
-        used = ", " + spent(turn["spent"], agent) if turn["spent"] else ""
-        line = short(prompt, 160)
-        return {
-            "id": f"turn-{key}-{turn['number']}",
-            "number": turn["number"],
-            "prompt": line or "(no prompt)",
-            "whole": prompt if prompt.strip() != line else "",
-            "find": prompt,
-            "facts": when + tools + lasted + used,
-            "start": start,
-            "end": end,
-            "ticks": [t for t in map(_seconds, turn["ticks"]) if t],
-            "chunk": chunk,
-            "index": index,
-        }
+    def _session(self, name: str, agent: str, model: str = "") -> Record:
+        """The view of a session, begun where it is met first."""
+        if name not in self._by_id:
+            at = len(self.sessions)
+            known: Record = {
+                "at": at,
+                "id": key_of(name),
+                "mark": people.mark_session(at),
+                "color": f"s{at % _COLOURS}",
+                "title": self.text(name),
+                "agent": self.text(agent or "agent"),
+                "model": self.text(model),
+                "name": f"{self.text(agent or 'agent')} {self.text(name)[:8]}",
+                "turns": [],
+                "usage": None,
+                "spent": "",
+                "resume": "",
+                "added": 0,
+                "alive": 0,
+            }
+            self._by_id[name] = known
+            self.sessions.append(known)
+        return self._by_id[name]
 
     def commit(
         self, record: Record, lines: Mapping[str, Mapping[str, int]], names: Sequence[str] = ()
@@ -96,135 +118,236 @@ class Page:
         for row in lines.values():
             for who, count in row.items():
                 sums[who] = sums.get(who, 0) + count
-        bar = [
-            {"color": self._color(who), "x": x, "width": width, "label": self._count(who, sums)}
-            for who, x, width in timeline.shares(sums, 1000)
-        ]
-        subject = self.text(record["message"])
-        paths = {self.text(path): row for path, row in lines.items()}
+        for who, count in sums.items():
+            if who not in _WORDS:
+                self._session(who, "")["added"] += count
         parts = [p for c in record["checkpoints"] for p in c.get("contents", ())]
-        ids = [c["checkpoint_id"] for c in record["checkpoints"]]
         self.commits.append(
             {
                 "oid": record["oid"],
-                "subject": subject,
-                "names": self.text(", ".join(names)),
+                "subject": self.text(record["message"]),
+                "names": self.text(list(names)),
                 "author": self.text(record["author"]),
                 "date": self.text(record["date"]),
                 "time": float(record["time"]),
-                "checkpoints": ids,
-                "marks": [(_key(p["session_id"]), _seconds(p.get("created_at"))) for p in parts],
-                "bar": bar,
-                "bar_label": ", ".join(self._count(w, sums) for w, n in sums.items() if n),
-                "files": [
-                    {"path": p, "lines": ", ".join(self._count(w, r) for w in r if r[w])}
-                    for p, r in paths.items()
+                "checkpoints": [c["checkpoint_id"] for c in record["checkpoints"]],
+                "bar": self._bar(sums),
+                "asked": [
+                    (p["session_id"], self.text(asked).strip())
+                    for p in parts
+                    for asked in p.get("asked") or ()
                 ],
-                "asked": [(p["session_id"], prompt) for p in parts for prompt in p["asked"]],
-                "find": " ".join([subject, *paths]),
+                "paths": self.text(sorted(lines)),
+                "link": forge.link_commit(self._links, record["oid"]),
             }
         )
 
-    def file(self, path: str, rows: Sequence[tuple[str, Record, str]]) -> None:
-        """Take in a file: its lines with their authors."""
+    def _bar(self, sums: Mapping[str, int]) -> list[Record]:
+        """The parts of a bar: colour, label, lines, x and width of 1000."""
+        return [
+            {**self._who(who), "lines": sums[who], "x": x, "width": width}
+            for who, x, width in timeline.shares(dict(sums), 1000)
+        ]
+
+    def _who(self, who: str) -> Record:
+        """mark, colour and name of a session by its id, or of the people or nobody."""
+        if who in _WORDS:
+            mark = people.NOBODY.get(who, "")
+            return {"who": who, "color": who, "mark": mark, "name": _WORDS[who]}
+        session = self._session(who, "")
+        return {"who": session["id"], **{key: session[key] for key in ("color", "mark", "name")}}
+
+    def file(self, file: File) -> None:
+        """Take in a file of the change."""
+        path = file["path"] or file["old"]
+        label, name = self.text(path), "file-" + key_of(path)
+        writers, numbers, sums = self._writers(file["authors"])
+        value: Record = {"hunks": [], "writers": writers, "left": 0}
+        if file["before"] is not None and file["after"] is not None:
+            value |= self._hunks(path, file, numbers)
+            for hunk in value["hunks"]:
+                hunk["by"] = _count_writers(hunk["rows"], writers)
+        chunk, index = self.keep(value)
+        edits = file["edits"]
+        self.files.append(
+            {
+                "id": name,
+                "path": label,
+                "real": path,
+                "old": self.text(file["old"]) if file["old"] not in ("", file["path"]) else "",
+                "state": "deleted" if not file["path"] else "new" if not file["old"] else "",
+                "sizes": file["sizes"] if file["before"] is None else None,
+                "plus": sum(edit[3] for edit in edits),
+                "minus": sum(edit[1] for edit in edits),
+                "bar": self._bar(sums),
+                "sums": sums,
+                "turns": sorted({w["turn"] for w in writers if w.get("turn")}),
+                "link": forge.link_file(self._links, self.tip, path) if file["path"] else "",
+                "rows": sum(len(one["rows"]) + 2 for one in value["hunks"]),
+                "chunk": chunk,
+                "index": index,
+            }
+        )
+        for who, count in sums.items():
+            if who not in _WORDS:
+                self._by_id[who]["alive"] += count
+
+    def _hunks(self, path: str, file: File, numbers: Mapping[int, int]) -> Record:
         from gitcp.store.page.highlight import highlighted
 
-        authors: dict[tuple[Any, ...], int] = {}
+        new = highlighted(path, self._code(file["after"] or []))
+        old = highlighted(path, self._code(file["before"] or [])) if file["before"] else []
+        views, left = hunks.cut_hunks(file["edits"], old, new, numbers)
+        ends = views[-1]["new"] + sum(r[0] != "-" for r in views[-1]["rows"]) - 1 if views else 0
+        tail = {"hidden": len(new) - ends, "more": new[ends : ends + hunks.FOLDED]}
+        return {"hunks": views, "left": left, "tail": tail}
+
+    def _code(self, lines: Sequence[str]) -> list[str]:
+        """Lines as they may be shown; as many as were given."""
+        together = str(self.text("\n".join(lines))).split("\n")
+        return together if len(together) == len(lines) else [self.text(line) for line in lines]
+
+    def _writers(
+        self, authors: Mapping[int, Writer]
+    ) -> tuple[list[Record], dict[int, int], dict[str, int]]:
+        """(the writers of a file's lines, line -> index of its writer, who -> lines)."""
         views: list[Record] = []
-        numbers, sums = [], dict[str, int]()
-        for _, author, label in rows:
-            key = (author["session_id"], author["number"], author["who"], label)
-            if key not in authors:
-                authors[key] = len(views)
-                who = author["session_id"] or author["who"]
-                prompt = self.text(author["prompt"])
-                view = {"label": self.text(label), "prompt": prompt, "color": self._color(who)}
-                views.append(view)
-            numbers.append(authors[key])
+        known: dict[tuple[Any, ...], int] = {}
+        numbers, sums = {}, dict[str, int]()
+        for line, (author, label) in authors.items():
             who = author["session_id"] or author["who"]
+            key = who, author["number"], author["tool_use_id"], label
+            if key not in known:
+                known[key] = len(views)
+                views.append(self._writer(author, label))
+            numbers[line] = known[key]
+            if who == "person":
+                self._people[label] = self._people.get(label, 0) + 1
             sums[who] = sums.get(who, 0) + 1
-        code = [self.text(content) for content, _, _ in rows]
-        tokens = highlighted(path, code)
-        name = "file-" + _key(path)
-        value = {"id": name, "authors": views, "rows": list(zip(numbers, tokens, strict=True))}
-        chunk, index = self._keep(value)
-        bar = [
-            {"color": self._color(w), "x": x, "width": n} for w, x, n in timeline.shares(sums, 1000)
-        ]
-        facts = ", ".join(self._count(who, sums) for who in sums)
-        view = {"id": name, "path": self.text(path), "bar": bar, "chunk": chunk, "index": index}
-        self.files.append({**view, "facts": facts})
+        return views, numbers, sums
 
-    def _keep(self, value: Any) -> tuple[int, int]:
-        """(chunk, index) of a value that is unfolded on demand."""
-        size = len(repr(value))
-        if self._size and self._size + size > _CHUNK:
-            self._chunks.append([])
-            self._size = 0
-        self._size += size
-        self._chunks[-1].append(value)
-        return len(self._chunks) - 1, len(self._chunks[-1]) - 1
-
-    def _color(self, who: str) -> str:
-        if who in ("person", "unknown", "unrecorded"):
-            return who
-        return self._colours.setdefault(who, f"s{len(self._colours) % _COLOURS}")
-
-    def _count(self, who: str, sums: Mapping[str, int]) -> str:
-        name = self._labels.get(who) or self.text(who[:8] if len(who) > 8 else who)
-        return f"{name} {sums[who]}"
+    def _writer(self, author: Mapping[str, Any], label: str) -> Record:
+        if author["who"] != "session":
+            name = "unknown author" if author["who"] == "unknown" else self.text(label)
+            name = f"{name} (nothing recorded)" if author["who"] == "unrecorded" else name
+            mark = people.NOBODY.get(author["who"]) or self.text(people.mark_person(label))
+            return {"who": author["who"], "color": author["who"], "mark": mark, "name": name}
+        session = self._session(author["session_id"], author["agent"], author["model"])
+        turn, call = self._talk.find(
+            session["id"], author["tool_use_id"], author["number"], author["prompt"]
+        )
+        prompt = author["prompt"] if self._with_prompts else ""
+        turned = next((t for t in session["turns"] if t["id"] == turn), None)
+        counted = turned["number"] if turned else author["number"]
+        return {
+            "who": session["id"],
+            "color": session["color"],
+            "mark": f"{session['mark']}{counted or ''}",
+            "name": session["name"],
+            "number": counted,
+            "why": (turned and turned["line"]) or short(people.take_line(self.text(prompt)), _LINE),
+            "turn": turn,
+            "call": call,
+        }
 
     def html(self, version: str) -> str:
         """The whole file."""
         self._join()
-        lanes, height = lanes_of(self.sessions, self.commits)
+        changed: list[Any] = []
+        total: dict[str, int] = {}
+        for file in self.files:
+            lines = file.pop("sums")
+            changed.append({"path": file["real"], "added": _sum_kinds(lines)})
+            for who, count in lines.items():
+                total[who] = total.get(who, 0) + count
+        ids = {file.pop("real"): file for file in self.files}
+        first = [(ids[path], why) for path, why in attention.choose_files(changed)]
+        sums = {who: sum(one["added"].get(who, 0) for one in changed) for who in _WORDS}
+        usage = [session.pop("usage") for session in self.sessions]
         view = {
             "title": self.text(self._title),
             "version": version,
-            "summary": ", ".join(
-                many(len(part), word)
-                for part, word in (
-                    (self.commits, "commit"),
-                    (self.sessions, "session"),
-                    ([t for s in self.sessions for t in s["turns"]], "turn"),
-                    (self.files, "file"),
-                )
-            ),
-            "sessions": self.sessions,
-            "commits": self.commits,
-            "files": self.files,
-            "lanes": lanes,
-            "height": height,
+            "bar": self._bar(total),
+            "kinds": self._kinds(sums),
+            "plus": sum(file["plus"] for file in self.files),
+            "minus": sum(file["minus"] for file in self.files),
+            "tokens": spent(tokens.add(*filter(None, usage))),
+            "models": sorted({s["model"] for s in self.sessions if s["model"]}),
+            "first": first,
+            "rule": attention.RULE,
+            "with_prompts": self._with_prompts,
+            "many": many,
+            **self._place(),
         }
-        return filled(view, self._chunks)
+        lists = {
+            "sessions": [{**s, "turns": len(s["turns"])} for s in self.sessions],
+            "commits": self.commits,
+            "turns": self.turns,
+            "files": self.files,
+        }
+        return fill_template(view, lists, self.chunks)
+
+    def _kinds(self, sums: Mapping[str, int]) -> list[Record]:
+        """How much agents, people and nobody known wrote."""
+        total = sum(sums.values())
+        names = sorted(self._people.items(), key=lambda item: -item[1])
+        first = people.mark_person(names[0][0]) if names else "·"
+        about = {**_ABOUT, "person": ", ".join(self.text(name) for name, _ in names[:5])}
+        return [
+            {
+                "who": who,
+                "mark": people.NOBODY.get(who, first),
+                "name": _WORDS[who],
+                "about": about.get(who, ""),
+                "lines": count,
+                "percent": round(100 * count / total) or "< 1",
+            }
+            for who, count in sums.items()
+            if count
+        ]
+
+    def _place(self) -> Record:
+        """Give turns and commits their places in time; how long it all took, and the axis."""
+        times = [turn[key] for turn in self.turns for key in ("start", "end") if turn[key]]
+        # A commit's time is a whole second: what it holds was there before that second ended.
+        late = [commit["time"] + 0.999 for commit in self.commits]
+        scale = timeline.Scale([*times, *late])
+        for turn in self.turns:
+            ends = turn["start"], turn["end"] or turn["start"]
+            turn["x"], turn["width"] = scale.span(*ends) if turn["start"] else (0, 0)
+            turn["ticks"] = sorted({scale(tick) for tick in turn["ticks"]})
+        for commit, time in zip(self.commits, late, strict=True):
+            commit["x"] = scale(time)
+        moments = sorted({*times, *late})
+        every = moments[:: max(1, len(moments) // 200)]
+        return {
+            "lasted": lasting(moments[-1] - moments[0]) if len(moments) > 1 else "",
+            "axis": [(scale(time), round(time)) for time in [*every, *moments[-1:]]],
+        }
 
     def _join(self) -> None:
-        """Link commits to files and turns that are on the page."""
+        """Link commits to the files and turns that are on the page."""
         ids = {file["path"]: file["id"] for file in self.files}
-        turns = {
-            (s["name"], turn["find"].strip()): {
-                "id": turn["id"],
-                "label": f"{s['label']} #{turn['number']}",
-            }
-            for s in self.sessions
-            for turn in s["turns"]
-        }
         for commit in self.commits:
-            for file in commit["files"]:
-                file["id"] = ids.get(file["path"], "")
-            asked = [(name, self.text(prompt).strip()) for name, prompt in commit["asked"]]
-            commit["turns"] = [turns[key] for key in dict.fromkeys(asked) if key in turns]
+            commit["files"] = [(path, ids.get(path, "")) for path in commit.pop("paths")]
+            asked = [self._talk.asked(key_of(who), words) for who, words in commit.pop("asked")]
+            commit["turns"] = list(dict.fromkeys(filter(None, asked)))
 
 
-def _key(name: str) -> str:
-    """A name that may stand in a link, made of one that may hold anything."""
-    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:10]
+def _count_writers(rows: Sequence[Any], writers: Sequence[Record]) -> list[list[int]]:
+    """[writer, lines] of rows, most lines first; a prompt's calls count as one writer."""
+    counts: dict[tuple[str, str], list[int]] = {}
+    for sign, _, *writer in rows:
+        if sign == "+" and writers:
+            view = writers[writer[0]]
+            counts.setdefault((view["mark"], view["name"]), [writer[0], 0])[1] += 1
+    return sorted(counts.values(), key=lambda pair: -pair[1])
 
 
-def _seconds(stamp: object) -> float:
-    """Seconds since 1970 of an ISO time, or of ms since then; 0 where it is neither."""
-    text = stamp if isinstance(stamp, str) else ""
-    try:
-        return int(text) / 1000 if text.isdecimal() else datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        return 0.0
+def _sum_kinds(sums: Mapping[str, int]) -> dict[str, int]:
+    """Lines by author summed to those of agents, people and nobody."""
+    kinds: dict[str, int] = {}
+    for who, count in sums.items():
+        kind = who if who in _WORDS else "agent"
+        kinds[kind] = kinds.get(kind, 0) + count
+    return kinds

@@ -16,35 +16,56 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Record
 
-_MISSING = "pages are made with Jinja2 and Pygments: install gitcp with its extra 'page'"
+SCRIPTS = ("element", "blocks", "diff", "talk", "timeline", "search", "main")
+PLAIN = 2 << 20  # characters of prompts, answers and diffs that can be read without a script
+_MISSING = "pages are made with cmarkgfm, Jinja2 and Pygments: install gitcp with its extra 'page'"
 
 
 def require() -> None:
     """Raise Error saying what to install where the libraries of a page are not there."""
     try:
+        import cmarkgfm  # noqa: F401
         import jinja2  # noqa: F401
         import pygments  # noqa: F401
     except ImportError:
         raise Error(_MISSING) from None
 
 
-def filled(view: Record, chunks: Sequence[Any]) -> str:
-    """The template with view in it, and chunks compressed."""
-    style, script = _asset("page.css"), _asset("page.js")
-    from jinja2 import Environment, StrictUndefined
+def fill_template(view: Record, lists: Record, chunks: Sequence[Any]) -> str:
+    """The template with view and lists in it, and what is unfolded compressed."""
+    style, script = _asset("page.css"), "".join(_asset(f"{name}.js") for name in SCRIPTS)
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
-    env = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    way: Any = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True}
+    env = Environment(**way, loader=FunctionLoader(_asset))
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; "
         f"style-src '{_digest(style)}'; script-src '{_digest(script)}'"
     )
-    raw = {
-        "style": Markup(style),
-        "script": Markup(script),
-        "chunks": Markup(safe.embedded([safe.packed(c) for c in chunks])),
+    index = {**lists, "axis": view["axis"], "withPrompts": view["with_prompts"]}
+    packed = {
+        "chunks": Markup(safe.embedded([safe.packed(chunk) for chunk in chunks])),
+        "index": Markup(safe.embedded(safe.packed(index))),
     }
-    return env.from_string(_asset("page.html")).render(**view, **raw, policy=policy) + "\n"
+    plain = _draw_plainly(env.get_template("plain.html").module, lists, chunks)
+    raw = {"style": Markup(style), "script": Markup(script), **packed, "plain": plain}
+    return env.get_template("page.html").render(**view, **lists, **raw, policy=policy) + "\n"
+
+
+def _draw_plainly(macros: Any, lists: Record, chunks: Sequence[Any]) -> dict[str, list[str]]:
+    """Files and turns for who lets no script run, as many of them as have room."""
+    room = PLAIN
+    plain: dict[str, list[str]] = {"files": [], "turns": []}
+    for name, draw in (("turns", macros.turn), ("files", macros.file)):
+        for entry in lists[name]:
+            value = chunks[entry["chunk"]][entry["index"]]
+            if room <= 0 or len(repr(value)) > 2 * room:
+                break
+            text = draw(entry, value, lists["sessions"])
+            room -= len(text)
+            plain[name].append(text)
+    return plain
 
 
 def _digest(text: str) -> str:
@@ -52,5 +73,5 @@ def _digest(text: str) -> str:
 
 
 def _asset(name: str) -> str:
-    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
+    with open(os.path.join(os.path.dirname(__file__), "assets", name), encoding="utf-8") as file:
         return file.read()

@@ -22,7 +22,8 @@ from gitcp.core.page import safe, timeline, turns
         ("half \udcff", "half \ufffd"),
         ("👩\u200d💻 日本語 é", "👩\u200d💻 日本語 é"),
         ("\u200da\u200db\u200d\u200d", "⟨U+200D⟩a⟨U+200D⟩b⟨U+200D⟩⟨U+200D⟩"),
-        ("\x7f\u2028", "⟨U+007F⟩\u2028"),
+        ("\x7f\u2028\u2029", "⟨U+007F⟩⟨U+2028⟩⟨U+2029⟩"),
+        ("a\u3164b\ufff9\u180e", "a⟨U+3164⟩b⟨U+FFF9⟩⟨U+180E⟩"),
         ("tag\U000e0041", "tag⟨U+E0041⟩"),
     ],
 )

@@ -1,0 +1,145 @@
+// Conversations: a prompt, the work folded to a line for each call, the answer.
+
+const LONG = 1500; // characters of an output that are shown at once
+const places = new Map(); // call -> its turn and the calls of subagents that it is in
+
+function sign(call) {
+  const stat = call.diff ? sizes(call) : "";
+  const ended = call.ended ? make("span", { class: "bad", text: `→ ${call.ended}` }) : "";
+  return make("summary", {}, ...spaced(make("b", { text: call.name }),
+    make("code", { text: call.path || call.about || "" }), stat, ended));
+}
+
+function output(text, kind) {
+  if (text.length <= LONG) return make("pre", { class: kind, text });
+  const pre = make("pre", { class: kind, text: `${text.slice(0, LONG)}…` });
+  const button = make("button", { type: "button", class: "quiet",
+    text: `Show all ${text.length.toLocaleString("en")} characters`,
+    click: () => { pre.textContent = text; button.remove(); } });
+  return make("div", {}, pre, button);
+}
+
+function callOf(call) {
+  const folded = make("details", { class: "call", data: { id: call.id } }, sign(call));
+  let made = false;
+  const unfold = () => {
+    if (made || !folded.open) return;
+    made = true;
+    if (call.diff) {
+      folded.append(make("pre", {}, ...call.diff.map(([mark, text]) =>
+        make("span", { class: mark === "+" ? "put" : "took", text: `${mark} ${text}\n` }))));
+    }
+    if (call.given) folded.append(output(call.given, "given"));
+    if (call.result) folded.append(make("p", { class: "soft", text: "Result" }),
+      output(call.result, "result"));
+    if (call.task) folded.append(make("div", { class: "task" },
+      make("p", { class: "soft", text: "Subagent" }), ...call.task.map(partOf)));
+  };
+  folded.unfold = unfold;
+  folded.addEventListener("toggle", unfold);
+  return folded;
+}
+
+function partOf(part) {
+  return part.text ? make("div", { class: "said" }, ...grow(part.text)) : callOf(part);
+}
+
+function summed(calls) {
+  const edits = calls.filter((call) => call.diff);
+  const bad = calls.filter((call) => call.ended).length;
+  const plus = edits.reduce((sum, call) => sum + call.plus, 0);
+  const minus = edits.reduce((sum, call) => sum + call.minus, 0);
+  return [count(calls.length, "tool use"), edits.length && `${count(edits.length, "edit")} ` +
+    `+${plus} −${minus}`, bad && `${bad} failed`].filter(Boolean).join(", ");
+}
+
+// The last words are the answer; all before them is how it came about.
+function turnBody(turn, value, open) {
+  const asked = make("div", { class: "asked" }, ...grow(value.prompt));
+  if (!value.parts.length) return [asked];
+  const last = value.parts.at(-1);
+  const answer = last.text ? last : null;
+  const work = answer ? value.parts.slice(0, -1) : value.parts;
+  const steps = make("details", { class: "steps", open },
+    make("summary", { text: summed(work.filter((part) => !part.text)) }), ...work.map(partOf));
+  return [asked, work.length ? steps : "", answer ? partOf(answer) : ""].filter(Boolean);
+}
+
+function turnTitle(turn) {
+  const session = page.sessions[turn.session];
+  const author = { ...session, mark: `${session.mark}${turn.number}` };
+  return spaced(mark(author), make("b", { text: session.name }), when(turn.start),
+    make("span", { class: "soft", text: turn.facts }));
+}
+
+function turnBlock(turn) {
+  const node = make("article", { class: "turn block", id: turn.id, tabindex: "-1" });
+  return block(node, 220, () => {
+    const value = valueOf(turn);
+    return value && [make("h3", {}, ...turnTitle(turn)), ...turnBody(turn, value, false)];
+  });
+}
+
+function showTurns() {
+  const shown = page.turns.filter((turn) => !chosen.who ||
+    (chosen.turn ? turn.id === chosen.turn : page.sessions[turn.session].id === chosen.who));
+  const holder = document.getElementById("turns");
+  holder.replaceChildren(...shown.map(turnBlock));
+  if (!shown.length) holder.append(make("p", { class: "soft", text: page.withPrompts
+    ? "No turn" : "Prompts, answers and transcripts were left out of this page" }));
+}
+
+// The turn beside the change: a drawer, so that the place in the change is not lost.
+const drawer = document.getElementById("drawer");
+let opener = null;
+
+function openTurn(turn, call) {
+  const value = valueOf(turn);
+  if (!value) return;
+  if (drawer.hidden) opener = document.activeElement;
+  const session = page.sessions[turn.session];
+  const at = page.turns.indexOf(turn);
+  const near = [page.turns[at - 1], page.turns[at + 1]];
+  const steps = near.map((other, n) => make("button", { type: "button", class: "quiet",
+    text: n ? "Next" : "Previous", disabled: other?.session !== turn.session,
+    click: () => go(other.id) }));
+  const actions = make("p", { class: "actions" }, ...steps,
+    make("button", { type: "button", class: "quiet", text: "All its hunks",
+      click: () => { closeTurn(); choose(session.id, turn.id); } }),
+    session.resume && copier("Copy resume", session.resume),
+    copier("Copy link", () => addressOf(call || turn.id)));
+  const close = make("button", { type: "button", class: "quiet close", text: "Close",
+    click: closeTurn });
+  drawer.replaceChildren(make("header", {}, make("h2", {}, ...turnTitle(turn)), close, actions),
+    make("div", { class: "turn" }, ...turnBody(turn, value, Boolean(call))));
+  drawer.hidden = false;
+  let there = null;
+  for (const id of call ? [...places.get(call).above, call] : []) {
+    there = drawer.querySelector(`[data-id="${CSS.escape(id)}"]`);
+    if (!there) break;
+    there.open = true;
+    there.unfold();
+  }
+  there?.classList.add("here");
+  drawer.scrollTop = there ? Math.max(0, there.offsetTop - 150) : 0;
+  close.focus({ preventScroll: true });
+  filledSince.add(drawer);
+  highlightLater();
+}
+
+function closeTurn() {
+  if (drawer.hidden) return false;
+  drawer.hidden = true;
+  drawer.replaceChildren();
+  opener?.focus?.({ preventScroll: true });
+  remember("");
+  return true;
+}
+
+// Where each call is: known once everything is unpacked.
+function place(parts, turn, above = []) {
+  for (const part of parts) {
+    if (part.id) places.set(part.id, { turn, above });
+    if (part.task) place(part.task, turn, [...above, part.id]);
+  }
+}

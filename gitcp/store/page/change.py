@@ -1,0 +1,134 @@
+"""The change that a page shows: its files before and after, and who wrote the lines that came."""
+
+from __future__ import annotations
+
+from gitcp.core.blame import options
+from gitcp.core.lines import authors
+from gitcp.core.page.hunks import list_added
+from gitcp.errors import Error, GitError
+from gitcp.record import text
+from gitcp.store.lines import run
+from gitcp.store.page import gather
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+    from typing import TypedDict
+
+    from gitcp.core.blame.porcelain import Entry
+    from gitcp.core.git.patches import Hunk, Patch
+    from gitcp.core.lines.authors import Author
+    from gitcp.core.record_types import Record
+    from gitcp.repo import Repo
+    from gitcp.store.git.prefetch import Prefetched
+    from gitcp.store.lines.evidence import Evidence
+
+    Writer = tuple[Author, str]  # and what the author is called in git's words
+
+    class File(TypedDict):
+        """path: '' where it went; old: its name before, '' where it is new.  before, after: the
+        lines, None of a file that is no text.  sizes: bytes before and after.  authors: by line
+        of after, from 1, of those that came."""
+
+        path: str
+        old: str
+        edits: Sequence[Hunk]
+        before: list[str] | None
+        after: list[str] | None
+        sizes: tuple[int, int]
+        authors: dict[int, Writer]
+
+
+def find_ends(repo: Repo, records: Sequence[Record], name: str) -> tuple[str, str]:
+    """(before, after) of the change that commit records are: commits, before maybe an empty tree.
+
+    records: newest first.  name: what they were found by; of a range it tells where it begins.
+    """
+    tip = str(records[0]["oid"])
+    left_out: list[str] = []
+    if gather.is_range(name):
+        limits = repo.git.lines("rev-parse", "--revs-only", *name.split(), sep=b"\n")
+        left_out = [text(one)[1:] for one in limits if one.startswith(b"^")]
+    else:
+        left_out = records[-1]["parents"][:1]
+    if not left_out:
+        return repo.empty_tree, tip
+    try:
+        return text(repo.git.lines("merge-base", tip, *left_out, sep=b"\n")[0]), tip
+    except (GitError, IndexError):  # no common history
+        return repo.empty_tree, tip
+
+
+def read_files(
+    repo: Repo,
+    objects: Prefetched,
+    evidence: Evidence,
+    ends: tuple[str, str],
+    paths: Collection[str],
+    say: Callable[[str], None],
+) -> Iterator[File]:
+    """The files of paths that are otherwise in the later of ends."""
+    base, tip = ends
+    patches = [
+        p for p in run.compare_trees(repo, base, tip) if p["path"] in paths or p["old"] in paths
+    ]
+    oids = objects.resolve([f"{base}:{p['old']}" for p in patches if p["old"]])
+    for n, patch in enumerate(patches):
+        say(f"files: {n} of {len(patches)}")
+        old = _read(objects, oids.get(f"{base}:{patch['old']}") or "")
+        new = _read(objects, patch["oid"].strip("0")) if patch["oid"] else old
+        yield _file(repo, evidence, ends, patch, old, new)
+
+
+def _read(objects: Prefetched, oid: str) -> bytes:
+    there = objects.read(oid) if oid else None
+    return there[2] if there and there[1] == "blob" else b""
+
+
+def _file(
+    repo: Repo, evidence: Evidence, ends: tuple[str, str], patch: Patch, old: bytes, new: bytes
+) -> File:
+    binary = b"\0" in old[:8000] or b"\0" in new[:8000]
+    spans = [] if binary else list_added(patch["hunks"])
+    known: dict[int, Writer] = {}
+    if spans:
+        known = read_authors(repo, evidence, ends, patch["path"], spans)
+    return {
+        "path": patch["path"],
+        "old": patch["old"],
+        "edits": patch["hunks"],
+        "before": None if binary else _lines(old),
+        "after": None if binary else _lines(new),
+        "sizes": (len(old), len(new)),
+        "authors": known,
+    }
+
+
+def _lines(data: bytes) -> list[str]:
+    return text(data).removesuffix("\n").split("\n") if data else []
+
+
+def read_authors(
+    repo: Repo,
+    evidence: Evidence,
+    ends: tuple[str, str],
+    path: str,
+    spans: Sequence[tuple[int, int]] = (),
+) -> dict[int, Writer]:
+    """The authors of the lines of path at the later of ends that are in spans (none: of all)."""
+    base, tip = ends
+    wanted = [f"-L{first},{last}" for first, last in spans]
+    since = [] if base == repo.empty_tree else [f"^{base}"]
+    try:
+        asked = options.parse([*wanted, tip, *since, "--", path])
+        blamed = evidence.blame(repo.git, asked, contents=True)
+    except Error:
+        return {}  # a submodule, or a path git cannot blame
+    return {entry["final"]: (author, _call_writer(entry, author)) for entry, author in blamed}
+
+
+def _call_writer(entry: Entry, author: Author) -> str:
+    """The name of a line's author: the session's, or of whom git has it."""
+    if author["who"] == "session":
+        return authors.label(author)
+    return text(dict(entry["headers"]).get(b"author", b""))

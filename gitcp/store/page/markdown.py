@@ -1,0 +1,80 @@
+"""Markdown as a tree of plain lists: [tag, attributes, children] and texts, no markup."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Node = list[Any] | str
+
+TAGS = frozenset(
+    "p h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong del table thead tbody tr th td "
+    "hr br a".split()
+)
+_VOID = frozenset("hr br img input".split())
+_SCHEMES = ("https://", "http://", "mailto:")
+_LESS, _QUOTED = (
+    "\ufdd0",
+    "%EF%B7%90",
+)  # a noncharacter in the place of `<`: no markup of the text's own can begin
+_DEEPEST = 16  # what is nested deeper stands on that level
+LARGEST = 100_000  # characters; what is longer is shown as it was written
+
+
+def parse_markdown(text: str) -> list[Node]:
+    """The nodes of a text.  Tags are those of TAGS, the only attribute is the `href` of an `a`,
+    with one of three schemes; `<` in the text is text."""
+    if len(text) > LARGEST:
+        return [["pre", {}, [text]]]
+    from cmarkgfm import github_flavored_markdown_to_html as render
+
+    tree = _Tree()
+    tree.feed(render(text.replace(_LESS, "").replace("<", _LESS)))
+    tree.close()
+    return tree.root
+
+
+class _Tree(HTMLParser):
+    """Takes of what the renderer wrote the tags that are known, and all texts."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.root: list[Node] = []
+        self._open: list[tuple[str, list[Node]]] = [("", self.root)]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "input":
+            self.handle_data("☑" if "checked" in given else "☐")
+        elif tag == "img":
+            self.handle_data(f"[image: {given.get('alt') or given.get('src') or ''}]")
+        elif tag in TAGS:
+            siblings = self._open[-1][1]
+            children: list[Node] = []
+            if len(self._open) > _DEEPEST:
+                children = siblings
+            else:
+                siblings.append([tag, _link(given.get("href")) if tag == "a" else {}, children])
+            if tag not in _VOID:
+                self._open.append((tag, children))
+
+    def handle_endtag(self, tag: str) -> None:
+        if len(self._open) > 1 and self._open[-1][0] == tag:
+            self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        siblings, data = self._open[-1][1], data.replace(_LESS, "<")
+        if data == "\n" and self._open[-1][0] not in ("pre", "code"):
+            data = " " if siblings and isinstance(siblings[-1], str) else ""
+        if siblings and isinstance(siblings[-1], str):
+            siblings[-1] += data
+        elif data:
+            siblings.append(data)
+
+
+def _link(href: str | None) -> dict[str, str]:
+    address = (href or "").replace(_QUOTED, "%3C")
+    return {"href": address} if address.lower().startswith(_SCHEMES) else {}

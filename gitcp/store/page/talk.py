@@ -1,0 +1,124 @@
+"""The conversations of a page: turns with their parts as the script shows them, and links."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+
+from gitcp.core.page.people import take_line
+from gitcp.core.render.spans import many, short, spent
+from gitcp.store.page.markdown import parse_markdown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from gitcp.core.page.turns import Part
+    from gitcp.core.record_types import Record
+
+
+_LINE = 160  # cells of a prompt's first line
+_NO_PROMPT = "(no prompt)"
+
+
+class Talk:
+    """Makes the views of turns, and knows by which links they and their calls are reached."""
+
+    def __init__(self, clean: Callable[[Any], Any]) -> None:
+        """clean: redacts texts and makes visible what hides in them."""
+        self._clean = clean
+        self._calls: dict[tuple[str, str], tuple[str, str]] = {}  # session, tool use -> turn, call
+        self._numbers: dict[tuple[str, int], tuple[str, str]] = {}  # -> turn, its prompt
+        self._asked: dict[tuple[str, str], str] = {}  # session, prompt -> turn
+
+    def turn(self, session: str, turn: Mapping[str, Any], agent: str) -> tuple[Record, Record]:
+        """(what is on the page of a turn, what is unfolded)."""
+        name = f"turn-{session}-{turn['number']}"
+        prompt = self._clean(turn["prompt"])
+        self._numbers[session, turn["number"]] = name, turn["prompt"].strip()
+        self._asked.setdefault((session, prompt.strip()), name)
+        start, end = seconds(turn["start"]), seconds(turn["end"])
+        count = len(turn["ticks"])
+        facts = [
+            many(count, "tool use") if count else "",
+            lasting(end - start) if start and end > start else "",
+            spent(turn["spent"], agent) if turn["spent"] else "",
+        ]
+        view = {
+            "id": name,
+            "number": turn["number"],
+            "line": short(take_line(prompt), _LINE) or _NO_PROMPT,
+            "facts": ", ".join(filter(None, facts)),
+            "start": start,
+            "end": end,
+            "ticks": [t for t in map(seconds, turn["ticks"]) if t],
+        }
+        parts = self._parts(turn["parts"], session, name)
+        return view, {"prompt": parse_markdown(prompt), "parts": parts}
+
+    def _parts(self, parts: Sequence[Part], session: str, turn: str) -> list[Record]:
+        views: list[Record] = []
+        for part in parts:
+            if part["kind"] == "answer":
+                views.append({"text": parse_markdown(self._clean(part["text"]))})
+                continue
+            call = f"call-{session}-{len(self._calls)}"
+            self._calls.setdefault((session, part.get("id", "")), (turn, call))
+            kept = {k: v for k, v in part.items() if k in _KEYS and v}
+            view = self._clean(kept)
+            lines = part.get("diff", ())
+            if lines:
+                view["plus"] = sum(sign == "+" for sign, _ in lines)
+                view["minus"] = len(lines) - view["plus"]
+            if "path" not in kept:
+                view["about"] = short(view.get("given", ""), 100)
+            if "task" in part:
+                view["task"] = self._parts(part["task"], session, turn)
+            views.append({**view, "id": call})
+        return views
+
+    def find(
+        self, session: str, tool: str | None, number: int | None, prompt: str
+    ) -> tuple[str, str]:
+        """(turn, call) that wrote a line, '' for what is not on the page."""
+        if tool and (session, tool) in self._calls:
+            return self._calls[session, tool]
+        turn, asked = self._numbers.get((session, number or 0), ("", ""))
+        words = " ".join(prompt.rstrip("…").split())
+        if turn and " ".join(asked.split()).startswith(words[:60]):
+            return turn, ""
+        return self.asked(session, self._clean(prompt).strip()), ""
+
+    def asked(self, session: str, prompt: str) -> str:
+        """The turn of a session that a prompt began, '' for none."""
+        return self._asked.get((session, prompt), "")
+
+
+_KEYS = ("name", "path", "diff", "given", "result", "ended")
+
+
+def key_of(name: str) -> str:
+    """A name that may stand in a link, made of one that may hold anything."""
+    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:10]
+
+
+def seconds(stamp: object) -> float:
+    """Seconds since 1970 of an ISO time, or of ms since then; 0 where it is neither."""
+    text = stamp if isinstance(stamp, str) else ""
+    try:
+        return int(text) / 1000 if text.isdecimal() else datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def lasting(span: float) -> str:
+    """A span of seconds in words: `40 s`, `12 min`, `3 h 5 min`, `2 days`."""
+    if span < 90:
+        return f"{span:.0f} s"
+    minutes = round(span / 60)
+    if minutes < 120:
+        return f"{minutes} min"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return many(round(minutes / 1440), "day")

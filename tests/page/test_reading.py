@@ -1,0 +1,157 @@
+"""The page in a real browser: what is seen, searched, reached by keyboard and printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.page.browser import needs_browser, show
+from tests.page.hostile import SECRET
+
+pytestmark = needs_browser
+
+
+def press(browser: Any, *keys: str) -> None:
+    from selenium.webdriver import ActionChains
+
+    ActionChains(browser).send_keys(*keys).perform()
+
+
+def text_of(browser: Any, selector: str) -> str:
+    return str(browser.find_element("css selector", selector).text)
+
+
+def test_hostile_texts_stay_texts_and_the_console_silent(shown: Path, browser: Any) -> None:
+    show(browser, shown)
+    browser.execute_script("fillAll()")
+    for one in browser.find_elements("css selector", "#turns summary"):
+        one.click()
+    body = text_of(browser, "body")
+    for part in ("<img src=x onerror=window.broken=1>", "{{ 7*7 }}", "⟨U+202E⟩", "<u>Edit"):
+        assert part in body, part
+    browser.execute_script("query.value = 'window.broken'; search()")
+    assert "<script>" in text_of(browser, "#results")
+    browser.execute_script("go(page.turns[0].id)")
+    assert "<svg onload" in text_of(browser, "#drawer")
+    browser.execute_script("document.querySelector('#chart a').focus()")
+    assert "Please </script>" in text_of(browser, "#card")
+    assert browser.execute_script("return window.broken") is None
+    assert browser.execute_script("return document.images.length") == 0
+    links = browser.execute_script(
+        "return [...document.links].map((one) => one.protocol + one.origin)"
+    )
+    assert set(links) <= {"file:null", "file:file://", "https:https://github.com"}
+    assert SECRET not in browser.page_source
+    assert browser.get_log("browser") == []
+
+
+def test_a_hunk_says_who_and_why_and_opens_the_call_that_wrote_it(
+    shown: Path, browser: Any
+) -> None:
+    show(browser, shown)
+    who = [one.text for one in browser.find_elements("css selector", ".diff .who")]
+    assert who[0] == "A1" and "" in who, "one label for a block of lines"
+    whys = [one.text for one in browser.find_elements("css selector", ".whys .why")]
+    marks = [one.text for one in browser.find_elements("css selector", ".whys .mark")]
+    assert marks == ["x", "A1"], whys
+    assert "Please </script>" in whys[1] and "1 line" in whys[1]
+    link = browser.find_element("css selector", ".whys a")
+    link.click()
+    call = browser.find_element("css selector", "#drawer details.call.here[open]")
+    assert "<u>Edit" in call.text and call.is_displayed()
+    assert browser.current_url.endswith(link.get_attribute("href").partition("#")[2])
+    [button] = [
+        one
+        for one in browser.find_elements("css selector", "#drawer button")
+        if one.text == "All its hunks"
+    ]
+    button.click()
+    assert "Hunks of one prompt" in text_of(browser, "#chosen")
+    assert "turn=" in browser.current_url and text_of(browser, "#drawer") == ""
+
+
+def test_what_is_searched_is_counted_marked_and_in_the_address(shown: Path, browser: Any) -> None:
+    from selenium.webdriver import Keys
+
+    show(browser, shown)
+    press(browser, "/")
+    press(browser, "second prompt")
+    assert browser.find_element("css selector", "#results ol li")
+    assert "1 prompt" in text_of(browser, "#results")
+    assert browser.execute_script("return CSS.highlights.get('found').size") >= 1
+    address = browser.current_url
+    assert "q=second" in address
+    press(browser, Keys.ENTER)
+    assert "And a second prompt" in text_of(browser, "#drawer")
+    show(browser, shown, "#" + address.partition("#")[2])
+    assert text_of(browser, "#tally") == "1 hit"
+    browser.execute_script("document.activeElement.blur()")
+    press(browser, Keys.ESCAPE)
+    assert text_of(browser, "#tally") == "" and "q=" not in browser.current_url
+
+
+def test_everything_can_be_reached_by_keyboard(shown: Path, browser: Any) -> None:
+    from selenium.webdriver import Keys
+
+    show(browser, shown)
+    focused = "return document.activeElement.id"
+    press(browser, "j")
+    assert browser.execute_script(focused).startswith("file-")
+    press(browser, "j")
+    assert browser.execute_script(focused).endswith("-1")
+    press(browser, "j", "k")
+    assert browser.execute_script(focused).endswith("-1")
+    browser.execute_script("document.querySelector('.whys a').focus()")
+    press(browser, Keys.ENTER)
+    assert browser.find_element("css selector", "#drawer:not([hidden])")
+    press(browser, Keys.ESCAPE)
+    assert browser.execute_script("return document.activeElement.closest('.whys') !== null")
+
+
+def test_links_lead_to_a_turn_a_commit_a_file_and_a_line(shown: Path, browser: Any) -> None:
+    show(browser, shown)
+    ids = browser.execute_script(
+        "return [page.turns[1].id, `commit-${page.commits[0].oid}`, page.files[0].id, "
+        "`${page.files[0].id}-2`, 'conversation']"
+    )
+    for name in ids:
+        show(browser, shown, f"#{name}")
+        wanted = "#drawer" if name.startswith("turn-") else f"[id='{name}']"
+        assert browser.find_element("css selector", wanted).is_displayed(), name
+        top = browser.execute_script(
+            "return document.querySelector(arguments[0]).getBoundingClientRect().top", wanted
+        )
+        assert -5 <= top < browser.execute_script("return innerHeight"), name
+
+
+def test_a_narrow_screen_needs_no_sideways_scrolling_and_has_a_list(
+    shown: Path, browser: Any
+) -> None:
+    metrics = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    show(browser, shown)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 360
+    assert len(browser.find_elements("css selector", "#chart li")) == 3
+
+
+def test_the_timeline_has_lanes_blocks_ticks_and_commits(shown: Path, browser: Any) -> None:
+    show(browser, shown)
+    assert len(browser.find_elements("css selector", "#chart a[href^='#turn-'] rect")) == 2
+    assert len(browser.find_elements("css selector", "#chart .tick")) == 1
+    assert len(browser.find_elements("css selector", "#chart path.commit")) == 1
+    assert all(
+        one.get_attribute("aria-label")
+        for one in browser.find_elements("css selector", "#chart a[href]")
+    )
+    browser.execute_script("chart.focus()")
+    press(browser, "+", "+")
+    assert browser.execute_script("return zoom.size") < 500
+
+
+def test_printing_unfolds_at_once(shown: Path, browser: Any) -> None:
+    show(browser, shown)
+    browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+    assert "Result" in text_of(browser, "#turns") and "Done." in text_of(browser, "#turns")
+    browser.execute_script("dispatchEvent(new Event('afterprint'))")
+    steps = "return document.querySelector('#turns details[open]')"
+    assert browser.execute_script(steps) is None
