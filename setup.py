@@ -12,11 +12,13 @@ sys.path.insert(0, TOP)
 from gitcp import commands  # noqa: E402
 from gitcp.cmd import completion  # noqa: E402
 
+# By the name of a program bash and fish find what completes it, zsh by the first line.
 PLACES = {
-    "bash": "share/bash-completion/completions/gitcp",
-    "zsh": "share/zsh/site-functions/_gitcp",
-    "fish": "share/fish/vendor_completions.d/gitcp.fish",
+    "bash": "share/bash-completion/completions/{}",
+    "zsh": "share/zsh/site-functions/_{}",
+    "fish": "share/fish/vendor_completions.d/{}.fish",
 }
+PROGRAMS = ["gitcp", *(f"gitcp-{name}" for name in commands.NAMES)]
 
 
 def data_files() -> list[tuple[str, list[str]]]:
@@ -24,19 +26,18 @@ def data_files() -> list[tuple[str, list[str]]]:
     files = [(f"share/man/man{n}", sorted(glob(f"man/*.{n}"))) for n in (1, 5, 7)]
     files.append(("share/gitcp/schema", sorted(glob("share/gitcp/schema/*.json"))))
     for shell, place in PLACES.items():
-        path = os.path.join("build", "completions", place)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(completion.script(shell))
-        files.append((os.path.dirname(place), [path]))
+        places = [place.format(name) for name in (PROGRAMS[:1] if shell == "zsh" else PROGRAMS)]
+        paths = [os.path.join("build", "completions", each) for each in places]
+        os.makedirs(os.path.dirname(paths[0]), exist_ok=True)
+        for path in paths:
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(completion.script(shell))
+        files.append((os.path.dirname(place), paths))
     return files
 
 
-def programs() -> list[str]:
-    """gitcp and gitcp-<name> of every command."""
-    names = ["gitcp", *(f"gitcp-{name}" for name in commands.NAMES)]
-    return [f"{name} = gitcp.__main__:main" for name in names]
-
-
 os.chdir(TOP)
-setup(data_files=data_files(), entry_points={"console_scripts": programs()})
+setup(
+    data_files=data_files(),
+    entry_points={"console_scripts": [f"{name} = gitcp.__main__:main" for name in PROGRAMS]},
+)

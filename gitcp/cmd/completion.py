@@ -6,29 +6,41 @@ import sys
 
 from gitcp import commands
 from gitcp.console import cli
-from gitcp.console.options import value
+from gitcp.console.notice import printable
+from gitcp.console.options import flag, value
 from gitcp.core.render import completion
-from gitcp.errors import OK
+from gitcp.errors import NO, OK, Error, InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitcp.console.options import Rows
-    from gitcp.core.render.completion import Command
+    from gitcp.core.render.completion import Candidates
 
-OPTIONS = (value("shell", "<shell>", "bash, zsh or fish", choices=completion.SHELLS),)
+OPTIONS = (
+    flag("--words", "list what may stand for the last of the words of a command line"),
+    value("word", "<word>", "bash, zsh or fish, or the words of a command line", nargs="+"),
+)
 
 
 def run(argv: Sequence[str]) -> int:
-    """Write the completions of a shell to standard output."""
-    sys.stdout.write(script(cli.parse("completion", OPTIONS, argv).shell))
+    """Write the completions of a shell; with --words the candidates, NO where there is none."""
+    args = cli.parse("completion", OPTIONS, argv)
+    if args.words:
+        offered = _candidates(args.word)
+        for word, about in offered.items():
+            print("\t".join(map(printable, filter(None, (word, about)))))
+        return OK if offered else NO
+    if len(args.word) != 1 or args.word[0] not in completion.SHELLS:
+        raise InputError(f"not one of {', '.join(completion.SHELLS)}: '{' '.join(args.word)}'")
+    sys.stdout.write(script(args.word[0]))
     return OK
 
 
 def script(shell: str) -> str:
-    """The completions for bash, zsh or fish, made of the table of commands and their options."""
-    return completion.script(shell, {name: _command(name) for name in commands.NAMES})
+    """The completions for bash, zsh or fish."""
+    return completion.script(shell, commands.NAMES)
 
 
 def rows(name: str) -> Rows:
@@ -43,12 +55,41 @@ def rows(name: str) -> Rows:
     return stages.find_stage(name)[1]
 
 
-def _command(name: str) -> Command:
-    options, words = [(["-h", "--help"], "show this help message and exit")], []
-    for row in rows(name):
-        for names, more in row if isinstance(row, list) else [row]:
-            if names[0].startswith("-"):
-                options.append((list(names), str(more["help"])))
-            else:
-                words += [word for word in more.get("choices", ()) if isinstance(word, str)]
-    return {"summary": commands.summary(name), "options": options, "words": words}
+def _candidates(words: Sequence[str]) -> Candidates:
+    """What may stand for the last of the words, each with what it is."""
+    command, *rest = completion.split(words) or [""]
+    offered: Candidates
+    begun = rest[-1] if rest else command
+    if not rest or command == "help":
+        offered = {name: commands.summary(name) for name in commands.NAMES}
+        offered["help"] = "show a page of the manual"
+    elif command in commands.NAMES:
+        offered, kind = completion.following(rows(command), rest)
+        if command == "config" and kind == "key":
+            offered = _keys()
+        elif kind:
+            offered = {**offered, **_values(kind, begun)}
+        if begun.startswith("-"):
+            offered["--help"] = "show a summary of the options and exit"
+    else:
+        return {}
+    return {word: about for word, about in offered.items() if word.startswith(begun)}
+
+
+def _keys() -> Candidates:
+    from gitcp.core.config_table import KEYS
+
+    return {name: key["meaning"] for name, key in KEYS.items()}
+
+
+def _values(kind: str, begun: str) -> Candidates:
+    from gitcp import agents
+    from gitcp.repo import Repo
+    from gitcp.store.search import candidates
+
+    if kind == "agent":
+        return {name: agents.adapter(name).AGENT_TYPE for name in agents.list_names()}
+    try:
+        return candidates.find(Repo.find(), kind, begun)
+    except Error:
+        return {}  # no repository: nothing is known

@@ -74,24 +74,3 @@ def test_completions_are_what_the_shell_reads(shell: str, check: str, tmp_path: 
     done = subprocess.run([shell, check, tmp_path / "script"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert all(name in text for name in NAMES)
-
-
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ("gitcp statu", "status"),
-        ("gitcp log --js", "--json"),
-        ("gitcp-log --js", "--json"),
-        ("gitcp help doct", "doctor"),
-    ],
-)
-def test_bash_completes_commands_and_options(words: str, found: str) -> None:
-    script = completion.script("bash")
-    asked = f"COMP_WORDS=({words}); COMP_CWORD={len(words.split()) - 1}; _gitcp"
-    argv = ["bash", "-c", f'{script}\n{asked}; echo "${{COMPREPLY[@]}}"']
-    assert subprocess.check_output(argv, text=True) == f"{found}\n"
-
-
-def test_completion_is_a_command() -> None:
-    argv = [sys.executable, str(TOP / "bin/gitcp"), "completion", "fish"]
-    assert subprocess.check_output(argv, text=True) == completion.script("fish")

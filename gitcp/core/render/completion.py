@@ -1,129 +1,126 @@
-"""What bash, zsh and fish need to complete our commands, as text."""
+"""What completes a command line: scripts of bash, zsh and fish that ask gitcp, and what it is that
+may follow some words."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import TypedDict
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
-    class Command(TypedDict):
-        """A command's summary, (names such as -n and --number, help) of each option, and the words
-        that its arguments may be, as far as they are known."""
+    from gitcp.console.options import Row, Rows
 
-        summary: str
-        options: list[tuple[list[str], str]]
-        words: list[str]
-
-    Commands = Mapping[str, Command]
+    Candidates = dict[str, str]  # word -> what it is, in a few words, or ""
 
 SHELLS = ("bash", "zsh", "fish")
 
 _BASH = """\
 _gitcp() {{
-	local word=${{COMP_WORDS[COMP_CWORD]}} command=${{COMP_WORDS[0]##*/}} options= words=
+	local line
 	COMPREPLY=()
-	if [[ $command == gitcp ]]; then
-		if ((COMP_CWORD == 1)); then
-			COMPREPLY=($(compgen -W '{names}' -- "$word"))
-			return
-		fi
-		command=gitcp-${{COMP_WORDS[1]}}
-	fi
-	case $command in
-{cases}
-	gitcp-help) COMPREPLY=($(compgen -W '{names}' -- "$word")); return ;;
-	esac
-	[[ $word == -* ]] && words=$options
-	COMPREPLY=($(compgen -W "$words" -- "$word"))
+	while IFS= read -r line; do
+		COMPREPLY+=("${{line%%$'\\t'*}}")
+	done < <(gitcp completion --words -- "${{COMP_WORDS[@]:0:COMP_CWORD+1}}" 2>/dev/null)
 }}
-complete -o default -F _gitcp gitcp {programs}
+complete -o default -F _gitcp {programs}
 """
 _ZSH = """\
-#compdef gitcp {programs}
-local -a commands options known
-commands=(
-{described}
-)
-local command=${{words[1]:t}}
-if [[ $command == gitcp ]]; then
-	if ((CURRENT == 2)); then
-		_describe command commands
-		return
-	fi
-	command=gitcp-$words[2]
-fi
-case $command in
-{cases}
-gitcp-help) _describe command commands; return ;;
-esac
-if [[ $PREFIX == -* ]]; then
-	compadd -- $options
-elif (($#known)); then
-	compadd -- $known
+#compdef {programs}
+local -a lines
+lines=("${{(@f)$(gitcp completion --words -- "${{(@)words[1,CURRENT]}}" 2>/dev/null)}}")
+if [[ -n $lines ]]; then
+	lines=("${{(@)lines//:/\\\\:}}")
+	lines=("${{(@)lines/$'\\t'/:}}")
+	_describe gitcp lines
 else
 	_files
 fi
 """
+_FISH = """\
+function __gitcp_words
+	gitcp completion --words -- (commandline -opc) (commandline -ct) 2>/dev/null
+	or __fish_complete_path (commandline -ct)
+end
+for program in {programs}
+	complete -c $program -f -a '(__gitcp_words)'
+end
+"""
+_SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+# What a value is, by its name in the usage, or by its option where that tells more.
+_KINDS = {
+    "--agent": "agent",
+    "--turn": "",
+    "--tool": "",
+    "<agent>": "agent",
+    "<session>": "session",
+    "<id>": "recorded",
+    "<name>": "recorded",
+    "<key>": "key",
+    "<branch>": "branch",
+    "<remote>": "remote",
+    "<point>": "point",
+    "<ref>": "ref",
+    "<stream>": "ref",
+    **dict.fromkeys("<commit> <revision> <range> <old> <new> <tree-ish>".split(), "commit"),
+}
 
 
-def script(shell: str, commands: Commands) -> str:
+def script(shell: str, commands: Iterable[str]) -> str:
     """The completions for one of SHELLS; commands by name, without `gitcp-`."""
-    return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](commands)
+    programs = " ".join(["gitcp", *(f"gitcp-{name}" for name in commands)])
+    return _SCRIPTS[shell].format(programs=programs)
 
 
-def _bash(commands: Commands) -> str:
-    cases = "\n".join(
-        f"\tgitcp-{name}) options='{' '.join(_options(command))}'{_bash_words(command)} ;;"
-        for name, command in commands.items()
-    )
-    return _BASH.format(
-        names=" ".join([*commands, "help"]), cases=cases, programs=_programs(commands)
-    )
+def split(words: Sequence[str]) -> list[str]:
+    """The words after `gitcp` as a person means them: `gitcp-log` is `log`, and bash's
+    `--agent`, `=`, `c` is `--agent`, `c`."""
+    program, *rest = words
+    name = program.rpartition("/")[2]
+    if name.startswith("gitcp-"):
+        rest = [name.removeprefix("gitcp-"), *rest]
+    joined: list[str] = []
+    for number, word in enumerate(rest):
+        option, equals, given = word.partition("=")
+        if word == "=" and number:
+            joined += [""] if number == len(rest) - 1 else []
+        elif option.startswith("--") and equals:
+            joined += [option, given]
+        else:
+            joined.append(word)
+    return joined
 
 
-def _zsh(commands: Commands) -> str:
-    cases = "\n".join(
-        f"gitcp-{name}) options=({' '.join(_options(command))})"
-        f"{' known=(' + ' '.join(command['words']) + ')' if command['words'] else ''} ;;"
-        for name, command in commands.items()
-    )
-    lines = [f"{name}:{command['summary']}" for name, command in commands.items()]
-    described = "\n".join(f"\t{_quoted(line)}" for line in lines)
-    return _ZSH.format(programs=_programs(commands), described=described, cases=cases)
+def following(rows: Rows, words: Sequence[str]) -> tuple[Candidates, str]:
+    """What may follow the words after a command's name, of which the last is begun: (what is known
+    by the rows alone, the kind of the values that the repository has, or "")."""
+    options = {name: row for row in _flat(rows) for name in row[0] if name.startswith("-")}
+    *before, last = words
+    free = before.index("--") if "--" in before else len(before)
+    valued = {name for name, (_, more) in options.items() if "metavar" in more}
+    if before and len(before) <= free and before[-1] in valued:
+        return _values(options[before[-1]])
+    if last.startswith("-") and len(before) <= free:
+        return {name: str(more["help"]) for name, (_, more) in options.items()}, ""
+    count = sum(
+        not word.startswith("-") and (number == 0 or before[number - 1] not in valued)
+        for number, word in enumerate(before[:free])
+    ) + len(before[free + 1 :])
+    arguments = [row for row in _flat(rows) if not row[0][0].startswith("-")]
+    for row in arguments[count : count + 1] or arguments[-1:]:
+        if count < len(arguments) or row[1].get("nargs") in ("*", "+"):
+            return _values(row)
+    return {}, ""
 
 
-def _fish(commands: Commands) -> str:
-    lines = []
-    for name, command in commands.items():
-        about = _quoted(command["summary"])
-        lines.append(f"complete -c gitcp -n __fish_use_subcommand -x -a {name} -d {about}")
-        for names, help_text in command["options"]:
-            option = f"{' '.join(map(_fish_option, names))} -d {_quoted(help_text)}"
-            lines.append(f"complete -c gitcp -n '__fish_seen_subcommand_from {name}' {option}")
-            lines.append(f"complete -c gitcp-{name} {option}")
-        if words := " ".join(command["words"]):
-            listed = f"-x -a {_quoted(words)}"
-            lines.append(f"complete -c gitcp -n '__fish_seen_subcommand_from {name}' {listed}")
-            lines.append(f"complete -c gitcp-{name} {listed}")
-    return "\n".join(lines) + "\n"
+def _flat(rows: Rows) -> list[Row]:
+    return [one for row in rows for one in (row if isinstance(row, list) else [row])]
 
 
-def _bash_words(command: Command) -> str:
-    return f" words='{' '.join(command['words'])}'" if command["words"] else ""
+def _values(row: Row) -> tuple[Candidates, str]:
+    names, more = row
+    kinds = [_KINDS[name] for name in (*names, str(more["metavar"])) if name in _KINDS]
+    return _choices(more), next(iter(kinds), "")
 
 
-def _fish_option(name: str) -> str:
-    return f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}"
-
-
-def _options(command: Command) -> list[str]:
-    return [name for names, _ in command["options"] for name in names]
-
-
-def _programs(names: Iterable[str]) -> str:
-    return " ".join(f"gitcp-{name}" for name in names)
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "'\\''") + "'"
+def _choices(more: Mapping[str, Any]) -> Candidates:
+    return {word: "" for word in more.get("choices") or () if isinstance(word, str)}
