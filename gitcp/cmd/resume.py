@@ -26,7 +26,10 @@ OPTIONS = (
             "check the commit out in a new worktree there, and go on in it",
         ),
     ],
-    flag("-f --force", "replace a conversation that is here and went another way"),
+    flag(
+        "-f --force",
+        "replace a conversation that is here and went another way, instead of a new id",
+    ),
     JSON,
     OFFLINE,
     value(
@@ -40,6 +43,7 @@ OPTIONS = (
 _WORDS = {
     "written": "put back",
     "replaced": "replaced",
+    "beside": "put beside the one here, which went another way",
     "kept": "is here already",
     "impossible": "cannot be put back",
 }

@@ -115,6 +115,20 @@ def test_the_next_prompt_tells_the_agent_what_changed_when_that_is_asked_for(
     assert a.prompt("four").stdout == ""
 
 
+def test_a_session_that_has_ended_and_wrote_the_files_is_told_when_it_goes_on(
+    world: World, a: Agent
+) -> None:
+    b = world.agent("22222222-bbbb-4a87-9186-848bdd83d62e")
+    b.turn("elsewhere", {"b.py": "1\n"})
+    a.turn("one", {"a.py": "1\n"})
+    a.turn("two", {"a.py": "2\n"})
+    a.end()
+    b.end()
+    ended = run(world, "rewind", "--files-only", "--tell", "--to", temporary(world)[1])
+    assert ended.stderr == f"note: session {a.sid[:8]} is told with its next prompt\n"
+    assert "- a.py" in a.prompt("three").stdout
+
+
 def test_without_being_asked_nobody_is_told(world: World, a: Agent) -> None:
     a.turn("one", {"a.py": "1\n"})
     a.turn("two", {"a.py": "2\n"})

@@ -39,20 +39,26 @@ def session(world: World) -> str:
     return state.stem
 
 
-def sent(client: Client, told: str) -> list[str]:
-    """What of both turns the model is sent when the person types the command that was told."""
+def sent(client: Client, told: str, heard: list[str] | None = None) -> list[str]:
+    """What of both turns the model is sent when the person types the command that was told;
+    heard: gets what gitcp lets the model know."""
     line = next(line for line in told.splitlines() if line.strip().startswith(f"{client.name} "))
     texts = client.run("the third prompt", line.split()[-1])
     assert [text for text in texts if "the third prompt" in text]
+    if heard is not None:
+        heard += [text for text in texts if "The user ran 'gitcp" in text]
     return [text for text in texts if text in (*FIRST, *SECOND)]
 
 
 @pytest.mark.parametrize("client", AGENTS if LONG else ["claude", "gemini"], indirect=True)
 def test_after_a_rewind_the_client_goes_on_from_that_turn(world: World, client: Client) -> None:
-    told = done(world, "rewind", "--to", temporary(world)[-1])
-    assert not (world.path / "c.txt").exists()
-    # Claude Code may write a turn's last words when its Stop hook has ended.
-    assert sent(client, told) == FIRST
+    (prompt, *_) = (p["id"] for p in points(world) if p["kind"] == "prompt")
+    for point in (temporary(world)[-1], prompt) if LONG else (temporary(world)[-1],):
+        told = done(world, "rewind", "--to", point)
+        assert not (world.path / "c.txt").exists()
+        # Claude Code may write a turn's last words when its Stop hook has ended.
+        assert sent(client, told) == FIRST
+        run(world, "undo")
 
 
 @pytest.mark.parametrize("client", ["claude", "codex"] if LONG else ["codex"], indirect=True)
@@ -66,6 +72,17 @@ def test_after_a_rewind_into_a_turn_the_client_goes_on_from_that_call(
     assert sent(client, told) == FIRST[:2]
     assert "has gone on since, and stays" in run(world, "undo").stderr
     assert sent(client, done(world, "rewind", "--to", f"{calls[1]}:after")) == FIRST[:3]
+
+
+@pytest.mark.parametrize("client", AGENTS if LONG else ["codex"], indirect=True)
+def test_under_the_same_id_the_client_goes_on_from_there_and_hears_which_files_changed(
+    world: World, client: Client
+) -> None:
+    told = run(world, "rewind", "--same-id", "--tell", "--to", temporary(world)[-1])
+    assert told.stdout.split()[-1] == session(world), told
+    heard: list[str] = []
+    assert sent(client, told.stdout, heard) == FIRST
+    assert "c.txt" in "".join(heard)
 
 
 @pytest.mark.parametrize("client", AGENTS if LONG else ["codex"], indirect=True)

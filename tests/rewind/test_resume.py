@@ -80,7 +80,7 @@ def test_a_fresh_clone_resumes_a_commit_that_a_forge_squashed(
     assert "prompt 2" in place(world, clone).read_text()
 
 
-def test_a_newer_local_conversation_is_kept_and_another_one_only_replaced_by_force(
+def test_a_newer_local_conversation_is_kept_and_beside_another_one_comes_the_stored_one_once(
     world: World, a: Agent
 ) -> None:
     committed(world, a)
@@ -91,9 +91,17 @@ def test_a_newer_local_conversation_is_kept_and_another_one_only_replaced_by_for
     assert a.transcript.read_text() == newer
     other = json.dumps({"type": "user", "uuid": "zz", "message": {"content": "elsewhere"}})
     a.transcript.write_text(other + "\n")
-    ended = run(world, "resume", SID)
-    assert (ended.returncode, "went another way" in ended.stderr) == (128, True)
+    told = done(world, "resume", SID)
+    assert "put beside the one here, which went another way" in told
     assert a.transcript.read_text() == other + "\n"
+    beside = told.split("claude -r ")[1].strip()
+    assert beside != SID
+    stored = place(world, world.path, beside)
+    assert "prompt 1" in stored.read_text()
+    assert "is here already" in done(world, "resume", SID)
+    assert list(stored.parent.iterdir()) == [stored]
+    done(world, "undo")
+    assert not stored.exists()
     done(world, "resume", "--force", SID)
     assert "prompt 1" in a.transcript.read_text()
     done(world, "undo")

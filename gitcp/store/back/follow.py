@@ -41,9 +41,9 @@ _LISTED = 100
 
 
 def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
-    """Let the next prompt of every session that is open here say which files changed under its
-    agent; a sentence for each."""
-    names = sorted(paths)
+    """Let the next prompt of every session that is open here, or that wrote one of the files, say
+    which changed under its agent; a sentence for each."""
+    names, wrote = sorted(paths), entries.writers(read(repo), paths)
     listed = "\n".join(f"- {path}" for path in names[:_LISTED])
     more = f"\n- and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     begin = f"The user ran 'gitcp {what}'. These files changed since you last saw them; read them"
@@ -51,7 +51,8 @@ def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
     notes = []
     for session_id in states.list_ids(repo):
         state = states.peek(repo, session_id)
-        if state and state.get("phase") != "ended" and markers.is_home(repo, state):
+        hears = state and (state.get("phase") != "ended" or session_id in wrote)
+        if state and hears and markers.is_home(repo, state):
             tidings.leave(repo, session_id, text)
             notes.append(f"session {session_id[:8]} is told with its next prompt")
     return notes

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     class Restored(TypedDict):
         """What became of one.  what: 'written', 'kept' (the one here is as new or newer),
-        'replaced', or 'impossible'; command: to go on with it; notes: sentences."""
+        'replaced', 'beside' (the one here went another way), or 'impossible'; command: to go on
+        with it; notes: sentences."""
 
         session_id: str
         agent: str
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 
 WRITTEN, KEPT, REPLACED, IMPOSSIBLE = "written", "kept", "replaced", "impossible"
+BESIDE = "beside"
 DEPTH = 100  # first parents that are looked at for a checkpoint
 
 
@@ -84,8 +86,8 @@ def _carrying(repo: Repo, objects: Objects, oid: str) -> tuple[str, list[str]]:
 def restore(repo: Repo, one: Stored, cwd: str, force: bool) -> Restored:
     """What is to be done to go on with a conversation in cwd (absolute, links resolved).
 
-    Nothing is written yet.  One that is here and has all that is stored is kept; one that went
-    elsewhere is replaced only when forced.
+    Nothing is written yet.  One that is here and has all that is stored is kept; beside one that
+    went elsewhere comes the stored one under an id of its own, unless that one is to be replaced.
     """
     outcome = _nothing(one)
     try:
@@ -108,9 +110,26 @@ def restore(repo: Repo, one: Stored, cwd: str, force: bool) -> Restored:
         if cutter.cut(local, leaf, own, own, False)[0]:
             return {**outcome, "what": KEPT, "notes": []}
         if not _older(cutter, local, data):
-            raise Error(f"the conversation in '{path}' went another way; --force replaces it")
+            return _beside(repo, agent, one, cwd, outcome)
     outcome["what"] = WRITTEN if local is None else REPLACED
     return {**outcome, "effects": [conversation.effect(repo, path, data)]}
+
+
+def _beside(repo: Repo, agent: Client, one: Stored, cwd: str, outcome: Restored) -> Restored:
+    """The outcome where a conversation comes beside one that went another way: under an id that
+    it always gets, so that it comes once."""
+    import uuid
+
+    own, cutter = one["session_id"], agent.cutter()
+    leaf = cutter.last(one["transcript"])
+    new_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{own} {leaf}"))
+    path = _local(repo, agent, new_id, cwd)
+    outcome = {**outcome, "path": path, "command": agent.resume_command(new_id)}
+    if os.path.exists(path):
+        return {**outcome, "what": KEPT, "notes": []}
+    data = cutter.cut(one["transcript"], leaf, own, new_id, True)[0]
+    data += cutter.title(f"session {own[:8]} as it is stored", new_id)
+    return {**outcome, "what": BESIDE, "effects": [conversation.effect(repo, path, data)]}
 
 
 def _older(cutter: ModuleType, local: bytes, data: bytes) -> bool:
