@@ -33,7 +33,7 @@ def test_hostile_texts_stay_texts_and_the_console_silent(shown: Path, browser: A
     assert "<script>" in text_of(browser, "#results")
     browser.execute_script("go(page.turns[0].id)")
     assert "<svg onload" in text_of(browser, "#drawer")
-    browser.execute_script("document.querySelector('#chart a').focus()")
+    browser.execute_script("fill(chart); document.querySelector('#chart a').focus()")
     assert "Please </script>" in text_of(browser, "#card")
     assert browser.execute_script("return window.broken") is None
     assert browser.execute_script("return document.images.length") == 0
@@ -129,13 +129,13 @@ def test_a_narrow_screen_needs_no_sideways_scrolling_and_has_a_list(
 ) -> None:
     metrics = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    show(browser, shown)
+    show(browser, shown, "#timeline")
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 360
     assert len(browser.find_elements("css selector", "#chart li")) == 3
 
 
 def test_the_timeline_has_lanes_blocks_ticks_and_commits(shown: Path, browser: Any) -> None:
-    show(browser, shown)
+    show(browser, shown, "#timeline")
     assert len(browser.find_elements("css selector", "#chart a[href^='#turn-'] rect")) == 2
     assert len(browser.find_elements("css selector", "#chart .tick")) == 1
     assert len(browser.find_elements("css selector", "#chart path.commit")) == 1

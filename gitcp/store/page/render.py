@@ -45,7 +45,7 @@ class Page:
         self._size = 0
         self.sessions: list[Record] = []
         self._by_id: dict[str, Record] = {}
-        self._talk = Talk(self.text)
+        self._talk = Talk(self.text, self.keep)
         self.turns: list[Record] = []
         self.commits: list[Record] = []
         self.files: list[Record] = []

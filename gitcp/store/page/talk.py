@@ -19,15 +19,17 @@ if TYPE_CHECKING:
 
 
 _LINE = 160  # cells of a prompt's first line
+_LONG, _LONGEST = 1000, 50_000  # characters of a result
 _NO_PROMPT = "(no prompt)"
 
 
 class Talk:
     """Makes the views of turns, and knows by which links they and their calls are reached."""
 
-    def __init__(self, clean: Callable[[Any], Any]) -> None:
-        """clean: redacts texts and makes visible what hides in them."""
-        self._clean = clean
+    def __init__(self, clean: Callable[[Any], Any], keep: Callable[[Any], tuple[int, int]]) -> None:
+        """clean: redacts texts and makes visible what hides in them.  keep: where a value is."""
+        self._clean, self._keep = clean, keep
+        self._results: dict[str, Any] = {}  # long ones by their text, which often comes again
         self._calls: dict[tuple[str, str], tuple[str, str]] = {}  # session, tool use -> turn, call
         self._numbers: dict[tuple[str, int], tuple[str, str]] = {}  # -> turn, its prompt
         self._asked: dict[tuple[str, str], str] = {}  # session, prompt -> turn
@@ -67,6 +69,8 @@ class Talk:
             self._calls.setdefault((session, part.get("id", "")), (turn, call))
             kept = {k: v for k, v in part.items() if k in _KEYS and v}
             view = self._clean(kept)
+            if part.get("result"):
+                view["result"] = self._result(part["result"])
             lines = part.get("diff", ())
             if lines:
                 view["plus"] = sum(sign == "+" for sign, _ in lines)
@@ -77,6 +81,17 @@ class Talk:
                 view["task"] = self._parts(part["task"], session, turn)
             views.append({**view, "id": call})
         return views
+
+    def _result(self, text: str) -> Any:
+        """A result, or where it is kept: what is long once for all calls that had it."""
+        if len(text) < _LONG:
+            return self._clean(text)
+        if text not in self._results:
+            left = len(text) - _LONGEST
+            more = f"\n… {left} more characters" if left > 0 else ""
+            chunk, index = self._keep(self._clean(text[:_LONGEST]) + more)
+            self._results[text] = {"chunk": chunk, "index": index}
+        return self._results[text]
 
     def find(
         self, session: str, tool: str | None, number: int | None, prompt: str
@@ -95,7 +110,7 @@ class Talk:
         return self._asked.get((session, prompt), "")
 
 
-_KEYS = ("name", "path", "diff", "given", "result", "ended")
+_KEYS = ("name", "path", "diff", "given", "ended")
 
 
 def key_of(name: str) -> str:

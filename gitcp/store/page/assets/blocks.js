@@ -1,11 +1,11 @@
 // Lists of any length with few elements alive: a block is filled when it comes near the window
 // and, in a large page, emptied when it is far from it.
 
-const MOST = 2200; // elements; from there on what is far away is let go
-const NEAR = "900px 0px";
+const MOST = 1500; // elements; from there on what is far away is let go
+const NEAR = "400px 0px";
 const chunks = JSON.parse(document.getElementById("chunks").textContent);
 const unpacked = []; // values by chunk
-const blocks = new Map(); // node -> {fill, height, filled, near}
+const blocks = new Map(); // node -> {fill, filled, near}
 const everything = document.getElementsByTagName("*");
 
 async function unpack(packed) {
@@ -18,7 +18,7 @@ function valueOf(entry) { return unpacked[entry.chunk]?.[entry.index]; }
 
 // A node whose children `fill` makes, null while what it needs is not unpacked.
 function block(node, height, fill) {
-  blocks.set(node, { fill, height, filled: false, near: false });
+  blocks.set(node, { fill, filled: false, near: blocks.get(node)?.near || false });
   node.style.minHeight = `${height}px`;
   watcher.observe(node);
   return node;
@@ -29,6 +29,7 @@ function fill(node) {
   if (!known || known.filled) return true;
   const children = known.fill();
   if (!children) return false;
+  trim();
   node.replaceChildren(...children);
   node.style.minHeight = "";
   known.filled = true;
@@ -38,11 +39,21 @@ function fill(node) {
 
 const filledSince = new Set(); // nodes in which nothing was highlighted yet
 
-function empty(node, known) {
+function forget(node) {
   for (const inner of node.querySelectorAll(".block")) {
     watcher.unobserve(inner);
     blocks.delete(inner);
   }
+}
+
+// Blocks in the place of those that a node has.
+function showBlocks(node, made) {
+  forget(node);
+  node.replaceChildren(...made);
+}
+
+function empty(node, known) {
+  forget(node);
   node.style.minHeight = `${node.offsetHeight}px`;
   node.replaceChildren();
   known.filled = false;

@@ -1,6 +1,6 @@
 // The change: files, their hunks, and beside each hunk who wrote it and what was asked.
 
-const SEGMENT = 120; // rows that are filled and let go of together
+const SEGMENT = 40; // rows that are filled and let go of together
 const LINE = 21; // pixels of a row, about
 const wide = matchMedia("(min-width: 1100px)");
 
@@ -216,12 +216,12 @@ function showFiles() {
   const shown = page.files.filter((file) => !chosen.who || (chosen.turn
     ? file.turns.includes(chosen.turn) : file.bar.some((part) => part.who === chosen.who)));
   const holder = document.getElementById("files");
-  holder.replaceChildren(...shown.map(fileBlock));
+  showBlocks(holder, shown.map(fileBlock));
   if (!shown.length) holder.append(make("p", { class: "soft", text: "No file of this author" }));
   const list = document.getElementById("tree");
-  list.replaceChildren();
-  for (let at = 0; at < shown.length; at += 50) {
-    const part = shown.slice(at, at + 50);
+  showBlocks(list, []);
+  for (let at = 0; at < shown.length; at += 20) {
+    const part = shown.slice(at, at + 20);
     list.append(block(make("ul", { class: "block" }), part.length * 26, () => part.flatMap(treeEntry)));
   }
 }
@@ -232,7 +232,7 @@ function treeEntry(file, n, part) {
     make("span", { class: `dot ${one.color}`, title: `${one.name} ${one.lines}` })));
   const entry = make("li", {}, make("a", { href: `#${file.id}`, title: file.path },
     make("span", { class: "name", text: name }),
-    sizes(file), authors));
+    make("span", { class: "soft sizes", text: `+${file.plus} −${file.minus}` }), authors));
   if (n && split(part[n - 1].path)[0] === folder) return [entry];
   return [folder && make("li", { class: "folder", text: folder }), entry].filter(Boolean);
 }

@@ -24,7 +24,7 @@ function* wordsOf(parts) {
     }
     yield ["call", part.id, `${part.name} ${part.path || ""} ${part.given || ""} ` +
       (part.diff || []).map((row) => row[1]).join("\n")];
-    if (part.result) yield ["result", part.id, part.result];
+    if (part.result) yield ["result", part.id, resultOf(part)];
     if (part.task) yield* wordsOf(part.task);
   }
 }

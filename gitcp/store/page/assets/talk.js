@@ -10,6 +10,11 @@ function sign(call) {
     make("code", { text: call.path || call.about || "" }), stat, ended));
 }
 
+// A long result is kept once, however many calls had it.
+function resultOf({ result }) {
+  return typeof result === "object" ? valueOf(result) : result;
+}
+
 function output(text, kind) {
   if (text.length <= LONG) return make("pre", { class: kind, text });
   const pre = make("pre", { class: kind, text: `${text.slice(0, LONG)}…` });
@@ -30,8 +35,9 @@ function callOf(call) {
         make("span", { class: mark === "+" ? "put" : "took", text: `${mark} ${text}\n` }))));
     }
     if (call.given) folded.append(output(call.given, "given"));
-    if (call.result) folded.append(make("p", { class: "soft", text: "Result" }),
-      output(call.result, "result"));
+    const result = resultOf(call);
+    if (result) folded.append(make("p", { class: "soft", text: "Result" }),
+      output(result, "result"));
     if (call.task) folded.append(make("div", { class: "task" },
       make("p", { class: "soft", text: "Subagent" }), ...call.task.map(partOf)));
   };
@@ -84,7 +90,7 @@ function showTurns() {
   const shown = page.turns.filter((turn) => !chosen.who ||
     (chosen.turn ? turn.id === chosen.turn : page.sessions[turn.session].id === chosen.who));
   const holder = document.getElementById("turns");
-  holder.replaceChildren(...shown.map(turnBlock));
+  showBlocks(holder, shown.map(turnBlock));
   if (!shown.length) holder.append(make("p", { class: "soft", text: page.withPrompts
     ? "No turn" : "Prompts, answers and transcripts were left out of this page" }));
 }

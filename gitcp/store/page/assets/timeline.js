@@ -41,8 +41,8 @@ function turnMark(turn, y, width) {
   const link = draw("a", { href: `#${turn.id}`,
     "aria-label": `${session.name}, prompt ${turn.number}: ${turn.line}` },
   draw("rect", { class: session.color, x: left, y: y + 6, width: size, height: 18, rx: 3 }),
-  ...turn.ticks.map((tick) => draw("line", { class: "tick", x1: at(tick, width),
-    x2: at(tick, width), y1: y + 16, y2: y + 24 })));
+  size > 12 && turn.ticks.length && draw("path", { class: "tick",
+    d: turn.ticks.map((tick) => `M${at(tick, width)} ${y + 16}v8`).join("") }));
   tells(link, () => [make("b", { text: `${session.name}, prompt ${turn.number}` }),
     make("p", { text: turn.line }), make("p", { class: "soft" }, when(turn.start)),
     make("p", { class: "soft", text: turn.facts }),
@@ -85,7 +85,8 @@ function tells(node, fill) {
 // What stands outside of the part that is shown is not made.
 function isSeen(x, width) { return x + width >= zoom.from && x <= zoom.from + zoom.size; }
 
-function showList() {
+// On a narrow screen it is a list.
+function listed() {
   const turns = page.turns.filter((turn) => turn.start).map((turn) => {
     const session = page.sessions[turn.session];
     const author = { ...session, mark: `${session.mark}${turn.number}` };
@@ -93,18 +94,13 @@ function showList() {
   });
   const commits = page.commits.map((one) => [one.time, `commit-${one.oid}`, ["◆ ", one.subject]]);
   const all = [...turns, ...commits].sort((one, other) => one[0] - other[0]).slice(-200);
-  chart.replaceChildren(make("ol", {}, ...all.map(([time, id, about]) => make("li", {},
-    make("a", { href: `#${id}` }, ...about), " ", make("span", { class: "soft small" }, when(time))))));
+  return make("ol", {}, ...all.map(([time, id, about]) => make("li", {},
+    make("a", { href: `#${id}` }, ...about), " ",
+    make("span", { class: "soft small" }, when(time)))));
 }
 
-function showTimeline() {
-  if (narrow.matches) {
-    showList();
-    return;
-  }
+function charted(lanes, height) {
   const width = chart.clientWidth || 800;
-  const lanes = page.sessions.filter((session) => session.turns);
-  const height = 24 + (lanes.length + 1) * LANE;
   const picture = draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group",
     "aria-label": "Sessions as lanes, turns as blocks, commits beneath" }, ...ruler(width, height));
   lanes.forEach((session, n) => {
@@ -117,7 +113,16 @@ function showTimeline() {
   picture.append(draw("line", { class: "lane", x1: 0, x2: width, y1: y + 14, y2: y + 14 }),
     ...page.commits.filter((one) => isSeen(one.x, 0)).slice(0, 400)
       .map((one) => commitMark(one, y, width)));
-  chart.replaceChildren(picture);
+  return picture;
+}
+
+function showTimeline() {
+  const lanes = page.sessions.filter((session) => session.turns);
+  const height = 24 + (lanes.length + 1) * LANE;
+  const near = blocks.get(chart)?.near;
+  block(chart, narrow.matches ? 400 : height,
+    () => [narrow.matches ? listed() : charted(lanes, height)]);
+  if (near) fill(chart);
   document.getElementById("lanes").replaceChildren(...lanes.map((session) =>
     make("li", {}, mark(session), make("span", { text: session.name }))),
   make("li", {}, make("span", { text: "Commits" })));
