@@ -77,7 +77,8 @@ class Model:
         self.at, self.undone = -1, list[int]()
         self.tracked = set(world.git("ls-files").splitlines())
         self.makers: dict[tuple[str, str], str] = {}  # of a content at a path: it may come back
-        self.now: Files = {p: (*f, ME) for p, f in look(world).items()}
+        self.now = dict[str, File]()
+        self.see(ME)
         self.said, self.unseen = "", False
         for agent in self.agents:  # a client that tells of its tools: a whole turn explains nothing
             self.busy = {agent.sid: agent}
@@ -86,13 +87,13 @@ class Model:
             self.stop()
 
     def see(self, who: str) -> None:
-        """Take in what somebody did: who makes what was not there is its maker."""
+        """Take in what somebody did: who makes what was not there is its maker, also when its
+        content comes back."""
         before, self.now = self.now, {}
         for path, item in look(self.world).items():
             known = before.get(path)
-            maker = known[4] if known else self.makers.get((path, item[3]), who)
+            maker = self.makers.setdefault((path, item[3]), known[4] if known else who)
             self.now[path] = (*item, maker)
-            self.makers.setdefault((path, item[3]), maker)
 
     # What is done to files.
 
@@ -281,7 +282,7 @@ class Model:
         assert ended.returncode == 0, self.said
         difference = self.compare(now, wanted, exact=not log)
         assert not difference, f"{self.said}\n{difference}"
-        self.now = {path: (*item, wanted[path][4]) for path, item in now.items()}
+        self.see(ME)
         if "nothing changed" in ended.stdout:
             return False
         if log:

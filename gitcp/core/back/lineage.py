@@ -12,7 +12,7 @@ from gitcp.core.credit.evidence import RESTORED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.core.record_types import JournalLine, Version
 
@@ -40,14 +40,24 @@ def _stood(edits: Sequence[JournalLine], content: Version) -> int | None:
     return None
 
 
-def find_maker(edits: Sequence[JournalLine]) -> str | None:
-    """The session that made what stands at a path, '' for the person; None where the edits do
-    not tell."""
-    for line in walk_back(edits):
-        if entries.entry(line["before"]) is None:
+def find_maker(edits: Iterable[JournalLine]) -> str | None:
+    """The session that made the file at a path, '' for the person; None where the edits (oldest
+    first) do not tell.
+
+    A file that comes where nothing was is its author's, and a change leaves it its maker.  A
+    content that the path has had is always of the maker whose file had it first: by whatever hand
+    it comes back.
+    """
+    makers: dict[Version, str | None] = {None: None}
+    maker: str | None = None
+    for line in edits:
+        before, after = entries.entry(line["before"]), entries.entry(line["after"])
+        maker = makers.setdefault(before, None)
+        if before is None:
             session_id, who, _ = entries.author(line)
-            return session_id if session_id or who == entries.PERSON[1] else None
-    return None
+            maker = session_id if session_id or who == entries.PERSON[1] else None
+        maker = makers.setdefault(after, maker)
+    return maker
 
 
 def last_by_person(edits: Sequence[JournalLine], wanted: Version) -> JournalLine | None:
