@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     [
-        flag("--full", "the whole session, nothing shortened"),
+        flag("--full", "the whole session, nothing shortened or left out"),
         flag("--no-transcript", "not what was said"),
         flag("--transcript", "only the transcript, as stored"),
     ],
@@ -39,32 +39,34 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Show what a name stands for; nothing is changed."""
     from gitcp.repo import Repo
+    from gitcp.store.back import trees
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.show import on_demand
 
-    args = cli.parse("show", OPTIONS, argv)
-    records = gathered(Repo.here(), args.name, args.offline, moments=True)
-    if args.transcript:
-        for transcript in transcripts(records):
-            sys.stdout.buffer.write(
-                transcript if transcript.endswith(b"\n") else transcript + b"\n"
-            )
-    elif args.json:
-        cli.write_records(_plain(r, args.full) for r in records)
-    else:
-        page(lines(records, args.full, not args.no_transcript))
+    args, repo = cli.parse("show", OPTIONS, argv), Repo.here()
+    on_demand.bring(repo, args.name, offline=args.offline)
+    with Objects(repo) as objects:
+        records = trees.show(repo, objects, args.name, lazy=not args.json)
+        if args.transcript:
+            for transcript in transcripts(records):
+                sys.stdout.buffer.write(
+                    transcript if transcript.endswith(b"\n") else transcript + b"\n"
+                )
+        elif args.json:
+            cli.write_records(_plain(r, args.full) for r in records)
+        else:
+            page(lines(records, args.full, not args.no_transcript))
     return OK
 
 
-def gathered(repo: Repo, name: str, offline: bool = False, moments: bool = False) -> list[Record]:
-    """The records that a name stands for, with moments also of those; transcripts in them are
-    bytes."""
-    from gitcp.store.back import trees
+def gathered(repo: Repo, name: str, offline: bool = False) -> list[Record]:
+    """The records that a name stands for; transcripts in them are bytes."""
     from gitcp.store.git.objects import Objects
     from gitcp.store.show import on_demand, subject
 
     on_demand.bring(repo, name, offline=offline)
-    read = trees.show if moments else subject.records
     with Objects(repo) as objects:
-        return read(repo, objects, name)
+        return subject.records(repo, objects, name)
 
 
 def transcripts(records: Iterable[Record]) -> Iterator[bytes]:
@@ -101,7 +103,7 @@ def lines(records: Iterable[Record], full: bool = False, talk: bool = True) -> I
         if n:
             yield []
         if entry["type"] == "session":
-            yield from session_lines.session(entry, when)
+            yield from session_lines.session(entry, when, full)
         elif entry["type"] == "point":
             yield from session_lines.point(entry, when)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,25 @@ def test_a_session_is_shown_with_all_its_checkpoints(story: Story) -> None:
     assert "\n  Not committed yet:\n    README.md\n    a b.txt\n" in text
     assert f"\n    {story.checkpoint}  " in text and "(temporary)" in text
     assert show_record("2026-01")["session_id"] == GAMMA
+
+
+def test_the_turns_of_a_session_are_folded_unless_all_is_asked_for(story: Story) -> None:
+    folded, full = shown("8f76b0e8"), shown("--full", "8f76b0e8")
+    rows = folded.partition("  Checkpoints:\n")[2].splitlines()
+    assert " file" in rows[0] and not [row for row in rows if row.startswith("        ")]
+    assert [row for row in full.splitlines() if row.startswith("        A a b.txt")]
+
+
+def test_the_turns_of_a_session_come_as_they_are_read(story: Story) -> None:
+    from gitcp.core.render import session_lines
+
+    def read_one() -> Iterator[dict[str, object]]:
+        yield {"checkpoint_id": "", "oid": "1" * 40, "time": 0, "message": "the first"}
+        raise AssertionError("a second was read")
+
+    record = {**show_record("8f76b0e8"), "checkpoints": read_one()}
+    lines = session_lines.session(record, lambda seconds: "then", False)
+    assert next(line for line in lines if line[0][0] == f"    {'1' * 12}")
 
 
 def test_an_ambiguous_name_lists_the_candidates(story: Story) -> None:

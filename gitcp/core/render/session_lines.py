@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.render.show_lines import excerpt, prompts
-from gitcp.core.render.spans import short, spent
+from gitcp.core.render.spans import many, short, spent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gitcp.core.render.spans import Line
 
 
+_LINES = 12  # of a list, unless all is asked for
 _POINTS = {  # kind -> what a point is, and what comes after it
     "prompt": ("before a prompt", "turn"),
     "tool": ("before a tool use", "tool use"),
@@ -63,8 +64,9 @@ def _changed(head: str, files: dict[str, str]) -> Iterator[Line]:
         yield [(f"    {letter} ", colour), (path, "")]
 
 
-def session(record: Record, when: When) -> Iterator[Line]:
-    """A session as list-sessions gives it, with all of its checkpoints."""
+def session(record: Record, when: When, full: bool) -> Iterator[Line]:
+    """A session as list-sessions gives it, with all of its checkpoints; those may be an iterator.
+    full: with every prompt and file of each."""
     agent = record.get("agent_type") or "Agent"
     yield [("session ", ""), (record["session_id"], "yellow"), (f"  {agent}", "green")]
     if "unreadable" in record:
@@ -79,19 +81,37 @@ def session(record: Record, when: When) -> Iterator[Line]:
     touched = record.get("files_touched") or ()
     if touched:
         yield [("  Not committed yet:", "bold")]
-        yield from ([(f"    {path}", "")] for path in touched)
-    if record["checkpoints"]:
-        yield [("  Checkpoints:", "bold")]
-    for checkpoint in record["checkpoints"]:
-        name = checkpoint["checkpoint_id"] or checkpoint["oid"][:12]
-        kind = "" if checkpoint["checkpoint_id"] else "  (temporary)"
-        yield [
-            (f"    {name}", "cyan"),
-            (f"  {when(checkpoint['time'])}  {short(checkpoint['message'], 72)}", ""),
-            (kind, "dim"),
-        ]
-        for prompt in checkpoint.get("asked", ()):
-            yield [(f"      {short(prompt, 100)}", "")]
-        for path, change in checkpoint.get("files", {}).items():
-            letter, colour = _CHANGES.get(change, (" ", ""))
-            yield [(f"        {letter} ", colour), (path, "dim")]
+        yield from _some([[(f"    {path}", "")] for path in touched], full, "file")
+    for number, checkpoint in enumerate(record["checkpoints"]):
+        if not number:
+            yield [("  Checkpoints:", "bold")]
+        yield from _turn(checkpoint, when, full)
+
+
+def _turn(checkpoint: Record, when: When, full: bool) -> Iterator[Line]:
+    """A checkpoint of a session: a line for it and for what was asked last; in full each file."""
+    name = checkpoint["checkpoint_id"] or checkpoint["oid"][:12]
+    asked, files = checkpoint.get("asked", ()), checkpoint.get("files", {})
+    kind = "" if checkpoint["checkpoint_id"] else "  (temporary)"
+    folded = [many(len(asked), "prompt")] if len(asked) > 1 else []
+    folded += [many(len(files), "file")] if files else []
+    yield [
+        (f"    {name}", "cyan"),
+        (f"  {when(checkpoint['time'])}  {short(checkpoint['message'], 72)}", ""),
+        (kind, "dim"),
+        (f"  {', '.join(folded)}" if folded and not full else "", "dim"),
+    ]
+    for prompt in asked if full else asked[-1:]:
+        yield [(f"      {short(prompt, 100)}", "")]
+    for path, change in files.items() if full else ():
+        letter, colour = _CHANGES.get(change, (" ", ""))
+        yield [(f"        {letter} ", colour), (path, "dim")]
+
+
+def _some(lines: list[Line], full: bool, word: str) -> Iterator[Line]:
+    """Lines, unless all are wanted the first of them with how many more there are."""
+    more = len(lines) - _LINES
+    if full or more <= 1:
+        yield from lines
+    else:
+        yield from [*lines[:_LINES], [(f"    … {many(more, f'more {word}')}", "dim")]]

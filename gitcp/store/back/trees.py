@@ -78,16 +78,16 @@ def read_tree(repo: Repo, objects: Objects, point: Point) -> str:
     return edit_tree(objects, present.tree, moments.read_moment(present, point["id"])[0])
 
 
-def show(repo: Repo, objects: Objects, name: str) -> list[Record]:
+def show(repo: Repo, objects: Objects, name: str, lazy: bool = False) -> list[Record]:
     """The records that a name stands for, as subject.records() gives them; of a point that is
     only that its own, with `files`: path -> 'added', 'modified' or 'deleted' by its turn, tool use
     or step."""
     point = find_moment(repo, objects, name)
     if point is None:
-        return subject.records(repo, objects, name)
+        return subject.records(repo, objects, name, lazy)
     if point["kind"] == "safety":
-        changed = diff_trees(objects, f"{point['id']}:before", f"{point['id']}:after")
-        changes = {path: (before, after) for path, before, after in changed}
+        after = undo_log.tree(objects, point["id"], "after") or point["tree"]
+        changes = {p: (old, new) for p, old, new in diff_trees(objects, point["tree"], after)}
     else:
         changes = moments.list_changes(KeptEdits(repo), point)
     files = {

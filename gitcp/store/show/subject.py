@@ -13,14 +13,17 @@ from gitcp.store.v1.parts import Parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gitcp.core.record_types import Record
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
 
-def records(repo: Repo, objects: Objects, name: str) -> list[Record]:
+def records(repo: Repo, objects: Objects, name: str, lazy: bool = False) -> list[Record]:
     """The checkpoints of a commit, or a checkpoint, or a session with its turns; transcripts are
-    bytes.  Raises Error as lookup.resolve() does, and for a commit without a checkpoint."""
+    bytes.  lazy: the checkpoints of a session are an iterator, which reads each when it comes.
+    Raises Error as lookup.resolve() does, and for a commit without a checkpoint."""
     kind, key = lookup.resolve(repo, objects, name)
     if kind == "commit":
         return checkpoint_view.of_commit(repo, objects, key)
@@ -31,18 +34,18 @@ def records(repo: Repo, objects: Objects, name: str) -> list[Record]:
     known = [session_read.read(repo, key)] if key in states.list_ids(repo) else []
     sessions = session_list.with_states(known, session_list.temporary(repo, objects))
     sessions = session_list.with_stored(repo, sessions, only=key)
-    return [_with_turns(repo, objects, session) for session in sessions]
+    turns = [(session, _read_turns(repo, objects, session)) for session in sessions]
+    return [{**session, "checkpoints": part if lazy else list(part)} for session, part in turns]
 
 
-def _with_turns(repo: Repo, objects: Objects, session: Record) -> Record:
-    """A session record whose checkpoints have `asked`, the prompts that each is of, and `files`:
+def _read_turns(repo: Repo, objects: Objects, session: Record) -> Iterator[Record]:
+    """The checkpoints of a session with `asked`, the prompts that each is of, and `files`:
     path -> 'added', 'modified' or 'deleted', of a committed one ''.
 
     A checkpoint that cannot be read has neither; what a rewind left on the stream is no turn.
     """
     chains = stream_history.chains(repo, shadow_refs.listing(repo, objects))
     temporary = {step["oid"]: step for chain in chains.values() for step in chain}
-    detailed = []
     for checkpoint in session["checkpoints"]:
         if checkpoint["message"] == shadow_refs.FOLLOWED:
             continue
@@ -50,8 +53,7 @@ def _with_turns(repo: Repo, objects: Objects, session: Record) -> Record:
             more = _read_turn(repo, objects, session["session_id"], checkpoint, temporary)
         except Error:
             more = {}
-        detailed.append({**checkpoint, **more})
-    return {**session, "checkpoints": detailed}
+        yield {**checkpoint, **more}
 
 
 def _read_turn(
