@@ -17,7 +17,7 @@ import gitcp
 
 TOP = Path(__file__).resolve().parents[1]
 BUILD = TOP / "build" / "demo"
-HEIGHT = 940  # of the picture
+HEIGHT = 1120  # of the picture
 sys.path.append(str(TOP))
 
 from tests.support.replay import Call, Replay, initial  # noqa: E402  the package itself is the installed one
@@ -93,9 +93,9 @@ def picture(page: str) -> None:
     if not browser:
         print("(no chromium: there is no picture of it)\n")
         return
-    flags = f"--headless=new --no-sandbox --hide-scrollbars --window-size=1000,{HEIGHT}"
+    flags = f"--headless=new --no-sandbox --hide-scrollbars --window-size=1280,{HEIGHT}"
     to = f"--screenshot={BUILD}/page.png"
-    argv = [browser, *flags.split(), "--virtual-time-budget=3000", to, f"file://{page}"]
+    argv = [browser, *flags.split(), "--virtual-time-budget=20000", to, f"file://{page}"]
     env = {**os.environ, "TMPDIR": "/tmp"}
     done = subprocess.run(argv, env=env, capture_output=True, timeout=120, check=False)
     if done.returncode or not (BUILD / "page.png").exists():

@@ -32,7 +32,7 @@ def hostile(repo: Path, tmp_path: Path) -> Path:
     git("commit", "-q", "-m", f"<b>{HOSTILE}", "--author", "x \"'& <a@x>")
     edit = {"file_path": odd.name, "old_string": "x", "new_string": HOSTILE}
     call = {"type": "tool_use", "id": "toolu_1", "name": "<u>Edit", "input": edit}
-    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": f"{HOSTILE} {SECRET}"}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": f"{HOSTILE} {SECRET}" * 9}
     live = tmp_path / "live.jsonl"
     lines = [
         say("user", f"Please {HOSTILE} with {SECRET}", 1),

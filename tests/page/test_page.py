@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 import os
 import pty
 import re
@@ -19,6 +22,13 @@ from tests.support.paths import BIN, TOP
 ASSETS = TOP / "gitcp" / "store" / "page" / "assets"
 
 
+def unpacked(text: str) -> str:
+    """What the script of a page unpacks."""
+    scripts = re.findall(r'<script id="(?:index|chunks)" type="application/json">(.*?)<', text)
+    index, chunks = map(json.loads, scripts)
+    return "".join(gzip.decompress(base64.b64decode(one)).decode() for one in [index, *chunks])
+
+
 def test_the_page_is_one_file_that_names_nothing_to_fetch_and_holds_no_secret(
     shown: Path,
 ) -> None:
@@ -27,7 +37,7 @@ def test_the_page_is_one_file_that_names_nothing_to_fetch_and_holds_no_secret(
     assert links == set(), "links to a forge are made by the script"
     plain = re.sub(r"(?s)<(style|script)[ >].*?</\1>", "", text)
     assert not re.search(r"<(img|svg onload|u>|i>|script)|<[^>]* (style|src|on\w+)=", plain)
-    assert SECRET not in text
+    assert SECRET not in text + unpacked(text)
     assert text.index("Content-Security-Policy") < text.index("<style>") < text.index("<script")
     assert "default-src 'none'; base-uri 'none'; form-action 'none'" in text.replace("&#39;", "'")
 
@@ -64,9 +74,13 @@ def test_at_a_terminal_it_says_how_far_it_is(hostile: Path) -> None:
 
 
 def test_prompts_answers_and_transcripts_are_left_out_where_others_see_it(hostile: Path) -> None:
-    text = page("-o", "-", "--no-prompts", "HEAD").stdout
-    assert "second prompt" not in text and "Done." not in text and "<noscript>" in text
-    assert "Claude Code 1f0c5d6e" in text and 'id="conversation"' not in text
+    for option, seen in (("-o", True), ("--no-prompts", False)):
+        text = page("-o", "-", *[option][: not seen], "HEAD").stdout
+        every = text + unpacked(text)
+        for words in ("second prompt", "Done.", "Please </script>", "<u>Edit", 'id="conversation"'):
+            assert (words in every) is seen, words
+        assert "def f():" in text and SECRET not in every
+        assert ("Claude Code 1f0c5d6e" in text) is not seen
 
 
 def test_a_checkpoint_a_session_and_a_range_are_meant_and_nothing_else(hostile: Path) -> None:

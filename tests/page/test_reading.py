@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from gitcp.core.lines import authors
+from gitcp.store.page.render import Page
 from tests.page.browser import needs_browser, show
 from tests.page.hostile import SECRET
 
@@ -155,3 +157,34 @@ def test_printing_unfolds_at_once(shown: Path, browser: Any) -> None:
     browser.execute_script("dispatchEvent(new Event('afterprint'))")
     steps = "return document.querySelector('#turns details[open]')"
     assert browser.execute_script(steps) is None
+
+
+def test_of_a_large_change_few_elements_are_alive_and_all_is_searched(
+    tmp_path: Path, browser: Any
+) -> None:
+    nobody = authors.nobody("person")
+    page = Page("large", str, {})
+    commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
+    page.commit({**commit, "checkpoints": []}, {})
+    for number in range(30):
+        lines = [f"value_{number}_{n} = {n}" for n in range(200)]
+        page.file(
+            {
+                "path": f"src/file{number:03}.py",
+                "old": "",
+                "edits": [(0, 0, 1, len(lines))],
+                "before": [],
+                "after": lines,
+                "sizes": (0, 0),
+                "authors": dict.fromkeys(range(1, len(lines) + 1), (nobody, "A Person")),
+            }
+        )
+    (tmp_path / "large.html").write_text(page.html("0"))
+    show(browser, tmp_path / "large.html")
+    alive = "return document.getElementsByTagName('*').length"
+    for place in ("value_3_199", "value_29_199", "value_15_150"):
+        browser.execute_script("query.value = arguments[0]; search(); step(1)", place)
+        row = browser.find_element("css selector", "tr.here")
+        assert place in row.text and browser.execute_script(alive) <= 3000
+    browser.execute_script("fillAll()")
+    assert browser.execute_script("return document.querySelectorAll('tr').length") == 30 * 200

@@ -77,10 +77,8 @@ class Page:
         session["spent"] = spent(session["usage"], story["agent"])
         session["resume"] = self.text(story["resume"])
         for turn in story["turns"]:
-            view, value = self._talk.turn(session["id"], turn, story["agent"])
-            if not self._with_prompts:
-                value = {"prompt": [], "parts": []}
-                view = {**view, "line": "", "facts": view["facts"]}
+            open_turn = turn if self._with_prompts else {**turn, "prompt": "", "parts": []}
+            view, value = self._talk.turn(session["id"], open_turn, story["agent"])
             chunk, index = self.keep(value)
             view |= {"session": session["at"], "chunk": chunk, "index": index}
             session["turns"].append(view)
@@ -143,10 +141,12 @@ class Page:
         )
 
     def _bar(self, sums: Mapping[str, int]) -> list[Record]:
-        """The parts of a bar: colour, label, lines, x and width of 1000."""
+        """The parts of a bar, sessions first: colour, label, lines, x and width of 1000."""
+        order = [one for one in self._by_id if one in sums]
+        order += [who for who in _WORDS if who in sums]
         return [
             {**self._who(who), "lines": sums[who], "x": x, "width": width}
-            for who, x, width in timeline.shares(dict(sums), 1000)
+            for who, x, width in timeline.shares({who: sums[who] for who in order}, 1000)
         ]
 
     def _who(self, who: str) -> Record:

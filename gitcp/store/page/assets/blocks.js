@@ -2,7 +2,7 @@
 // and, in a large page, emptied when it is far from it.
 
 const MOST = 1500; // elements; from there on what is far away is let go
-const NEAR = "400px 0px";
+const REACH = 400; // pixels from the window that are near
 const chunks = JSON.parse(document.getElementById("chunks").textContent);
 const unpacked = []; // values by chunk
 const blocks = new Map(); // node -> {fill, filled, near}
@@ -68,7 +68,7 @@ const watcher = new IntersectionObserver((entries) => {
   }
   trim();
   highlightLater();
-}, { rootMargin: NEAR });
+}, { rootMargin: `${REACH}px 0px` });
 
 function trim() {
   if (everything.length <= MOST) return;
@@ -78,12 +78,20 @@ function trim() {
   }
 }
 
+function isNear(node) {
+  const known = blocks.get(node);
+  if (known.filled) return false;
+  const { top, bottom } = node.getBoundingClientRect();
+  known.near ||= bottom > -REACH && top < innerHeight + REACH;
+  return known.near;
+}
+
 // What waited for a chunk is filled as soon as it is there.
 async function unpackAll() {
   for (let number = 0; number < chunks.length; number += 1) {
     unpacked[number] = await unpack(chunks[number]);
     chunks[number] = "";
-    for (const [node, known] of blocks) if (known.near) fill(node);
+    for (const node of blocks.keys()) if (isNear(node)) fill(node);
   }
 }
 

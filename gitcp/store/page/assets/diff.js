@@ -232,7 +232,8 @@ function treeEntry(file, n, part) {
     make("span", { class: `dot ${one.color}`, title: `${one.name} ${one.lines}` })));
   const entry = make("li", {}, make("a", { href: `#${file.id}`, title: file.path },
     make("span", { class: "name", text: name }),
-    make("span", { class: "soft sizes", text: `+${file.plus} −${file.minus}` }), authors));
+    make("span", { class: "soft sizes",
+      text: `+${file.plus}${file.minus ? ` −${file.minus}` : ""}` }), authors));
   if (n && split(part[n - 1].path)[0] === folder) return [entry];
   return [folder && make("li", { class: "folder", text: folder }), entry].filter(Boolean);
 }

@@ -16,7 +16,8 @@ function resultOf({ result }) {
 }
 
 function output(text, kind) {
-  if (text.length <= LONG) return make("pre", { class: kind, text });
+  const wanted = lookup.length > 1 && text.toLowerCase().includes(lookup, LONG);
+  if (text.length <= LONG || wanted) return make("pre", { class: kind, text });
   const pre = make("pre", { class: kind, text: `${text.slice(0, LONG)}…` });
   const button = make("button", { type: "button", class: "quiet",
     text: `Show all ${text.length.toLocaleString("en")} characters`,
