@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.cmd.push import ref_lines
+from gitcp.cmd.push import checkpoints
 from gitcp.console import cli
 from gitcp.console.options import JSON
 from gitcp.errors import OK
@@ -17,13 +17,21 @@ OPTIONS = (JSON, *find_stage("fetch-checkpoints")[1])
 
 
 def run(argv: Sequence[str]) -> int:
-    """Bring the permanent store, and say what is here now."""
-    args = cli.parse("fetch", OPTIONS, argv)
+    """Bring the permanent store, and say how much of it is new here."""
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.share import sync
+    from gitcp.store.v1 import destination
+
+    args, repo = cli.parse("fetch", OPTIONS, argv), Repo.find()
+    before = sync.local(repo)
     refs = list(fetch_checkpoints(args, ()))
     if args.json:
         return cli.write_records(refs)
-    for line in ref_lines({ref["ref"]: ref["oid"] for ref in refs}):
-        print(line)
+    with Objects(repo) as objects:
+        count = destination.count_changed(objects, sync.local(repo), before)
     if not refs:
         print("nothing to fetch: there are no checkpoints")
+    else:
+        print(f"{checkpoints(count)} fetched" if count else "no new checkpoints")
     return OK

@@ -33,18 +33,20 @@ def run(line: str) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize("name", ["gitcp-push", "gitcp push", "gitcp-push-checkpoints origin"])
-def test_a_push_says_what_the_remote_has_now(bare: Path, name: str) -> None:
+def test_a_push_says_how_many_checkpoints_it_sent(bare: Path, name: str) -> None:
     oid = git("rev-parse", V1)
-    assert run(name) == (0, f"{V1} is {oid[:7]} at 'origin'\n", "")
+    assert run(name) == (0, "sent 1 checkpoint to 'origin'\n", "")
+    assert run(name) == (0, "'origin' has every checkpoint\n", "")
     assert git("rev-parse", V1, cwd=bare) == oid
     assert run(f"{name} --json")[1].startswith('{"type":"ref","ref":"' + V1)
 
 
-def test_a_fetch_says_what_is_here_now(bare: Path, tmp_path: Path) -> None:
+def test_a_fetch_says_how_many_checkpoints_are_new_here(bare: Path, tmp_path: Path) -> None:
     run("gitcp-push")
     oid = git("rev-parse", V1)
     git("update-ref", "-d", V1)
-    assert run("gitcp-fetch") == (0, f"{V1} is {oid[:7]}\n", "")
+    assert run("gitcp-fetch") == (0, "1 checkpoint fetched\n", "")
+    assert run("gitcp-fetch") == (0, "no new checkpoints\n", "")
     assert list(bind("fetch-checkpoints", [])(())) == [{"type": "ref", "ref": V1, "oid": oid}]
 
 

@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
+    from gitcp.store.v1.kept_tips import Tips
 
 NONE = "none"
 _KEY = "gitcp.remote"
@@ -124,18 +125,24 @@ def is_target(repo: Repo, destination: str, remote: str, url: str) -> bool:
 
 def count_lacking(repo: Repo, objects: Objects, destination: str) -> int:
     """How many checkpoints the destination is not known to have as they are here."""
-    theirs = [kept_tips.pushed(repo, destination).get(f"refs/heads/{_STORE}")]
-    theirs.append(refs.read(repo, f"refs/remotes/{destination}/{_STORE}"))
-    sent = committed_refs.sends_branch(repo)
-    ours = _tree(objects, refs.read(repo, f"refs/heads/{_STORE}") if sent else None)
-    lacking: set[str] | None = None
-    for tip in theirs:
-        if tree := _tree(objects, tip):
-            changed = _changed(objects, ours, tree)
-            lacking = changed if lacking is None else lacking & changed
-    own, there = committed_refs.tips(repo), kept_tips.pushed(repo, destination)
-    unsent = {parse_checkpoint_ref(ref) for ref, oid in own.items() if there.get(ref) != oid}
-    return len((_changed(objects, ours, None) if lacking is None else lacking) | unsent)
+    ours, theirs = committed_refs.tips(repo), kept_tips.pushed(repo, destination)
+    branch = f"refs/heads/{_STORE}"
+    if committed_refs.sends_branch(repo) and (tip := refs.read(repo, branch)):
+        ours[branch] = tip
+    tracked = refs.read(repo, f"refs/remotes/{destination}/{_STORE}")
+    count = count_changed(objects, ours, theirs)
+    if not tracked:
+        return count
+    return min(count, count_changed(objects, ours, {**theirs, branch: tracked}))
+
+
+def count_changed(objects: Objects, ours: Tips, theirs: Tips) -> int:
+    """How many checkpoints our tips (ref -> oid) have that theirs lack or have otherwise."""
+    branch = f"refs/heads/{_STORE}"
+    there, here = (_tree(objects, tips.get(branch)) for tips in (theirs, ours))
+    own = {ref for ref, oid in ours.items() if theirs.get(ref) != oid}
+    refs_of = {parse_checkpoint_ref(ref) for ref in own} - {""}
+    return len(_changed(objects, here, there) | refs_of)
 
 
 def _tree(objects: Objects, tip: str | None) -> str | None:
