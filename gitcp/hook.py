@@ -52,7 +52,7 @@ def main() -> int:
             return _git(argv[0], argv[1:])
         return _records() if argv == ["event"] else _agent(argv)
     except UsageError as e:
-        print("error:", e, file=sys.stderr)
+        _print(f"error: {e}\n")
         return USAGE
     except (Error, OSError) as e:
         _warn(f"{' '.join(argv[:2])}: {sentence(e)}")
@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def _warn(message: str) -> None:
-    print("warning:", message, file=sys.stderr)
+    _print(f"warning: {message}\n")
     try:
         from gitcp.store.git.hook_warnings import failed
 
@@ -241,21 +241,29 @@ def _say(first: Record, message: str, context: str = "") -> None:
 
         print(replies.tell(answers(first["agent"]), message, context), end="")
     else:
-        print(message, file=sys.stderr)
+        _print(f"{message}\n")
 
 
 def _refuse(first: Record, message: str) -> int:
     """Say no in the way of git, or of the agent's client; the status that does."""
     if "agent" not in first:
-        print(message, file=sys.stderr)
+        _print(f"{message}\n")
         return pipelines.VERDICT
     from gitcp.agents import answers
     from gitcp.agents.exchange import replies
 
     out, err, status = replies.refuse(answers(first["agent"]), first["event"], message)
     print(out, end="")
-    print(err, file=sys.stderr, end="")
+    _print(err)
     return status
+
+
+def _print(message: str) -> None:
+    """Say something on standard error, in what a terminal can show."""
+    if message:
+        from gitcp.console import notice
+
+        print(notice.printable(message), file=sys.stderr, end="")
 
 
 def _listing(argv: Sequence[str]) -> int:

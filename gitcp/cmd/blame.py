@@ -61,10 +61,12 @@ def run(argv: Sequence[str]) -> int:
 
 def _print(lines: Iterable[bytes]) -> None:
     """At a terminal paged, as git pages them; elsewhere to the byte."""
+    from gitcp.console import cli
+
     if sys.stdout.isatty():
         from gitcp.cmd import show
         from gitcp.record import text
 
-        show.put(map(text, lines))
+        show.put(cli.displayed(text(line)) for line in lines)
     else:
-        sys.stdout.buffer.writelines(lines)
+        cli.write_bytes(lines)

@@ -57,10 +57,7 @@ def run(argv: Sequence[str]) -> int:
         return OK
     records = _records(repo, name, args.offline)
     if args.raw_transcript:
-        for transcript in show.transcripts(records):
-            sys.stdout.buffer.write(
-                transcript if transcript.endswith(b"\n") else transcript + b"\n"
-            )
+        cli.write_bytes(t.removesuffix(b"\n") + b"\n" for t in show.transcripts(records))
     else:
         show.page(_lines(records, args), not args.no_pager)
     return OK

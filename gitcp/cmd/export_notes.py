@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from gitcp.console import cli
 from gitcp.console.options import REVISIONS
 from gitcp.errors import OK
@@ -24,7 +22,9 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("export-notes", OPTIONS, argv)
     changed, warnings = exports.note(Repo.find(), args.revision)
     for warning in warnings:
-        print("warning:", cli.printable(warning), file=sys.stderr)
+        from gitcp.console import notice
+
+        notice.warn(warning)
     for oid in changed:
         print(oid)
     return OK

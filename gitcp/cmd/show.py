@@ -48,10 +48,7 @@ def run(argv: Sequence[str]) -> int:
     with Objects(repo) as objects:
         records = trees.show(repo, objects, args.name, lazy=not args.json)
         if args.transcript:
-            for transcript in transcripts(records):
-                sys.stdout.buffer.write(
-                    transcript if transcript.endswith(b"\n") else transcript + b"\n"
-                )
+            cli.write_bytes(t.removesuffix(b"\n") + b"\n" for t in transcripts(records))
         elif args.json:
             cli.write_records(_plain(r, args.full) for r in records)
         else:

@@ -81,6 +81,21 @@ def parse(name: str, rows: Rows, argv: Sequence[str]) -> argparse.Namespace:
     return Parser(name, rows).parse_args(argv)
 
 
+def write_bytes(parts: Iterable[bytes]) -> None:
+    """Write data to standard output: to the byte, at a terminal what that can show of it."""
+    if sys.stdout.isatty():
+        parts = (displayed(record.text(part)).encode() for part in parts)
+    sys.stdout.buffer.writelines(parts)
+
+
+def displayed(text: str) -> str:
+    """Text in what a terminal can show; the colours that git writes stay."""
+    import re
+
+    parts = re.split(r"(\x1b\[[0-9;]*m)", text)
+    return "".join(part if n % 2 else printable(part) for n, part in enumerate(parts))
+
+
 def write_records(records: Iterable[Record]) -> int:
     """Write records to standard output; OK."""
     record.write(sys.stdout.buffer, records)

@@ -29,6 +29,11 @@ def lack(what: str) -> None:
         print("warning:", printable(what).replace("\n", " "), file=sys.stderr)
 
 
+def warn(message: str) -> None:
+    """Say a warning, in what a terminal can show."""
+    print("warning:", printable(message), file=sys.stderr)
+
+
 def mute(what: str) -> None:
     """A person hears of this in another way: lack() is silent about it."""
     _PRINTED[what] = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from gitcp.console.options import flag, nul, value
 from gitcp.core.git import ids
@@ -38,10 +37,11 @@ def read_checkpoint(args: Namespace, _: object) -> Iterator[Record]:
     if not args.id and not args.commit:
         args.error("needs the id of a checkpoint, or --commit")
     if args.transcript:
-        for temporary in _temporaries(args):
-            sys.stdout.buffer.write(temporary["transcript"])
+        from gitcp.console import cli
+
+        cli.write_bytes(temporary["transcript"] for temporary in _temporaries(args))
         for _checkpoint, sessions in _read(args):
-            sys.stdout.buffer.writelines(content["transcript"] for content in sessions)
+            cli.write_bytes(content["transcript"] for content in sessions)
         return
     from gitcp.store.v1 import committed_list
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from gitcp.console.options import value
 
@@ -306,7 +305,9 @@ def _leave_out(match: Record, failed: Mapping[str, Exception]) -> None:
         from gitcp.store.git import hook_warnings
 
         message = f"session '{session_id}' is left out of its commit for now: {sentence(error)}"
-        print("warning:", message, file=sys.stderr)
+        from gitcp.console import notice
+
+        notice.warn(message)
         hook_warnings.failed(message)
     if failed:
         left = {one: why for one, why in match["sessions"].items() if one not in failed}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from gitcp.console.options import flag
 
 TYPE_CHECKING = False
@@ -30,7 +28,9 @@ def _checked(event: Record) -> Iterator[Record]:
     try:
         refused, message = _judge_start(event)
     except Exception as e:  # its own failure must not stop the agent's work
-        print(f"warning: the guard is not at work: {e}", file=sys.stderr)
+        from gitcp.console import notice
+
+        notice.warn(f"the guard is not at work: {e}")
         refused, message = False, ""
     if refused:
         yield {"type": "refuse", "message": message}
@@ -85,7 +85,9 @@ def _guarded(work: Callable[[Record], list[Record]], event: Record) -> list[Reco
     try:
         return work(event)
     except Exception as e:  # its own failure must not stop the agent's work
-        print(f"warning: the guard is not at work: {e}", file=sys.stderr)
+        from gitcp.console import notice
+
+        notice.warn(f"the guard is not at work: {e}")
         return None
 
 

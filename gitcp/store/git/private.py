@@ -7,7 +7,6 @@ damaged is set aside in <common>/gitcp/corrupt, and one line says so.
 from __future__ import annotations
 
 import os
-import sys
 import time
 
 from gitcp import trace
@@ -111,7 +110,9 @@ def set_aside(repo: Repo, error: Damaged) -> None:
         place = move_aside(repo.common, error.path)
     except OSError as e:
         raise Error(f"cannot set aside '{error.path}': {e.strerror}") from None
-    print(f"warning: {error}; kept as '{place}'", file=sys.stderr)
+    from gitcp.console import notice
+
+    notice.warn(f"{error}; kept as '{place}'")
 
 
 def write(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:

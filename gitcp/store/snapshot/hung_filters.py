@@ -4,7 +4,6 @@ hook waits for them and not each."""
 from __future__ import annotations
 
 import os
-import sys
 import time
 
 from gitcp.process import deadline
@@ -56,7 +55,9 @@ def note(repo: Repo) -> bool:
 
     message = "a filter of git did not end in time: for an hour checkpoints leave out its files"
     hook_warnings.warn(repo, message)
-    print(f"warning: {message}", file=sys.stderr)
+    from gitcp.console import notice
+
+    notice.warn(message)
     return True
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from gitcp import trace
 from gitcp.core.git import ids
 from gitcp.errors import Foreign
@@ -75,7 +73,9 @@ def _ours(repo: Repo, objects: Objects, base: str) -> Tip | None:
         other = shadow_refs.branch(repo, base)
         if other == ref:
             return tip
-        print(f"warning: '{ref}' is not gitcp's; '{other}' is taken instead", file=sys.stderr)
+        from gitcp.console import notice
+
+        notice.warn(f"'{ref}' is not gitcp's; '{other}' is taken instead")
 
 
 def _read(repo: Repo, objects: Objects, ref: str) -> Tip | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from gitcp import trace
 from gitcp.core.credit import entries
@@ -44,7 +43,9 @@ def decide(
 
     verdict = stream_rules.decide(mode, current, alternatives, dirty, survives)
     if verdict["reason"] == stream_rules.UNREADABLE:
-        print(f"warning: '{verdict['ref']}': {stream_rules.UNREADABLE}", file=sys.stderr)
+        from gitcp.console import notice
+
+        notice.warn(f"'{verdict['ref']}': {stream_rules.UNREADABLE}")
     state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
     state["verdict"] = verdict
     state["last_verdict"] = verdict.copy()

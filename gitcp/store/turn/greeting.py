@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from gitcp.core import json
 from gitcp.errors import Error
@@ -90,7 +89,9 @@ def wants_warning(repo: Repo) -> bool:
         if wanted is not None:
             _migrate(repo, wanted)
     except Error as e:
-        print(f"warning: {e}", file=sys.stderr)
+        from gitcp.console import notice
+
+        notice.warn(str(e))
         return False
     return bool(wanted)
 

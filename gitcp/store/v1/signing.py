@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from gitcp.console import notice
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error, GitError, Late
@@ -50,7 +48,7 @@ def write(
             private.write_words(repo, path, [*failed[-_MOST:], about or "-"])
             why = "it takes too long" if isinstance(e, Late) else e.complaint.strip()
             words = f"checkpoints are not signed, and wait no more: {' '.join(why.split())}"
-            print(f"warning: {notice.printable(words)}", file=sys.stderr)
+            notice.warn(words)
     return write_commit(objects, repo, tree, parents, message)
 
 
