@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from typing import Any, NotRequired, TypedDict
 
     class Key(TypedDict):
-        """kind: size, number, flag, word, words, text, trailer, pattern, command or pipeline.
+        """kind: size, number, flag, word, words, text, trailer, pattern, command, persons or
+        pipeline.
         default: as it would be written, '' where another rule decides.  values: all that a word
         may be, or what a flag may be besides.  least, most: of a number.  many: several values
         count.  without: what comes of a pattern that cannot be read."""
@@ -54,6 +55,12 @@ KEYS: dict[str, Key] = {
         "many": True,
         "meaning": "a regular expression; a finding in which it matches is no secret",
         "without": "it is left out",
+    },
+    "gitcp.redact-personal": {
+        "kind": "persons",
+        "default": "",
+        "meaning": "what of persons is redacted: email,phone,address,name:<file>",
+        "without": "no prompt and no transcript is stored until it can be read",
     },
     "gitcp.streams": {
         "kind": "word",
@@ -213,6 +220,14 @@ KEYS: dict[str, Key] = {
         "meaning": "how many seconds sending may take",
     },
 }
+LABEL: Key = {
+    "kind": "pattern",
+    "default": "",
+    "meaning": "a regular expression of what is redacted under this label",
+    "without": "no prompt and no transcript is stored until it can be read",
+}
+LABELS = "gitcp.redact-label."  # what the keys of labels begin with
+PERSONS = ("email", "phone", "address")  # what gitcp.redact-personal may name besides name:<file>
 PIPELINE: Key = {
     "kind": "pipeline",
     "default": "default",
@@ -259,7 +274,15 @@ def complaint(about: Key, text: str) -> str:
     if kind == "trailer":
         fits = text.replace("-", "").isalnum() and text.isascii() and text[0] != "-"
         return "" if fits else "must be the name of a trailer, letters, digits and dashes"
+    if kind == "persons":
+        fits = all(name in PERSONS or name.startswith("name:") for name in words(text))
+        return "" if fits else f"must be of {', '.join(PERSONS)} and name:<file>"
     return _bad_pattern(text) if kind == "pattern" else ""
+
+
+def words(text: str) -> list[str]:
+    """The words of a list with commas."""
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def _off_range(about: Key, number: int | None) -> str:

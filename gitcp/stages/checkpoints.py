@@ -186,7 +186,7 @@ def _data(repo: Repo, objects: Objects, record: Record, checkpoint_id: str) -> S
     if prompts is not None:
         if not isinstance(prompts, list) or not all(isinstance(p, str) for p in prompts):
             raise InputError("'prompts' is not a list of texts")
-        data["prompts"] = [redaction.text(repo, prompt) for prompt in prompts]
+        data["prompts"] = [redaction.text(repo, p, record["session_id"]) for p in prompts]
     transcript = _transcript(repo, record)
     if transcript is not None:
         data["transcript"] = Given(objects, transcript)
@@ -200,7 +200,7 @@ def _checked(repo: Repo, metadata: Record, session_id: str, checkpoint_id: str) 
     from gitcp.core.v1 import schema
     from gitcp.store.v1 import redaction
 
-    redacted = redaction.redactor(repo).document(json.dumps(metadata).encode())
+    redacted = redaction.redactor(repo, session_id).document(json.dumps(metadata).encode())
     clean: dict[str, Any] = json.loads(redacted)
     needed = {"checkpoint_id": checkpoint_id, "session_id": session_id, **_DEFAULT}
     for what, variation in schema.session({**needed, **clean}, checkpoint_id):
@@ -229,7 +229,7 @@ def _transcript(repo: Repo, record: Record) -> bytes | None:
             raise InputError(f"cannot read '{path}': {e.strerror}") from None
     else:
         return None
-    redactor = redaction.redactor(repo)
+    redactor = redaction.redactor(repo, record["session_id"])
     if chunks.is_document(data.partition(b"\n")[0], path):
         return redactor.document(data)
     return redactor.jsonl(data)

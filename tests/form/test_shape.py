@@ -51,6 +51,7 @@ OWNER = {
     "orjson": "record.py",
     "filelock": "lock.py",
     "mcp": "mcp.py",
+    "phonenumbers": "personal.py",
     "pygls": "lsp.py",
     "plumbum": "shell.py",
     "prompt_toolkit": "picker.py",

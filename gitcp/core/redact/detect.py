@@ -62,13 +62,21 @@ def merged(secrets: Iterable[Secret]) -> list[Secret]:
     return out
 
 
-def settled(data: bytes, find: Callable[[bytes], Iterable[Secret]]) -> bytes:
-    """Replace what find finds until it finds nothing: then doing it again changes nothing."""
+def settled(
+    data: bytes,
+    find: Callable[[bytes, bool], Iterable[Secret]],
+    replacement: Callable[[str, bytes], bytes],
+    persons: bool,
+) -> bytes:
+    """Replace what find finds until it finds nothing: then doing it again changes nothing.
+
+    persons: what find is given, whether it looks for them too.
+    """
     for _ in range(_PASSES):
         pieces: list[bytes] = []
         at = 0
-        for _, start, end in find(data):
-            pieces += (data[at:start], REDACTED)
+        for rule, start, end in find(data, persons):
+            pieces += (data[at:start], replacement(rule, data[start:end]))
             at = end
         if not pieces:
             break

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Iterable, Iterator, Sequence
 
+    from gitcp.core.redact.personal import Personal
     from gitcp.core.redact.rules import Secret
 
     Part = tuple[int, int, json_strings.Decoded]
@@ -26,37 +27,58 @@ _DONE = compiled(REDACTED)
 class Redactor:
     """The rules in force: the built-in ones, the user's own, and what is allowed to stay."""
 
-    def __init__(self, rules: Sequence[str] = (), allow: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        rules: Sequence[str] = (),
+        allow: Sequence[str] = (),
+        personal: Personal | None = None,
+    ) -> None:
         """rules and allow are regular expressions (git config gitcp.redact, gitcp.redact-allow).
 
         The first group of a rule, if it has one, is the secret.  A finding in which an allow
         pattern matches stays.  Raises InputError naming a pattern that does not compile.
+        personal: what of persons is replaced besides.
         """
         self._own = [_compiled(rule, "gitcp.redact") for rule in rules]
         self._allow = [_compiled(rule, "gitcp.redact-allow") for rule in allow]
+        self._personal = personal
         self._detector = Detector()
         self._clean: set[bytes] = set()  # digests of blocks in which nothing was found
 
+    def of_session(self, session: str) -> Redactor:
+        """The same, telling persons apart within a session."""
+        if not self._personal:
+            return self
+        other = Redactor.__new__(Redactor)
+        other.__dict__.update(self.__dict__)
+        other._personal = self._personal.of_session(session)
+        return other
+
     def text(self, data: bytes) -> bytes:
         """Plain text, redacted: a prompt, a subject."""
-        return settled(data, self._in_text)
+        return settled(data, self._in_text, self._replacement, bool(self._personal))
 
     def jsonl(self, data: bytes) -> bytes:
         """A transcript, redacted line by line, of each its strings only: a longer transcript has
         the same beginning."""
         pieces: list[bytes] = []
         at = 0
-        for start, end in self._suspects(data):
+        for start, end in self._suspects(data, persons=bool(self._personal)):
             pieces += (data[at:start], self.document(data[start:end]))
             at = end
         return b"".join((*pieces, data[at:]))
 
     def document(self, data: bytes) -> bytes:
         """One JSON text of any number of lines, redacted; what is no JSON is plain text."""
-        return settled(data, self._in_json if json_strings.well_formed(data) else self._in_text)
+        find = self._in_json if json_strings.well_formed(data) else self._in_text
+        return settled(data, find, self._replacement, bool(self._personal))
+
+    def _replacement(self, rule: str, data: bytes) -> bytes:
+        return self._personal.token(rule, data) if self._personal and ":" in rule else REDACTED
 
     def find(self, data: bytes, kind: str = "text") -> list[Secret]:
-        """The (rule, start, end) of what would be redacted, sorted; kind: text, jsonl, document.
+        """The (rule, start, end) of secrets that would be redacted, sorted; kind: text, jsonl,
+        document.
 
         Rules are named as in secrets.json, or `assignment`, `entropy`, and `custom` for the
         user's own.
@@ -78,11 +100,18 @@ class Redactor:
         """
         return list(range(len(texts))) if self._own else line_search.suspects(texts, self._detector)
 
-    def _in_text(self, text: bytes) -> list[Secret]:
-        return self._drop_allowed(text, (*self._detector.find(flatten(text)), *self._custom(text)))
+    def _in_text(self, text: bytes, persons: bool = False) -> list[Secret]:
+        flat = flatten(text)
+        found = (*self._detector.find(flat), *self._custom(text), *self._persons(flat, persons))
+        return self._drop_allowed(text, found)
 
-    def _in_names(self, text: bytes) -> list[Secret]:
-        return self._drop_allowed(text, self._detector.formats(flatten(text)))
+    def _in_names(self, text: bytes, persons: bool = False) -> list[Secret]:
+        flat = flatten(text)
+        found = (*self._detector.formats(flat), *self._persons(flat, persons))
+        return self._drop_allowed(text, found)
+
+    def _persons(self, flat: bytes, wanted: bool) -> Iterable[Secret]:
+        return self._personal.find(flat) if wanted and self._personal else ()
 
     def _drop_allowed(self, text: bytes, secrets: Iterable[Secret]) -> list[Secret]:
         return merged(
@@ -91,12 +120,12 @@ class Redactor:
             if not any(pattern.search(text[item[1] : item[2]]) for pattern in self._allow)
         )
 
-    def _in_json(self, data: bytes) -> list[Secret]:
+    def _in_json(self, data: bytes, persons: bool = False) -> list[Secret]:
         values, names = json_strings.values(data)
         text, parts = json_strings.joined(data, values)
-        out = _placed(self._in_text(text), parts)
+        out = _placed(self._in_text(text, persons), parts)
         text, parts = json_strings.joined(data, names)
-        out += _placed(self._in_names(text), parts)
+        out += _placed(self._in_names(text, persons), parts)
         return sorted(out, key=lambda item: item[1:])
 
     def _custom(self, text: bytes) -> Iterator[Secret]:
@@ -108,7 +137,9 @@ class Redactor:
                 if start < end and not any(a <= start and end <= b for a, b in done):
                     yield "custom", start, end
 
-    def _suspects(self, data: bytes, clean: set[bytes] | None = None) -> Iterator[tuple[int, int]]:
+    def _suspects(
+        self, data: bytes, clean: set[bytes] | None = None, persons: bool = False
+    ) -> Iterator[tuple[int, int]]:
         """Yield the [start, end) of each line, its newline excluded, that is to be taken apart.
 
         clean: what begins like a transcript searched before, as all of a session do, is
@@ -119,7 +150,7 @@ class Redactor:
             digest = b"" if clean is None else line_search.digest(block)
             if clean and digest in clean:
                 continue
-            places = self._places(block)
+            places = self._places(block, persons)
             if clean is not None and not places:
                 clean.add(digest)
             done = -1
@@ -129,8 +160,11 @@ class Redactor:
                     done = len(block) if done < 0 else done
                     yield start + block.rfind(b"\n", 0, place) + 1, start + done
 
-    def _places(self, block: bytes) -> list[int]:
-        return line_search.starts(block) if self._own else line_search.places(block, self._detector)
+    def _places(self, block: bytes, persons: bool) -> list[int]:
+        if self._own or (persons and self._personal and self._personal.hides and b"\\u" in block):
+            return line_search.starts(block)
+        found = (start for _, start, _ in self._persons(flatten(block), persons))
+        return sorted([*line_search.places(block, self._detector), *found])
 
 
 def _placed(secrets: Sequence[Secret], parts: Iterable[Part]) -> list[Secret]:

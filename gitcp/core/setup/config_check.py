@@ -41,6 +41,8 @@ def table(key: str, events: Iterable[str]) -> config_table.Key | None:
     """The entry of a key as git names it; None for none."""
     if key in config_table.KEYS:
         return config_table.KEYS[key]
+    if key.startswith(config_table.LABELS):
+        return config_table.LABEL
     known = any(key == f"gitcp.{event}.pipeline" for event in events)
     return config_table.PIPELINE if known else None
 

@@ -48,7 +48,7 @@ def write(ctx: Context, record: Record) -> Record:
         "away": {},
         "start": {},
         "metadata": metadata,
-        "subject": redaction.text(repo, message).partition("\n")[0],
+        "subject": redaction.text(repo, message, name).partition("\n")[0],
         "trailers": [],
     }
     stated_files = {
@@ -84,7 +84,7 @@ def _metadata(repo: Repo, objects: Objects, record: Record) -> dict[str, Entry]:
     given = record.get("metadata", {})
     if not isinstance(given, dict) or not all(isinstance(t, str) for t in given.values()):
         raise InputError("'metadata' of a checkpoint must be an object of texts")
-    redactor, entries = redaction.Lazy(repo), {}
+    redactor, entries = redaction.Lazy(repo, str(record.get("session_id"))), {}
     for name, text in given.items():
         data = text.encode("utf-8", "surrogateescape")
         clean = redactor.jsonl(data) if name.startswith("full.jsonl") else redactor.text(data)

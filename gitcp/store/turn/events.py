@@ -47,7 +47,7 @@ def begin_turn(
     state.pop("pending_finalize", None)
     if event.get("turn"):
         state["prompt_id"] = event["turn"]
-    prompt = redaction.text(repo, prompts.clean(event.get("prompt") or ""))
+    prompt = redaction.text(repo, prompts.clean(event.get("prompt") or ""), event["session_id"])
     if prompt and not state.get("first_prompt"):
         state["first_prompt"] = prompts.first_prompt(prompt)
     turns = state.setdefault("turns", {})

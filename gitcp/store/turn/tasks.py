@@ -39,8 +39,8 @@ def note(repo: Repo, state: State, event: dict[str, Any]) -> bool:
         return False
     if event["event"] == "subagent-start":
         # What a state holds goes into every checkpoint's copy of it.
-        about = redaction.text(repo, tool.get("description") or "")
-        kind = redaction.text(repo, tool.get("subagent_type") or "")
+        about = redaction.text(repo, tool.get("description") or "", state["session_id"])
+        kind = redaction.text(repo, tool.get("subagent_type") or "", state["session_id"])
         details = {"description": about, "started": timestamp()}
         running[tool["id"]] = {"subagent_type": kind, **details}
         return True
@@ -68,8 +68,9 @@ def step(
             return None  # the end of the call itself comes next, with its name
         task_id = named[0]
     task = running.pop(task_id, None) or ended.get(task_id, {})
-    kind = redaction.text(repo, tool.get("subagent_type") or task.get("subagent_type", ""))
-    about = redaction.text(repo, tool.get("description") or task.get("description", ""))
+    name = state["session_id"]
+    kind = redaction.text(repo, tool.get("subagent_type") or task.get("subagent_type", ""), name)
+    about = redaction.text(repo, tool.get("description") or task.get("description", ""), name)
     details = {"subagent_type": kind, "description": about, "turn": event.get("turn") or ""}
     ended[task_id] = {**details, "agent_id": agent_id or ""}
     if event.get("agent_transcript_path"):
@@ -157,7 +158,11 @@ def _todo(
     number = 1 + sum(1 for path in before if path.startswith(inside))
     given = json.dumps(tool.get("todos") or []).encode()
     readable = redaction.readable(repo)
-    todos = json.loads(redaction.redactor(repo).document(given)) if readable else []
+    todos = (
+        json.loads(redaction.redactor(repo, state["session_id"]).document(given))
+        if readable
+        else []
+    )
     details = {
         "type": "todo",
         "tool_use_id": tool.get("id", ""),
@@ -222,7 +227,7 @@ def _transcript(
     try:
         session, agent = state.get("transcript_path") or "", state.get("agent_type", "")
         path = path or subagent_transcript(agent, session, agent_id)
-        about = (state["session_id"], path, redaction.Lazy(repo), None)
+        about = (state["session_id"], path, redaction.Lazy(repo, state["session_id"]), None)
         stored = transcript.stored(repo, objects, *about, agent_id=agent_id, whole=True)
     except InputError:
         return None

@@ -197,7 +197,7 @@ def stored_transcript(
         scan = adapter(state.get("agent_type", "")).scan
     except InputError:
         scan = None  # a session of an agent we do not know: kept, not understood
-    path, redactor = state.get("transcript_path"), redaction.Lazy(repo)
+    path, redactor = state.get("transcript_path"), redaction.Lazy(repo, state["session_id"])
     about = (state["session_id"], path, redactor, scan)
     stored = transcript.stored(repo, objects, *about, whole=whole, check=check)
     turn = state.get("turns", {}).get(state.get("turn_id", ""))

@@ -125,6 +125,7 @@ def test_the_line_that_sets_a_value_is_found(key: str, text: str, line: int) -> 
 
 def test_every_key_says_what_it_is_for() -> None:
     kinds = {"size", "number", "flag", "word", "words", "text", "trailer", "pattern", "command"}
+    kinds.add("persons")
     for about in config_table.KEYS.values():
         assert about["kind"] in kinds and about["meaning"]
         assert bool(about.get("values")) == (about["kind"] == "word") or about["kind"] == "flag"
