@@ -16,7 +16,7 @@ import pytest
 from gitcp import commands
 from gitcp.cmd import completion
 from gitcp.console import cli
-from gitcp.core.config_table import KEYS
+from gitcp.core.config_table import KEYS, LABELS
 from tests.form.source import none
 from tests.support.harness import World
 from tests.support.linking import moved
@@ -114,7 +114,7 @@ def test_the_table_of_settings_is_what_is_read_and_what_is_documented() -> None:
     text = page("gitcp-config", 5)
     items = re.findall(r"^\.It Cm (gitcp\..*)", text, re.M)
     written = {re.sub(r" ?Ns (Ar|Cm) ?", "", item) for item in items}
-    assert written == {*KEYS, "gitcp.<event>.pipeline"}
+    assert written == {*KEYS, "gitcp.<event>.pipeline", f"{LABELS}<name>"}
     calls = r"""config\.(?:get|all|flag|option)\(\s*f?["'](gitcp\.[^"'{]+)["']"""
     assert set(re.findall(calls, CODE)) <= KEYS.keys()
     none(key for key in KEYS if CODE.count(f'"{key}"') + CODE.count(f'"{key[6:]}"') < 2)

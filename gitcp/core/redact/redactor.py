@@ -102,13 +102,13 @@ class Redactor:
 
     def _in_text(self, text: bytes, persons: bool = False) -> list[Secret]:
         flat = flatten(text)
-        found = (*self._detector.find(flat), *self._custom(text), *self._persons(flat, persons))
-        return self._drop_allowed(text, found)
+        secrets = (*self._detector.find(flat), *self._custom(text), *self._persons(flat, persons))
+        return self._drop_allowed(text, secrets)
 
     def _in_names(self, text: bytes, persons: bool = False) -> list[Secret]:
         flat = flatten(text)
-        found = (*self._detector.formats(flat), *self._persons(flat, persons))
-        return self._drop_allowed(text, found)
+        secrets = (*self._detector.formats(flat), *self._persons(flat, persons))
+        return self._drop_allowed(text, secrets)
 
     def _persons(self, flat: bytes, wanted: bool) -> Iterable[Secret]:
         return self._personal.find(flat) if wanted and self._personal else ()
@@ -163,8 +163,8 @@ class Redactor:
     def _places(self, block: bytes, persons: bool) -> list[int]:
         if self._own or (persons and self._personal and self._personal.hides and b"\\u" in block):
             return line_search.starts(block)
-        found = (start for _, start, _ in self._persons(flatten(block), persons))
-        return sorted([*line_search.places(block, self._detector), *found])
+        persons_at = (start for _, start, _ in self._persons(flatten(block), persons))
+        return sorted([*line_search.places(block, self._detector), *persons_at])
 
 
 def _placed(secrets: Sequence[Secret], parts: Iterable[Part]) -> list[Secret]:
