@@ -70,8 +70,10 @@ const watcher = new IntersectionObserver((entries) => {
   highlightLater();
 }, { rootMargin: `${REACH}px 0px` });
 
+let printing = false; // all is alive then
+
 function trim() {
-  if (everything.length <= MOST) return;
+  if (printing || everything.length <= MOST) return;
   for (const [node, known] of blocks) {
     if (known.filled && !known.near && !node.contains(document.activeElement)) empty(node, known);
     if (everything.length <= MOST * 0.8) return;
@@ -96,6 +98,7 @@ async function unpackAll() {
 }
 
 function fillAll() {
+  printing = true;
   for (let before = -1; before !== blocks.size;) {
     before = blocks.size;
     for (const node of [...blocks.keys()]) fill(node);
@@ -110,6 +113,7 @@ addEventListener("beforeprint", () => {
   }
 });
 addEventListener("afterprint", () => {
+  printing = false;
   for (const one of document.querySelectorAll("details[data-printed]")) {
     delete one.dataset.printed;
     one.open = false;
