@@ -76,8 +76,8 @@ def test_the_content_of_a_file_is_kept_privately_and_comes_back(
     path.write_text("new")
     effect = {
         "file": str(path),
-        "old": effects.keep(repo, b"old"),
-        "new": effects.keep(repo, b"new"),
+        "old": effects.keep_bytes(repo, b"old"),
+        "new": effects.keep_bytes(repo, b"new"),
     }
     with Objects(repo) as objects:
         undo_log.record(repo, objects, "enable", "settings", [effect])
@@ -98,8 +98,8 @@ def test_a_step_that_is_only_half_possible_is_not_begun(
     wanted = [
         {
             "file": str(path),
-            "old": effects.keep(repo, b"before"),
-            "new": effects.keep(repo, b"ours"),
+            "old": effects.keep_bytes(repo, b"before"),
+            "new": effects.keep_bytes(repo, b"ours"),
         },
         {"ref": "refs/gitcp/test", "old": None, "new": world.head},
     ]

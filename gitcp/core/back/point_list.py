@@ -136,7 +136,7 @@ def short_names(points: Iterable[Point]) -> dict[str, str]:
     }
 
 
-def _common(one: str, other: str) -> int:
+def _common(first: str, second: str) -> int:
     """How many characters both begin with."""
-    both = zip(one, other, strict=False)
-    return next((n for n, (a, b) in enumerate(both) if a != b), min(len(one), len(other)))
+    both = zip(first, second, strict=False)
+    return next((n for n, (a, b) in enumerate(both) if a != b), min(len(first), len(second)))

@@ -55,8 +55,8 @@ def take_back(
         elif how == CONFLICT:
             clean = False
         elif how == MERGE and now and before and after:
-            oid, whole = contents(after[1], now[1], before[1])
-            now, clean = (mode(after, now, before), oid), clean and whole
+            oid, is_clean = contents(after[1], now[1], before[1])
+            now, clean = (mode(after, now, before), oid), clean and is_clean
     return now, clean
 
 

@@ -100,26 +100,26 @@ class Apply:
     def take_back(self) -> None:
         """Let everything be as it was before run(); what was taken back already is done."""
         for number, action in reversed(self._done):
-            path, aside = action["path"], self._staging.path_of_replaced(number)
+            path, replaced = action["path"], self._staging.path_of_replaced(number)
             full = os.path.join(self._top, raw(path))
-            if os.path.lexists(aside):
+            if os.path.lexists(replaced):
                 self._folders.again(path.rpartition("/")[0])
                 self._folders.gone(path)
-                os.rename(aside, full)
+                os.rename(replaced, full)
             elif action["now"] is not None and not os.path.isdir(full):
                 files.remove(full)
         self._folders.take_back()
         self._done, self._folders = [], Folders(self._top)
 
 
-def _keep(folder: int, name: bytes, aside: bytes) -> None:
+def _keep(folder: int, name: bytes, replaced: bytes) -> None:
     """A second name for the file that is about to be replaced; a copy across file systems."""
     try:
-        os.link(name, aside, src_dir_fd=folder, follow_symlinks=False)
+        os.link(name, replaced, src_dir_fd=folder, follow_symlinks=False)
     except OSError as e:
         if e.errno not in _NO_LINKS:
             raise
-        _copy(name, aside, source_in=folder)
+        _copy(name, replaced, source_in=folder)
 
 
 def _place(staged: bytes, folder: int, name: bytes) -> None:

@@ -160,16 +160,16 @@ def recover(repo: Repo, objects: Objects) -> list[str]:
 
 
 def _recover(repo: Repo, objects: Objects, left: Intent) -> list[str]:
-    aside = Staging(repo, left["staging"])
+    staging = Staging(repo, left["staging"])
     if not _logged(repo, left["commit"]):
-        aside.remove()
+        staging.remove()
         _end(repo)
         return [f"an interrupted {left['step']} had changed nothing: it is forgotten"]
     todo, foreign = _open(repo, objects, left)
-    aside.remove()
-    _finish(repo, objects, aside, todo, left)
+    staging.remove()
+    _finish(repo, objects, staging, todo, left)
     effects.put(repo, objects, left["effects"])
-    aside.remove()
+    staging.remove()
     _end(repo)
     done = f"an interrupted {left['step']} has been completed ({len(todo)} files were left)"
     return [done, *(f"'{path}' was changed since, and stays as it is" for path in foreign)]
@@ -194,20 +194,22 @@ def _open(repo: Repo, objects: Objects, left: Intent) -> tuple[list[Action], lis
     return todo, foreign
 
 
-def _finish(repo: Repo, objects: Objects, aside: Staging, todo: list[Action], left: Intent) -> None:
+def _finish(
+    repo: Repo, objects: Objects, staging: Staging, todo: list[Action], left: Intent
+) -> None:
     wanted = {a["path"]: a["now"] for a in todo if a["now"]}
     after = undo_log.look(objects, left["commit"], "after")
-    aside.fill(wanted, after)
-    aside.dress(objects, {p: r for p, r in left.get("raw", {}).items() if p in wanted})
+    staging.fill(wanted, after)
+    staging.dress(objects, {p: r for p, r in left.get("raw", {}).items() if p in wanted})
     now = signs(repo, [a["path"] for a in todo])
     try:
-        Apply(os.fsencode(repo.worktree), aside, todo, now).run(lambda done, of: None)
+        Apply(os.fsencode(repo.worktree), staging, todo, now).run(lambda done, of: None)
     except Changed:
         again, _ = _open(repo, objects, left)
         if again == todo:
             raise
-        aside.remove()
-        _finish(repo, objects, aside, again, left)
+        staging.remove()
+        _finish(repo, objects, staging, again, left)
 
 
 def _entries(action: Action) -> Action:
@@ -232,23 +234,19 @@ class Staging:
         self.place = repo.own("rewind", name)
         self.new, self.old = os.path.join(self.place, "new"), os.path.join(self.place, "old")
 
-    def fill(
-        self, wanted: Mapping[str, Entry], will: Callable[[str], Entry | None], part: str = "new"
-    ) -> None:
-        """Write the wanted files, by paths, below the part of it; will tells the entry that
-        any path will have when all is done, for the attributes.
+    def fill(self, wanted: Mapping[str, Entry], will: Callable[[str], Entry | None]) -> None:
+        """Write the wanted files, by paths; will tells the entry that any path will have when all
+        is done, for the attributes.
 
         Raises Error when the content of one is not in this repository, or there is no room.
         """
-        at = os.path.join(self.place, part)
-        os.makedirs(at, exist_ok=True)
+        os.makedirs(self.new, exist_ok=True)
         if not wanted:
             return
         lines = {path: entry for path in _attributes(wanted) if (entry := will(path))}
         order = b"".join(_line(path, e) for path, e in {**lines, **wanted}.items())
-        index = os.path.join(self.place, f"{part}.index")
-        env = {"GIT_INDEX_FILE": index, "GIT_WORK_TREE": at}
-        git = self._repo.git.bound(at, env)
+        env = {"GIT_INDEX_FILE": f"{self.new}.index", "GIT_WORK_TREE": self.new}
+        git = self._repo.git.bound(self.new, env)
         try:
             git.run(*WAYS, "update-index", "-z", "--index-info", stdin=order)
             names = b"".join(raw(path) + b"\0" for path in wanted)
@@ -256,7 +254,7 @@ class Staging:
         except GitError as e:
             raise Error(f"cannot prepare the files: {e.complaint.splitlines()[0]}") from None
         for path in wanted:
-            if not os.path.lexists(self.file(path, part)):
+            if not os.path.lexists(self.file(path)):
                 raise Error(f"cannot prepare '{path}': its content is not here")
 
     def dress(self, objects: Objects, raw: Mapping[str, Raw]) -> None:
@@ -264,9 +262,9 @@ class Staging:
         for path, item in raw.items():
             raw_files.put(objects, self.file(path), item)
 
-    def file(self, path: str, part: str = "new") -> bytes:
+    def file(self, path: str) -> bytes:
         """Where fill() put a path."""
-        return os.path.join(os.fsencode(self.place), part.encode(), raw(path))
+        return os.path.join(os.fsencode(self.new), raw(path))
 
     def path_of_replaced(self, number: int) -> bytes:
         """Where the file that the action of that number replaces is kept meanwhile."""

@@ -104,7 +104,11 @@ def ready(
 
 def effect(repo: Repo, path: str, data: bytes) -> dict[str, Any]:
     """The effect of writing a file that is not the repository's; both contents are kept."""
-    return {"file": path, "old": effects.keep(repo, content(path)), "new": effects.keep(repo, data)}
+    return {
+        "file": path,
+        "old": effects.keep_bytes(repo, content(path)),
+        "new": effects.keep_bytes(repo, data),
+    }
 
 
 def agent_of(state: State) -> Client:

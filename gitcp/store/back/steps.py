@@ -106,7 +106,7 @@ class Mover:
         reason = "; ".join(f"{target['kind']}: {target['reason']}" for target in targets)
         wanted = undo_log.new_step(undo_tree.UNDO, reason, position=targets[-1]["parent"])
         wanted["target"], wanted["targets"] = targets[-1]["id"], [t["id"] for t in targets]
-        changes = [effects.turned(target["effects"]) for target in targets]
+        changes = [effects.turn_back(target["effects"]) for target in targets]
         wanted["effects"] = [effect for turned in changes for effect in turned]
         return self._between(targets[::-1], targets, ("after", "before"), wanted, conflict)
 
@@ -132,7 +132,7 @@ class Mover:
         """From one part of what steps (oldest first) kept to the other: the worktree before them,
         or after.  seen: the steps before which the files stood as they will, the newest first."""
         repo, objects, keep = self._repo, self._objects, conflict == planning.KEEP
-        todo, left, blocked = effects.possible(repo, objects, wanted["effects"], keep)
+        todo, left, blocked = effects.find_possible(repo, objects, wanted["effects"], keep)
         wanted["effects"] = todo
         refuse(blocked)
         edits: dict[str, list[tuple[Version, Version]]] = {}

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     Effect = dict[str, Any]
 
 
-def turned(effects: Iterable[Effect]) -> list[Effect]:
+def turn_back(effects: Iterable[Effect]) -> list[Effect]:
     """The effects that take these back, in the order in which that is to be done."""
     return [{**e, "old": e["new"], "new": e["old"]} for e in reversed(list(effects))]
 
 
-def possible(
+def find_possible(
     repo: Repo, objects: Objects, effects: Iterable[Effect], keep: bool
 ) -> tuple[list[Effect], list[str], list[Conflict]]:
     """(the effects that can be brought about, a sentence for each that is left alone, what
@@ -49,9 +49,9 @@ def possible(
         if _now(repo, objects, effect) in (effect["old"], effect["new"]):
             todo.append(effect)
         elif keep or ("file" in effect and None in (effect["old"], effect["new"])):
-            notes.append(f"'{name(effect)}' has gone on since, and stays as it is")
+            notes.append(f"'{_name(effect)}' has gone on since, and stays as it is")
         else:
-            blocked.append({"path": name(effect), "reason": "changed since by somebody else"})
+            blocked.append({"path": _name(effect), "reason": "changed since by somebody else"})
     return todo, notes, blocked
 
 
@@ -68,14 +68,14 @@ def put(repo: Repo, objects: Objects, effects: Iterable[Effect]) -> None:
                 _undo_effect(repo, objects, effect)
                 done.append(effect)
     except (Error, OSError):
-        for effect in turned(done):
+        for effect in turn_back(done):
             _undo_effect(repo, objects, effect)
         raise
 
 
 def _undo_effect(repo: Repo, objects: Objects, effect: Effect) -> None:
     if _now(repo, objects, effect) != effect["old"]:
-        raise Changed(f"'{name(effect)}' has changed meanwhile")
+        raise Changed(f"'{_name(effect)}' has changed meanwhile")
     if "note" in effect:
         _note(repo, objects, effect)
     elif "ref" in effect:
@@ -84,12 +84,10 @@ def _undo_effect(repo: Repo, objects: Objects, effect: Effect) -> None:
         _file(repo, effect)
 
 
-def name(effect: Effect) -> str:
+def _name(effect: Effect) -> str:
     """What an effect is on, for eyes."""
-    return f"note on {effect['note'][:12]}" if "note" in effect else _subject(effect)
-
-
-def _subject(effect: Effect) -> str:
+    if "note" in effect:
+        return f"note on {effect['note'][:12]}"
     return str(effect.get("ref") or effect.get("file"))
 
 
@@ -97,7 +95,10 @@ def _now(repo: Repo, objects: Objects, effect: Effect) -> str | None:
     if "note" in effect:
         text = notes.text_on(objects, effect["note"])
         return None if text is None else objects.hash("blob", text)
-    return refs.read(repo, effect["ref"]) if "ref" in effect else now(effect["file"])
+    if "ref" in effect:
+        return refs.read(repo, effect["ref"])
+    data = content(effect["file"])
+    return None if data is None else digest(data)
 
 
 def _note(repo: Repo, objects: Objects, effect: Effect) -> None:
@@ -111,7 +112,7 @@ def _note(repo: Repo, objects: Objects, effect: Effect) -> None:
 
 
 def _file(repo: Repo, effect: Effect) -> None:
-    path, data = effect["file"], give(repo, effect["new"])
+    path, data = effect["file"], read_kept(repo, effect["new"])
     if data is None:
         os.unlink(path)
     else:
@@ -119,7 +120,7 @@ def _file(repo: Repo, effect: Effect) -> None:
         replace(path, data, 0o600)
 
 
-def keep(repo: Repo, data: bytes | None) -> str | None:
+def keep_bytes(repo: Repo, data: bytes | None) -> str | None:
     """The name of these bytes, which are kept; None for none."""
     if data is None:
         return None
@@ -132,7 +133,7 @@ def keep(repo: Repo, data: bytes | None) -> str | None:
     return name
 
 
-def give(repo: Repo, name: str | None) -> bytes | None:
+def read_kept(repo: Repo, name: str | None) -> bytes | None:
     """The bytes kept under a name; raise Error when they are gone."""
     if name is None:
         return None
@@ -140,12 +141,6 @@ def give(repo: Repo, name: str | None) -> bytes | None:
     if data is None or digest(data) != name:
         raise Error(f"what '{name[:12]}' held is not kept any more")
     return data
-
-
-def now(path: str) -> str | None:
-    """The name of what a file holds now; None when there is none."""
-    data = content(path)
-    return None if data is None else digest(data)
 
 
 def _read(path: str) -> bytes | None:
