@@ -223,7 +223,7 @@ def _conversation(
     from gitcp.store.back import conversation
 
     try:
-        return conversation.at(repo, objects, point, args.same_id)
+        return conversation.cut_at_point(repo, objects, point, args.same_id)
     except Error as e:
         if args.transcript_only or args.same_id:
             raise

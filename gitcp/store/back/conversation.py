@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
+    # What is stored of a conversation, the leaf to cut it at, whether nothing after that belongs
+    # to it.
+    Place = tuple[bytes, str, bool]
+
     class Stored(TypedDict):
         """A conversation as it is stored, redacted."""
 
@@ -55,30 +59,21 @@ _AGENT = "Claude Code"  # where nothing tells: the first that the original progr
 MOMENTS = ("prompt", "tool")
 
 
-def of_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> Conversation | None:
-    """The conversation of a temporary checkpoint; None for a point that has none, or where the
-    live one is no further.
+def cut_at_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> Conversation | None:
+    """The conversation up to a point, ready to be put back; None for a point that has none, or
+    where the live one is no further.
 
-    same_id: under the id it has, in the place of the newer one.  Raises Error when that is
-    held open by a client, or when the client's transcripts are not known to be cut.
+    same_id: under the id it has, in the place of the newer one.  Raises Error when that is held
+    open by a client, when the client's transcripts are not known to be cut, and where the
+    transcript does not have the moment.
     """
-    files = Lookup(objects, point["tree"]).folder(point["metadata_dir"] or ".entire/none")
-    stored = b"\n".join(committed_read.pieces(objects, files))
-    if not point["session_id"] or not stored:
-        return None
-    state = states.peek(repo, point["session_id"]) or {}
-    cutter = agent_of(state).cutter()
-    inside = point["is_task_checkpoint"]  # the turn went on after it
-    return ready(repo, point, state, (stored, cutter.last(stored), inside), same_id)
-
-
-def ready(
-    repo: Repo, point: Point, state: State, place: tuple[bytes, str, bool], same_id: bool
-) -> Conversation | None:
-    """The conversation of a point's session, cut at a place of what is stored of it: (the
-    transcript, the leaf, whether nothing after it belongs to it); None and Error as of_point()."""
     import uuid
 
+    state = states.peek(repo, point["session_id"]) or {}
+    find_place = _place_in_turn if point["kind"] in MOMENTS else _place_at_end
+    place = find_place(repo, objects, point, state)
+    if place is None:
+        return None
     agent = agent_of(state)
     cutter = agent.cutter()
     if same_id:
@@ -100,6 +95,35 @@ def ready(
         "command": agent.resume_command(new_id),
         "notes": notes,
     }
+
+
+def _place_at_end(repo: Repo, objects: Objects, point: Point, state: State) -> Place | None:
+    """Where a temporary checkpoint's conversation ends; None where it has none."""
+    files = Lookup(objects, point["tree"]).folder(point["metadata_dir"] or ".entire/none")
+    stored = b"\n".join(committed_read.pieces(objects, files))
+    if not point["session_id"] or not stored:
+        return None
+    inside = point["is_task_checkpoint"]  # the turn went on after it
+    return stored, agent_of(state).cutter().last(stored), inside
+
+
+def _place_in_turn(repo: Repo, objects: Objects, point: Point, state: State) -> Place | None:
+    """Where a moment inside a turn is; None where the conversation had not begun."""
+    data = live(state) or read_session(repo, objects, point["session_id"])["transcript"]
+    cutter = agent_of(state).cutter()
+    name, after = point["id"].removesuffix(AFTER), point["id"].endswith(AFTER)
+    if point["kind"] == "tool":
+        leaf = cutter.around_call(data, name)[after]
+        if not leaf:
+            raise Error(f"the transcript does not have the tool use '{name}'")
+        return data, leaf, True
+    prompts = cutter.prompts(data)
+    prompt = asked.begun(prompts, point["session_prompt"], point["time"])
+    if prompt is None:
+        raise Error(f"the transcript does not have the prompt of turn '{name}'")
+    later = prompts[prompts.index(prompt) + 1 :]
+    leaf = prompt[2] if not after else later[0][2] if later else cutter.last(data)
+    return (data, leaf, False) if leaf else None
 
 
 def effect(repo: Repo, path: str, data: bytes) -> dict[str, Any]:
@@ -126,7 +150,7 @@ def agent_of(state: State) -> Client:
 
 
 def _cut(
-    place: tuple[bytes, str, bool], state: State, agent: Client, old_id: str, new_id: str
+    place: Place, state: State, agent: Client, old_id: str, new_id: str
 ) -> tuple[bytes, list[str]]:
     stored, leaf, exact = place
     for data, redacted in ((live(state), False), (stored, True)):
@@ -183,41 +207,6 @@ def _refuse_open(state: State, agent: Client, session_id: str) -> None:
     alive = state.get("phase") != "ended" and bool(owner) and process.alive(owner)
     if alive or agent.is_open(home, session_id):
         raise Error(f"session '{session_id[:8]}' is open in its client")
-
-
-def at(repo: Repo, objects: Objects, point: Point, same_id: bool) -> Conversation | None:
-    """The conversation at any point; None for one that has none, or that is no further.
-
-    Raises Error like of_point(), and where the transcript does not have the moment.
-    """
-    if point["kind"] not in MOMENTS:
-        return of_point(repo, objects, point, same_id)
-    state = states.peek(repo, point["session_id"]) or {}
-    data = live(state)
-    if not data:
-        data = read_session(repo, objects, point["session_id"])["transcript"]
-    place = _place(state, data, point)
-    if place is None:
-        return None  # nothing was said before it
-    return ready(repo, point, state, (data, *place), same_id)
-
-
-def _place(state: State, data: bytes, point: Point) -> tuple[str, bool] | None:
-    """(the leaf to cut at, whether exactly there); None where the conversation had not begun."""
-    cutter = agent_of(state).cutter()
-    name, after = point["id"].removesuffix(AFTER), point["id"].endswith(AFTER)
-    if point["kind"] == "tool":
-        leaf = cutter.around_call(data, name)[after]
-        if not leaf:
-            raise Error(f"the transcript does not have the tool use '{name}'")
-        return leaf, True
-    prompts = cutter.prompts(data)
-    prompt = asked.begun(prompts, point["session_prompt"], point["time"])
-    if prompt is None:
-        raise Error(f"the transcript does not have the prompt of turn '{name}'")
-    later = prompts[prompts.index(prompt) + 1 :]
-    leaf = prompt[2] if not after else later[0][2] if later else cutter.last(data)
-    return (leaf, False) if leaf else None
 
 
 def read_checkpoints(repo: Repo, objects: Objects, ids: Iterable[str]) -> Iterator[Stored]:
