@@ -71,6 +71,15 @@ def test_what_was_taken_back_is_linked_again(world: World, name: str) -> None:
     sound(world, lost=not any(want))
 
 
+def test_a_commit_that_is_made_again_as_it_was_is_linked_each_time(world: World) -> None:
+    shell(world, SETTLED)
+    [one] = ids(world)
+    for _ in range(3):
+        shell(world, "git reset -q --soft HEAD~; git commit -qm again")
+        assert ids(world) == [one]
+    assert world.git("rev-parse", "ORIG_HEAD") == world.head
+
+
 def test_what_is_changed_a_little_while_an_agent_looks_on_is_linked_again(world: World) -> None:
     base = world.head
     shell(world, f"{SETTLED}; git reset -q HEAD~; echo '# more' | tee -a {ALL} >/dev/null")

@@ -192,6 +192,7 @@ def conclude(repo: Repo, objects: Objects) -> Conclusion:
     (doc/behaviour.md "After the commit")."""
     commit_verdict.copy_made(repo)
     commit = need_commit(objects, "HEAD")
+    lost_commits.look_again(repo, commit["oid"])
     parent = commit["parents"][0] if commit["parents"] else shadow_refs.zeros(repo)
     verdict = commit_verdict.load(repo)
     holds = verdict is not None and verdict["parent"] == parent

@@ -4,7 +4,7 @@ A reset leaves them in ORIG_HEAD, an amend that leaves content out names what it
 stash that was applied and kept can be applied on another branch.  While content of theirs is still
 to be committed, <git-dir>/gitcp/taken-back lists them, so that the sh guard starts us although no
 session is open; <git-dir>/gitcp/orig-head is the very file (a hard link) of the ORIG_HEAD that was
-looked at last: git never writes into one, but makes another, also to say the same
+looked at last: git never writes into one, but makes another to say something else
 (doc/behaviour.md "Ids in a message").
 """
 
@@ -159,6 +159,12 @@ def _looked(repo: Repo) -> bool:
         return os.path.samefile(_at(repo), repo.own("orig-head"))
     except OSError:
         return False
+
+
+def look_again(repo: Repo, head: str) -> None:
+    """Where HEAD is what ORIG_HEAD names, a reset from there leaves that file: look at it then."""
+    if private.words(_at(repo), object_name) == [head]:
+        private.remove(repo, repo.own("orig-head"))
 
 
 def _look(repo: Repo, *, seen: bool) -> None:
