@@ -118,3 +118,23 @@ def _survives(base: set[bytes], tip: set[bytes], worktree: set[bytes]) -> bool |
     if gone := not_blank(base - tip):
         return gone.isdisjoint(worktree)
     return None
+
+
+def holds_line(
+    before: bytes | None, after: bytes | None, old: bytes | None, new: bytes | None
+) -> bool:
+    """Whether a commit that makes new of old has a line that an edit from before to after added, or
+    lacks one that it removed, but for white space; None is a file that is not there.
+
+    In doubt, of binary content and of an edit of no line that means anything, it does.
+    """
+    contents = [content or b"" for content in (before, after, old, new)]
+    if any(map(binary, contents)):
+        return True
+    was, now, parent, commit = map(without_space, contents)
+    gained, lost = added(was, now), added(now, was)
+    if not any(map(meaningful, gained | lost)):
+        return True
+    common = gained & added(parent, commit)
+    common |= lost & added(commit, parent)
+    return any(map(meaningful, common))

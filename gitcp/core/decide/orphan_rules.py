@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from gitcp.core.record_types import Finding
@@ -68,3 +68,19 @@ def days(seconds: float) -> str:
     """An age in whole days."""
     count = int(seconds // DAY)
     return "1 day" if count == 1 else f"{count} days"
+
+
+def surplus(sizes: Mapping[str, int], settled: Iterable[str], ceiling: int) -> list[str]:
+    """The first of the settled sessions, the oldest first, without whose edits all others take
+    no more than ceiling bytes; all of them where that is not enough.
+
+    sizes: bytes of the edits of each session, those that are not settled among them.
+    """
+    left, going = sum(sizes.values()), []
+    for session_id in settled:
+        if left <= ceiling:
+            break
+        if sizes.get(session_id):
+            left -= sizes[session_id]
+            going.append(session_id)
+    return going

@@ -13,15 +13,11 @@ from gitcp.core.decide.overlap import MOST_NEW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Mapping
 
     from gitcp.core.decide.difference import Blob, Recorded, Staged
     from gitcp.core.record_types import Entry, Version
 
-    Base = Callable[[Recorded], Version]
-
-
-CARRY, AWAY, SETTLED = "carry", "away", "settled"
 EMPTY = (
     "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
     "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
@@ -32,63 +28,33 @@ def _unread(_: object) -> None:
     return None
 
 
-def judge_entry(
+def explain_settled(
     entry: Recorded,
     committed: Mapping[str, Staged],
     worktree: Version,
     head: Version,
     blob: Blob = _unread,
-    base: Base = _unread,
-) -> tuple[str, str]:
-    """Judge one recorded path after a commit that linked its session; give the reason too.
+) -> str:
+    """Why nothing is left to commit of a recorded path; '' where something may be.
 
-    `carry`    goes onto the next stream as the worktree has it.
-    `away`     stays recorded where it is; links again by evidence only.
-    `settled`  is done.
     `committed` is the change of the commit by path, as `match` takes it; `worktree` and `head`
-    what is at the path now and in the new HEAD.  `blob` gives the content of an oid, `base` what
-    its path was before the recorded change, of no mode where nobody knows (the commit's parent may
-    have more since, as by a pull); both are asked only where names do not decide.
+    what is at the path now and in the new HEAD.  `blob` gives the content of an oid and is asked
+    only where names do not decide.  What the path was before the record is compared, where that
+    is known: the commit's parent may have more since, as by a pull.
     """
     change = committed.get(entry["path"])
     recorded = (entry.get("mode", ""), entry["oid"]) if entry["oid"] else None
-    done = head is None if recorded is None else head is not None and head[1] == recorded[1]
-    if done:
-        if recorded and head != recorded and worktree == recorded and recorded[0]:
-            return CARRY, "only the recorded mode is left out"
-        return SETTLED, "HEAD has what was recorded"
-    if recorded and worktree is None and _moved(recorded[1], change, committed, blob):
-        return SETTLED, "committed under another name"
-    if worktree == head:
-        if recorded and change and _was_gone_over(recorded, base(entry), change, blob):
-            return SETTLED, "all its lines are in the commit"
-        return AWAY, "the worktree is as HEAD, without the recorded work"
-    if recorded and worktree is None:
-        return AWAY, "not in the worktree"
-    if not entry["live"] and worktree != recorded:
-        return AWAY, "the worktree has other work than was recorded"
-    return CARRY, "committed in part" if change else "not committed"
-
-
-def remaining(
-    entries: Iterable[Recorded],
-    committed: Mapping[str, Staged],
-    worktree: Mapping[str, Version],
-    head: Mapping[str, Version],
-    blob: Blob = _unread,
-    base: Base = _unread,
-) -> dict[str, str]:
-    """Return `carry`, `away` or `settled` for each path of the entries; see `rest`.
-
-    The entries are of one stream, so a path comes once; a path missing in `worktree` or `head`
-    is not there.
-    """
-    return {
-        e["path"]: judge_entry(
-            e, committed, worktree.get(e["path"]), head.get(e["path"]), blob, base
-        )[0]
-        for e in entries
-    }
+    if recorded is None:
+        return "" if head else "HEAD has what was recorded"
+    if head and head[1] == recorded[1]:
+        is_mode_left = head != recorded and worktree == recorded and recorded[0]
+        return "" if is_mode_left else "HEAD has what was recorded"
+    if worktree is None and _moved(recorded[1], change, committed, blob):
+        return "committed under another name"
+    had = worktree == head and change and "before" in entry
+    if had and change and _was_gone_over(recorded, entry["before"], change, blob):
+        return "all its lines are in the commit"
+    return ""
 
 
 def _was_gone_over(recorded: Entry, base: Version, change: Staged, blob: Blob) -> bool:

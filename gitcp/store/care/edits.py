@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.core.decide import edit_ceiling, orphan_rules
+from gitcp.core.decide import orphan_rules
 from gitcp.errors import Busy
 from gitcp.lock import exclusive
 from gitcp.store.care import space
@@ -32,7 +32,7 @@ def surplus(repo: Repo) -> list[str]:
     sizes: dict[str, int] = {}
     for item in space.edits(repo):
         sizes[item["session_id"]] = sizes.get(item["session_id"], 0) + item["bytes"]
-    return edit_ceiling.surplus(sizes, _settled(repo, sizes), ceiling)
+    return orphan_rules.surplus(sizes, _settled(repo, sizes), ceiling)
 
 
 def enforce(repo: Repo) -> None:

@@ -11,6 +11,7 @@ import os
 
 from gitcp.core.credit import entries
 from gitcp.record import raw
+from gitcp.store.git import reflog
 from gitcp.store.git.tree import Lookup, diff_trees, file_at, tree_of
 from gitcp.store.journal import known as knowns
 from gitcp.store.journal.journal import packed
@@ -18,7 +19,7 @@ from gitcp.store.journal.known import Known
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from gitcp.core.credit.evidence import Change, Verdict, Window
     from gitcp.core.record_types import JournalLine, Version
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from gitcp.store.journal.sources import Sources
 
     Changed = dict[str, tuple[Version, Version]]
+
+# What git keeps besides the worktree, of whose contents some may come back.
+_NAMED = ("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 
 
 def take_scan(
@@ -64,8 +68,6 @@ def _committed(repo: Repo, objects: Objects, old: str, head: str) -> set[str]:
     """The paths that commits made here since the last look have changed."""
     if old == head:
         return set()
-    from gitcp.store.git import reflog
-
     new = reflog.committed_since(repo, old) if old != "HEAD" else None
     trees = [tree_of(objects, commit) for commit in (old, new)] if new else [None, None]
     return {path for path, _, _ in diff_trees(objects, trees[0], trees[1])}
@@ -128,11 +130,11 @@ def _record(
         return
     from gitcp.core.credit import evidence
     from gitcp.core.lines import replay
-    from gitcp.store.journal import restored, windows
+    from gitcp.store.journal import windows
 
     repo, able = journal.repo, windows.at(journal)
     owners = windows.recorded(repo) if before.first else {}
-    elsewhere = restored.Elsewhere(repo, objects, before.head, before.commits)
+    elsewhere = Elsewhere(repo, objects, before.head, before.commits)
     moved, judged = _moves(objects, changed), windows.judged(repo)
     lines, origin = [], None
     for path, (was, now) in sorted(changed.items()):
@@ -266,3 +268,53 @@ def children() -> int:
         return 0
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return int((used.ru_utime + used.ru_stime) * 1_000_000)
+
+
+class Elsewhere:
+    """The trees that git keeps besides the worktree, each read when it is first asked."""
+
+    def __init__(
+        self, repo: Repo, objects: Objects, head: str, commits: Sequence[str] = ()
+    ) -> None:
+        """head: where HEAD was at the last look; what was committed since is no restoring, but
+        for the commits at which the journal had a look at their paths."""
+        self._repo, self._objects, self._before = repo, objects, head
+        self._seen = commits
+        self._commits: list[Lookup] | None = None
+        self._looks: list[Lookup] | None = None
+        self._stash = reflog.Stash(repo, objects)
+
+    def has(self, path: str, after: Version) -> bool:
+        """Whether one of them has this very entry at the path; for None: HEAD has nothing, and
+        had nothing at the last look where commits alone have moved it since."""
+        if after is None:
+            return all(look(path) is None for look in self._heads())
+        if self._looks is None:
+            self._looks = self._lookups(self._list_commits())
+        return any(look(path) == after for look in self._looks) or self._stash.holds(path, after)
+
+    def _heads(self) -> list[Lookup]:
+        if self._commits is None:
+            made_here = reflog.committed_since(self._repo, self._before) is not None
+            self._commits = self._lookups(["HEAD", *([self._before] if made_here else [])])
+        return self._commits
+
+    def stashed(self, path: str, before: Version) -> bool:
+        """Whether an entry of `git stash` holds what stood at the path; never for None."""
+        return before is not None and self._stash.holds(path, before)
+
+    def stash_keeps(self, path: str) -> bool:
+        """Whether an entry of `git stash` has work on the path: lines that go may come back."""
+        return self._stash.changes(path)
+
+    def _lookups(self, names: list[str]) -> list[Lookup]:
+        trees = dict.fromkeys(tree_of(self._objects, name) for name in names)
+        return [Lookup(self._objects, tree) for tree in trees if tree]
+
+    def _list_commits(self) -> list[str]:
+        git_dir = self._repo.git_dir
+        names = [self._before, *self._seen]
+        names += [n for n in _NAMED if os.path.exists(os.path.join(git_dir, n))]
+        if reflog.committed_since(self._repo, self._before) is None:
+            names.append("HEAD")
+        return names

@@ -146,10 +146,9 @@ def _done(
     def is_done(path: str, one: Stretch) -> bool:
         now = head(path)
         # What a commit has all lines of is done, whatever else is left of the file.
+        record = one.record(path)
         for there in (worktree(path), now) if one.live and path in changes else (worktree(path),):
-            record = one.record(path)
-            verdict = remaining.judge_entry(record, changes, there, now, blob, lambda _: one.before)
-            if verdict[0] == remaining.SETTLED:
+            if remaining.explain_settled(record, changes, there, now, blob):
                 return True
         return False
 

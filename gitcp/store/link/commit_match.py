@@ -99,7 +99,7 @@ def _give_each_its_own(
     writers = [session_id for session_id, part in linked.items() if path in part["paths"]]
     if len(writers) < 2:
         return
-    from gitcp.core.decide.own_lines import holds_line
+    from gitcp.core.decide.line_evidence import holds_line
 
     _, old, _, new = changes[path]
     content = commit_changes.blobs_of(objects)

@@ -56,9 +56,7 @@ def _give_back(repo: Repo, objects: Objects, head: str) -> tuple[int, str]:
     fresh = [oid for oid in rev_list(repo, *args) if oid not in known] if since else []
     commits = [commit for oid in fresh if (commit := read_commit(objects, oid))]
     if fresh and repo.jj_root:
-        from gitcp.store.relink import jj_rewrites
-
-        jj_rewrites.follow(repo, objects, fresh)
+        rewritten.follow_jj(repo, objects, fresh)
     here = unhooked.made_here(repo)
     pulled = {c["oid"] for c in commits if c["oid"] not in here}
     beside = _beside(repo, objects, head, commits) if commits else []

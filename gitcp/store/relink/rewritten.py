@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 
+from gitcp import trace
 from gitcp.core.upkeep.shapes import object_name
+from gitcp.errors import Error
 from gitcp.store.git import notes, private, reflog
 from gitcp.store.git.commit import need_commit, read_commit, rev_list
 from gitcp.store.git.tree import Lookup
@@ -225,3 +227,37 @@ def work(repo: Repo, objects: Objects, state: State, replayed: Mapping[str, Sequ
         commit = read_commit(objects, oid)
         if commit:
             unhooked.link_one(repo, objects, state, commit, olds)
+
+
+def follow_jj(repo: Repo, objects: Objects, commits: Sequence[str]) -> None:
+    """Note on commits the ids of those that jj made them of (`jj evolog`): it runs no hooks.
+
+    One jj process.  Nothing is followed where jj cannot be asked.
+    """
+    from gitcp.jj import log
+
+    try:
+        sources = log.predecessors(repo.jj_root, commits)
+    except Error as e:
+        trace.note("jj", str(e))
+        return
+    refused = memory.read_refused(repo)
+    for new in commits:
+        but = {*find_commits.linked(objects, new), *refused}
+        olds = _linked(objects, sources, new)
+        hand_on(repo, objects, new, olds, "jj", but)
+
+
+def _linked(objects: Objects, sources: Mapping[str, Sequence[str]], new: str) -> list[str]:
+    """The nearest commits with a link that a commit was made of, in jj's order."""
+    linked, seen, waiting = [], {new}, list(sources.get(new, ()))
+    while waiting:
+        old = waiting.pop(0)
+        if old in seen:
+            continue
+        seen.add(old)
+        if find_commits.linked(objects, old):
+            linked.append(old)
+        else:
+            waiting += sources.get(old, ())
+    return linked

@@ -8,7 +8,7 @@ from gitcp.errors import Foreign
 from gitcp.store.git import refs
 from gitcp.store.journal import work
 from gitcp.store.session import markers
-from gitcp.store.stream import foreign_names, shadow_refs
+from gitcp.store.stream import shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _read(repo: Repo, objects: Objects, ref: str) -> Tip | None:
         return shadow_refs.read(objects, ref)
     except Foreign as e:
         trace.note("stream", str(e))
-        foreign_names.add(repo, ref)
+        shadow_refs.add_foreign(repo, ref)
         return None
 
 

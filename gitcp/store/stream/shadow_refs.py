@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from gitcp import trace
 from gitcp.core.git import ids
+from gitcp.core.upkeep import shapes
 from gitcp.errors import Error, Foreign
 from gitcp.record import lines, text
+from gitcp.store.git import private
 from gitcp.store.git.commit import parse_commit, stamp
 from gitcp.store.git.tree import TREE, Lookup, diff_trees, tree_of
-from gitcp.store.stream import foreign_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 ARCHIVE = ids.ARCHIVE
 PLACES = (ids.BRANCHES, ids.HIDDEN)
 METADATA = ".entire/metadata/"
+_FOREIGN: dict[str, frozenset[str]] = {}
 # Subjects of checkpoints that no turn made: after a commit, and after a step back or forth.
 CARRIED = "carry forward: uncommitted session files"
 FOLLOWED = "rewind: the files as they are now"
@@ -44,11 +46,24 @@ def home(repo: Repo) -> str:
     return PLACES[bool(repo.jj_root) if hidden is None else hidden]
 
 
+def read_foreign(repo: Repo) -> frozenset[str]:
+    """The branches of the person's that are named like streams, and left alone."""
+    if repo.common not in _FOREIGN:
+        _FOREIGN[repo.common] = frozenset(private.words(repo.shared("foreign"), shapes.ref))
+    return _FOREIGN[repo.common]
+
+
+def add_foreign(repo: Repo, ref: str) -> None:
+    """Leave this name alone from now on; <common>/gitcp/foreign has a full ref a line."""
+    _FOREIGN[repo.common] = read_foreign(repo) | {ref}
+    private.write_words(repo, repo.shared("foreign"), sorted(_FOREIGN[repo.common]))
+
+
 def branch(repo: Repo, base: str, suffix: int | None = None, worktree: str = "") -> str:
     """The full ref of the stream of base in this worktree, or the one with that hash: a name
     with more digits of the base where a branch of the person's has it.  Of suffixes the next
     number is free."""
-    taken = foreign_names.read(repo) if suffix is None else frozenset[str]()
+    taken = read_foreign(repo) if suffix is None else frozenset[str]()
     for digits in range(7, len(base) + 1):
         name = ids.shadow_name(base, worktree or repo.worktree_hash, suffix, digits)
         if taken.isdisjoint(place + name for place in PLACES):

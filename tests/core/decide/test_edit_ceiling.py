@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.decide.edit_ceiling import surplus
+from gitcp.core.decide.orphan_rules import surplus
 
 SIZES = {"old": 10, "middle": 20, "new": 30, "at work": 40}
 SETTLED = ["old", "middle", "new"]

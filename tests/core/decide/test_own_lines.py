@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.decide.own_lines import holds_line
+from gitcp.core.decide.line_evidence import holds_line
 
 BASE = b"one = 1\ntwo = 2\n"
 TOP, END = b"top = 0\n" + BASE, BASE + b"end = 3\n"
