@@ -233,5 +233,5 @@ class Tip(TypedDict):
 
 
 # The journal: who wrote what.
-Author = tuple[str, str, str]  # session, turn, tool use; PERSON, or UNKNOWN
+Writer = tuple[str, str, str]  # of an edit: session, turn, tool use; PERSON, or UNKNOWN
 JournalLine = dict[str, Any]  # its kinds: core.credit.entries

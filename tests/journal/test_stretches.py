@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from gitcp.core.credit import entries
-from gitcp.core.record_types import Author, JournalLine, Version
+from gitcp.core.record_types import JournalLine, Version, Writer
 from gitcp.store.journal.work import Work
 
-MINE: Author = ("s", "turn", "")
-OTHER: Author = ("t", "turn", "")
+MINE: Writer = ("s", "turn", "")
+OTHER: Writer = ("t", "turn", "")
 
 
 def blob(name: str) -> Version:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable
     from typing import Any
 
-    from gitcp.core.record_types import Author, JournalLine, State, Version
+    from gitcp.core.record_types import JournalLine, State, Version, Writer
 
 
-PERSON: Author = ("", "person", "")
-UNKNOWN: Author = ("", "unknown", "")
+PERSON: Writer = ("", "person", "")
+UNKNOWN: Writer = ("", "unknown", "")
 STATED = "stated"  # how an edit is known that nobody saw
 _WORDS = ("person", "unknown")
 
@@ -51,7 +51,7 @@ def _load_line(text: bytes) -> list[JournalLine]:
         return []
 
 
-def edit(path: str, before: Version, after: Version, who: Author, how: str, at: int) -> JournalLine:
+def edit(path: str, before: Version, after: Version, who: Writer, how: str, at: int) -> JournalLine:
     """The line that says a path went from before to after."""
     name = list(who) if who[0] else who[1]
     return {"path": path, "before": before, "after": after, "who": name, "how": how, "at": at}
@@ -72,7 +72,7 @@ def opening(state: State, call: JournalLine, kind: str, at: int) -> JournalLine:
     return {**line, **{key: value for key, value in more.items() if value}}
 
 
-def author(line: JournalLine) -> Author:
+def author(line: JournalLine) -> Writer:
     """Who an edit says it was; UNKNOWN for what is not an author."""
     who = line.get("who")
     if isinstance(who, list) and len(who) == 3 and all(isinstance(part, str) for part in who):
@@ -95,7 +95,7 @@ def written(lines: Iterable[JournalLine], agent_id: str) -> set[str]:
     return paths
 
 
-def cause(line: JournalLine) -> Author:
+def cause(line: JournalLine) -> Writer:
     """The call that an edit went through, whoever wrote the lines it put in or took out; its
     author where that is a session; UNKNOWN where it went through none."""
     by = line.get("by")
@@ -217,7 +217,7 @@ def since_opening(lines: list[JournalLine], session_id: str, call_id: str) -> li
     return edits(lines[max(opened, default=-1) + 1 :])
 
 
-def is_contested(lines: list[JournalLine], path: str, who: Author) -> bool:
+def is_contested(lines: list[JournalLine], path: str, who: Writer) -> bool:
     """Whether another call that names the path is open, or has been since this one was opened."""
     for line in reversed(lines):
         if "open" in line and _key(line, "open") == (who[0], who[2]):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from typing import NotRequired, TypedDict
 
-    from gitcp.core.record_types import Author
+    from gitcp.core.record_types import Writer
 
     class Window(TypedDict):
         """opened: when it was announced; begin, end: ns, when the call ran; end None while it
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         when; tool, where names are the paths it writes; transcript, where they are all that one
         says were written; turn.  stashes: the entries of `git stash` at its beginning."""
 
-        who: Author
+        who: Writer
         opened: int
         begin: int
         end: int | None
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         """who, how it is known; shared: others explain it as well; by: the window it went
         through, although it may be nobody's work."""
 
-        who: Author
+        who: Writer
         how: str
         shared: bool
         by: Window | None

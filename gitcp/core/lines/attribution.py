@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from gitcp.core.lines.replay import Replay, Version
-    from gitcp.core.record_types import Author
+    from gitcp.core.record_types import Writer
 
     class PathCredit(TypedDict):
         """One path of a commit.  added: (line from 1, author) of each line it adds, in order;
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
         that came and went since the parent; whole: no lines, one author for all of it."""
 
         oid: str
-        added: list[tuple[int, Author]]
-        removed: list[Author]
-        lost: list[tuple[Author, Author]]
+        added: list[tuple[int, Writer]]
+        removed: list[Writer]
+        lost: list[tuple[Writer, Writer]]
         whole: bool
 
     Entry = Mapping[str, Any]
@@ -125,11 +125,11 @@ def _count(
         removed[key] += gone[key]
 
 
-def _name(author: Author) -> str:
+def _name(author: Writer) -> str:
     return author[0] or f"/{author[1]}"  # no session has a slash in its id
 
 
-def _part(author: Author, session_id: str) -> str:
+def _part(author: Writer, session_id: str) -> str:
     if author[0]:
         return "agent" if author[0] == session_id else "others"
     return author[1]
@@ -143,7 +143,7 @@ def ranges(session_id: str, path: PathCredit) -> list[list[Any]]:
 
 
 def foreign(
-    session_id: str, path: PathCredit, checkpoints: Mapping[Author, str]
+    session_id: str, path: PathCredit, checkpoints: Mapping[Writer, str]
 ) -> list[list[Any]]:
     """[first, last, turn id, tool use | null, session id, checkpoint id] of the lines a commit
     adds to a path that other sessions wrote, as checkpoints of before tell; lines from 1."""
@@ -165,7 +165,7 @@ def _runs(lines: Iterable[tuple[int, list[Any]]]) -> list[list[Any]]:
 
 
 def entries(
-    session_id: str, paths: Mapping[str, PathCredit], checkpoints: Mapping[Author, str]
+    session_id: str, paths: Mapping[str, PathCredit], checkpoints: Mapping[Writer, str]
 ) -> dict[str, list[dict[str, Any]]]:
     """What lines.json says of a session: path -> [{oid, ranges, others where there are any}]."""
     lines = {}

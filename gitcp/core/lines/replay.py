@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from gitcp.core.record_types import Author
+    from gitcp.core.record_types import Writer
 
     Regains = Callable[[bytes], bool]
 
@@ -60,13 +60,13 @@ class Replay:
     """The lines of one path through its steps; every line has a number for good."""
 
     def __init__(
-        self, first: Version, before: Callable[[], Mapping[int, Author]] | None = None
+        self, first: Version, before: Callable[[], Mapping[int, Writer]] | None = None
     ) -> None:
         """before: the authors, by index, of lines of the first content; asked when one matters."""
-        self.authors: dict[int, Author] = {}
-        self.takers: dict[int, Author] = {}
-        self._took: dict[int, Author] = {}  # of lines that may stand again
-        self._changers: dict[int, Author] = {}  # of lines that stand, moved or indented
+        self.authors: dict[int, Writer] = {}
+        self.takers: dict[int, Writer] = {}
+        self._took: dict[int, Writer] = {}  # of lines that may stand again
+        self._changers: dict[int, Writer] = {}  # of lines that stand, moved or indented
         self._before = before
         self._count = len(first.lines)
         self._kept: set[int] = set()
@@ -83,9 +83,9 @@ class Replay:
     def step(
         self,
         now: Version,
-        who: Author,
+        who: Writer,
         regains: Regains | None = None,
-        authors: Mapping[int, Author] | None = None,
+        authors: Mapping[int, Writer] | None = None,
         kept: bool = False,
     ) -> None:
         """The path has another content, by who; regains: which of the lines that are known from
@@ -107,7 +107,7 @@ class Replay:
                 self._changers[number] = who
 
     def _numbered(
-        self, now: Version, who: Author, regains: Regains | None, authors: Mapping[int, Author]
+        self, now: Version, who: Writer, regains: Regains | None, authors: Mapping[int, Writer]
     ) -> list[int]:
         if now.oid in self._seen:
             return self._seen[now.oid]
@@ -123,7 +123,7 @@ class Replay:
         return [known[j] for j in range(len(now.lines))]
 
     def _regain(
-        self, now: Sequence[bytes], known: dict[int, int], who: Author, regains: Regains
+        self, now: Sequence[bytes], known: dict[int, int], who: Writer, regains: Regains
     ) -> None:
         used = set(known.values())
         for j, line in enumerate(now):
@@ -138,19 +138,19 @@ class Replay:
                     number = self._new(UNKNOWN if who == PERSON else who)
                 known[j] = number
 
-    def _new(self, who: Author) -> int:
+    def _new(self, who: Writer) -> int:
         self.authors[self._count] = who
         self._count += 1
         return self._count - 1
 
-    def at(self, version: Version, rest: Author) -> list[int]:
+    def at(self, version: Version, rest: Writer) -> list[int]:
         """The numbers of the lines of a content, be it one of the steps or a part of them
         (staged by hunks); what is in none of them is rest's."""
         if version.oid in self._seen:
             return self._seen[version.oid]
         return self._numbered(version, rest, every, {})
 
-    def author(self, number: int) -> Author:
+    def author(self, number: int) -> Writer:
         """Who wrote a line; UNKNOWN for one that was there before the first step and of which
         nobody was told."""
         if self._before and number not in self.authors:
@@ -158,7 +158,7 @@ class Replay:
             self._before = None
         return self.authors.get(number, UNKNOWN)
 
-    def taker(self, number: int, otherwise: Author) -> Author:
+    def taker(self, number: int, otherwise: Writer) -> Writer:
         """Who took a line away, or moved or indented it; otherwise where no step has."""
         return self.takers.get(number) or self._changers.get(number, otherwise)
 

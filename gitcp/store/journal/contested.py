@@ -8,7 +8,7 @@ from gitcp.store.journal import look, windows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import Author, JournalLine, Version
+    from gitcp.core.record_types import JournalLine, Version, Writer
     from gitcp.store.git.objects import Objects
     from gitcp.store.journal.journal import Journal
     from gitcp.store.journal.known import Known
@@ -19,7 +19,7 @@ def edits(
     journal: Journal,
     known: Known,
     call: JournalLine,
-    who: Author,
+    who: Writer,
     path: str,
     now: Version,
     at: int,
@@ -45,7 +45,7 @@ def _steps(
     objects: Objects,
     journal: Journal,
     call: JournalLine,
-    who: Author,
+    who: Writer,
     path: str,
     was: Version,
     now: Version,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import os
     from typing import Any
 
-    from gitcp.core.record_types import Author, JournalLine, State, Version
+    from gitcp.core.record_types import JournalLine, State, Version, Writer
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.journal.journal import Journal
@@ -60,7 +60,7 @@ def end(
     glance, known = Glance(journal.repo, objects), Known(journal.repo, objects, journal.lines)
     begun = _opening_of(journal, state, call)
     ignored = set(begun["ignored"]) if begun else glance.ignored(named)
-    who: Author = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
+    who: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
     lines = []
     for path, now in _content(glance, named, ignored).items():
         was = known.entry(path)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.core.credit.evidence import Window
-    from gitcp.core.record_types import Author, JournalLine, Version
+    from gitcp.core.record_types import JournalLine, Version, Writer
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -48,9 +48,9 @@ class Sources:
         """head: where HEAD was before the look."""
         self._repo, self._objects, self._lines, self._head = repo, objects, lines, head
         self._until, self._history = process_time() + _SECONDS, _HISTORY
-        self._commits: dict[Author, dict[str, Lookup]] = {}
-        self._other_paths: dict[Author, list[str]] = {}
-        self._files: dict[Author, dict[str, list[bytes]]] = {}
+        self._commits: dict[Writer, dict[str, Lookup]] = {}
+        self._other_paths: dict[Writer, list[str]] = {}
+        self._files: dict[Writer, dict[str, list[bytes]]] = {}
 
     def beside(self, window: Window, path: str, was: Version, now: Version) -> JournalLine:
         """What an edit says of its sources."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.credit.evidence import Window
-    from gitcp.core.record_types import Author, JournalLine, Marker, Version
+    from gitcp.core.record_types import JournalLine, Marker, Version, Writer
     from gitcp.repo import Repo
     from gitcp.store.journal.journal import Journal
 
@@ -126,7 +126,7 @@ def _turn(
     base = turn_log.baseline(repo, marker["session_id"], git_dir)
     if base is None:
         return []
-    who: Author = (marker["session_id"], str(base.get("turn", "")), "")
+    who: Writer = (marker["session_id"], str(base.get("turn", "")), "")
     begun, agent = int(base.get("at") or base["time_ns"]), marker.get("agent_process")
     ended = None
     if process.gone(agent):
@@ -196,9 +196,9 @@ def transcript_paths(agent_type: str, base: turn_log.Baseline, offset: int) -> l
     return scan["written"] if scan else []
 
 
-def recorded(repo: Repo) -> dict[str, tuple[Author, Version]]:
+def recorded(repo: Repo) -> dict[str, tuple[Writer, Version]]:
     """What sessions of this worktree have recorded and not settled: path -> who, entry."""
-    records: dict[str, tuple[Author, Version]] = {}
+    records: dict[str, tuple[Writer, Version]] = {}
     for marker in markers.here(repo):
         for stream in marker["streams"]:
             for path, (mode, oid) in stream["files"].items():

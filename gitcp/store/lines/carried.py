@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from gitcp.core.lines.attribution import PathCredit
-    from gitcp.core.lines.authors import Author as LineAuthor
-    from gitcp.core.lines.authors import Record
-    from gitcp.core.record_types import Author, Commit
+    from gitcp.core.lines.authors import Author, Record
+    from gitcp.core.record_types import Commit, Writer
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_changes import Changes
@@ -106,7 +105,7 @@ def _items(
 
 def _recorded_authors(
     evidence: Evidence, records: Sequence[Record], changes: Changes, before: Lookup
-) -> dict[str, dict[int, LineAuthor]]:
+) -> dict[str, dict[int, Author]]:
     """The recorded authors of the lines of each content of a commit; those of a path that is
     gone stand for the path that has its content now as well."""
     contents = {path: oid for path, (*_, mode, oid) in changes.items() if oid and mode in _FILES}
@@ -164,13 +163,13 @@ def _write(repo: Repo, database: Objects, items: Sequence[tuple[str, SessionData
 def _standing(
     changes: Changes,
     records: Sequence[Record],
-    known: Mapping[str, Mapping[int, LineAuthor]],
+    known: Mapping[str, Mapping[int, Author]],
     typed: Lines,
 ) -> list[SessionData]:
     """The recorded lines, and the person's, that stand in contents of which the checkpoint does
     not know them yet."""
     credits: dict[str, PathCredit] = {}
-    elsewhere: dict[Author, str] = {}
+    elsewhere: dict[Writer, str] = {}
     for path, lines in known.items():
         oid = changes[path][3] or ""
         recorded = any(_tells(record, path, oid) for record in records)
@@ -185,18 +184,18 @@ def _tells(record: Record, path: str, oid: str) -> bool:
     return any(entry.get("oid") == oid for entry in authors.entries(record, path))
 
 
-def _credit(oid: str, known: Mapping[int, LineAuthor], persons: Iterable[int]) -> PathCredit:
+def _credit(oid: str, known: Mapping[int, Author], persons: Iterable[int]) -> PathCredit:
     everybody = {n: history.author(who) for n, who in known.items()} | dict.fromkeys(
         persons, PERSON
     )
-    added: list[tuple[int, Author]] = sorted(everybody.items())
+    added: list[tuple[int, Writer]] = sorted(everybody.items())
     return {"oid": oid, "added": added, "removed": [], "lost": [], "whole": False}
 
 
 def _data(
     records: Sequence[Record],
     credits: dict[str, PathCredit],
-    checkpoints: Mapping[Author, str],
+    checkpoints: Mapping[Writer, str],
     credit: commit_lines.Credit | None = None,
 ) -> list[SessionData]:
     data: list[SessionData] = []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.lines.attribution import PathCredit
-    from gitcp.core.record_types import Author, Commit, JournalLine, State
+    from gitcp.core.record_types import Commit, JournalLine, State, Writer
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_changes import Changes
@@ -30,7 +30,7 @@ _MOST = 40  # paths of a commit whose history is asked: it is in a person's way
 
 def _committed(
     repo: Repo, commit: Commit, path: str, oid: str, place: str
-) -> tuple[dict[int, Author], dict[Author, str]]:
+) -> tuple[dict[int, Writer], dict[Writer, str]]:
     """(the authors of a content by what was committed before, the checkpoints that tell of them);
     rare, and asks git."""
     from gitcp.store.git.prefetch import Prefetched
@@ -61,13 +61,13 @@ def _leave_silent(repo: Repo, paths: Mapping[str, PathCredit], replaced: Iterabl
 
 
 def _taken(
-    repo: Repo, objects: Objects, lines: Sequence[JournalLine], authors: Iterable[Author]
-) -> dict[Author, str]:
+    repo: Repo, objects: Objects, lines: Sequence[JournalLine], authors: Iterable[Writer]
+) -> dict[Writer, str]:
     """The checkpoint of the commit that took what an author of the journal's has written."""
     from gitcp.store.link import find_commits
     from gitcp.store.v1 import committed_read
 
-    places: dict[Author, str] = {}
+    places: dict[Writer, str] = {}
     for who in authors:
         edits = [n for n, line in enumerate(lines) if entries.author(line) == who]
         after = lines[edits[0] :] if edits else ()
@@ -93,10 +93,10 @@ class Credit:
     ) -> None:
         """replaced: the commits, by oid, that this one may stand in place of."""
         self.lines = journal.read(repo)
-        self.checkpoints: dict[Author, str] = {}  # of authors that came from elsewhere
+        self.checkpoints: dict[Writer, str] = {}  # of authors that came from elsewhere
         asked = count()
 
-        def committed(path: str, oid: str, place: str) -> dict[int, Author]:
+        def committed(path: str, oid: str, place: str) -> dict[int, Writer]:
             if next(asked) >= _MOST:
                 return {}
             known, checkpoints = _committed(repo, commit, path, oid, place)
@@ -159,7 +159,7 @@ class Credit:
             if line.get("session") == session_id and line.get("open") in names
         }
 
-    def _edits(self, session_id: str, path: str) -> list[tuple[Author, str]]:
+    def _edits(self, session_id: str, path: str) -> list[tuple[Writer, str]]:
         own = [line for line in entries.edits(self.lines) if line["path"] == path]
         edits = [(entries.author(line), str(line["how"])) for line in own]
         return [(who, how) for who, how in edits if who[0] == session_id]

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from gitcp.core.lines.attribution import PathCredit
     from gitcp.core.lines.replay import Regains, Replay
-    from gitcp.core.record_types import Author, JournalLine
+    from gitcp.core.record_types import JournalLine, Writer
     from gitcp.store.git.objects import Objects
     from gitcp.store.link.commit_changes import Changes
 
     # (path, blob, the commit that has it, '' where HEAD was there lately) -> by index
-    Committed = Callable[[str, str, str], Mapping[int, Author]]
+    Committed = Callable[[str, str, str], Mapping[int, Writer]]
 
 _FILES = ("100644", "100755", "120000")
 
@@ -101,7 +101,7 @@ class Edits:
             at, broken = after.oid, False
         return lines
 
-    def _recorded(self, line: JournalLine, now: Version) -> Mapping[int, Author]:
+    def _recorded(self, line: JournalLine, now: Version) -> Mapping[int, Writer]:
         """The authors of lines that an edit brought in, or back, as they are recorded elsewhere."""
         if "from" in line:
             return self._brought_in(line["from"], now)
@@ -109,10 +109,10 @@ class Edits:
             return self._committed(line["path"], now.oid, "")
         return {}
 
-    def _brought_in(self, sources: Sequence[Sequence[str]], now: Version) -> dict[int, Author]:
+    def _brought_in(self, sources: Sequence[Sequence[str]], now: Version) -> dict[int, Writer]:
         """The authors, by index, of the lines of a content that came from its sources; of all,
         nobody, where a source is gone."""
-        authors: dict[int, Author] = {}
+        authors: dict[int, Writer] = {}
         for commit, path, oid in sources:
             source = self.content("100644", oid)
             if source is None:

@@ -15,8 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gitcp.core.lines.authors import Author as LineAuthor
-    from gitcp.core.record_types import Author
+    from gitcp.core.lines.authors import Author
+    from gitcp.core.record_types import Writer
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.lines.evidence import Evidence
@@ -34,10 +34,10 @@ class History:
         self._repo, self._objects, self._evidence = repo, objects, evidence
         self._parent, self._but = parent, but
         self._places: list[str] | None = None
-        self._known: dict[tuple[str, str], dict[int, Author]] = {}
-        self.checkpoints: dict[Author, str] = {}  # that tell of a session's, of all that was asked
+        self._known: dict[tuple[str, str], dict[int, Writer]] = {}
+        self.checkpoints: dict[Writer, str] = {}  # that tell of a session's, of all that was asked
 
-    def authors(self, path: str, oid: str, commit: str = "") -> dict[int, Author]:
+    def authors(self, path: str, oid: str, commit: str = "") -> dict[int, Writer]:
         """The authors of the lines of a blob at a path, by index; {} where no commit here that
         HEAD was at lately has it there.  commit: one that has."""
         key = path, oid
@@ -58,7 +58,7 @@ class History:
         oids = self._objects.resolve(specs)
         return next((place for spec, place in specs.items() if oids[spec] == oid), None)
 
-    def _blamed(self, commit: str, path: str) -> dict[int, Author]:
+    def _blamed(self, commit: str, path: str) -> dict[int, Writer]:
         try:
             rows = self._evidence.blame(self._repo.git, options.parse([commit, "--", path]))
         except Error:
@@ -67,12 +67,12 @@ class History:
         return {row["final"] - 1: author(whose) for row, whose in rows}
 
 
-def checkpoints(lines: Iterable[LineAuthor]) -> dict[Author, str]:
+def checkpoints(lines: Iterable[Author]) -> dict[Writer, str]:
     """The checkpoint that tells of each session's author among these."""
     return {author(one): one["checkpoint_id"] for one in lines if one["checkpoint_id"]}
 
 
-def author(line: LineAuthor) -> Author:
+def author(line: Author) -> Writer:
     """An author of blame's as the journal names it."""
     if line["who"] == "session":
         return line["session_id"], line["turn_id"], line["tool_use_id"] or ""

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.lines.authors import Author
     from gitcp.core.lines.replay import Version
-    from gitcp.core.record_types import Author as Writer
-    from gitcp.core.record_types import JournalLine
+    from gitcp.core.record_types import JournalLine, Writer
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.lines.edit_lines import Committed

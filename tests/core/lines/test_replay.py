@@ -13,13 +13,13 @@ from gitcp.core.lines.replay import PERSON, UNKNOWN, Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.record_types import Author
+    from gitcp.core.record_types import Writer
 
-A: Author = ("session-a", "turn-1", "tool-1")
-B: Author = ("session-b", "turn-2", "tool-2")
+A: Writer = ("session-a", "turn-1", "tool-1")
+B: Writer = ("session-b", "turn-2", "tool-2")
 
 
-def replayed(first: Version, steps: Iterable[tuple[Version, Author]]) -> replay.Replay:
+def replayed(first: Version, steps: Iterable[tuple[Version, Writer]]) -> replay.Replay:
     lines = replay.Replay(first)
     for step in steps:
         lines.step(*step)
@@ -31,7 +31,7 @@ def version(text: str) -> Version:
     return Version(text, [c.encode() for c in text])
 
 
-def authors(first: str, *steps: tuple[str, Author], at: str | None = None) -> str:
+def authors(first: str, *steps: tuple[str, Writer], at: str | None = None) -> str:
     """The author of each line at the end: a, b, p(erson), u(nknown), - for one of before."""
     lines = replayed(version(first), [(version(text), who) for text, who in steps])
     now = lines.numbers if at is None else lines.at(version(at), PERSON)
@@ -66,7 +66,7 @@ def test_what_returns_in_part_regains_its_authors_where_it_was_restored() -> Non
 
 @pytest.mark.parametrize(("stashed", "who"), [(True, A), (False, UNKNOWN)])
 def test_a_line_that_went_is_its_authors_again_where_a_stash_has_kept_it(
-    stashed: bool, who: Author
+    stashed: bool, who: Writer
 ) -> None:
     lines = replayed(version("x"), [(version("xab"), A)])
     lines.step(version("x"), PERSON, kept=stashed)
@@ -81,7 +81,7 @@ def test_what_a_session_types_that_another_had_typed_is_its_own() -> None:
 
 
 @pytest.mark.parametrize("who", [PERSON, B])
-def test_a_line_that_only_moves_keeps_its_author_and_goes_by_who_moved_it(who: Author) -> None:
+def test_a_line_that_only_moves_keeps_its_author_and_goes_by_who_moved_it(who: Writer) -> None:
     lines = replay.Replay(version("axyz"), lambda: {0: A})
     lines.step(version("xyzpa"), who, regains=lambda line: True)
     assert [lines.author(n) for n in lines.numbers][3:] == [who, A]
@@ -140,15 +140,15 @@ EDIT = st.tuples(
 
 @given(st.integers(0, 8), st.lists(EDIT, max_size=8))
 def test_authors_and_sums_are_those_of_the_oracle(
-    size: int, edits: list[tuple[Author, list[tuple[int, str]]]]
+    size: int, edits: list[tuple[Writer, list[tuple[int, str]]]]
 ) -> None:
     fresh = iter(range(10_000))
-    truth: list[tuple[bytes, Author | None]] = [
+    truth: list[tuple[bytes, Writer | None]] = [
         (b"line %d" % next(fresh), None) for _ in range(size)
     ]
     parent = Version("parent", [line for line, _ in truth])
     lines = replay.Replay(parent)
-    taken: dict[bytes, Author] = {}
+    taken: dict[bytes, Writer] = {}
     for step, (who, changes) in enumerate(edits):
         for place, what in changes:
             at = place % (len(truth) + 1)
