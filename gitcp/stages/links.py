@@ -100,9 +100,9 @@ def _all(among: str, dry_run: bool) -> Iterator[Record]:
         if not dry_run:
             _note(ctx, lost)
         yield from ({"type": "match", **link} for link in lost)
-        for commit, one in () if among else reconcile.mend(ctx.repo, ctx.objects, dry_run):
-            if commit not in seen:
-                yield {"type": "match", "commit": commit, "checkpoint_id": one, "how": "amend"}
+        for link in () if among else reconcile.mend(ctx.repo, ctx.objects, dry_run):
+            if link["commit"] not in seen:
+                yield {"type": "match", **link}
         if ctx.repo.top:
             for link in unhooked.link_range(ctx, among, dry_run):
                 yield {"type": "match", **link}

@@ -75,14 +75,17 @@ def _grep(repo: Repo, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         yield text(oid), message
 
 
-def beside(repo: Repo, objects: Objects, paths: Iterable[str]) -> list[Commit]:
-    """The newest commits that HEAD has not, that carry an id and change one of the paths; oldest
-    first."""
-    names = b"\n".join(raw(path) for path in paths if "\n" not in path)
-    if not names:
+def beside(
+    repo: Repo, objects: Objects, tips: Iterable[str] = (), paths: Iterable[str] | None = None
+) -> list[Commit]:
+    """The newest commits that HEAD has not and that carry an id, on any ref and before these tips;
+    oldest first.  paths: those alone that change one of them."""
+    args = [f"--max-count={_MOST}", "--no-merges", *CARRYING, *tips, "--not", "HEAD"]
+    names = b"\n".join(raw(path) for path in paths or () if "\n" not in path)
+    if paths is not None and not names:
         return []
-    args = (f"--max-count={_MOST}", "--no-merges", *CARRYING, "--not", "HEAD", "--stdin")
-    oids = rev_list(repo, *args, stdin=b"--\n" + names + b"\n")
+    lines = b"--\n" + names + b"\n" if names else b""
+    oids = rev_list(repo, *args, *(["--stdin"] if names else []), stdin=lines)
     return [commit for oid in reversed(oids) if (commit := read_commit(objects, oid))]
 
 

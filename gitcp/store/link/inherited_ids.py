@@ -95,7 +95,7 @@ def picked_before(repo: Repo, objects: Objects, changes: Callable[[], Changes]) 
     if not os.path.exists(picking) or os.path.exists(merging):
         return []
     staged = changes()
-    beside = find_commits.beside(repo, objects, staged)
+    beside = find_commits.beside(repo, objects, paths=staged)
     return candidates.Search(repo, objects, beside).ids(staged, "HEAD", refused=())
 
 

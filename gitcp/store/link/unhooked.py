@@ -167,19 +167,12 @@ def _comes_from_elsewhere(reason: bytes) -> bool:
 def link_range(ctx: Context, among: str, dry_run: bool) -> Iterator[Pair]:
     """Link what sessions here that are not at work have in commits of a range, by default in
     those made here that no hook has judged; tell each link, made or (dry_run) to be made."""
-    commits = _unjudged(ctx.repo, ctx.objects, ctx.head, among)
-    for marker in list_resting(ctx.repo) if commits else ():
-        state = ctx.state(marker["session_id"])
-        if state is None:
-            continue
-        since = None if among else _since(ctx.repo, state, ctx.head)
-        for commit in commits:
-            if since is None or commit["oid"] in since:
-                one = _link_in(ctx.repo, ctx.objects, state, commit, dry_run)
-                if one:
-                    yield {"commit": commit["oid"], "checkpoint_id": one, "how": "content"}
+    resting = (ctx.state(marker["session_id"]) for marker in list_resting(ctx.repo))
+    states = (state for state in resting if state)
+    for state, commit, one in _link_each(ctx.repo, ctx.objects, states, among, dry_run):
         if not dry_run:
             ctx.keep(state)
+        yield {"commit": commit, "checkpoint_id": one, "how": "content"}
 
 
 def list_left_out(
@@ -187,15 +180,27 @@ def list_left_out(
 ) -> Iterator[tuple[str, str, str]]:
     """(commit, checkpoint, session) where a commit made here names the checkpoint, and it lacks
     the part of one of these sessions, which none of its events has put in yet."""
+    idle = {marker["session_id"] for marker in list_resting(repo)}
+    chosen = (state for state in states if state["session_id"] in idle)
+    for state, commit, one in _link_each(repo, objects, chosen, "", dry_run=True):
+        if one != _NEW:
+            yield commit, one, state["session_id"]
+
+
+def _link_each(
+    repo: Repo, objects: Objects, states: Iterable[State], among: str, dry_run: bool
+) -> Iterator[tuple[State, str, str]]:
+    """(session's state, commit, checkpoint) of what sessions have in commits of a range; without
+    a range, in those made since the session looked last: what was there before is not its work."""
     head = refs.head(repo) or ""
-    commits = _unjudged(repo, objects, head) if head else []
-    idle = {marker["session_id"] for marker in list_resting(repo)} if commits else set[str]()
-    for state in (state for state in states if state["session_id"] in idle):
-        since = _since(repo, state, head)
-        for commit in (commit for commit in commits if commit["oid"] in since):
-            one = _link_in(repo, objects, state, commit, dry_run=True)
-            if one and one != _NEW:
-                yield commit["oid"], one, state["session_id"]
+    commits = _unjudged(repo, objects, head, among)
+    for state in states if commits else ():
+        since = None if among else {*between(repo, state.get("base_commit") or "", head)}
+        for commit in commits:
+            if since is None or commit["oid"] in since:
+                one = _link_in(repo, objects, state, commit, dry_run)
+                if one:
+                    yield state, commit["oid"], one
 
 
 def list_resting(repo: Repo) -> Iterator[Marker]:
@@ -204,11 +209,6 @@ def list_resting(repo: Repo) -> Iterator[Marker]:
     for marker in markers.here(repo):
         if not markers.at_work(repo, marker):
             yield marker
-
-
-def _since(repo: Repo, state: State, head: str) -> set[str]:
-    """The commits made since the session looked last: what was there before is not its work."""
-    return set(between(repo, state.get("base_commit") or "", head))
 
 
 def _link_in(repo: Repo, objects: Objects, state: State, commit: Commit, dry_run: bool) -> str:
@@ -232,7 +232,7 @@ def _unjudged(repo: Repo, objects: Objects, head: str, among: str = "") -> list[
     """Those of a range without a checkpoint that is stored, oldest first; of those that no hook
     has judged also such as lack the part of a session, whose data was damaged then."""
     where = ["--end-of-options", among, "--"] if among else [head]
-    if not among and not head.strip("0"):
+    if not (among or head):
         return []
     try:
         oids = rev_list(repo, "--first-parent", "--reverse", f"--max-count={_RANGE}", *where)

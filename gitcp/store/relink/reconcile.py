@@ -18,6 +18,7 @@ from gitcp.store.session import markers
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.context import Context
+    from gitcp.core.decide.relink_rules import Pair
     from gitcp.core.record_types import Commit
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
@@ -59,7 +60,7 @@ def _give_back(repo: Repo, objects: Objects, head: str) -> tuple[int, str]:
         rewritten.follow_jj(repo, objects, fresh)
     here = unhooked.made_here(repo)
     pulled = {c["oid"] for c in commits if c["oid"] not in here}
-    beside = _beside(repo, objects, head, commits) if commits else []
+    beside = _beside(repo, objects, commits) if commits else []
     if not (lost or beside):
         return 0, head
     from gitcp.store.link.candidates import Search
@@ -77,18 +78,15 @@ def _give_back(repo: Repo, objects: Objects, head: str) -> tuple[int, str]:
     return links, done
 
 
-def _beside(repo: Repo, objects: Objects, head: str, fresh: list[Commit]) -> list[Commit]:
+def _beside(repo: Repo, objects: Objects, fresh: list[Commit]) -> list[Commit]:
     """The commits with an id that were made here, or are on a branch, and that HEAD has not,
     where none of the commits that came to it has the id: a forge squashed or rebased them."""
     moves = reflog.head(repo)[-_MOST:]
-    tips = [new for _, new, reason in moves if read_commit(objects, new)]
+    tips = dict.fromkeys(new for _, new, reason in moves if read_commit(objects, new))
     there = {one for commit in fresh for one in find_commits.linked(objects, commit["oid"])}
-    args = (f"--max-count={_MOST}", "--no-merges", *find_commits.CARRYING)
-    oids = rev_list(repo, *args, *dict.fromkeys(tips), "--not", head)
-    commits = [commit for oid in reversed(oids) if (commit := read_commit(objects, oid))]
     return [
         commit
-        for commit in commits
+        for commit in find_commits.beside(repo, objects, tips)
         if not there.issuperset(find_commits.linked(objects, commit["oid"]))
     ]
 
@@ -104,29 +102,21 @@ def _settle_session(ctx: Context, session_id: str, head: str) -> None:
         trace.note("settle", f"'{session_id}': {e}")
 
 
-def mend(
-    repo: Repo, objects: Objects, dry_run: bool = False, since: str = ""
-) -> list[tuple[str, str]]:
-    """Note the ids on amended commits that lost them to a kill; (commit, id) of each.
+def mend(repo: Repo, objects: Objects, dry_run: bool = False, since: str = "") -> list[Pair]:
+    """Note the ids on amended commits that lost them to a kill; each link.
 
     A line that the person took out stays out.  since: where HEAD was when all before was well.
     """
-    done = []
-    everywhere = memory.read_refused(repo)
-    entries = reflog.head(repo)
+    done: list[Pair] = []
+    everywhere, entries = memory.read_refused(repo), reflog.head(repo)
     seen = [at for at, (_, new, _) in enumerate(entries) if new == since]
     for old, new, reason in entries[seen[-1] + 1 if seen else 0 :]:
         after = read_commit(objects, new) if reason.startswith(b"commit (amend)") else None
         if after and not dry_run:
             rewritten.take_away(repo, objects, new, [old])
-        if after is None or find_commits.linked(objects, new):
-            continue
-        refused = everywhere | commit_verdict.refused(repo, old, after)
-        if since:
-            rewritten.remember(repo, objects, old, after, refused)
-        for one in rewritten.carried_over(repo, objects, old, new):
-            if one not in refused:
-                done.append((new, one))
-    for commit, one in () if dry_run else done:
-        notes.add(repo, objects, commit, one)
+        if after and not find_commits.linked(objects, new):
+            refused = everywhere | commit_verdict.refused(repo, old, after)
+            if since:
+                rewritten.remember(repo, objects, old, after, refused)
+            done += rewritten.hand_on(repo, objects, new, [old], "amend", refused, dry_run)
     return done

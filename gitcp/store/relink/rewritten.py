@@ -105,14 +105,21 @@ def _amends(objects: Objects, old: str, new: str) -> bool:
 
 
 def hand_on(
-    repo: Repo, objects: Objects, new: str, olds: Sequence[str], how: str, but: Collection[str]
+    repo: Repo,
+    objects: Objects,
+    new: str,
+    olds: Sequence[str],
+    how: str,
+    but: Collection[str],
+    dry_run: bool = False,
 ) -> list[Pair]:
     """Note on a commit the ids of those that it was made of, but for these; each link."""
     ids = dict.fromkeys(one for old in olds for one in carried_over(repo, objects, old, new))
     wanted = [one for one in ids if one not in but]
-    for one in wanted:
-        notes.add(repo, objects, new, one)
-    take_away(repo, objects, new, olds)
+    if not dry_run:
+        for one in wanted:
+            notes.add(repo, objects, new, one)
+        take_away(repo, objects, new, olds)
     return [{"commit": new, "checkpoint_id": one, "how": how} for one in wanted]
 
 
