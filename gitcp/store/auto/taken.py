@@ -10,7 +10,7 @@ from gitcp.core.lines.replay import UNKNOWN
 from gitcp.store.git.tree import TREE, Lookup
 from gitcp.store.journal import journal
 from gitcp.store.lines import edit_lines
-from gitcp.store.stream.live import Live
+from gitcp.store.stream.branches import Live
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from gitcp.store.lines import ai_notes, commit_lines
 from gitcp.store.link import commit_changes, session_metadata
 from gitcp.store.session import markers
 from gitcp.store.stream import checkpoint
-from gitcp.store.stream.live import Live
+from gitcp.store.stream.branches import Live
 from gitcp.store.turn import tasks, turn_work
 from gitcp.store.v1 import committed_read, committed_write
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
     from gitcp.store.lines.commit_lines import Credit
     from gitcp.store.link.commit_match import Linked
-    from gitcp.store.stream.live import Live
+    from gitcp.store.stream.branches import Live
     from gitcp.store.v1.committed_write import SessionData
     from gitcp.store.v1.transcript import Stored
 

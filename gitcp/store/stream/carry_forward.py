@@ -14,7 +14,7 @@ from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
 from gitcp.store.git.tree import edit_tree
 from gitcp.store.snapshot import blobs
-from gitcp.store.stream import branches, live, place, recall, shadow_refs
+from gitcp.store.stream import branches, place, recall, shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
 def _here(repo: Repo, objects: Objects, tip: Tip, new: str) -> bool:
     named = branches.named_paths(repo, tip["stream"], shadow_refs.sessions(objects, tip))
     if any(named.values()):
-        return live.follows(repo, objects, tip, new)
+        return branches.follows(repo, objects, tip, new)
     return not recall.forsaken(repo, objects, tip)
 
 

@@ -38,7 +38,7 @@ def at_work_too(repo: Repo, objects: Objects, session_id: str, head: str) -> lis
     A session whose stream a commit carried to this base has not heard of that yet.
     """
     from gitcp.store.session import markers
-    from gitcp.store.stream.live import Live
+    from gitcp.store.stream.branches import Live
 
     live = Live(repo, objects, head)
     return [
