@@ -109,7 +109,7 @@ def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     with Objects(repo) as objects:
         streams, more = stream_list.newest(repo, objects, states, _MOST)
         lost: Record = {
-            "stashed": stash_notice.held(repo, objects, streams) if repo.top else [],
+            "stashed": stash_notice.list_held(repo, objects, streams) if repo.top else [],
             "relinkable": lost_links.count_lately(repo, objects) if repo.top else 0,
         }
     places = {s["id"]: s["ref"] for s in reversed(streams)}
@@ -171,7 +171,7 @@ def _about(repo: Repo, states: Sequence[State], settled: int, more: int) -> Reco
         "bare": not repo.top,
         "worktree_id": repo.worktree_id,
         "worktree": repo.worktree_hash,
-        "branch": session_metadata.branch(repo) or "",
+        "branch": session_metadata._read_branch(repo) or "",
         "head": refs.head(repo) or "",
         "settled": settled,
         "more_streams": more,

@@ -124,9 +124,9 @@ def _resolved(repo: Repo, objects: Objects, prefixes: Sequence[str]) -> list[str
 
 def _of_commit(repo: Repo, objects: Objects, spec: str) -> list[str]:
     from gitcp.store.git.commit import need_commit
-    from gitcp.store.link.find_commits import of_commit
+    from gitcp.store.link.find_commits import list_ids
 
-    ids = of_commit(repo, objects, need_commit(objects, spec)["oid"])
+    ids = list_ids(repo, objects, need_commit(objects, spec)["oid"])
     if not ids:
         raise Error(f"no checkpoint belongs to '{spec}'")
     return ids

@@ -48,7 +48,7 @@ def _ask(commit: str) -> Iterator[Record]:
 
     with context.here() as ctx:
         asked = need_commit(ctx.objects, commit)
-        parent, changes = commit_changes.of_commit(ctx.objects, asked)
+        parent, changes = commit_changes.read_changes(ctx.objects, asked)
         linked = commit_match.sessions(ctx.repo, ctx.objects, changes, parent, agent=False)
     for session_id, why in linked.items():
         yield {"type": "match", "commit": asked["oid"], "session_id": session_id, **why}
@@ -335,7 +335,7 @@ def _moves(match: Record) -> list[Edit]:
         if commit_hooks.rewriting(ctx.repo):
             return []  # a replayed commit is not the last one: the next event moves them
         commit = need_commit(ctx.objects, match["commit"])
-        changes = commit_changes.of_commit(ctx.objects, commit)[1]
+        changes = commit_changes.read_changes(ctx.objects, commit)[1]
         waiting = match.get("left_out", ())
         open_edits.settle(ctx.repo, ctx.objects, commit, changes, but=waiting)
         settled = set(match["sessions"]) if match["linked"] else None

@@ -40,7 +40,7 @@ def _rewritten(event: Record) -> Iterator[Record]:
         for marker in markers.here(ctx.repo) if fresh else ():
             state = ctx.state(marker["session_id"], rebuild=False)
             if state:
-                rewritten.work(ctx.repo, ctx.objects, state, fresh)
+                rewritten.link_replayed(ctx.repo, ctx.objects, state, fresh)
                 ctx.keep(state)
         for session_id in rewritten.amended_sessions(ctx.repo, ctx.objects, *about):
             state = ctx.state(session_id, rebuild=False)

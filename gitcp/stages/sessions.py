@@ -142,7 +142,7 @@ def _tool(ctx: Context, event: Record) -> list[Record]:
     state = ctx.state(event["session_id"], rebuild=False)
     if state is None:
         return []  # unknown, or set aside: a tool call waits for no rebuilding
-    changed = calls.tool(repo, ctx.objects, state, event)
+    changed = calls.take_call(repo, ctx.objects, state, event)
     changed = _note_task(ctx, state, event) or changed
     if event["event"] == "tool-end" and ctx.head != state["base_commit"]:
         from gitcp.store.relink import catch_up

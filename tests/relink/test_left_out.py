@@ -21,7 +21,7 @@ LEFT_OUT = {
 
 
 @pytest.fixture
-def one(world: World) -> str:
+def left_id(world: World) -> str:
     """The id of HEAD, which has a session's a.py and the person's k.txt."""
     world.agent("session-a").turn("write", {"a.py": "alpha = 1\nbeta = 2\ngamma = 3\n"})
     world.write("k.txt", "the person's\n")
@@ -31,22 +31,22 @@ def one(world: World) -> str:
 
 @pytest.mark.parametrize("how", LEFT_OUT)
 def test_what_has_nothing_of_the_session_left_loses_its_id_and_what_has_it_later_gets_it(
-    world: World, one: str, how: str
+    world: World, left_id: str, how: str
 ) -> None:
     shell(world, LEFT_OUT[how])
     world.agent("session-b").start()
     assert world.git("show", "--format=", "--name-only", "HEAD") == "k.txt"
     assert (ids(world), noted(world)) == ([], [])
     shell(world, "git add a.py; git commit -qm later")
-    assert [*ids(world), *noted(world)] == [one]
+    assert [*ids(world), *noted(world)] == [left_id]
     sound(world)
 
 
 @pytest.mark.parametrize("name", ["b.py", "a.py"])
 def test_what_is_renamed_or_changed_in_an_amend_keeps_its_id(
-    world: World, one: str, name: str
+    world: World, left_id: str, name: str
 ) -> None:
     shell(world, f"[ {name} = a.py ] || git mv a.py {name}; echo more = 4 >>{name}; git add .")
     shell(world, "git commit -q --amend --no-edit")
-    assert ids(world) == [one]
+    assert ids(world) == [left_id]
     sound(world)

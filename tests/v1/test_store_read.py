@@ -164,7 +164,7 @@ def test_commits_are_found_on_every_branch_and_back(tmp_path: Path) -> None:
         assert found.pop("000000000000") == []
         for cid, commits in found.items():
             assert len(commits) == 1
-            assert find_commits.of_commit(repo, objects, commits[0]) == [cid]
+            assert find_commits.list_ids(repo, objects, commits[0]) == [cid]
 
 
 def test_of_a_session_that_is_there_twice_the_later_is_meant(sample: Repo) -> None:

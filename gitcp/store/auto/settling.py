@@ -81,7 +81,7 @@ def _condense(ctx: Context, state: State, commit: Commit, about: Intent) -> None
     if about["noted"]:
         notes.add(repo, objects, commit["oid"], about["checkpoint_id"])
     pair = [(state, linked)]
-    condense.together(
+    condense.condense_sessions(
         repo, objects, commit, about["checkpoint_id"], pair, about["noted"], extra=extra
     )
 

@@ -72,7 +72,7 @@ def _carrying(repo: Repo, objects: Objects, oid: str) -> tuple[str, list[str]]:
         commit = read_commit(objects, step) if step else None
         if commit is None:
             break
-        ids = find_commits.of_commit(repo, objects, commit["oid"])
+        ids = find_commits.list_ids(repo, objects, commit["oid"])
         here = [i for i in ids if committed_refs.find(repo, objects, i)]
         if here:
             return commit["oid"], here

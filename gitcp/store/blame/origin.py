@@ -161,7 +161,7 @@ def _task(objects: Objects, state: State, agent_id: str) -> tuple[str, bytes]:
         for path, oid in tasks.stored(objects, tip, state["session_id"]).items():
             if path.endswith(f"/agent-{agent_id}.jsonl"):
                 return path.partition("/")[0], objects.need(oid, "blob")
-    return tasks.of_agent(state, agent_id) or "", b""
+    return tasks.find_task(state, agent_id) or "", b""
 
 
 def _transcript(state: State, agent_id: str) -> bytes:

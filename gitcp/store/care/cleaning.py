@@ -92,7 +92,7 @@ def _refs(repo: Repo, doomed: list[Finding]) -> list[Finding]:
 def _points(repo: Repo, doomed: Iterable[Finding]) -> dict[str, list[Record]]:
     """ref -> the points that go with it."""
     streams = [_tip(one) for one in doomed if "stream" in one]
-    points = expired.of_streams(repo, streams) if streams else {}
+    points = expired.list_expiring(repo, streams) if streams else {}
     for ref in [one["ref"] for one in doomed if one["kind"] == orphans.LOG]:
         with Objects(repo) as objects:
             points[ref] = undo_log.points(objects, ref, undo_log.read(repo, ref))

@@ -88,7 +88,7 @@ def _without(
     objects.fetch(oid for oid, _ in links)
     commits = [commit for oid, _ in links if (commit := read_commit(objects, oid))]
     with notice.Aside():  # what cannot be read has a finding of its own
-        changed = commit_changes.of_commits(repo, objects, commits)
+        changed = commit_changes.read_many_changes(repo, objects, commits)
         trees = committed_list.prepare(objects, [stored[name] for _, name in links], brief=True)
         for oid, name in links:
             checkpoint = committed_read.load(objects, name, "", stored[name], trees, True, parse)

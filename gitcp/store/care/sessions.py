@@ -135,12 +135,12 @@ def condense(ctx: Context, session_id: str) -> str:
             "session_id": session_id,
             "strategy": "manual-commit",
             "created_at": timestamp(),
-            "branch": session_metadata.branch(ctx.repo),
+            "branch": session_metadata._read_branch(ctx.repo),
             "checkpoints_count": state["checkpoint_count"],
             "files_touched": sorted({path for one in state["streams"] for path in one["files"]}),
             "agent": state.get("agent_type"),
             "turn_id": state.get("turn_id"),
-            **session_metadata.spent(state, stored),
+            **session_metadata.note_spent(state, stored),
         },
     }
     committed_write.write(ctx.repo, ctx.objects, [(checkpoint_id, data)])

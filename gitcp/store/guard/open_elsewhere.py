@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def find_lost(repo: Repo, session_id: str, discards: Sequence[Discard]) -> dict[str, list[str]]:
     """session -> the paths of its open edits that the discards of a command of session_id cover;
     of sessions whose agent runs."""
-    open_here = [m["session_id"] for m in markers.of_late(repo) if presence.is_open(repo, m)]
+    open_here = [m["session_id"] for m in markers.read_recent(repo) if presence.is_open(repo, m)]
     lines = journal.read(repo)
     head = Lookup(Objects.shared(repo), tree_of(Objects.shared(repo), "HEAD"))
     lost: dict[str, list[str]] = {}

@@ -32,7 +32,9 @@ def live(repo: Repo, session_ids: Iterable[str]) -> set[str]:
 
 def company(repo: Repo, session_id: str) -> list[Marker]:
     """The other sessions at work in this working copy."""
-    return [m for m in markers.of_late(repo) if m["session_id"] != session_id and at_work(repo, m)]
+    return [
+        m for m in markers.read_recent(repo) if m["session_id"] != session_id and at_work(repo, m)
+    ]
 
 
 def _marker(repo: Repo, named: str) -> Marker | None:

@@ -25,7 +25,7 @@ def listing(repo: Repo, of: Iterable[Marker] | None = None) -> list[Record]:
     held = claims.listing(repo)
     records = [record for claim in held for record in _records(repo, claim)]
     busy = {claim["session_id"] for claim in held}
-    for marker in markers.of_late(repo) if of is None else of:
+    for marker in markers.read_recent(repo) if of is None else of:
         if marker["session_id"] not in busy and presence.at_work(repo, marker):
             records.append(_idle(repo, marker))
     return sorted(records, key=lambda record: float(record["created"]))

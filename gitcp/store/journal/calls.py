@@ -26,7 +26,7 @@ _LOOK_FIRST = 0.05  # seconds for what a command throws away
 _WINDOWS = ("shell", "mcp", "other")
 
 
-def tool(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> bool:
+def take_call(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> bool:
     """Take a tool's start or end into the journal, as far as it can write; whether that changed
     the state."""
     call, starts = event.get("tool") or {}, event["event"] == "tool-start"
@@ -39,7 +39,7 @@ def tool(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> b
         from gitcp.store.journal import visits
 
         inside = visits.places(repo, paths)
-        changed = visits.tool(repo, state, call, starts, inside)
+        changed = visits.take_call(repo, state, call, starts, inside)
         paths = [path for path in paths if not any(path in more for more in inside.values())]
     named = turn_log.resolve_paths(repo, paths)
     with Journal(repo) as journal:

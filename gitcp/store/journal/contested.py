@@ -29,7 +29,7 @@ def edits(
     steps = _steps(objects, journal, call, who, path, was, now)
     if not steps:
         return [entries.edit(path, was, now, who, "tool", at)]
-    able = [window for window in windows.at(journal) if window["who"] != who]
+    able = [window for window in windows.list_windows(journal) if window["who"] != who]
     lines = []
     for before, after, own in steps:
         change = look.describe_change(journal.repo, known, path, before, after, False)

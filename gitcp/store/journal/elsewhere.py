@@ -28,7 +28,7 @@ def worktrees(repo: Repo, session: Mapping[str, Any]) -> list[str]:
     return [name for name in dict.fromkeys(named) if name != repo.worktree_id]
 
 
-def records(repo: Repo, session: Mapping[str, Any], paths: Collection[str]) -> list[Recorded]:
+def list_records(repo: Repo, session: Mapping[str, Any], paths: Collection[str]) -> list[Recorded]:
     """What a session, by its marker, has away in other worktrees at these paths, as match() takes
     it."""
     away = [pair for name in worktrees(repo, session) for pair in _away(repo, name, session, paths)]
@@ -91,7 +91,7 @@ def _away(
     recorded = {path for stream in session["streams"] for path in stream["files"]}
     if not is_there and recorded.isdisjoint(paths):
         return
-    open_there = work(repo, name, session_id)
+    open_there = read_work(repo, name, session_id)
     named = sorted({*open_there.paths()} & {*paths})
     other = find(repo, name) if named and is_there else None
     if other:
@@ -105,7 +105,7 @@ def _away(
         yield from ((path, x) for x in open_there.stretches(path) if not (is_there and x.live))
 
 
-def work(repo: Repo, name: str, session_id: str) -> Work:
+def read_work(repo: Repo, name: str, session_id: str) -> Work:
     """The open edits of a session in a worktree; of one that is gone, those that its ref has."""
     git_dir = journal.git_dir(repo, name)
     if os.path.isdir(git_dir):

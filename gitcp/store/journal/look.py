@@ -132,7 +132,7 @@ def _record(
     from gitcp.core.lines import replay
     from gitcp.store.journal import windows
 
-    repo, able = journal.repo, windows.at(journal)
+    repo, able = journal.repo, windows.list_windows(journal)
     owners = windows.recorded(repo) if before.first else {}
     elsewhere = Elsewhere(repo, objects, before.head, before.commits)
     moved, judged = _moves(objects, changed), windows.judged(repo)

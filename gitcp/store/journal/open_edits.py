@@ -206,7 +206,7 @@ def _transcript_ends(repo: Repo) -> JournalLine:
     from gitcp.store.session import markers, turn_log
 
     ends: JournalLine = {}
-    for marker in markers.of_late(repo):
+    for marker in markers.read_recent(repo):
         if marker["phase"] == "active" and not marker["tool_events"]:
             base = turn_log.baseline(repo, marker["session_id"])
             if base and (size := turn_log.size(base.get("transcript"))):

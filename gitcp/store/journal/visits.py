@@ -55,7 +55,7 @@ def _common(root: str) -> str:
     return above if name == "worktrees" else folder
 
 
-def tool(
+def take_call(
     repo: Repo, state: State, call: JournalLine, starts: bool, inside: dict[str, list[str]]
 ) -> bool:
     """Take a file tool's start or end into the journals of the worktrees in which its paths lie;
@@ -116,7 +116,7 @@ def forget(repo: Repo, state: State) -> None:
     left = [
         name
         for name in state.get("visits", ())
-        if elsewhere.work(repo, name, state["session_id"]).paths()
+        if elsewhere.read_work(repo, name, state["session_id"]).paths()
     ]
     state["visits"] = left
     if not left:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _TAIL = 1 << 18  # bytes of a transcript in which the end of a call is looked for
 
 
-def at(journal: Journal) -> list[Window]:
+def list_windows(journal: Journal) -> list[Window]:
     """Every window that can explain what a look finds now."""
     repo, lines = journal.repo, journal.lines
     calling = {call["session"] for call in entries.calls(lines) if call["end"] is None}

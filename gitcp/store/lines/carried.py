@@ -52,7 +52,7 @@ def follow(
             ids = find_commits.linked(objects, oid) if commit else []
             if commit is None or not ids:
                 continue
-            changes = commit_changes.of_commit(objects, commit)[1]
+            changes = commit_changes.read_changes(objects, commit)[1]
             before = Lookup(objects, tree_of(objects, next(iter(commit["parents"]), None)))
             typed, credit = dict[str, set[int]](), None
             if amended:
@@ -139,7 +139,7 @@ def _all_told(
         if other is None or len(other["parents"]) > 1:
             return False
         carried.update(find_commits.linked(objects, old))
-        for path, (*_, oid) in commit_changes.of_commit(objects, other)[1].items():
+        for path, (*_, oid) in commit_changes.read_changes(objects, other)[1].items():
             if oid and not (changes[path][3] if path in changes else before(path)):
                 return False
     return carried.issuperset(ids) and bool(olds)

@@ -41,7 +41,7 @@ def read_edits(
     such a checkpoint.  Where it names no file of the commit, all that the commit changed."""
     if committed_refs.find(repo, objects, checkpoint_id) is None:
         return []
-    changed = commit_changes.of_commit(objects, commit)[1] if commit else {}
+    changed = commit_changes.read_changes(objects, commit)[1] if commit else {}
     record = edits_in(objects, committed_read.read(repo, objects, checkpoint_id), changed)
     if changed.keys().isdisjoint(entry["path"] for entry in record):
         record += [_entry(path, change) for path, change in changed.items()]
@@ -177,7 +177,7 @@ class Search:
         for commit in commits:
             if self.late():
                 return
-            parent, changes = commit_changes.of_commit(self._objects, commit)
+            parent, changes = commit_changes.read_changes(self._objects, commit)
             has = find_commits.linked(self._objects, commit["oid"])
             yield commit, [one for one in self.ids(changes, parent) if one not in has]
 

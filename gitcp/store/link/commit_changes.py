@@ -45,7 +45,7 @@ def committed(objects: Objects, old: str | None, new: str) -> Changes:
     }
 
 
-def of_commit(objects: Objects, commit: Commit) -> tuple[str, Changes]:
+def read_changes(objects: Objects, commit: Commit) -> tuple[str, Changes]:
     """(the first parent of a commit that is made, zeros without one; what the commit changes).
 
     A merge changes what it has from neither side.
@@ -62,7 +62,9 @@ def against_parents(objects: Objects, commit: Commit) -> list[Changes]:
     return [{path: side[path] for path in side if path in own} for side in each]
 
 
-def of_commits(repo: Repo, objects: Objects, commits: Iterable[Commit]) -> dict[str, Changes]:
+def read_many_changes(
+    repo: Repo, objects: Objects, commits: Iterable[Commit]
+) -> dict[str, Changes]:
     """oid -> what a commit changes, of many at once; one that cannot be told is left out."""
     from contextlib import suppress  # no hook comes here
 
@@ -71,7 +73,7 @@ def of_commits(repo: Repo, objects: Objects, commits: Iterable[Commit]) -> dict[
     changes = _by_git(repo, single)
     for oid in wanted.keys() - changes.keys():
         with suppress(Error):
-            changes[oid] = of_commit(objects, wanted[oid])[1]
+            changes[oid] = read_changes(objects, wanted[oid])[1]
     return changes
 
 
@@ -94,7 +96,7 @@ def _by_git(repo: Repo, oids: list[str]) -> dict[str, Changes]:
 
 def beyond(objects: Objects, changes: Changes, commits: Iterable[Commit]) -> Changes:
     """Those of changes that none of the other commits makes, be it on other ground."""
-    had = [of_commit(objects, other)[1] for other in commits]
+    had = [read_changes(objects, other)[1] for other in commits]
     return {
         path: change
         for path, change in changes.items()

@@ -235,7 +235,7 @@ def _obey(
         conclusion["dismissed"] = verdict["id"] not in ids and not by_us
         conclusion["id"] = "" if conclusion["dismissed"] else verdict["id"]
         return
-    fresh = commit_changes.of_commit(objects, commit)[1]
+    fresh = commit_changes.read_changes(objects, commit)[1]
     picked = read_commit(objects, verdict["picked"]) if verdict and "picked" in verdict else None
     if picked:  # what the conflict made of it may be a session's work
         fresh = commit_changes.beyond(objects, fresh, [picked])

@@ -84,7 +84,7 @@ def _elsewhere(repo: Repo, marker: Marker, changes: Changes) -> list[Recorded]:
         return []
     from gitcp.store.journal import elsewhere
 
-    return elsewhere.records(repo, marker, changes)
+    return elsewhere.list_records(repo, marker, changes)
 
 
 def _give_each_its_own(

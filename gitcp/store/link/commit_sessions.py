@@ -48,7 +48,7 @@ def store(
         notes.add(repo, objects, commit["oid"], checkpoint_id)
     if pairs:
         about = repo, objects, commit, checkpoint_id, pairs, noted
-        failed |= condense.together(*about, replaced=_replaced(repo, objects, commit, old))
+        failed |= condense.condense_sessions(*about, replaced=_replaced(repo, objects, commit, old))
     return failed
 
 
@@ -74,7 +74,10 @@ def dismiss(
     dismissed = list(sessions)
     for state in dismissed:
         _catch_up(repo, objects, state, commit, old)
-    names, changes = [s["session_id"] for s in dismissed], commit_changes.of_commit(objects, commit)
+    names, changes = (
+        [s["session_id"] for s in dismissed],
+        commit_changes.read_changes(objects, commit),
+    )
     open_edits.settle(repo, objects, commit, changes[1], names)
     for state in dismissed:
         phase.condenses(state, ())

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gitcp.store.v1.transcript import Stored
 
 
-def together(
+def condense_sessions(
     repo: Repo,
     objects: Objects,
     commit: Commit,
@@ -50,7 +50,7 @@ def together(
     left out; raises it where it is all of them.  noted: the id is in a note.  extra: further keys
     of the metadata; replaced: as Credit has it.
     """
-    parent, changes = commit_changes.of_commit(objects, commit)
+    parent, changes = commit_changes.read_changes(objects, commit)
     live, failed = Live(repo, objects, parent), dict[str, Exception]()
     states = _bring_edits(repo, sessions, changes)
     credit = commit_lines.Credit(repo, objects, commit, changes, states, replaced)
@@ -59,7 +59,7 @@ def together(
     for state, linked in sessions:
         with Apart(state["session_id"], failed):
             stored = turn_work.stored_transcript(repo, objects, state, check=True)
-            data = session_metadata.data(repo, state, linked, changes, stored, credit)
+            data = session_metadata.describe_session(repo, state, linked, changes, stored, credit)
             done = session_metadata.task_files(repo, objects, live, state, changes, credit)
             _add(data, done, extra or {}, commit["oid"] if noted else "")
             items, storeds = [*items, (checkpoint_id, data)], [*storeds, (state, stored)]

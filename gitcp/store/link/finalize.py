@@ -43,7 +43,7 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     }
     subject = f"Finalize transcript for Checkpoint: {ids[0]}"
     items = [(one, data) for one in ids[:-1]]
-    spent = session_metadata.spent(state, stored)
+    spent = session_metadata.note_spent(state, stored)
     if done := tasks.list_tasks(task_files):
         spent["tasks"] = done
     metadata = {**data["metadata"], **spent}

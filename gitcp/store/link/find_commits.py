@@ -89,7 +89,7 @@ def beside(
     return [commit for oid in reversed(oids) if (commit := read_commit(objects, oid))]
 
 
-def of_commit(repo: Repo, objects: Objects, commit: str) -> list[str]:
+def list_ids(repo: Repo, objects: Objects, commit: str) -> list[str]:
     """The checkpoint ids of one commit (full oid), for reading: those it is linked to, then
     those of checkpoints that exist and have a line elsewhere in its message."""
     from gitcp.store.v1 import committed_refs
@@ -98,7 +98,7 @@ def of_commit(repo: Repo, objects: Objects, commit: str) -> list[str]:
 
 
 def find_ids(message: bytes, note: bytes, places: Places) -> list[str]:
-    """of_commit() for who has the commit's message and its note at hand."""
+    """list_ids() for who has the commit's message and its note at hand."""
     ids, buried = links.find_ids(message, note)
     return [*ids, *filter(places.find, buried)]
 

@@ -27,7 +27,7 @@ def left_out(
 ) -> set[str]:
     """Those of the ids of a commit of whose files what takes its place, with these changes on
     parent, has none any more, by no other name either."""
-    before, had = commit_changes.of_commit(objects, was)
+    before, had = commit_changes.read_changes(objects, was)
     gone: set[str] = set()
     for one in ids:
         record = {entry["path"] for entry in candidates.read_edits(repo, objects, one, was)}
@@ -68,7 +68,7 @@ def squashed(
     named = dict.fromkeys([*_ids_in(repo, "SQUASH_MSG"), *every])
     ids = [one for one in named if one not in refused]
     for commit in commits if visible and ids else ():
-        if not changes.keys().isdisjoint(commit_changes.of_commit(objects, commit)[1]):
+        if not changes.keys().isdisjoint(commit_changes.read_changes(objects, commit)[1]):
             return ids, list(links), refused
     if ids and candidates.Search(repo, objects, commits).is_held(changes, head):
         return ids, list(links), refused

@@ -140,7 +140,7 @@ def add_stashed(repo: Repo, objects: Objects, oid: str) -> None:
     from gitcp.store.link import candidates, commit_changes, find_commits
 
     commit = need_commit(objects, oid)
-    paths = commit_changes.of_commit(objects, commit)[1]
+    paths = commit_changes.read_changes(objects, commit)[1]
     stash = [e for e in reflog.Stash(repo, objects).entries() if any(map(e.changes, paths))]
     for one in find_commits.linked(objects, oid) if stash else ():
         record = candidates.read_edits(repo, objects, one, commit)

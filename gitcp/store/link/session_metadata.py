@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _SLACK = 60_000_000_000  # ns by which a session's own first lines may seem older than it
 
 
-def data(
+def describe_session(
     repo: Repo,
     state: State,
     linked: Linked,
@@ -40,13 +40,16 @@ def data(
 ) -> SessionData:
     """One session of a commit with these changes; in state, what it has cost until now."""
     session_id = state["session_id"]
-    session_files, lines = files(state, linked, changes, credit), credit.ranges(session_id)
+    session_files, lines = (
+        _describe_files(state, linked, changes, credit),
+        credit.ranges(session_id),
+    )
     metadata: dict[str, Any] = {
         "cli_version": state.get("cli_version"),
         "session_id": state["session_id"],
         "strategy": "manual-commit",
         "created_at": timestamp(),
-        "branch": branch(repo),
+        "branch": _read_branch(repo),
         "checkpoints_count": state.get("checkpoint_count", 0),
         "files_touched": sorted(session_files),
         "agent": state.get("agent_type"),
@@ -55,11 +58,11 @@ def data(
         "checkpoint_transcript_start": state.get("checkpoint_transcript_start", 0),
         "transcript_path": _home_relative(state.get("transcript_path")),
         "files": session_files,
-        "turns": turns(state, session_files, lines),
+        "turns": _describe_turns(state, session_files, lines),
         "tools": credit.tools(session_id),
         "initial_attribution": credit.attribution(session_id),
     }
-    metadata |= spent(state, stored)
+    metadata |= note_spent(state, stored)
     return {
         "session_id": state["session_id"],
         "transcript": stored,
@@ -70,7 +73,7 @@ def data(
     }
 
 
-def spent(state: State, stored: Stored | None) -> dict[str, Any]:
+def note_spent(state: State, stored: Stored | None) -> dict[str, Any]:
     """token_usage of the session, and its delta since what was last told; noted in state."""
     cumulative = count_tokens(state, stored)
     if not cumulative:
@@ -124,7 +127,7 @@ def _kept_tasks(objects: Objects, live: Live, state: State) -> dict[str, bytes]:
     return blobs
 
 
-def files(
+def _describe_files(
     state: State, linked: Linked, changes: dict[str, Staged], credit: Credit
 ) -> dict[str, dict[str, Any]]:
     """For each path of the commit that is the session's: what it is there and in its parent, the
@@ -150,7 +153,7 @@ def files(
     return touched
 
 
-def turns(
+def _describe_turns(
     state: State,
     session_files: dict[str, dict[str, Any]],
     lines: dict[str, list[dict[str, Any]]],
@@ -166,7 +169,7 @@ def turns(
     }
 
 
-def branch(repo: Repo) -> str | None:
+def _read_branch(repo: Repo) -> str | None:
     """The name of the branch HEAD is on; None when detached."""
     try:
         with open(os.path.join(repo.git_dir, "HEAD"), encoding="utf-8") as f:

@@ -74,7 +74,7 @@ def link_one(
     what they did not have counts, and that by evidence: to replay a change is nobody's work.
     logged: HEAD's reflog tells that it was made here; else only evidence counts, too."""
     session_id = state["session_id"]
-    parent, changes = commit_changes.of_commit(objects, commit)
+    parent, changes = commit_changes.read_changes(objects, commit)
     ids = find_commits.linked(objects, commit["oid"])
     stored = {name: committed_read.session_ids(repo, objects, name) for name in ids}
     mine = [name for name in ids if session_id in stored[name]]
@@ -96,14 +96,14 @@ def link_one(
     if not ids:
         notes.add(repo, objects, commit["oid"], checkpoint_id)
     pair = [(state, linked)]
-    condense.together(repo, objects, commit, checkpoint_id, pair, noted=not ids)
+    condense.condense_sessions(repo, objects, commit, checkpoint_id, pair, noted=not ids)
 
 
 def _settle_killed(
     repo: Repo, objects: Objects, state: State, commit: Commit, checkpoint_id: str
 ) -> None:
     """A commit was condensed, and the hook killed before the session's state was saved."""
-    changes = commit_changes.of_commit(objects, commit)[1]
+    changes = commit_changes.read_changes(objects, commit)[1]
     open_edits.settle(repo, objects, commit, changes, {state["session_id"]})
     condense.settle(repo, state)
     condense.take_over(repo, objects, state, checkpoint_id, commit["oid"])
@@ -219,7 +219,7 @@ def _link_in(repo: Repo, objects: Objects, state: State, commit: Commit, dry_run
     if any(session_id in committed_read.session_ids(repo, objects, one) for one in ids):
         return ""
     if dry_run:
-        parent, changes = commit_changes.of_commit(objects, commit)
+        parent, changes = commit_changes.read_changes(objects, commit)
         own = [markers.marker(state)]
         would = commit_match.sessions(repo, objects, changes, parent, own, agent=False)
         return (ids or [_NEW])[-1] if session_id in would else ""

@@ -47,7 +47,7 @@ def link(ctx: Context, commit: Commit, name: str) -> str:
 def unlink(ctx: Context, commit: Commit, name: str, reason: str) -> list[str]:
     """Take the link to a checkpoint (an id or its beginning), or all links, off a commit; the
     ids.  Raises Error where there is none."""
-    there = find_commits.of_commit(ctx.repo, ctx.objects, commit["oid"])
+    there = find_commits.list_ids(ctx.repo, ctx.objects, commit["oid"])
     gone = [one for one in there if one.startswith(name)]
     if name and len(gone) > 1:
         raise Error(f"ambiguous checkpoint '{name}': {' '.join(gone)}")
@@ -100,12 +100,12 @@ def _of_session(ctx: Context, commit: Commit, session_id: str) -> str:
         for entry in checkpoint["sessions"]
     }
     state = ctx.state(session_id)
-    _, changes = commit_changes.of_commit(ctx.objects, commit)
+    _, changes = commit_changes.read_changes(ctx.objects, commit)
     files = {path for stream in (state or {}).get("streams", ()) for path in stream["files"]}
     if state and files & changes.keys():
         checkpoint_id = place.fresh_id()
         linked: Linked = {"how": "content", "paths": sorted(files & changes.keys()), "reasons": {}}
-        condense.together(
+        condense.condense_sessions(
             ctx.repo, ctx.objects, commit, checkpoint_id, [(state, linked)], noted=True
         )
         ctx.keep(state)

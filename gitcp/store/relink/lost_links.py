@@ -56,7 +56,7 @@ def _pair(repo: Repo, objects: Objects, stored: Iterable[str], among: str, most:
     commits = [
         commit for oid in free if oid not in linked and (commit := read_commit(objects, oid))
     ]
-    changed = commit_changes.of_commits(repo, objects, commits)
+    changed = commit_changes.read_many_changes(repo, objects, commits)
     originals = _list_reflog(repo) if changed else {}
     pairs: list[Pair] = []
     for one in sorted(lost) if changed else ():
@@ -140,7 +140,7 @@ def find_onto(repo: Repo, objects: Objects, target: str, head: str) -> list[Pair
     done: list[Pair] = []
     news = _without_merges(repo, base, merged["oid"]) if olds else ()
     for commit, ids in branch.find_missing(need_commit(objects, new) for new in news):
-        changes = commit_changes.of_commit(objects, commit)[1]
+        changes = commit_changes.read_changes(objects, commit)[1]
         for one in ids:
             records = [record for old in olds if (record := branch.edits(old).get(one))]
             hows = {_tell_how(record, changes) for record in records}

@@ -202,7 +202,9 @@ def carried_over(repo: Repo, objects: Objects, old: str, new: str) -> list[str]:
     was, now = read_commit(objects, old), read_commit(objects, new)
     if not (ids and was and now):
         return ids
-    gone = inherited_ids.left_out(repo, objects, ids, was, *commit_changes.of_commit(objects, now))
+    gone = inherited_ids.left_out(
+        repo, objects, ids, was, *commit_changes.read_changes(objects, now)
+    )
     return [one for one in ids if one not in gone]
 
 
@@ -224,7 +226,9 @@ def _noted(repo: Repo, name: str) -> str:
     return next((one[0] for one in words if one), "")
 
 
-def work(repo: Repo, objects: Objects, state: State, replayed: Mapping[str, Sequence[str]]) -> None:
+def link_replayed(
+    repo: Repo, objects: Objects, state: State, replayed: Mapping[str, Sequence[str]]
+) -> None:
     """Look for a session's work in what a rebase made (new -> olds): all of what it stopped for
     or an exec committed; of what it rewrote, what was put in on the way.
 

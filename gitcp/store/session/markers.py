@@ -6,7 +6,7 @@ the session's lock, before what it announces.
 
 There may be thousands, and a hook is about few of them.  Where they are many, those of sessions
 that left work behind and are not at work rest in the directory <common>/gitcp/open/~aside: its name
-is no session's, and it lets the sh hooks see that there are some.  of_late() are the others,
+is no session's, and it lets the sh hooks see that there are some.  read_recent() has the others,
 concerned() and read() see them all.
 """
 
@@ -210,7 +210,7 @@ def here(repo: Repo) -> list[Marker]:
     return [m for m in read(repo) if is_home(repo, m)]
 
 
-def of_late(repo: Repo) -> list[Marker]:
+def read_recent(repo: Repo) -> list[Marker]:
     """Those of here() that do not rest: of every session that may be in a turn."""
     return [m for name in recent(repo) if (m := find(repo, name)) and is_home(repo, m)]
 
@@ -237,7 +237,7 @@ def abandoned(repo: Repo, session_id: str) -> list[str]:
 
     return [
         marker["session_id"]
-        for marker in of_late(repo)
+        for marker in read_recent(repo)
         if marker["session_id"] != session_id
         and marker["phase"] == "active"
         and process.gone(marker["agent_process"])

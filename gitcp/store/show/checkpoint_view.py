@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def of_commit(repo: Repo, objects: Objects, oid: str) -> list[Record]:
     """The checkpoints of a commit.  Raises Error when it has none, or none that is here."""
-    names = find_commits.of_commit(repo, objects, oid)
+    names = find_commits.list_ids(repo, objects, oid)
     if not names:
         raise Error(f"commit '{oid[:12]}' has no checkpoint: no session is behind it")
     here = [name for name in names if committed_refs.find(repo, objects, name)]

@@ -83,5 +83,5 @@ def _linked_ids(repo: Repo, objects: Objects, name: str, depth: int) -> list[str
     if kind != "commit":
         return []
     commits = rev_list(repo, "--first-parent", f"--max-count={depth}", oid)
-    every = (find_commits.of_commit(repo, objects, commit) for commit in commits)
+    every = (find_commits.list_ids(repo, objects, commit) for commit in commits)
     return next(filter(None, every), [])

@@ -106,6 +106,6 @@ def _signature(repo: Repo, checkpoint_id: str, ref: str) -> tuple[str, str, str]
 def _holds(objects: Prefetched, oid: str, checkpoint: Checkpoint) -> bool:
     """Whether a commit has content of a checkpoint, by evidence."""
     commit = read_commit(objects, oid)
-    changed = commit_changes.of_commit(objects, commit)[1] if commit else {}
+    changed = commit_changes.read_changes(objects, commit)[1] if commit else {}
     edits = candidates.edits_in(objects, checkpoint, changed)
     return not edits or bool(candidates.match_edits(objects, edits, changed))

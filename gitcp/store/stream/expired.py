@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MOST = 1000
 
 
-def of_streams(repo: Repo, tips: Iterable[Tip]) -> dict[str, list[Record]]:
+def list_expiring(repo: Repo, tips: Iterable[Tip]) -> dict[str, list[Record]]:
     """ref -> the checkpoints of a stream as what will have expired, oldest first.
 
     Each has id, kind, time, message, session_id, base_commit, worktree (its hash).

@@ -171,5 +171,5 @@ def _busy(repo: Repo, state: State, stream: str) -> bool:
         and m["session_id"] != state["session_id"]
         and any(s["id"] == stream for s in m["streams"])
         and not process.gone(m["agent_process"])
-        for m in markers.of_late(repo)
+        for m in markers.read_recent(repo)
     )

@@ -28,7 +28,7 @@ def message(repo: Repo, objects: Objects, tip: Tip | None, ref: str) -> str:
     return f"gitcp: work of session '{session_id}' is in {stash}; '{ref}' keeps its checkpoints"
 
 
-def held(repo: Repo, objects: Objects, streams: Iterable[Record]) -> list[Record]:
+def list_held(repo: Repo, objects: Objects, streams: Iterable[Record]) -> list[Record]:
     """Of the archived streams of a listing those whose work here an entry of the stash holds:
     {session_id, stash, ref}."""
     archived = {s["id"]: s["ref"] for s in reversed(list(streams)) if s["kind"] == "archived"}

@@ -150,7 +150,7 @@ def _todo(
     repo: Repo, objects: Objects, state: State, event: dict[str, Any], tip: Tip | None
 ) -> Step | None:
     tool = event.get("tool") or {}
-    task_id = of_agent(state, event.get("agent_id")) or tool.get("id")
+    task_id = find_task(state, event.get("agent_id")) or tool.get("id")
     if not task_id:
         return None
     before = stored(objects, tip, state["session_id"])
@@ -176,7 +176,7 @@ def _todo(
     }
 
 
-def of_agent(state: State, agent_id: str | None) -> str | None:
+def find_task(state: State, agent_id: str | None) -> str | None:
     """The running task an event of a subagent belongs to; the only one when it says nothing."""
     running = state.get("tasks", {})
     every = {**running, **state.get("ended_tasks", {})}
