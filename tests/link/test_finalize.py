@@ -107,7 +107,7 @@ def test_a_living_agents_checkpoints_wait_for_its_own_end(world: World, a: Agent
 # what the disk looks like then.
 
 
-def keep_transcripts(world: World) -> Callable[..., None]:
+def remember_files(world: World) -> Callable[..., None]:
     """Remember states, markers, streams and journal; the call puts back those that are named."""
     git = world.path / ".git"
     away = world.home / "kept"
@@ -157,7 +157,7 @@ def test_a_commit_that_was_killed_is_settled_by_the_next_event(
         a.prompt("write and commit")
         a.write("a.py", A)
         a.write("b.py", B)
-    back = keep_transcripts(world)
+    back = remember_files(world)
     if who == "person":
         [one] = world.commit("a.py")
     else:
@@ -188,7 +188,7 @@ def test_a_commit_after_one_that_was_killed_links_what_it_has(
 ) -> None:
     base = world.head
     a.turn("write", {"a.py": A, "b.py": B})
-    back = keep_transcripts(world)
+    back = remember_files(world)
     world.commit("a.py")
     back(*STEPS[step])
     world.commit("b.py")
@@ -202,7 +202,7 @@ def test_a_turn_end_that_was_killed_before_its_finalize_is_made_up_for(
     world: World, a: Agent
 ) -> None:
     one, two = committing(a)
-    back = keep_transcripts(world)
+    back = remember_files(world)
     tip = world.git("rev-parse", V1)
     a.stop()
     world.git("update-ref", V1, tip)
