@@ -7,11 +7,11 @@ import pytest
 from gitcp.core.back import lineage
 from gitcp.core.credit import entries
 from gitcp.core.credit.evidence import RESTORED
-from gitcp.core.record_types import Author, JournalLine, Version
+from gitcp.core.record_types import JournalLine, Version, Writer
 
 S, T, ME, NOBODY = ("s", "1", "2"), ("t", "3", "4"), entries.PERSON, entries.UNKNOWN
 A, B, EMPTY = ("100644", "a"), ("100644", "b"), ("100644", "e")
-Edit = tuple[Version, Version, Author, str]
+Edit = tuple[Version, Version, Writer, str]
 
 CASES: dict[str, tuple[str | None, list[Edit]]] = {
     "nothing is told of it": (None, []),
