@@ -40,13 +40,11 @@ def describe_session(
 ) -> SessionData:
     """One session of a commit with these changes; in state, what it has cost until now."""
     session_id = state["session_id"]
-    session_files, lines = (
-        _describe_files(state, linked, changes, credit),
-        credit.ranges(session_id),
-    )
+    lines = credit.ranges(session_id)
+    session_files = _describe_files(state, linked, changes, credit)
     metadata: dict[str, Any] = {
         "cli_version": state.get("cli_version"),
-        "session_id": state["session_id"],
+        "session_id": session_id,
         "strategy": "manual-commit",
         "created_at": timestamp(),
         "branch": _read_branch(repo),
@@ -64,7 +62,7 @@ def describe_session(
     }
     metadata |= note_spent(state, stored)
     return {
-        "session_id": state["session_id"],
+        "session_id": session_id,
         "transcript": stored,
         "prompts": turn_work.spoken(state, stored),
         "metadata": metadata,
