@@ -206,13 +206,17 @@ def test_a_command_may_move_head(git_copy: Copy) -> None:
     assert post(a, "make", tool="Bash").status == 0
 
 
-def test_the_way_back_is_open_in_a_shell(git_copy: Copy) -> None:
-    _, b = git_copy.pair()
-    git_copy.go_to_new(WORKSPACE)
+def test_the_way_back_is_open_in_a_shell_and_not_told_off(copy: Copy) -> None:
+    _, b = copy.pair()
+    copy.go_to_new(WORKSPACE)
     assert pre(b, "echo x >a.txt", tool="Bash").status == 2
-    back = "git switch main"
-    assert pre(b, back, tool="Bash").status == 0
-    assert pre(b, f"{back} && rm -r src", tool="Bash").status == 2
+    way = "jj edit @-" if copy.uses_jj else "git switch main"
+    for command in (way, f"cd src && {way} 2>&1", f"{way}; ls src | head -3"):
+        assert pre(b, command, tool="Bash").status == 0
+    assert pre(b, f"{way} && rm -r src", tool="Bash").status == 2
+    copy.go_back()
+    done = post(b, command, tool="Bash")
+    assert (done.status, done.stderr) == (0, "")
 
 
 def test_tools_that_only_read_are_not_judged(git_copy: Copy) -> None:

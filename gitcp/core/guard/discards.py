@@ -1,4 +1,5 @@
-"""What a shell command throws away of the files it finds: told by its words, pure.
+"""What a shell command does to the files it finds, told by its words, pure: what it throws away,
+and whether it only moves between commits and reads.
 
 Plain calls are understood, also behind `cd`; what a script does or a variable names is not seen.
 """
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 ANY, TRACKED, UNTRACKED = "any", "tracked", "untracked"
 _HINTS = ("git ", "rm ", "mv ", "sed ", "truncate ", ">")
+_VCS = ("git", "jj")
+_READS = ("cd", "ls", "cat", "head", "tail", "grep", "wc", "pwd", "echo", "true")
+_QUIET = {(">&", "1"), (">&", "2"), (">", "/dev/null"), ("&>", "/dev/null"), ("<", "/dev/null")}
+_HIDDEN = ("`", "$", "<(", ">(")  # commands within words
 _BREAKS = frozenset((";", "&", "|", "&&", "||", "(", ")", ";;"))
 _STASHES = ("list", "show", "pop", "apply", "drop", "create", "branch", "clear", "store")
 
@@ -32,22 +37,55 @@ def find_discards(command: str, folder: str = "") -> list[Discard]:
     """What a command run in folder, named from the root of the worktree, may throw away."""
     if not any(hint in command for hint in _HINTS):
         return []
-    lexer = shlex.shlex(command.replace("\n", ";"), posix=True, punctuation_chars=True)
-    lexer.whitespace_split, lexer.commenters = True, ""
     discards: list[Discard] = []
-    call: list[str] = []
     try:
-        for word in [*lexer, ";"]:
-            if word not in _BREAKS:
-                call.append(word)
-                continue
+        for call in _calls(command):
             if call[:1] == ["cd"] and len(call) == 2:
                 folder = posixpath.join(folder, call[1])
             discards += _of_call(call, folder)
-            call = []
     except ValueError:
         pass  # a quotation that does not end: what came before it counts
     return discards
+
+
+def only_moves(command: str) -> bool:
+    """Whether a shell command is made of calls of git and jj, of `cd`, and of what only reads.
+
+    So the way back that a denial names is taken: it is never refused.
+    """
+    if any(sign in command for sign in _HIDDEN):
+        return False
+    try:
+        calls = [_without_harmless(call) for call in _calls(command)]
+    except ValueError:
+        return False
+    return any(calls) and all(not call or call[0] in (*_VCS, *_READS) for call in calls)
+
+
+def _calls(command: str) -> Iterator[list[str]]:
+    """The words of each call.  Raises ValueError where a quotation does not end."""
+    lexer = shlex.shlex(command.replace("\n", ";"), posix=True, punctuation_chars=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    call: list[str] = []
+    for word in [*lexer, ";"]:
+        if word in _BREAKS:
+            yield call
+            call = []
+        else:
+            call.append(word)
+
+
+def _without_harmless(call: Sequence[str]) -> list[str]:
+    """The words of a call without redirections that write no file; `>` for a call with another."""
+    words, at = list[str](), 0
+    while at < len(call):
+        if tuple(call[at : at + 2]) in _QUIET:
+            del words[len(words) - (words[-1:] in (["1"], ["2"])) :]
+            at += 1
+        else:
+            words.append(call[at])
+        at += 1
+    return [">"] if any(set(word) <= set("<>&|") for word in words if word) else words
 
 
 def covers(discard: Discard, path: str, tracked: bool) -> bool:

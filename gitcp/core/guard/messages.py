@@ -134,7 +134,7 @@ def _back(seen: Look) -> str:
 
 def _onward(was: Look, now: Look) -> str:
     if was["name"] == now["name"]:
-        return "Go on from here, or take back the commit if it was not meant"
+        return "Go on from here"
     return f"Run `{_return(was)}` if the edit belongs there, or go on from here"
 
 

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 KEYS = ("Claude-Session-Id",)
 MARKER = b"[Claude Workspace]"
 _OF = b"for session "  # what stands before the session's id
-_VCS = ("jj", "git")
-_SHELL = frozenset(";&|<>`$\n(){}")
 
 
 def sessions_named(message: bytes, keys: Sequence[str] = KEYS) -> list[str]:
@@ -109,15 +107,6 @@ def discarding(now: Look, other: str, paths: Sequence[str]) -> Verdict:
     """A command would throw away what another live session has not committed."""
     judged = _verdict("discard", "it discards another session's open edits", now)
     return {**judged, "other": other, "paths": list(paths)}
-
-
-def only_moves(command: str) -> bool:
-    """Whether a shell command is one call of jj or git and nothing else.
-
-    Such a call is how the way back that a denial names is taken: it is never refused.
-    """
-    words = command.split()
-    return bool(words) and words[0] in _VCS and not _SHELL & set(command.strip())
 
 
 def _unsafe(seen: Look, session_id: str, live: Collection[str], stored: bool) -> Verdict | None:

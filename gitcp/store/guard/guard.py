@@ -64,8 +64,7 @@ def _start(
     """What speaks against a call in one working copy; pausing: None where nothing is denied."""
     now, session_id, objection = base.now(repo), event["session_id"], ""
     judged = verdict.at_start(now, session_id, _live(repo, now))
-    repairs = verdict.only_moves(event["tool"].get("command") or "")
-    if judged["verdict"] != "allow" and not repairs:
+    if judged["verdict"] != "allow" and not _only_moves(event):
         _note(judged)
         objection = _words(judged, session_id)
         if pausing:
@@ -87,6 +86,15 @@ def _start(
         editing = _words(judged, session_id, age=_age(held[0]))
         objection = f"{objection}\n\n{editing}" if objection else editing
     return objection
+
+
+def _only_moves(event: Record) -> bool:
+    command = str((event.get("tool") or {}).get("command") or "")
+    if not command:
+        return False
+    from gitcp.core.guard import discards
+
+    return discards.only_moves(command)
 
 
 def _discards(repo: Repo, event: Record, now: Look) -> list[Verdict]:
@@ -111,8 +119,11 @@ def end(repo: Repo, event: Record) -> tuple[str, bool]:
     """After a tool call: (what speaks against what it did, '' when nothing does; whether what it
     began on has become somebody else's, so that its edit belongs to no change).
 
-    A tool-end that comes a second time, or without its tool-start, has nothing to compare.
+    A tool-end that comes a second time, or without its tool-start, has nothing to compare; nor
+    has a command that only moves.
     """
+    if _only_moves(event):
+        return "", False
     objections = [
         judgement for copy, claim in _claimed(repo, event) if (judgement := _end(copy, claim))
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gitcp.core.guard import discards
 from gitcp.core.guard.discards import ANY, TRACKED, UNTRACKED, covers, find_discards
 
 
@@ -66,3 +67,39 @@ def test_which_paths_are_among_them() -> None:
     assert covers(everything, "a", tracked=True) and not covers(everything, "a", tracked=False)
     assert covers(folder, "src/a", tracked=False) and not covers(folder, "srcs", tracked=True)
     assert covers(pattern, "f.txt", tracked=False) and not covers(pattern, "f.py", tracked=False)
+
+
+@pytest.mark.parametrize(
+    ("command", "want"),
+    [
+        ("jj edit kkkkk", True),
+        ("git switch main", True),
+        ("  git switch main  \n", True),
+        ("jj abandon k; rm -rf src", False),
+        ("git stash && make", False),
+        ("git log | tee notes.txt", False),
+        ("git diff > patch", False),
+        ("git commit -m `date`", False),
+        ("git switch $(cat branch)", False),
+        ("git switch main\nrm x", False),
+        ("cd src && jj edit @-", True),
+        ("cd src; git switch main 2>&1 | head -5", True),
+        ("jj log -r 'heads(mutable())' >/dev/null 2>&1", True),
+        ("git status\ncat a.txt | grep -n x", True),
+        ("ls -la && pwd", True),
+        ("git commit -m 'a; b > c'", True),
+        ("cd src && make", False),
+        ("git log > notes.txt 2>&1", False),
+        ("cat a.txt >> b.txt", False),
+        ("cat <<EOF > a\nx\nEOF", False),
+        ("grep x <(date)", False),
+        ("git commit -m 'open", False),
+        ("2>&1", False),
+        ("; ;", False),
+        ("gitk", False),
+        ("make", False),
+        ("", False),
+    ],
+)
+def test_moving_and_reading_is_the_way_back(command: str, want: bool) -> None:
+    assert discards.only_moves(command) is want

@@ -141,4 +141,4 @@ def test_the_way_back_is_named_as_where_it_leads() -> None:
     assert "`jj edit abc123456789`" in messages.text(judged, ME)
     here = seen("git", "x")
     judged = verdict.at_end({**here, "id": "old"}, here, here, ME, set())
-    assert "2. Go on from here, or take back the commit" in messages.text(judged, ME)
+    assert "2. Go on from here\n" in messages.text(judged, ME)

@@ -118,25 +118,3 @@ def test_the_verdict_on_a_claim_names_it() -> None:
     claim: dict[str, Any] = {"session_id": OTHER, "path": "a.txt"}
     judged = verdict.editing(START, claim)
     assert (judged["verdict"], judged["claim"]) == ("editing", claim)
-
-
-@pytest.mark.parametrize(
-    ("command", "want"),
-    [
-        ("jj edit kkkkk", True),
-        ("git switch main", True),
-        ("  git switch main  \n", True),
-        ("jj abandon k; rm -rf src", False),
-        ("git stash && make", False),
-        ("git log | tee notes.txt", False),
-        ("git diff > patch", False),
-        ("git commit -m `date`", False),
-        ("git switch $(cat branch)", False),
-        ("git switch main\nrm x", False),
-        ("gitk", False),
-        ("make", False),
-        ("", False),
-    ],
-)
-def test_a_single_call_of_jj_or_git_is_the_way_back(command: str, want: bool) -> None:
-    assert verdict.only_moves(command) is want
