@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -113,6 +115,35 @@ def test_a_certificate_signs_too(world: World, tmp_path: Path) -> None:
         world.git("config", name, value)
     linked(world)
     assert b"BEGIN SIGNED MESSAGE" in world.object(V1).data
+
+
+@pytest.fixture
+def gnupg(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A home of gpg with a key that was made for it, and its agent for as long."""
+    if not shutil.which("gpg"):
+        pytest.skip("gpg is not installed")
+    with tempfile.TemporaryDirectory(prefix="gpg", dir="/tmp") as home:  # a socket's path is short
+        monkeypatch.setenv("GNUPGHOME", home)
+        make = ["gpg", "--batch", "--passphrase", "", "--quick-gen-key", MAIL, "ed25519", "sign"]
+        subprocess.run(make, capture_output=True, check=True)
+        yield
+        subprocess.run(["gpgconf", "--kill", "all"], check=True)
+
+
+def test_openpgp_signs_too_and_a_key_that_is_gone_stops_nothing(world: World, gnupg: None) -> None:
+    world.git("config", "user.signingKey", MAIL)
+    world.git("config", "commit.gpgSign", "true")
+    linked(world)
+    assert letter(world) == "G"
+    status, [record] = verified(world)
+    assert status == 0 and record["signature"] == "good" and record["signer"] == MAIL
+    world.git("config", "commit.gpgSign", "false")
+    world.git("config", "gitcp.sign", "true")
+    world.git("config", "user.signingKey", "nobody@example.com")
+    world.agent("s-two").turn("write", {"two.py": "two\n"})
+    world.git("add", "two.py")
+    world.git("commit", "-q", "-m", "two", warns="not signed")
+    assert letter(world) == "N" and world.ids("HEAD")
 
 
 def test_a_program_that_waits_costs_one_commit_its_time_and_is_named_once(
