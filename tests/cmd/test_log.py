@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,7 @@ from gitcp.repo import Repo
 from gitcp.store.git import notes
 from gitcp.store.git.objects import Objects
 from tests.support.checkpoints import git
+from tests.support.paths import BIN
 from tests.support.story import ALPHA, Story
 from tests.support.warm import run
 
@@ -48,6 +53,18 @@ def test_the_graph_has_a_lane_a_session_its_prompts_and_lines_by_author(story: S
     ]
     assert [line[:4] for line in lines[3:]] == ["  * "] * 2
     assert run("log", "--graph", "-n", "1").stdout == f"* {plain} commit own.txt\n"
+
+
+def test_the_lanes_of_a_graph_are_not_broken_by_a_narrow_terminal(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    argv = [sys.executable, str(BIN / "gitcp-log"), "--graph"]
+    for name, value in {"COLUMNS": "30", "GIT_PAGER": "cat", "TERM": "dumb"}.items():
+        monkeypatch.setenv(name, value)
+    master, slave = pty.openpty()
+    subprocess.run(argv, stdout=slave, check=True)
+    lines = os.read(master, 65536).decode().split("\r\n")
+    assert max(map(len, lines)) == 30 and any("* " in line for line in lines)
 
 
 def test_the_graph_is_the_one_that_git_draws(repo: Path) -> None:
