@@ -93,19 +93,21 @@ def _file(
     known: dict[int, Writer] = {}
     if spans:
         known = read_authors(repo, evidence, ends, patch["path"], spans)
+    dos = all(side.count(b"\n") == side.count(b"\r\n") for side in (old, new))
+    end = "\r\n" if dos else "\n"
     return {
         "path": patch["path"],
         "old": patch["old"],
         "edits": patch["hunks"],
-        "before": None if binary else _lines(old),
-        "after": None if binary else _lines(new),
+        "before": None if binary else _lines(old, end),
+        "after": None if binary else _lines(new, end),
         "sizes": (len(old), len(new)),
         "authors": known,
     }
 
 
-def _lines(data: bytes) -> list[str]:
-    return text(data).removesuffix("\n").split("\n") if data else []
+def _lines(data: bytes, end: str) -> list[str]:
+    return text(data).removesuffix(end).split(end) if data else []
 
 
 def read_authors(
