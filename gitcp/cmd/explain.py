@@ -123,7 +123,7 @@ def _list(repo: Repo) -> Iterator[Line]:
     args = ("symbolic-ref", "-q", "--short", "HEAD")
     branch = repo.git.run(*args, ok=(0, 1))[1].decode(errors="replace").strip()
     with Objects(repo) as objects:
-        branch_points = points.listing(repo, objects, depth=_COMMITS)
+        branch_points = points.list_points(repo, objects, depth=_COMMITS)
     rows: dict[str, Record] = {}
     for point in branch_points:
         if point["kind"] in ("temporary", "archived", "committed"):

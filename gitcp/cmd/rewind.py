@@ -118,7 +118,7 @@ def _make(repo: Repo, objects: Objects, args: Namespace) -> int:
 def _list(repo: Repo, objects: Objects, args: Namespace) -> int:
     from gitcp.store.back import points
 
-    listed = points.listing(repo, objects, args.all)
+    listed = points.list_points(repo, objects, args.all)
     if args.json:
         return cli.write_records(map(points.record, listed))
     _show(repo, objects, listed)
@@ -149,7 +149,7 @@ def _chosen(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
     from gitcp.store.back import points
 
     if args.to is None:
-        return _pick(repo, objects, points.listing(repo, objects, args.all)[:LISTED])
+        return _pick(repo, objects, points.list_points(repo, objects, args.all)[:LISTED])
     return points.find(repo, objects, args.to, args.all)
 
 
@@ -185,7 +185,7 @@ def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
 
     _check(point, args)
     below = [present.name_in_worktree(repo, path) for path in args.path]
-    wisher = planning.wish_nothing if args.transcript_only else moments.to(point, below)
+    wisher = planning.wish_nothing if args.transcript_only else moments.go_to_point(point, below)
     reason = f"to {point['id'][:10]}" + (f", {' '.join(below)}" if below else "")
     talk = _conversation(repo, objects, args, point)
     step = undo_log.new_step("rewind", reason, session_id=point["session_id"], point=point["id"])
@@ -206,7 +206,7 @@ def _edits(repo: Repo, objects: Objects, args: Namespace) -> int:
     if args.to or args.list or args.transcript_only or args.same_id:
         raise UsageError("--session, --turn and --tool go to no point, and have no conversation")
     below = [present.name_in_worktree(repo, path) for path in args.path]
-    what, lines = moments.chosen(KeptEdits(repo), args.session, args.turn, args.tool)
+    what, lines = moments.find_edits(KeptEdits(repo), args.session, args.turn, args.tool)
     wisher = moments.without(lines, below, args.conflict)
     step = undo_log.new_step("rewind", f"the edits of {what}")
     agree = undo.Agreement(repo, args)

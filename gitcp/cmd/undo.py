@@ -114,7 +114,7 @@ def finish(repo: Repo, objects: Objects) -> None:
         return
     from gitcp.store.back import steps
 
-    for sentence in steps.recovered(repo, objects):
+    for sentence in steps.finish_interrupted(repo, objects):
         print(cli.printable(f"warning: {sentence}"), file=sys.stderr)
 
 

@@ -83,7 +83,7 @@ def test_show_tells_a_session_turn_by_turn(world: World, a: Agent) -> None:
     a.turn("write one", {"a.py": "1\n"})
     (checkpoint,) = world.commit()
     a.turn("write two", {"b.py": "1\n", "a.py": None})
-    told = done(world, "show", a.sid).split("Checkpoints:\n")[1].splitlines()
+    told = done(world, "show", "--full", a.sid).split("Checkpoints:\n")[1].splitlines()
     # git's dates stand still here and the clock does not: the order of the two is not the point
     starts = [n for n, line in enumerate(told) if line.startswith("    ") and line[4] != " "]
     parts = {told[n].split()[0]: [t.strip() for t in told[n + 1 :]] for n in starts}

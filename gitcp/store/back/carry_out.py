@@ -198,7 +198,7 @@ def _finish(
     repo: Repo, objects: Objects, staging: Staging, todo: list[Action], left: Intent
 ) -> None:
     wanted = {a["path"]: a["now"] for a in todo if a["now"]}
-    after = undo_log.look(objects, left["commit"], "after")
+    after = undo_log.open_tree(objects, left["commit"], "after")
     staging.fill(wanted, after)
     staging.dress(objects, {p: r for p, r in left.get("raw", {}).items() if p in wanted})
     now = signs(repo, [a["path"] for a in todo])

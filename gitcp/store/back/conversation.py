@@ -69,6 +69,8 @@ def cut_at_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> C
     """
     import uuid
 
+    if not point["session_id"]:
+        return None
     state = states.peek(repo, point["session_id"]) or {}
     find_place = _place_in_turn if point["kind"] in MOMENTS else _place_at_end
     place = find_place(repo, objects, point, state)
@@ -101,7 +103,7 @@ def _place_at_end(repo: Repo, objects: Objects, point: Point, state: State) -> P
     """Where a temporary checkpoint's conversation ends; None where it has none."""
     files = Lookup(objects, point["tree"]).folder(point["metadata_dir"] or ".entire/none")
     stored = b"\n".join(committed_read.pieces(objects, files))
-    if not point["session_id"] or not stored:
+    if not stored:
         return None
     inside = point["is_task_checkpoint"]  # the turn went on after it
     return stored, agent_of(state).cutter().last(stored), inside

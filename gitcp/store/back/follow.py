@@ -72,7 +72,7 @@ def note_step(prepared: Prepared) -> None:
         journal.append(packed(present.objects, edits))
 
 
-def files(repo: Repo, objects: Objects, paths: Collection[str] = ()) -> list[str]:
+def follow_files(repo: Repo, objects: Objects, paths: Collection[str] = ()) -> list[str]:
     """Let every turn under way here begin with these paths as they are now; sentences about
     the sessions that this concerns."""
     if not paths:

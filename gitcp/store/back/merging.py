@@ -17,30 +17,26 @@ _LABELS = ("now", "what is taken back", "before it")
 _WAYS = ("-c", "merge.conflictStyle=merge", "merge-file", "-p", "-q")
 
 
-class Merger:
-    """merge(base, ours, theirs) -> (oid, clean): blobs in, a blob out.
+def merge_blobs(
+    repo: Repo, objects: Objects, base: str, ours: str, theirs: str
+) -> tuple[str, bool]:
+    """(the oid of three blobs merged, which is stored; whether without a conflict).
 
     With conflicts the blob has git's markers, each side labelled; of binary content ours stays.
     """
-
-    def __init__(self, repo: Repo, objects: Objects) -> None:
-        self._repo, self._objects = repo, objects
-
-    def merge(self, base: str, ours: str, theirs: str) -> tuple[str, bool]:
-        """As the class says; the content is written to the object database."""
-        place = self._repo.shared("tmp", f"merge-{os.getpid()}-{os.urandom(4).hex()}")
-        os.makedirs(place)
-        names = [os.path.join(place, name) for name in ("ours", "base", "theirs")]
-        try:
-            for name, oid in zip(names, (ours, base, theirs), strict=True):
-                with open(name, "wb") as f:
-                    f.write(self._objects.need(oid, "blob"))
-            labels = [word for label in _LABELS for word in ("-L", label)]
-            status, out = self._repo.git.run(*_WAYS, *labels, *names, ok=range(128))
-        except GitError:  # binary
-            return ours, False
-        finally:
-            for name in names:
-                files.remove(name)
-            os.rmdir(place)
-        return self._objects.write("blob", out), status == 0
+    place = repo.shared("tmp", f"merge-{os.getpid()}-{os.urandom(4).hex()}")
+    os.makedirs(place)
+    names = [os.path.join(place, name) for name in ("ours", "base", "theirs")]
+    try:
+        for name, oid in zip(names, (ours, base, theirs), strict=True):
+            with open(name, "wb") as f:
+                f.write(objects.need(oid, "blob"))
+        labels = [word for label in _LABELS for word in ("-L", label)]
+        status, out = repo.git.run(*_WAYS, *labels, *names, ok=range(128))
+    except GitError:  # binary
+        return ours, False
+    finally:
+        for name in names:
+            files.remove(name)
+        os.rmdir(place)
+    return objects.write("blob", out), status == 0

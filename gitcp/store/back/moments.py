@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 AFTER = ":after"
 
 
-def chosen(kept: KeptEdits, session: str, turn: str, tool: str) -> tuple[str, list[JournalLine]]:
+def find_edits(
+    kept: KeptEdits, session: str, turn: str, tool: str
+) -> tuple[str, list[JournalLine]]:
     """(what is taken back, its edits in their order): those of a session, of a turn of its, of
     one tool use; each by the beginning of its id, '' for any.
 
@@ -94,7 +96,7 @@ def without(lines: Sequence[JournalLine], scopes: Sequence[str], conflict: str) 
     return wish
 
 
-def moments(
+def list_moments(
     edits: tuple[list[JournalLine], set[str]],
     prompts: Mapping[str, str],
     date: Callable[[int], str],
@@ -178,7 +180,7 @@ def to_moment(name: str, scopes: Sequence[str]) -> Wisher:
     return wish
 
 
-def to(point: Point, scopes: Sequence[str]) -> Wisher:
+def go_to_point(point: Point, scopes: Sequence[str]) -> Wisher:
     """The worktree as it was at any point, below scopes."""
     if point["kind"] in ("prompt", "tool"):
         return to_moment(point["id"], scopes)

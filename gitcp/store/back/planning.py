@@ -13,7 +13,7 @@ from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.auto.refusal import under_way
 from gitcp.store.back import raw_files
-from gitcp.store.back.merging import Merger
+from gitcp.store.back.merging import merge_blobs
 from gitcp.store.back.present import Present, signs
 from gitcp.store.git.tree import Lookup, diff_trees, edit_tree, file_at, tree_of
 from gitcp.store.snapshot import snapshot
@@ -245,7 +245,7 @@ def _read_raw(present: Present, point: Point) -> Known:
         return {}
     steps = undo_log.read(present.repo)
     step: Step = next((step for step in steps if step["commit"] == point["id"]), {})
-    before = undo_log.look(present.objects, point["id"], "before")
+    before = undo_log.open_tree(present.objects, point["id"], "before")
     return {path: (before(path), raw_files.read_step(step, path)) for path in step.get("raw", {})}
 
 
@@ -279,7 +279,7 @@ def without(edits: Edits, conflict: str, why: str, raw: Known | None = None) -> 
     """
 
     def wish(present: Present) -> Wish:
-        merge = Merger(present.repo, present.objects).merge
+        merge = partial(merge_blobs, present.repo, present.objects)
         wanted: list[tuple[str, Version, Version, str]] = []
         kept: list[Action] = []
         merged: list[str] = []

@@ -38,14 +38,14 @@ _LONGEST = 200_000  # bytes of a patch that are shown before a choice
 COMMITS = 50  # of HEAD's history that are looked at for committed points
 
 
-def listing(
+def list_points(
     repo: Repo, objects: Objects, everywhere: bool = False, depth: int = COMMITS
 ) -> list[Point]:
-    """The points of this worktree for eyes: what every() gives, those without a change folded."""
-    return point_list.folded(every(repo, objects, everywhere, depth))
+    """read_points() for eyes: those without a change are folded."""
+    return point_list.folded(read_points(repo, objects, everywhere, depth))
 
 
-def every(
+def read_points(
     repo: Repo, objects: Objects, everywhere: bool = False, depth: int = COMMITS
 ) -> list[Point]:
     """Every point of this worktree, newest first; everywhere: also those of other bases, and the
@@ -53,7 +53,7 @@ def every(
     points = [*_temporary(repo, objects, everywhere), *_list_steps(repo, objects)]
     kept = KeptEdits(repo)
     edits = (kept.all(), set()) if everywhere else kept.recent()
-    inside = moments.moments(edits, _prompts(repo), _date)
+    inside = moments.list_moments(edits, _prompts(repo), _date)
     unseen = kept.unseen()
     points += ({**p, "incomplete": True} if p["id"] in unseen else p for p in inside)
     points += _committed(repo, depth)
@@ -78,7 +78,7 @@ def find(repo: Repo, objects: Objects, name: str, everywhere: bool = True) -> Po
     after = moments.AFTER if name.endswith(moments.AFTER) else ""
     own = name.removesuffix(after)
     for anywhere in (True,) if everywhere else (False, True):
-        known = every(repo, objects, anywhere)
+        known = read_points(repo, objects, anywhere)
         if point := point_list.choose(known, own):
             return {**point, "id": point["id"] + after}
     if commit := (_find_successor(repo, objects, known, name) or "")[:7]:
@@ -299,7 +299,7 @@ class Preview:
         if self._present is None:
             self._present = Present(self._repo, self._objects, aside=True)
         try:
-            wish = moments.to(point, ())(self._present)
+            wish = moments.go_to_point(point, ())(self._present)
         except Error as e:
             return {"actions": [], "conflicts": [], "notes": [str(e)]}
         return {"actions": wish["actions"], "conflicts": wish["conflicts"], "notes": wish["notes"]}

@@ -45,13 +45,13 @@ if TYPE_CHECKING:
 _TRIES = 5
 
 
-def recovered(repo: Repo, objects: Objects) -> list[str]:
+def finish_interrupted(repo: Repo, objects: Objects) -> list[str]:
     """Finish what a kill left unfinished here; a sentence for each thing that was done."""
     if not carry_out.abandoned(repo):
         return []
     with undo_log.lock(repo):
         sentences = carry_out.recover(repo, objects)
-        return [*sentences, *follow.files(repo, objects)]
+        return [*sentences, *follow.follow_files(repo, objects)]
 
 
 class Mover:
@@ -93,7 +93,7 @@ class Mover:
                 with undo_log.lock(repo):
                     differ = carry_out.carry_out(repo, objects, prepared, wanted, self._progress)
                     follow.note_step(prepared)
-                    notes = follow.files(repo, objects, [a["path"] for a in prepared.todo])
+                    notes = follow.follow_files(repo, objects, [a["path"] for a in prepared.todo])
             except (Changed, Moved):
                 continue
             return {**_outcome(prepared, wanted["id"], differ, notes), "conversation": talk}
@@ -143,7 +143,7 @@ class Mover:
                     edits.setdefault(path, []).append((before, after))
         raw: dict[str, tuple[Version, Raw]] = {}
         for step in seen:
-            stood = undo_log.look(objects, step["commit"], "before")
+            stood = undo_log.open_tree(objects, step["commit"], "before")
             raw |= {path: (stood(path), raw_files.read_step(step, path)) for path in edits}
         why = f"{wanted['kind']} of {targets[0]['kind']}"
         outcome = self.step(planning.without(edits, conflict, why, raw), wanted)

@@ -93,9 +93,9 @@ def _put(repo: Repo, objects: Objects, tree: str, edits: list[Edit]) -> tuple[st
         if how == three_way.TAKE:
             tree = edit_tree(objects, tree, {path: after})
         elif how == three_way.MERGE and before and ours and after:
-            from gitcp.store.back.merging import Merger
+            from gitcp.store.back.merging import merge_blobs
 
-            oid, clean = Merger(repo, objects).merge(before[1], ours[1], after[1])
+            oid, clean = merge_blobs(repo, objects, before[1], ours[1], after[1])
             if not clean:
                 return tree, False
             tree = edit_tree(objects, tree, {path: (three_way.mode(before, ours, after), oid)})

@@ -30,7 +30,7 @@ def find(repo: Repo, kind: str, begun: str) -> Candidates:
         return {**_sessions(repo, begun), **dict.fromkeys(ids, "checkpoint")}
     if kind == "point":
         with Objects(repo) as objects:
-            return {point["id"]: str(point["kind"]) for point in points.listing(repo, objects)}
+            return {point["id"]: str(point["kind"]) for point in points.list_points(repo, objects)}
     if kind == "remote":
         return dict.fromkeys(_lines(repo, "remote"), "remote")
     form = "%(refname)" if kind == "ref" else "%(refname:short)"

@@ -144,7 +144,7 @@ def tree(objects: Objects, commit: str, part: str) -> str | None:
     return obj[0] if obj else None
 
 
-def look(objects: Objects, commit: str, part: str) -> Lookup:
+def open_tree(objects: Objects, commit: str, part: str) -> Lookup:
     """Entries of the worktree before or after a step."""
     return Lookup(objects, tree(objects, commit, part))
 
