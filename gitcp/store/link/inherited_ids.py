@@ -70,7 +70,8 @@ def squashed(
     for commit in commits if visible and ids else ():
         if not changes.keys().isdisjoint(commit_changes.read_changes(objects, commit)[1]):
             return ids, list(links), refused
-    if ids and candidates.Search(repo, objects, commits).is_held(changes, head):
+    search = candidates.Search(repo, objects, commits, seconds=3600)  # git names few
+    if ids and search.is_held(changes, head):
         return ids, list(links), refused
     return [], [], [*ids, *refused]
 
