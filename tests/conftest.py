@@ -7,14 +7,13 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support import commit_forms
+from tests.support import commit_forms, warm
 from tests.support.harness import Agent, World, enabled
 from tests.support.paths import TOP
 from tests.support.sealed import SEALED, environment
@@ -50,7 +49,7 @@ def search_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     """PATH with the python3 of the tests before any other: that of a version manager is a script
     that costs as much as ten of our programs."""
     folder = tmp_path_factory.mktemp("bin")
-    (folder / "python3").symlink_to(os.path.realpath(sys.executable))
+    warm.stand_in(folder / "python3")
     return f"{folder}:{os.environ['PATH']}"
 
 

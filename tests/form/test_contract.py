@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -146,7 +145,7 @@ def test_the_examples_of_a_page_run(path: Path, manual: Path, tmp_path: Path) ->
         pytest.skip("jq is not installed")
     repo = Path(shutil.copytree(manual, tmp_path / "repo", symlinks=True))
     moved(repo, World(repo, tmp_path / "home"))
-    search = f"{TOP / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    search = f"{TOP / 'bin'}:{os.environ['PATH']}"
     done = subprocess.run(
         ["sh", "-ec", script],
         cwd=repo,

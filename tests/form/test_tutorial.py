@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 from tests.support.harness import World
@@ -46,7 +45,7 @@ def same(printed: str, shown: str) -> bool:
 def test_the_tutorial_happens_as_it_says(template: Path, tmp_path: Path) -> None:
     world = World(Path(shutil.copytree(template, tmp_path / "repo")), tmp_path / "home")
     agent = world.agent("8f76b0e8-b8f1-4a87-9186-848bdd83d62e", tools=True)
-    search = f"{TOP / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    search = f"{TOP / 'bin'}:{os.environ['PATH']}"
     wrong, point = [], ""
     for block in blocks(PAGE.read_text()):
         for step in re.split(r"^(?=[$>] )", block, flags=re.M):

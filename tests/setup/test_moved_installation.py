@@ -103,7 +103,7 @@ BROKEN = {
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_python_that_cannot_run_here_gives_way_to_path(world: World, what: str) -> None:
     python = world.home / "bin/python"
-    replaced(world, sys.executable, str(python))
+    replaced(world, warm.python(), str(python))
     write(python, BROKEN[what])
     world.env["PATH"] = on_path(TOP / "bin")
     turn(world.agent("s1"), world.env["PATH"])
@@ -138,8 +138,8 @@ def test_a_script_of_cline_whose_python_cannot_run_calls_the_one_on_path(
     python, script = tmp_path / "python", repo / ".clinerules/hooks/PreToolUse"
     assert warm.run("enable", "--agent=cline").returncode == 0
     installed = script.read_text()
-    assert sys.executable in installed
-    script.write_text(installed.replace(sys.executable, str(python)))
+    assert warm.python() in installed
+    script.write_text(installed.replace(warm.python(), str(python)))
     if what in BROKEN:
         write(python, BROKEN[what])
     write(tmp_path / "bin/gitcp-hook", '#!/bin/sh\necho given: "$@"\ncat\nexit 2\n')
@@ -155,7 +155,7 @@ def test_a_python_upgraded_in_place_still_records_and_is_told(world: World, tmp_
     package.symlink_to(TOP / "gitcp")
     replaced(world, str(TOP / "gitcp"), str(package))
     # the base interpreter: what was installed for the former one is not there for it
-    replaced(world, sys.executable, os.path.realpath(sys.executable))
+    replaced(world, warm.python(), os.path.realpath(sys.executable))
     turn(world.agent("s1"), "/usr/bin:/bin")
     (checkpoint,) = world.commit("one.txt")
     assert world.committed(checkpoint)["s1"]["files_touched"] == ["one.txt"]

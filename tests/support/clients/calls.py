@@ -6,7 +6,6 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 import time
 from itertools import count
 from pathlib import Path
@@ -35,7 +34,7 @@ def hook(agent: Agent, event: str, tool: str, **payload: Any) -> None:
     for command in matchers.commands(settings, event, tool):
         # What the line does where gitcp is no longer there, tests/setup tries.
         *_, python, entry, client, name = shlex.split(command)
-        assert (python, entry) == (sys.executable, str(ENTRY)), command
+        assert (python, entry) == (warm.python(), str(ENTRY)), command
         said = json.dumps(given).encode()
         done = warm.hook([client, name], agent.cwd, _environment(agent), said)
         assert (done.returncode, done.stderr) == (0, b""), done

@@ -1,20 +1,22 @@
 """Run our hooks and commands without waiting for their imports again and again.
 
 Each is a process of its own, forked from one that has imported gitcp, started once in a run of
-tests; see server.py.  Hooks that git runs, and tests of how a program starts, are not run
-here.
+tests; see server.py.  What git, clients and scripts run is started so too, where there is a
+compiler for start.c, which then stands for Python; COLD=1 in the environment has it become Python.
+Tests of how a program starts do not use it.
 """
 
 from __future__ import annotations
 
 import atexit
-import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
-from collections import defaultdict
+import tempfile
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
@@ -29,39 +31,50 @@ Done = subprocess.CompletedProcess[bytes]
 
 
 class Server:
-    """One process of server.py, which runs one program at a time; its command line names
-    the program, for a hook is known by that."""
+    """A process of server.py; its command line names the program, for a hook is known by that."""
 
-    def __init__(self, program: Path, locale: str | None) -> None:
+    def __init__(self, program: Path, locale: str | None, place: Path) -> None:
         # Nothing of a test's environment: a session named in it would be at work in here.
         env = {"PATH": os.environ["PATH"], **({"LC_ALL": locale} if locale is not None else {})}
-        self._channel, theirs = socket.socketpair()
-        script = str(Path(__file__).with_name("server.py"))
-        self._process = subprocess.Popen(
-            [sys.executable, *_FLAGS[program], script, str(theirs.fileno()), str(program)],
-            cwd=TOP,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            env=env,
-            pass_fds=[theirs.fileno()],
-        )
-        theirs.close()
+        self._place, script = str(place), str(Path(__file__).with_name("server.py"))
+        life, self._life = os.pipe()
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(self._place)
+            listening.listen(64)
+            fds = [listening.fileno(), life]
+            words = [*map(str, [*fds, program]), python()]
+            self._process = subprocess.Popen(
+                [sys.executable, *_FLAGS[program], script, *words],
+                cwd=TOP,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                env=env,
+                pass_fds=fds,
+            )
+        os.close(life)
         atexit.register(self.close)
 
     def run(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: bytes) -> Done:
         """Run a program to its end; standard output and error are files."""
-        request = json.dumps({"argv": [*argv], "cwd": str(cwd), "env": dict(env)}).encode()
-        with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
+        umask = os.umask(0)
+        os.umask(umask)
+        words = [os.getpid(), umask, cwd, len(argv), *argv, *(f"{k}={v}" for k, v in env.items())]
+        request = os.fsencode("".join(f"{word}\0" for word in words))
+        with (
+            socket.socket(socket.AF_UNIX) as channel,
+            TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err,
+        ):  # fmt: skip
             given.write(stdin)
             given.seek(0)
             files = [file.fileno() for file in (given, out, err)]
-            socket.send_fds(self._channel, [len(request).to_bytes(HEAD, "big")], files)
-            self._channel.sendall(request)
-            status = int(self._channel.recv(16))
+            channel.connect(self._place)
+            socket.send_fds(channel, [len(request).to_bytes(HEAD, "big")], files)
+            channel.sendall(request)
+            status = int(channel.recv(16))
             return subprocess.CompletedProcess([*argv], status, _read_all(out), _read_all(err))
 
     def close(self) -> None:
-        self._channel.close()
+        os.close(self._life)
         self._process.wait()
 
 
@@ -70,7 +83,53 @@ def _read_all(file: IO[bytes]) -> bytes:
     return file.read()
 
 
-_idle: dict[tuple[Path, str | None], list[Server]] = defaultdict(list)
+@cache
+def _folder() -> Path:
+    """Where the sockets of this process are; a path below it is short enough for one."""
+    path = Path(tempfile.mkdtemp(prefix="warm-"))
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path
+
+
+@cache
+def python() -> str:
+    """What stands for Python in installed hooks, in an environment with the same packages; Python
+    itself without a compiler."""
+    program = _folder() / "bin" / "python"
+    program.parent.mkdir()
+    for name in ("pyvenv.cfg", "lib"):
+        (_folder() / name).symlink_to(Path(sys.prefix, name))
+    return str(program) if _compile(program, sys.executable) else sys.executable
+
+
+def stand_in(program: Path) -> None:
+    """Make what stands for the Python of a person: commands on PATH are run by it."""
+    real = os.path.realpath(sys.executable)
+    if _compile(program, real):
+        _server(_COMMAND, "C")
+    else:
+        program.symlink_to(real)
+
+
+def _compile(program: Path, real: str) -> bool:
+    """Make start.c a program that may become that Python; whether there is a compiler."""
+    sockets = {"HOOKS": _folder() / "hooks", "COMMANDS": _folder() / "commands"}
+    values = {"PYTHON": real, "ENTRY": ENTRY, "COMMAND": _COMMAND, **sockets}
+    defines = [f'-D{name}="{value}"' for name, value in values.items()]
+    argv = ["cc", "-O1", *defines, "-o", str(program), str(Path(__file__).with_name("start.c"))]
+    try:
+        return not subprocess.run(argv, capture_output=True).returncode
+    except OSError:
+        return False
+
+
+@cache
+def _server(program: Path, locale: str | None) -> Server:
+    """The server of a program; the encodings are chosen by the locale when Python starts."""
+    if program == _COMMAND:
+        _server(ENTRY, "C")  # what a command installs starts hooks
+    name = "hooks" if program == ENTRY else "commands"
+    return Server(program, locale, _folder() / (name if locale == "C" else f"{name}-{locale}"))
 
 
 def hook(args: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: bytes) -> Done:
@@ -96,13 +155,8 @@ def run(
 
 def _run(program: Path, argv: list[str], cwd: Path, env: Mapping[str, str], stdin: bytes) -> Done:
     if "GITCP_TRACE" in env:  # read by what is imported, and tells of the imports
-        python = [sys.executable, *_FLAGS[program], *argv]
+        words = [sys.executable, *_FLAGS[program], *argv]
         return subprocess.run(
-            python, cwd=cwd, env=dict(env), input=stdin, capture_output=True, start_new_session=True
+            words, cwd=cwd, env=dict(env), input=stdin, capture_output=True, start_new_session=True
         )
-    locale = env.get("LC_ALL")  # the encodings are chosen by it when Python starts
-    idle = _idle[program, locale]
-    server = idle.pop() if idle else Server(program, locale)
-    done = server.run(argv, cwd, env, stdin)
-    idle.append(server)
-    return done
+    return _server(program, env.get("LC_ALL")).run(argv, cwd, env, stdin)
