@@ -91,7 +91,9 @@ class Server:
         os.chdir(cwd)
         sys.argv = words[: int(count)]
         os.environ.clear()
-        os.environ.update(word.split("=", 1) for word in words[int(count) :])
+        for word in words[int(count) :]:
+            name, _, value = word.partition("=")
+            os.environ[name] = value
         time.tzset()
 
     def tell(self) -> None:
