@@ -28,7 +28,9 @@ test: setup
 	$(PY) -m pytest -q -n auto --dist worksteal
 
 stress: setup
-	LONG=1 $(PY) -m pytest -q -n auto tests/stress tests/guard/test_races.py tests/guard/test_edits.py
+	LONG=1 $(PY) -m pytest -q -n auto tests/stress tests/guard/test_races.py tests/guard/test_edits.py \
+		tests/setup/test_hook_managers.py tests/setup/test_tools_in_turns.py \
+		tests/session/test_any_private_file.py tests/rewind/test_real_clients.py
 
 fuzz: setup
 	LONG=1 $(PY) -m pytest -q -n auto tests/model

@@ -217,7 +217,7 @@ def damaged(work: Path, tmp_path: Path) -> Iterator[World]:
     world.close()
 
 
-# Each file in every way; else in each third: files of one kind follow each other, and have them all.
+# Each file in every way, or in every third: files of one kind follow each other, and have them all.
 ROUNDS = range(0, len(DAMAGES), 1 if os.environ.get("LONG") else 3)
 
 

@@ -22,15 +22,38 @@ def links(world: World, name: str) -> bool:
     return len(world.commit(f"{name}.txt")) == 1
 
 
-ORDERS = [
+MOVED = [
     (hook_tools.pre_commit, "us tool", ["person"]),
-    pytest.param(hook_tools.pre_commit, "tool us tool", ["person"], marks=LONG),
     (hook_tools.entire, "tool us tool", ["entire", "person"]),
     (hook_tools.entire, "us tool us tool", ["entire", "person"]),
 ]
+MENDED = [
+    (hook_tools.pre_commit, "tool us tool us", ["person"]),
+    (hook_tools.lefthook, "tool us tool us", []),
+    (hook_tools.husky, "tool us tool us", ["husky"]),
+    (hook_tools.entire, "tool us tool us", ["person"]),
+]
+LEFT = [
+    (hook_tools.pre_commit, "tool us tool"),
+    (hook_tools.lefthook, "us tool"),
+    (hook_tools.husky, "tool us tool"),
+    (hook_tools.entire, "us tool"),
+]
+if LONG:
+    MOVED += [(hook_tools.pre_commit, "tool us tool", ["person"])]
+    MENDED += [
+        (hook_tools.lefthook, "us tool us", []),
+        (hook_tools.husky, "us tool us", ["husky"]),
+        (hook_tools.entire, "us tool us", ["person"]),
+    ]
+    LEFT += [
+        (hook_tools.pre_commit, "us tool"),
+        (hook_tools.lefthook, "tool us tool"),
+        (hook_tools.entire, "tool us tool"),
+    ]
 
 
-@pytest.mark.parametrize(("tool", "order", "theirs"), ORDERS)
+@pytest.mark.parametrize(("tool", "order", "theirs"), MOVED)
 def test_a_tool_that_moved_our_hook_aside_calls_every_link_once(
     repo: Path, tool: Tool, order: str, theirs: list[str]
 ) -> None:
@@ -42,18 +65,7 @@ def test_a_tool_that_moved_our_hook_aside_calls_every_link_once(
     world.close()
 
 
-@pytest.mark.parametrize(
-    ("tool", "order", "theirs"),
-    [
-        (hook_tools.pre_commit, "tool us tool us", ["person"]),
-        pytest.param(hook_tools.lefthook, "us tool us", [], marks=LONG),
-        (hook_tools.lefthook, "tool us tool us", []),
-        pytest.param(hook_tools.husky, "us tool us", ["husky"], marks=LONG),
-        (hook_tools.husky, "tool us tool us", ["husky"]),
-        pytest.param(hook_tools.entire, "us tool us", ["person"], marks=LONG),
-        (hook_tools.entire, "tool us tool us", ["person"]),
-    ],
-)
+@pytest.mark.parametrize(("tool", "order", "theirs"), MENDED)
 def test_enable_mends_what_another_tool_did_and_uninstalls_without_a_trace(
     repo: Path, tool: Tool, order: str, theirs: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -71,18 +83,7 @@ def test_enable_mends_what_another_tool_did_and_uninstalls_without_a_trace(
     commit(repo)
 
 
-@pytest.mark.parametrize(
-    ("tool", "order"),
-    [
-        (hook_tools.pre_commit, "tool us tool"),
-        pytest.param(hook_tools.pre_commit, "us tool", marks=LONG),
-        (hook_tools.lefthook, "us tool"),
-        pytest.param(hook_tools.lefthook, "tool us tool", marks=LONG),
-        (hook_tools.husky, "tool us tool"),
-        pytest.param(hook_tools.entire, "tool us tool", marks=LONG),
-        (hook_tools.entire, "us tool"),
-    ],
-)
+@pytest.mark.parametrize(("tool", "order"), LEFT)
 def test_uninstalling_after_another_tool_came_leaves_nothing_of_ours(
     repo: Path, tool: Tool, order: str
 ) -> None:
