@@ -52,6 +52,7 @@ TOOLS = {
     "enable": "install the hooks of git and of an agent",
     "disable": "silence or remove the hooks",
     "config": "list the settings of gitcp, and check them",
+    "import": "link commits to conversations from before gitcp was here",
     "run": "record a program that edits files as a session",
     "status": "show sessions and streams of this worktree",
     "log": "show commits with the sessions behind them",

@@ -101,6 +101,12 @@ class Client:
         """What the transcript of a session is called below session_dir; time: its start."""
         return f"{session_id}.jsonl"
 
+    def conversations(self, home: str, cwd: str) -> list[str]:
+        """The files with conversations that may have been held in cwd or below it; their own words
+        tell.  Those of subagents are among them."""
+        folder = os.path.join(home, self.TRANSCRIPTS)
+        return list_files(folder, ".jsonl") if self.TRANSCRIPTS else []
+
     def subagent_transcript(self, transcript_path: str, agent_id: str) -> str | None:
         """Where the transcript of a subagent is, given its session's; it need not be there.  None
         where it is not known.  InputError for an id that is not safe."""
@@ -132,6 +138,18 @@ class Client:
         return __import__(f"{self._module}.{name}", fromlist=["scan"])
 
 
+def list_files(folder: str, *ends: str, prefix: str = "") -> list[str]:
+    """The files below a folder whose names end so, of those subfolders, if any, that begin with
+    prefix."""
+    paths = []
+    for here, folders, names in os.walk(folder):
+        if prefix and here == folder:
+            folders[:] = [name for name in folders if name.startswith(prefix)]
+            continue
+        paths += [os.path.join(here, name) for name in names if name.endswith(ends)]
+    return paths
+
+
 def list_names() -> list[str]:
     """The agents' names, in order."""
     folders = os.listdir(os.path.dirname(__file__))
@@ -140,7 +158,7 @@ def list_names() -> list[str]:
 
 
 def adapter(name: str) -> Client:
-    """The client of a name, or of an agent type found in stored data; else InputError."""
+    """The client of a name, or of an agent type paths in stored data; else InputError."""
     there, wanted = list_names(), name.lower().replace(" ", "-")
     for one in (wanted, wanted.removesuffix("-cli")):
         if one in there:

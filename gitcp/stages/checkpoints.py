@@ -172,7 +172,7 @@ def write_committed(args: Namespace, records: Iterable[Record]) -> Iterator[Reco
 def _data(repo: Repo, objects: Objects, record: Record, checkpoint_id: str) -> SessionData:
     """A session record as the store takes it; all of it is redacted here."""
     from gitcp.store.v1 import redaction
-    from gitcp.store.v1.transcript import Given
+    from gitcp.store.v1.transcript import store_given
 
     if not isinstance(record.get("session_id"), str):
         raise InputError("a record of type 'session' needs 'session_id'")
@@ -189,7 +189,7 @@ def _data(repo: Repo, objects: Objects, record: Record, checkpoint_id: str) -> S
         data["prompts"] = [redaction.text(repo, p, record["session_id"]) for p in prompts]
     transcript = _transcript(repo, record)
     if transcript is not None:
-        data["transcript"] = Given(objects, transcript)
+        data["transcript"] = store_given(objects, transcript)
     return data
 
 

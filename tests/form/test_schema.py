@@ -45,6 +45,7 @@ blame --json README.md
 stats --json --survival HEAD
 search --json bye
 recap --json
+import --json --unlinked
 sessions --json
 rewind --list --json
 rewind --dry-run --json --force --to <point>
@@ -62,6 +63,10 @@ read-event claude-code PreToolUse
 @pytest.fixture
 def world(ground: Path, tmp_path: Path) -> Iterator[World]:
     made = World(recorded(ground, tmp_path), tmp_path / "home")
+    slug = re.sub("[^a-zA-Z0-9]", "-", str(made.path))
+    yesterday = tmp_path / "home" / ".claude" / "projects" / slug / "yesterday.jsonl"
+    yesterday.parent.mkdir(parents=True)
+    yesterday.write_text(json.dumps({"sessionId": "yesterday", "cwd": str(made.path)}) + "\n")
     yield made
     made.close()
 

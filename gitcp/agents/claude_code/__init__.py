@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp.agents import list_files
 from gitcp.agents.exchange import payload
 from gitcp.core.git import ids
 
@@ -124,6 +125,12 @@ def _refined(ours: str, tool: Tool, response: object) -> str:
 def session_dir(home: str, cwd: str) -> str:
     """The folder of the transcripts of sessions started in cwd; each is `<session id>.jsonl`."""
     return os.path.join(home, ".claude", "projects", _slug(cwd))
+
+
+def conversations(home: str, cwd: str) -> list[str]:
+    """The files with conversations that may have been held in cwd or below it."""
+    folder, slug = os.path.split(session_dir(home, cwd))
+    return list_files(folder, ".jsonl", prefix=slug)
 
 
 def _slug(cwd: str) -> str:

@@ -7,6 +7,7 @@ from gitcp.core.transcript import tokens, transcript_scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from gitcp.core.record_types import Scan
@@ -29,6 +30,24 @@ def written_path(name: str, given: dict[str, Any]) -> str | None:
     """The path that a call of the tool name with this input writes, as it was named."""
     path = given.get("file_path") or given.get("notebook_path") if name in WRITES else None
     return path if isinstance(path, str) else None
+
+
+def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(call, what came of it) of an entry (gitcp.agents.reading.edits)."""
+    result = entry.get("toolUseResult")
+    answer: dict[str, Any] = {}
+    if isinstance(result, dict):
+        answer["by_person"] = result.get("userModified") is True
+        if isinstance(result.get("originalFile"), str):
+            answer["original"] = result["originalFile"]
+        elif result.get("type") == "create":
+            answer["created"] = True
+    for block in _blocks(entry) if entry.get("type") == "user" else ():
+        if block.get("type") == "tool_result":
+            failed = block.get("is_error") is True or isinstance(result, str)
+            if str(block.get("content")).startswith("File created successfully at:"):
+                answer["created"] = True  # all that a subagent's transcript tells
+            yield str(block.get("tool_use_id")), {**answer, "failed": failed}
 
 
 class _Reader:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp.agents import list_files
 from gitcp.agents.exchange import payload
 
 TYPE_CHECKING = False
@@ -123,3 +124,19 @@ def _patched(arguments: dict[str, Any], cwd: str) -> list[str]:
     return [
         payload.path(p, cwd, "apply_patch") for p in transcript.written("apply_patch", arguments)
     ]
+
+
+def conversations(home: str, cwd: str) -> list[str]:
+    """The files with conversations, wherever they were held."""
+    return list_files(os.path.join(home, TRANSCRIPTS), ".messages.json")
+
+
+def started_in(path: str) -> str:
+    """The directory that a conversation was held in, which the file beside it tells; ''."""
+    from gitcp.core.transcript.transcript_scan import load
+
+    try:
+        with open(path.removesuffix(".messages.json") + ".json", "rb") as f:
+            return str((load(f.read()) or {}).get("cwd") or "")
+    except OSError:
+        return ""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from gitcp.core.message import prompts
-from gitcp.core.transcript import apply_patch, facts, tokens, transcript_scan
+from gitcp.core.transcript import apply_patch, facts, tokens, transcript_scan, unified_diff
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from gitcp.core.record_types import Scan
@@ -31,6 +32,37 @@ def scan(data: bytes, previous: Scan | None = None) -> Scan:
     Paths are absolute: as the client settled them, or the patch's against its directory.
     """
     return transcript_scan.read(_Reader(transcript_scan.begin(previous)), data)
+
+
+def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(call, what came of it) of an entry (gitcp.agents.reading.edits).
+
+    What the client settled is exact.  Older ones tell of the outcome of a patch alone.
+    """
+    given = facts.mapping(entry.get("payload"))
+    item = facts.mapping(given.get("item")) or given
+    key, kind = str(item.get("call_id") or item.get("id")), item.get("type")
+    if kind in ("FileChange", "patch_apply_end") and item.get("status") != "inProgress":
+        done = item.get("status") == "completed" or item.get("success") is True
+        changes = facts.mapping(item.get("changes")) if done else {}
+        each = (c for path, change in changes.items() for c in _changed(path, change))
+        yield key, {"failed": not done, "changes": list(each)}
+    elif kind == "custom_tool_call_output":
+        done = "Success. Updated the following files" in str(item.get("output"))
+        yield key, {"failed": not done}
+
+
+def _changed(path: str, change: object) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What became of a path; nothing where it was moved."""
+    given = facts.mapping(change)
+    kind = given.get("type") or next(iter(given), "")
+    about = facts.mapping(given.get(kind)) or given
+    if kind == "add" and isinstance(about.get("content"), str):
+        yield path, {"content": about["content"], "created": True}
+    elif kind == "delete":
+        yield path, {"deleted": True}
+    elif kind == "update" and not about.get("move_path"):
+        yield path, {"edits": unified_diff.edits(str(about.get("unified_diff") or ""))}
 
 
 class _Reader:

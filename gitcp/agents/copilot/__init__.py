@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp.agents import list_files
 from gitcp.agents.exchange import payload
 
 TYPE_CHECKING = False
@@ -172,6 +173,11 @@ def _snake(key: str) -> str:
 def session_dir(home: str, cwd: str) -> str:
     """The folder of all sessions; the transcript of each is `<session id>/events.jsonl`."""
     return os.path.join(_folder(home), "session-state")
+
+
+def conversations(home: str, cwd: str) -> list[str]:
+    """The files with conversations, wherever they were held."""
+    return list_files(session_dir(home, cwd), "events.jsonl")
 
 
 def _folder(home: str) -> str:

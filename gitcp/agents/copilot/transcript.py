@@ -46,6 +46,16 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
         yield "usage", str(entry.get("id")), _usage(mapping(data.get("usage")))
 
 
+def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(call, what came of it) of a line (gitcp.agents.reading.edits)."""
+    data = mapping(entry.get("data"))
+    if entry.get("type") == "tool.execution_complete":
+        answer: dict[str, Any] = {"failed": data.get("success") is not True}
+        if [edit.get("kind") for edit in objects(data.get("fileEdits"))] == ["create"]:
+            answer["created"] = True
+        yield str(data.get("toolCallId")), answer
+
+
 def written(name: str, given: dict[str, Any]) -> list[str]:
     """The paths that a call of the tool name with this input writes, as it named them."""
     if name == "apply_patch":

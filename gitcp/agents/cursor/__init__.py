@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp.agents import list_files
 from gitcp.agents.exchange import payload
 
 TYPE_CHECKING = False
@@ -99,3 +100,9 @@ def session_dir(home: str, cwd: str) -> str:
     """The folder of the transcripts of sessions started in cwd."""
     project = "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd).strip("-")
     return os.path.join(home, ".cursor", "projects", project, "agent-transcripts")
+
+
+def conversations(home: str, cwd: str) -> list[str]:
+    """The files with conversations that may have been held in cwd or below it."""
+    folder, slug = os.path.split(os.path.dirname(session_dir(home, cwd)))
+    return list_files(folder, ".jsonl", prefix=slug)

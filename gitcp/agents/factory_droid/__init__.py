@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp.agents import list_files
 from gitcp.agents.exchange import payload
 
 NAME = "factory-droid"
@@ -42,3 +43,9 @@ HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENT
 def session_dir(home: str, cwd: str) -> str:
     """The folder of the transcripts of sessions started in cwd; each is `<session id>.jsonl`."""
     return os.path.join(home, ".factory", "sessions", cwd.replace("/", "-"))
+
+
+def conversations(home: str, cwd: str) -> list[str]:
+    """The files with conversations that may have been held in cwd or below it."""
+    folder, slug = os.path.split(session_dir(home, cwd))
+    return list_files(folder, ".jsonl", prefix=slug)

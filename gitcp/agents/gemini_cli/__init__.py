@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp.agents import list_files
 from gitcp.agents.exchange import payload
 from gitcp.core.git import ids
 from gitcp.errors import InputError
@@ -59,6 +60,21 @@ def session_dir(home: str, cwd: str) -> str:
     if slug is None and not os.path.isdir(os.path.join(root, digest)):
         slug = os.path.basename(cwd)
     return os.path.join(root, slug or digest, "chats")
+
+
+def conversations(home: str, cwd: str) -> list[str]:
+    """The files with conversations that were held in cwd or below it."""
+    import json
+
+    try:
+        with open(os.path.join(home, ".gemini", "projects.json"), encoding="utf-8") as stream:
+            known = list(json.load(stream)["projects"])
+    except (OSError, ValueError, KeyError, TypeError):
+        known = []
+    places = [cwd, *(one for one in known if one.startswith(cwd + os.sep))]
+    return [
+        path for one in places for path in list_files(session_dir(home, one), ".jsonl", ".json")
+    ]
 
 
 def _slug(home: str, cwd: str) -> str | None:

@@ -12,7 +12,7 @@ from gitcp.core.transcript import facts, tokens, transcript_scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from gitcp.core.record_types import Scan
@@ -71,6 +71,29 @@ def messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
                     **message,
                 }
     return list(kept.values())
+
+
+def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(call, what came of it) of a message (gitcp.agents.reading.edits)."""
+    for call in facts.objects(entry.get("toolCalls")):
+        if call.get("status") in ("success", "error", "cancelled"):
+            answer = {"failed": call["status"] != "success", "at": call.get("timestamp")}
+            yield str(call.get("id")), {**answer, **displayed(call.get("resultDisplay"))}
+
+
+def displayed(display: object) -> dict[str, Any]:
+    """What a client shows of a file that was written: what it held before and holds now."""
+    given = facts.mapping(display)
+    if not isinstance(given.get("newContent"), str):
+        return {}
+    changed = facts.mapping(given.get("diffStat"))
+    by_person = any(changed.get(key) for key in ("user_added_lines", "user_removed_lines"))
+    answer: dict[str, Any] = {"content": given["newContent"], "by_person": by_person}
+    if given.get("isNewFile") is True or given.get("originalContent") is None:
+        answer["created"] = True
+    elif isinstance(given["originalContent"], str):
+        answer["original"] = given["originalContent"]
+    return answer
 
 
 class _Reader:

@@ -141,6 +141,24 @@ def export(record: Event, folder: str, name: str = NAME) -> None:
         record["transcript_path"] = path
 
 
+def conversations(home: str, cwd: str) -> list[str]:
+    """The sessions held in cwd or below it, each as the database and the id behind a `#`."""
+    from gitcp.agents.opencode import messages
+
+    database = os.path.join(session_dir(home, ""), "opencode.db")
+    return [f"{database}#{key}" for key in messages.list_sessions(database, cwd)]
+
+
+def fetch(name: str, folder: str) -> str:
+    """Copy a session that conversations() named into folder; the file."""
+    from gitcp.agents.opencode import messages
+
+    database, _, key = name.rpartition("#")
+    path = os.path.join(folder, ids.session_id(key) + ".jsonl")
+    messages.append(database, key, path)
+    return path
+
+
 def subagent_transcript(transcript_path: str, agent_id: str) -> str:
     """Where the transcript of a subagent is, given its session's; it need not be there."""
     name = ids.component(agent_id, "agent_id") + ".jsonl"

@@ -26,13 +26,9 @@ def append(database: str, session_id: str, path: str, done: bool = True) -> bool
     being written are left for later, unless done says that nothing more will come.
     """
     import sqlite3
-    from urllib.parse import quote
 
-    if not os.path.exists(database):
-        return False
-    try:
-        db = sqlite3.connect(f"file:{quote(database)}?mode=ro", uri=True, timeout=0.2)
-    except sqlite3.Error:
+    db = _open(database)
+    if db is None:
         return False
     try:
         last, lines = _last(path), []
@@ -47,6 +43,35 @@ def append(database: str, session_id: str, path: str, done: bool = True) -> bool
     finally:
         db.close()
     return True
+
+
+def list_sessions(database: str, directory: str) -> list[str]:
+    """The ids of the sessions held in a directory or below it; none where it cannot be read."""
+    import sqlite3
+
+    db = _open(database)
+    if db is None:
+        return []
+    try:
+        rows = db.execute("SELECT id, directory FROM session ORDER BY id").fetchall()
+    except sqlite3.Error:
+        return []
+    finally:
+        db.close()
+    return [key for key, at in rows if at == directory or str(at).startswith(directory + os.sep)]
+
+
+def _open(database: str) -> Connection | None:
+    """The database, to be read; None where that cannot be."""
+    import sqlite3
+    from urllib.parse import quote
+
+    if not os.path.exists(database):
+        return None
+    try:
+        return sqlite3.connect(f"file:{quote(database)}?mode=ro", uri=True, timeout=0.2)
+    except sqlite3.Error:
+        return None
 
 
 def _session(db: Connection, session_id: str) -> dict[str, Any]:

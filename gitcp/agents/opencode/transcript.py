@@ -61,6 +61,20 @@ def _part(part: dict[str, Any]) -> Iterator[Fact]:
             yield "agent", child
 
 
+def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(call, what came of it) of a message (gitcp.agents.reading.edits)."""
+    for part in objects(entry.get("parts")):
+        state = mapping(part.get("state"))
+        if part.get("type") == "tool" and state.get("status") in ("completed", "error"):
+            answer = {
+                "failed": state["status"] == "error",
+                "at": mapping(state.get("time")).get("end"),
+            }
+            if mapping(state.get("metadata")).get("exists") is False:
+                answer["created"] = True
+            yield str(part.get("callID")), answer
+
+
 def written(name: str, given: dict[str, Any]) -> list[str]:
     """The paths that a call of the tool name with this input writes, as it named them."""
     if name == "apply_patch":

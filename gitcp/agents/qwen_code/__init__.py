@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import claude_code
+from gitcp.agents import claude_code, list_files
 from gitcp.agents.exchange import payload
 
 TYPE_CHECKING = False
@@ -73,3 +73,9 @@ def session_dir(home: str, cwd: str) -> str:
     """The folder of the transcripts of sessions started in cwd; each is `<session id>.jsonl`."""
     project = "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd)
     return os.path.join(home, ".qwen", "projects", project, "chats")
+
+
+def conversations(home: str, cwd: str) -> list[str]:
+    """The files with conversations that may have been held in cwd or below it."""
+    folder, slug = os.path.split(os.path.dirname(session_dir(home, cwd)))
+    return list_files(folder, ".jsonl", prefix=slug)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gitcp.agents.gemini_cli.transcript import displayed
 from gitcp.core.transcript import facts, tokens
 from gitcp.core.transcript.facts import mapping, objects
 
@@ -47,6 +48,15 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
             response = mapping(answer.get("response"))
             failed = bool(response.get("error"))
             yield "result", str(answer.get("id")), failed, facts.plain(response)
+
+
+def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(call, what came of it) of an entry (gitcp.agents.reading.edits)."""
+    result = mapping(entry.get("toolCallResult"))
+    if result:
+        failed = result.get("status") != "success"
+        contents = displayed(result.get("resultDisplay"))
+        yield str(result.get("callId")), {"failed": failed, **contents}
 
 
 def written(name: str, given: dict[str, Any]) -> list[str]:

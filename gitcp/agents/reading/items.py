@@ -60,19 +60,22 @@ def items(data: bytes, of_subagent: bool = False, start: int = 0) -> Iterator[It
     own, whose every line stands beside the main conversation.
     """
     if (read := readers.read(data)) is not None:
-        yield from _of_facts(*read, start)
+        yield from of_facts(*read, start)
         return
     passed_over = [key for key in NOT_SAID if not (of_subagent and key == "isSidechain")]
     for line, entry in _entries(data, start):
         if not any(entry.get(key) for key in passed_over):
-            for item in _of_entry(entry):
+            for item in of_entry(entry):
                 yield {**item, "line": line}
 
 
-def _of_entry(entry: dict[str, Any]) -> Iterator[Item]:
+def of_entry(entry: dict[str, Any]) -> Iterator[Item]:
+    """The items of an entry of a client whose reader has no facts; their line is not told."""
     time = entry.get("timestamp")
     entry = _unwrapped(entry)
     message = entry.get("message")
+    if isinstance(message, dict) and entry.get("type", "user") not in ("user", "assistant"):
+        return  # a client keeps what it sent to the model beside the conversation
     message = message if isinstance(message, dict) else entry
     role = str(message.get("role") or entry.get("type") or "")
     content = message.get("content")
@@ -94,7 +97,8 @@ def _unwrapped(entry: dict[str, Any]) -> dict[str, Any]:
     return {"type": entry.get("type"), **payload} if isinstance(payload, dict) else entry
 
 
-def _of_facts(reader: ModuleType, entries: list[dict[str, Any]], start: int) -> Iterator[Item]:
+def of_facts(reader: ModuleType, entries: list[dict[str, Any]], start: int = 0) -> Iterator[Item]:
+    """The items of entries that a reader tells through facts, from the number start on."""
     for line, entry in enumerate(entries[start:], start):
         time = str(entry.get("timestamp") or "")
         for kind, *fact in reader.facts_of(entry):

@@ -11,7 +11,7 @@ from gitcp.store.git.tree import TREE, edit_tree, read_tree, walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from gitcp.core.record_types import Entry, Tree
     from gitcp.repo import Repo
@@ -44,16 +44,25 @@ def change(repo: Repo, objects: Objects, commit: str, edit: Edit) -> None:
     is asked again where a stranger came between.
     """
 
+    change_all(repo, objects, {commit: edit})
+
+
+def change_all(repo: Repo, objects: Objects, edits: Mapping[str, Edit]) -> None:
+    """change() of the notes on many commits at once."""
+
     def attempt() -> None:
         tip = read_commit(objects, REF)
         tree = tip["tree"] if tip else None
-        path, entry = place(objects, tree, commit)
-        old = objects.need(entry[1], "blob") if entry else None
-        new = edit(old)
-        if new == old:
+        changed: dict[str, Entry | None] = {}
+        for commit, edit in edits.items():
+            path, entry = place(objects, tree, commit)
+            old = objects.need(entry[1], "blob") if entry else None
+            new = edit(old)
+            if new != old:
+                changed[path] = None if new is None else ("100644", objects.write("blob", new))
+        if not changed:
             return
-        note = None if new is None else ("100644", objects.write("blob", new))
-        tree_after = edit_tree(objects, tree, {path: note})
+        tree_after = edit_tree(objects, tree, changed)
         parents = [tip["oid"]] if tip else []
         oid = write_commit(objects, repo, tree_after, parents, "Notes added by gitcp")
         from gitcp.store.v1.committed_write import announce

@@ -54,7 +54,7 @@ def describe_session(
         "turn_id": state.get("turn_id"),
         "transcript_identifier_at_start": state.get("transcript_identifier_at_start"),
         "checkpoint_transcript_start": state.get("checkpoint_transcript_start", 0),
-        "transcript_path": _home_relative(state.get("transcript_path")),
+        "transcript_path": home_relative(state.get("transcript_path")),
         "files": session_files,
         "turns": _describe_turns(state, session_files, lines),
         "tools": credit.tools(session_id),
@@ -176,7 +176,8 @@ def _read_branch(repo: Repo) -> str | None:
         return None
 
 
-def _home_relative(path: str | None) -> str | None:
+def home_relative(path: str | None) -> str | None:
+    """A path as it is below home; one elsewhere as it is."""
     home = os.path.expanduser("~")
     if path and path.startswith(home + os.sep):
         return os.path.relpath(path, home)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
+from itertools import groupby
 
 from gitcp.errors import Changed, Error
 from gitcp.process.regular_file import Damaged, read_file
@@ -63,52 +65,67 @@ def put(repo: Repo, objects: Objects, effects: Iterable[Effect]) -> None:
     """
     done: list[Effect] = []
     try:
-        for effect in effects:
-            if _now(repo, objects, effect) != effect["new"]:
-                _undo_effect(repo, objects, effect)
-                done.append(effect)
+        for _, alike in groupby(effects, _kind):
+            todo = [one for one in alike if _now(repo, objects, one) != one["new"]]
+            _bring_about(repo, objects, todo)
+            done += todo
     except (Error, OSError):
         for effect in turn_back(done):
-            _undo_effect(repo, objects, effect)
+            _bring_about(repo, objects, [effect])
         raise
 
 
-def _undo_effect(repo: Repo, objects: Objects, effect: Effect) -> None:
-    if _now(repo, objects, effect) != effect["old"]:
-        raise Changed(f"'{_name(effect)}' has changed meanwhile")
-    if "note" in effect:
-        _note(repo, objects, effect)
-    elif "ref" in effect:
-        refs.update(repo, [(effect["ref"], effect["new"], effect["old"])], "gitcp: undo")
-    else:
-        _file(repo, effect)
+def _kind(effect: Effect) -> str:
+    return next(kind for kind in ("note", "checkpoint", "ref", "file") if kind in effect)
+
+
+def _bring_about(repo: Repo, objects: Objects, alike: list[Effect]) -> None:
+    """Bring about effects of one kind, all of notes and of checkpoints at once."""
+    for effect in alike:
+        if _now(repo, objects, effect) != effect["old"]:
+            raise Changed(f"'{_name(effect)}' has changed meanwhile")
+    if not alike:
+        return
+    if _kind(alike[0]) == "note":
+        notes.change_all(repo, objects, {e["note"]: partial(_swap, objects, e) for e in alike})
+    elif _kind(alike[0]) == "checkpoint":
+        from gitcp.store.v1 import committed_write
+
+        trees = {effect["checkpoint"]: effect["new"] for effect in alike}
+        committed_write.set_trees(repo, objects, trees)
+    for effect in alike:
+        if "ref" in effect:
+            refs.update(repo, [(effect["ref"], effect["new"], effect["old"])], "gitcp: undo")
+        elif "file" in effect:
+            _file(repo, effect)
 
 
 def _name(effect: Effect) -> str:
     """What an effect is on, for eyes."""
     if "note" in effect:
         return f"note on {effect['note'][:12]}"
-    return str(effect.get("ref") or effect.get("file"))
+    return str(effect[_kind(effect)])
 
 
 def _now(repo: Repo, objects: Objects, effect: Effect) -> str | None:
     if "note" in effect:
         text = notes.text_on(objects, effect["note"])
         return None if text is None else objects.hash("blob", text)
+    if "checkpoint" in effect:
+        from gitcp.store.v1 import committed_write
+
+        return committed_write.tree_here(repo, objects, effect["checkpoint"])
     if "ref" in effect:
         return refs.read(repo, effect["ref"])
     data = content(effect["file"])
     return None if data is None else digest(data)
 
 
-def _note(repo: Repo, objects: Objects, effect: Effect) -> None:
-    def swapped(old: bytes | None) -> bytes | None:
-        there = None if old is None else objects.hash("blob", old)
-        if there != effect["old"]:
-            return old
-        return objects.need(effect["new"], "blob") if effect["new"] else None
-
-    notes.change(repo, objects, effect["note"], swapped)
+def _swap(objects: Objects, effect: Effect, old: bytes | None) -> bytes | None:
+    there = None if old is None else objects.hash("blob", old)
+    if there != effect["old"]:
+        return old
+    return objects.need(effect["new"], "blob") if effect["new"] else None
 
 
 def _file(repo: Repo, effect: Effect) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
-    Effect = dict[str, Any]  # {note|ref|file, old, new}: store.undo.effects
+    Effect = dict[str, Any]  # {note|checkpoint|ref|file, old, new}: store.undo.effects
 
 
 PREFIX = "refs/gitcp/undo/"
@@ -70,9 +70,10 @@ def record(
     """Keep a step that some command has taken, so that `gitcp undo` takes it back; its id.
 
     kind: the command's name, for eyes.  reason: what it did, on one line, redacted.  effects:
-    what it changed, each {'note': commit, 'old', 'new'} (blobs on refs/notes/gitcp), {'ref':
-    name, 'old', 'new'} (oids) or {'file': absolute path, 'old', 'new'} (names that
-    store.undo.effects gave their contents); old or new None for absent.  The caller has
+    what it changed, each {'note': commit, 'old', 'new'} (blobs on refs/notes/gitcp),
+    {'checkpoint': id, 'old', 'new'} (trees of the permanent store), {'ref': name, 'old', 'new'}
+    (oids) or {'file': absolute path, 'old', 'new'} (names that store.undo.effects gave their
+    contents); old or new None for absent.  The caller has
     changed it already, and may hold any lock.  Raises Moved when the log never stands still.
     """
     step = new_step(kind, reason, effects)
@@ -107,6 +108,8 @@ def write(
     blobs = {oid for e in step["effects"] if "note" in e for oid in (e["old"], e["new"]) if oid}
     blobs |= {oid for _, oid in step.get("raw", {}).values() if oid}
     kept = {f"blob-{oid}": ("100644", oid) for oid in blobs}
+    trees_held = (e[end] for e in step["effects"] if "checkpoint" in e for end in ("old", "new"))
+    kept |= {f"tree-{oid}": (TREE, oid) for oid in trees_held if oid}
     root = write_tree(objects, {**held, **kept})
     old_tips = [e["old"] for e in step["effects"] if "ref" in e and e["old"]]
     first = tip or (empty_root(repo, objects) if old_tips else None)

@@ -84,6 +84,42 @@ def write(
     return refs.again(repo, "v1", attempt)
 
 
+def set_trees(repo: Repo, objects: Objects, trees: Mapping[str, str | None]) -> None:
+    """Let checkpoints be what these trees hold, each where it lies; None: let it go.  Raises as
+    write()."""
+
+    def attempt() -> None:
+        edits: list[refs.Edit] = []
+        below: dict[str, Entry | None] = {}
+        for cid, tree in trees.items():
+            commit = read_commit(objects, ids.checkpoint_ref(cid))
+            if commit is None and not committed_refs.new_as_refs(repo):
+                below[f"{cid[:2]}/{cid[2:]}"] = (TREE, tree) if tree else None
+            elif tree or commit:
+                old, parents = (commit["oid"], [commit["oid"]]) if commit else (None, [])
+                words = f"Checkpoint: {cid}"
+                new = write_commit(objects, repo, tree, parents, words) if tree else None
+                edits.append((ids.checkpoint_ref(cid), new, old))
+        tip = read_commit(objects, REF) if below else None
+        if below:
+            whole = edit_tree(objects, tip["tree"] if tip else None, below)
+            parents = [tip["oid"]] if tip else []
+            branch = write_commit(objects, repo, whole, parents, f"Checkpoints: {len(below)}")
+            edits.append((REF, branch, tip["oid"] if tip else None))
+        move_all(repo, edits, "gitcp: undo")
+
+    refs.again(repo, "v1", attempt)
+
+
+def tree_here(repo: Repo, objects: Objects, checkpoint_id: str) -> str | None:
+    """The tree of a checkpoint in this clone's own places; None where they have none."""
+    places, trouble = committed_refs.Places(repo, objects), list[Error]()
+    for place in (ids.CHECKPOINTS, REF):
+        if tree := places.tree_in(place, checkpoint_id, trouble):
+            return tree
+    return None
+
+
 def _own(repo: Repo, objects: Objects, prepared: Sequence[Prepared]) -> dict[str, Commit | None]:
     """id -> its commit, None for a new one, of the checkpoints that have, or get, a ref of their
     own."""

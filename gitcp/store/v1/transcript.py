@@ -65,14 +65,18 @@ class Stored:
 
 
 class Given:
-    """A transcript that was handed over whole: its chunks and hash, nothing live behind it."""
+    """A transcript with nothing live behind it: its chunks, in the object database, and hash."""
 
     __slots__ = ("chunks", "content_hash")
 
-    def __init__(self, objects: Objects, data: bytes) -> None:
-        """data: redacted."""
-        self.chunks = [objects.write("blob", piece) for piece in chunks.split(data)]
-        self.content_hash = content_hash(data)
+    def __init__(self, oids: list[str], content_hash: str) -> None:
+        self.chunks, self.content_hash = oids, content_hash
+
+
+def store_given(objects: Objects, data: bytes) -> Given:
+    """Store a redacted transcript that was handed over whole."""
+    oids = [objects.write("blob", piece) for piece in chunks.split(data)]
+    return Given(oids, content_hash(data))
 
 
 def content_hash(data: bytes) -> str:

@@ -1,0 +1,251 @@
+"""What the tools of a conversation wrote, as its transcript tells it afterwards.
+
+A client's reader says in `read_answers` what came of the calls that an entry tells of.  What a
+person changed or refused, and what failed, is no edit.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.agents.claude_code.transcript import NOT_SAID
+from gitcp.agents.exchange import payload
+from gitcp.agents.reading import items
+from gitcp.core.transcript import apply_patch, transcript_scan
+from gitcp.core.transcript.facts import objects
+from gitcp.core.transcript.tool_ends import nanoseconds
+from gitcp.errors import InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any, TypedDict
+
+    from gitcp.agents import Client
+
+    class Edit(TypedDict):
+        """One call's change of one file.  path: absolute.  turn: the prompt it followed, from 1.
+        at: ns since 1970.  tells: what gitcp.core.credit.file_edits takes; `created` where the
+        file was not there before, `deleted` where it is gone."""
+
+        path: str
+        turn: int
+        call: str
+        agent: str
+        at: int
+        tells: dict[str, Any]
+
+    class Turn(TypedDict):
+        """A prompt as it was typed, its time in ns since 1970, and the model that answered."""
+
+        prompt: str
+        at: int
+        model: str
+
+
+_CWD = ("cwd", "directory")
+_IDS = ("sessionId", "session_id", "id")
+_HEAD = 40  # entries within which a transcript says whose it is
+
+
+def entries(path: str) -> Iterator[dict[str, Any]]:
+    """The entries of a transcript, one read at a time; of one document, its messages.  Raises
+    OSError."""
+    with open(path, "rb") as stream:
+        first = stream.readline()
+        if transcript_scan.load(first) is None and first.strip():
+            document = transcript_scan.load(first + stream.read()) or {}
+            yield {key: value for key, value in document.items() if key != "messages"}
+            yield from objects(document.get("messages"))
+            return
+        yield from _expand(first)
+        for line in stream:
+            yield from _expand(line)
+
+
+def _expand(line: bytes) -> Iterator[dict[str, Any]]:
+    """The entry that a line is; the messages that a line of Gemini's sets."""
+    entry = transcript_scan.load(line)
+    given = entry.get("$set") if entry else None
+    if isinstance(given, dict) and isinstance(given.get("messages"), list):
+        yield from objects(given["messages"])
+    elif entry and isinstance(entry.get("messages"), list):
+        yield {key: value for key, value in entry.items() if key != "messages"}
+        yield from objects(entry["messages"])
+    elif entry:
+        yield entry
+
+
+def head(path: str) -> dict[str, str]:
+    """What a transcript says of itself at its start: session, parent (of a subagent), agent, cwd;
+    '' where it does not.  Raises OSError."""
+    about = {"session": "", "parent": "", "agent": "", "cwd": ""}
+    for number, entry in enumerate(entries(path)):
+        inner = [entry, *(v for v in map(entry.get, ("payload", "data", "info")) if v)]
+        for one in [part for part in inner if isinstance(part, dict)]:
+            context = one.get("context")
+            places = [one, context] if isinstance(context, dict) else [one]
+            about["cwd"] = about["cwd"] or _text(places, _CWD)
+            about["agent"] = about["agent"] or _text([one], ("agentId",))
+            about["parent"] = about["parent"] or _text([one], ("parent_thread_id", "parentID"))
+            if not about["session"] and (
+                one is not entry or "type" not in one or "role" not in one
+            ):
+                keys = _IDS if one is not entry else _IDS[:2]
+                about["session"] = _text([one], keys)
+        if number >= _HEAD or (about["cwd"] and about["session"]):
+            break
+    return about
+
+
+def _text(places: Iterable[dict[str, Any]], keys: Iterable[str]) -> str:
+    values = (place.get(key) for key in keys for place in places)
+    return next((value for value in values if isinstance(value, str) and value), "")
+
+
+class Reading:
+    """One transcript being read: its turns so far, and the calls that have no answer yet."""
+
+    def __init__(self, client: Client, cwd: str, agent: str = "") -> None:
+        """cwd: the directory it began in; agent: of the subagent whose it is."""
+        self._client, self._reader = client, client.reader()
+        self._cwd, self._agent = cwd, agent
+        self._waiting: dict[str, list[Edit]] = {}
+        self._done: set[str] = set()
+        self._at = 0
+        self.turns: list[Turn] = []
+
+    def edits(self, given: Iterable[dict[str, Any]]) -> Iterator[Edit]:
+        """The edits that entries tell of, in the order in which they were made; at the end those
+        calls that nothing says anything of: they may have been made."""
+        for entry in given:
+            yield from self._entry(entry)
+        for waiting in self._waiting.values():
+            yield from waiting
+
+    def _entry(self, entry: dict[str, Any]) -> Iterator[Edit]:
+        self._cwd = head_cwd(entry) or self._cwd
+        self._at = _time(entry.get("timestamp")) or self._at
+        if entry.get("requestSessionId", entry.get("sessionId")) != entry.get("sessionId"):
+            self.turns.clear()  # a fork begins with a copy of another session's words
+            self._waiting.clear()
+            return
+        for item in self._items(entry):
+            self._at = _time(item["time"]) or self._at
+            if item["kind"] == "prompt" and not any(entry.get(key) for key in NOT_SAID):
+                self.turns.append({"prompt": item["text"], "at": self._at, "model": ""})
+            elif item["kind"] == "call":
+                self._call(item)
+        model = _model(entry)
+        if model and self.turns:
+            self.turns[-1]["model"] = model
+        for call, answer in self._answers(entry):
+            yield from self._answered(call, answer)
+
+    def _answers(self, entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+        if hasattr(self._reader, "read_answers"):
+            yield from self._reader.read_answers(entry)
+            return
+        for kind, *fact in self._reader.facts_of(entry):
+            if kind == "result":
+                yield fact[0], {"failed": fact[1]}
+
+    def _items(self, entry: dict[str, Any]) -> Iterator[items.Item]:
+        if hasattr(self._reader, "facts_of"):
+            return items.of_facts(self._reader, [entry])
+        return items.of_entry(entry)
+
+    def _call(self, item: items.Item) -> None:
+        kinds, name, key = self._client.KINDS, item["name"], item["id"]
+        given = item["given"] if isinstance(item["given"], dict) else {"patch": item["given"]}
+        if kinds.get(name) == "write" and key and key not in self._done:
+            edits = [self._edit(key, path, tells) for path, tells in self._tells(name, given)]
+            self._waiting[key] = edits
+
+    def _tells(self, name: str, given: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """(path, what is to become of it) of a call that writes."""
+        patch = next((v for v in given.values() if "*** Begin Patch" in str(v)), None)
+        if isinstance(patch, str):
+            yield from patched(patch)
+            return
+        call = {"tool_name": name, "tool_input": given}
+        try:
+            tool = payload.tool(call, self._client.KINDS, self._paths(), self._cwd)
+        except InputError:
+            return
+        words: dict[str, Any] = {**tool}
+        tells: dict[str, Any] = {key: words[key] for key in ("content", "edits") if key in words}
+        for path in tool["input_paths"] if tells else ():
+            yield path, tells
+
+    def _paths(self) -> tuple[str, ...]:
+        return (*self._client.PATHS, "filePath", "path", "absolutePath")
+
+    def _edit(self, call: str, path: str, tells: dict[str, Any]) -> Edit:
+        return {
+            "path": os.path.normpath(os.path.join(self._cwd, path)),
+            "turn": len(self.turns),
+            "call": call,
+            "agent": self._agent,
+            "at": self._at,
+            "tells": tells,
+        }
+
+    def _answered(self, call: str, answer: dict[str, Any]) -> Iterator[Edit]:
+        """The edits of a call that came to an end; none where it failed or was changed."""
+        waiting = self._waiting.pop(call, [])
+        if call in self._done:
+            return
+        self._done.add(call)
+        if answer.get("failed") or answer.get("by_person"):
+            return
+        if "changes" in answer:
+            waiting = [self._edit(call, path, tells) for path, tells in answer["changes"]]
+        at = _time(answer.get("at")) or self._at
+        more: dict[str, Any] = {
+            k: answer[k] for k in ("original", "created", "content") if k in answer
+        }
+        for edit in waiting:
+            tells = {**edit["tells"], **(more if len(waiting) == 1 else {})}
+            yield {**edit, "at": at, "tells": tells}
+
+
+def patched(patch: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(path, what becomes of it) of each file of a patch that moves none."""
+    if "*** Move to: " in patch:
+        return
+    hunks: dict[str, list[tuple[str | None, str]]] = {p: [] for p in apply_patch.paths(patch)}
+    for path, old, new in apply_patch.hunks(patch):
+        hunks[path].append((old, new))
+    for path, parts in hunks.items():
+        if parts and parts[0][0] is None:
+            yield path, {"content": parts[0][1], "created": True}
+        elif parts:
+            yield path, {"edits": [[old, new, False] for old, new in parts]}
+
+
+def head_cwd(entry: dict[str, Any]) -> str:
+    """The directory that an entry says it was made in; ''."""
+    inner = entry.get("payload")
+    cwd = entry.get("cwd") or (inner.get("cwd") if isinstance(inner, dict) else None)
+    return cwd if isinstance(cwd, str) and os.path.isabs(cwd) else ""
+
+
+def _model(entry: dict[str, Any]) -> str:
+    places = [entry, *(v for v in map(entry.get, ("message", "payload", "data", "info")) if v)]
+    model = _text([part for part in places if isinstance(part, dict)], ("model", "modelID"))
+    return "" if model == "<synthetic>" else model
+
+
+def line_time(line: bytes) -> int:
+    """When an entry of a transcript was written, in ns since 1970; 0 where its line does not
+    tell."""
+    return _time((transcript_scan.load(line) or {}).get("timestamp"))
+
+
+def _time(given: object) -> int:
+    """A time as clients write it, in ns since 1970; 0 for none."""
+    text = str(given or "")
+    if text.isdecimal():
+        return int(text) * 1_000_000
+    return nanoseconds(text) or 0

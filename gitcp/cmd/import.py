@@ -1,0 +1,113 @@
+"""gitcp-import - link commits to conversations from before gitcp was here"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.console import cli
+from gitcp.console.options import JSON, flag, value
+from gitcp.errors import OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gitcp.core.record_types import Record
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.imports.run import Plan
+
+_LISTED = 20  # commits
+OPTIONS = (
+    value(
+        "-a --agent",
+        "<agent>",
+        "only conversations of this agent; more than once: of several",
+        action="append",
+        default=[],
+    ),
+    value(
+        "--since",
+        "<date>",
+        "only conversations that went on after it, as in git-log(1)",
+        default="",
+    ),
+    value(
+        "--path",
+        "<directory>",
+        "the repository was here before; more than once: in several places",
+        action="append",
+        default=[],
+    ),
+    flag("--coarse", "where no line tells, link by time and files, and say so"),
+    flag("--unlinked", "store the sessions too of which no commit has anything"),
+    flag("-n --dry-run", "show what would be linked, and do nothing"),
+    flag("-y --yes", "do not ask"),
+    JSON,
+)
+
+
+def run(argv: Sequence[str]) -> int:
+    """Show the plan, ask, and carry it out."""
+    from gitcp import context
+    from gitcp.store.imports import run as imports
+
+    args = cli.parse("import", OPTIONS, argv)
+    with context.here() as ctx:
+        home = os.path.expanduser("~")
+        plan = imports.prepare(
+            ctx.repo, home, args.agent, args.path, args.since, args.coarse, args.unlinked
+        )
+        if args.json:
+            cli.write_records(_records(plan))
+        else:
+            _show(plan, ctx.objects)
+        if args.dry_run or not plan.links:
+            return OK
+        if not (args.yes or args.json or cli.agreed("import them?")):
+            return OK
+        step = imports.carry_out(ctx.repo, ctx.objects, plan)
+    if not args.json:
+        print(f"linked: 'gitcp undo' takes it back ({step[:8]})")
+    return OK
+
+
+def _records(plan: Plan) -> Iterator[Record]:
+    for link in plan.links:
+        for part in link["parts"]:
+            yield {
+                "type": "import",
+                "commit": link["commit"],
+                "checkpoint_id": link["checkpoint_id"],
+                "session_id": part["session"],
+                "agent": plan.gathered.sessions[part["session"]].client.AGENT_TYPE,
+                "files": sorted(part["files"]),
+                "lines": part["attribution"]["agent_lines"],
+                "coarse": part["coarse"],
+            }
+
+
+def _show(plan: Plan, objects: Objects) -> None:
+    """Tell what was found, and which commits would be linked to which session."""
+    from gitcp.core.render.spans import many
+    from gitcp.store.git.commit import need_commit
+
+    agents = ", ".join(f"{count} of {agent}" for agent, count in plan.counts.items())
+    print(f"conversations: {agents or 'none'} ({plan.size / 1e6:.1f} MB)")
+    if plan.recorded:
+        print(f"  of sessions that gitcp has recorded itself: {plan.recorded}")
+    for link in plan.links[:_LISTED]:
+        subject = "no commit"
+        if link["commit"]:
+            subject = need_commit(objects, link["commit"])["message"].partition("\n")[0][:50]
+        print(cli.printable(f"  {link['commit'][:10] or '-'} {subject}"))
+        for part in link["parts"]:
+            agent = plan.gathered.sessions[part["session"]].client.AGENT_TYPE
+            held = (
+                many(len(part["files"]), "file"),
+                many(part["attribution"]["agent_lines"], "line"),
+            )
+            print(cli.printable(f"    {agent} {part['session'][:8]}: {', '.join(held)}"))
+    if len(plan.links) > _LISTED:
+        print(f"  and {len(plan.links) - _LISTED} more: 'gitcp import --dry-run --json' lists all")
+    rest = len(plan.gathered.sessions) - len(plan.linked_sessions())
+    print(f"to be stored: {plan.reason()}; left out: {many(rest, 'session')}")

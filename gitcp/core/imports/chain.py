@@ -1,0 +1,96 @@
+"""From what calls tell of a file to the contents that they found and left.
+
+A call counts only where what it before is told, or follows: the client says it, an edit of a text
+fits the content known last or one that a commit has, or what it put there stands in a later one.
+Content that was written over something unknown tells of nobody: a person's lines may be in it.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from gitcp.core.record_types import Author
+
+    Call = tuple[int, Author, Mapping[str, Any]]  # ns since 1970; what it tells
+    Step = tuple[int, Author, bytes | None, bytes | None]  # what was there before, and after
+    Version = tuple[int, Callable[[], bytes | None]]  # a commit's time in s; what it has there
+
+
+def steps(calls: Iterable[Call], versions: Sequence[Version]) -> list[Step]:
+    """What the calls on one path, in their order, made of it; a call whose contents are not known
+    is left out.  versions: what commits have there, oldest first."""
+    done: list[Step] = []
+    running: bytes | None = None
+    for at, who, tells in calls:
+        ends = _ends(tells, running, at, versions)
+        if ends is None:
+            running = None
+            continue
+        running = ends[1]
+        if ends[0] != ends[1]:
+            done.append((at, who, *ends))
+    return done
+
+
+def _ends(
+    tells: Mapping[str, Any], running: bytes | None, at: int, versions: Sequence[Version]
+) -> tuple[bytes | None, bytes | None] | None:
+    edits = [
+        (_bytes(old), _bytes(new), everywhere) for old, new, everywhere in tells.get("edits", ())
+    ]
+    if tells.get("deleted"):
+        return (running, None) if running is not None else None
+    if tells.get("created"):
+        content = tells.get("content", edits[0][1] if len(edits) == 1 else None)
+        return None if content is None else (None, _bytes(content))
+    if "original" in tells:
+        before = _bytes(tells["original"])
+        left = (
+            _bytes(tells["content"]) if "content" in tells else apply(edits, before, trusted=True)
+        )
+        return None if left is None else (before, left)
+    return _fitting(edits, running, at, versions) if edits else None
+
+
+def _fitting(
+    edits: Sequence[tuple[bytes, bytes, bool]],
+    running: bytes | None,
+    at: int,
+    versions: Sequence[Version],
+) -> tuple[bytes, bytes] | None:
+    """An edit of a text on what it fits: the content known last, what the newest commit before it
+    has; else a commit after it that has what it put there."""
+    older = [read for time, read in reversed(versions) if time * 10**9 <= at]
+    newer = [read for time, read in versions if time * 10**9 > at]
+    for read in [lambda: running, *older[:3]]:
+        before = read()
+        left = None if before is None else apply(edits, before)
+        if before is not None and left is not None:
+            return before, left
+    back = [(new, old, everywhere) for old, new, everywhere in reversed(edits)]
+    for read in newer[:3]:
+        left = read()
+        before = None if left is None else apply(back, left)
+        if before is not None and left is not None:
+            return before, left
+    return None
+
+
+def apply(
+    edits: Iterable[tuple[bytes, bytes, bool]], content: bytes, trusted: bool = False
+) -> bytes | None:
+    """A content after edits; None where one does not fit, or fits several places and, unless
+    trusted, was to be made in one."""
+    for old, new, everywhere in edits:
+        count = content.count(old) if old else 0
+        if not count or (count > 1 and not everywhere and not trusted):
+            return None
+        content = content.replace(old, new, -1 if everywhere else 1)
+    return content
+
+
+def _bytes(text: object) -> bytes:
+    return str(text).encode("utf-8", "surrogatepass").replace(b"\r\n", b"\n")

@@ -1,0 +1,94 @@
+"""What of a commit is surely a session's, by the lines that replay gives it.
+
+A line that says nothing by itself (a brace, a blank) counts beside one of the same call that does:
+alone it may be anybody's, unless a single call made the whole change.  What no edit explains is
+unknown, not the person's: commands that nobody recorded may have written it.
+"""
+
+from __future__ import annotations
+
+from gitcp.core.credit.entries import PERSON, UNKNOWN
+from gitcp.core.decide import line_evidence
+from gitcp.core.lines import line_diff
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gitcp.core.lines.attribution import PathCredit
+    from gitcp.core.record_types import Author
+
+    Taken = Callable[[str, bytes], bool]  # session, line: whether a commit before this has taken it
+
+
+def prove(
+    credit: PathCredit,
+    parent: Sequence[bytes],
+    now: Sequence[bytes],
+    single: Author | None,
+    taken: Taken,
+) -> PathCredit:
+    """A path's credit with only what is proven; single: the call that made the whole change."""
+    added: list[tuple[int, Author]] = []
+    for run in _runs(credit["added"]):
+        texts = {now[line - 1] for line, _ in run}
+        who = run[0][1]
+        sure = bool(who[0]) and (who == single or bool(line_evidence.significant(texts)))
+        for line, _ in run:
+            known = sure and not taken(who[0], now[line - 1])
+            added.append((line, who if known else UNKNOWN))
+    gone, _ = line_diff.changed(parent, now)
+    return {
+        **forget_all(credit),
+        "added": added,
+        "removed": [
+            _removed(who, parent[i], who == single, taken)
+            for i, who in zip(gone, credit["removed"], strict=True)
+        ],
+    }
+
+
+def _removed(who: Author, line: bytes, alone: bool, taken: Taken) -> Author:
+    telling = alone or bool(line_evidence.significant({line}))
+    return who if who[0] and telling and not taken(who[0], b"\0" + line) else UNKNOWN
+
+
+def forget_all(credit: PathCredit) -> PathCredit:
+    """A path's credit where no edit is known: nobody's."""
+    return {
+        **credit,
+        "added": [(line, _nobody(who)) for line, who in credit["added"]],
+        "removed": [_nobody(who) for who in credit["removed"]],
+        "lost": [(_nobody(wrote), _nobody(taker)) for wrote, taker in credit["lost"]],
+    }
+
+
+def _nobody(who: Author) -> Author:
+    return UNKNOWN if who == PERSON else who
+
+
+def _runs(added: Sequence[tuple[int, Author]]) -> list[list[tuple[int, Author]]]:
+    """Neighbouring lines of the same call."""
+    runs: list[list[tuple[int, Author]]] = []
+    for line, who in added:
+        last = runs[-1][-1] if runs else None
+        if last and last[0] == line - 1 and last[1] == who:
+            runs[-1].append((line, who))
+        else:
+            runs.append([(line, who)])
+    return runs
+
+
+def sessions(credit: PathCredit) -> set[str]:
+    """The sessions that have proven work in a path."""
+    return {who[0] for who in [*(w for _, w in credit["added"]), *credit["removed"]] if who[0]}
+
+
+def lines_of(
+    session: str, credit: PathCredit, parent: Sequence[bytes], now: Sequence[bytes]
+) -> set[bytes]:
+    """The lines that a commit takes of a session, removed ones behind a NUL."""
+    gone, _ = line_diff.changed(parent, now)
+    took = {now[line - 1] for line, who in credit["added"] if who[0] == session}
+    pairs = zip(gone, credit["removed"], strict=True)
+    return took | {b"\0" + parent[i] for i, who in pairs if who[0] == session}

@@ -1,0 +1,118 @@
+"""The conversations that clients keep of a repository, held in any of its worktrees or in a
+directory where it was before."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp import agents
+from gitcp.agents.reading import edits
+from gitcp.core.git import ids
+from gitcp.errors import InputError
+from gitcp.record import lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gitcp.agents import Client
+    from gitcp.repo import Repo
+
+
+class Conversation:
+    """A file with a conversation.  agent: of the subagent whose it is, '' for the session's own.
+    age: its last change, in seconds since 1970."""
+
+    __slots__ = ("age", "agent", "client", "cwd", "path", "session", "size")
+
+    def __init__(
+        self, client: Client, path: str, session: str, agent: str, cwd: str, st: os.stat_result
+    ) -> None:
+        self.client, self.path, self.session, self.agent = client, path, session, agent
+        self.cwd, self.size, self.age = cwd, st.st_size, st.st_mtime
+
+
+def roots(repo: Repo, former: Iterable[str] = ()) -> list[str]:
+    """The directories that the repository is or was in, the deepest first."""
+    listed = lines(repo.git.run("worktree", "list", "--porcelain")[1])
+    trees = [line[9:] for line in listed if line.startswith("worktree ")]
+    every = [*trees, *map(os.path.abspath, former)]
+    every += [os.path.realpath(one) for one in every]
+    return sorted(dict.fromkeys(every), key=len, reverse=True)
+
+
+def relative(path: str, places: Sequence[str]) -> str:
+    """The path of a file in the worktree that is or was at one of places, deepest first; ''
+    for one that is in none, or git's own.  Claude Code makes worktrees inside the first."""
+    for place in places:
+        if path.startswith(place + os.sep):
+            below = path[len(place) + 1 :]
+            if below.startswith(".claude/worktrees/"):
+                below = "/".join(below.split("/")[3:])
+            return "" if below.split("/")[0] in ("", ".git", ".jj", ".entire") else below
+    return ""
+
+
+def conversations(
+    home: str,
+    places: Sequence[str],
+    folder: str,
+    names: Iterable[str] = (),
+    since: float = 0.0,
+) -> list[Conversation]:
+    """The files of conversations held in one of places or below it, changed since, by age.
+
+    folder: what is in a database is copied there.  names: of the agents that are asked, default
+    all.
+    """
+    known: dict[str, Conversation] = {}
+    for client in map(agents.adapter, names or agents.list_names()):
+        for place in places:
+            fetch = getattr(client, "fetch", None)
+            for name in client.conversations(home, place):
+                path = fetch(name, folder) if fetch else name
+                if path not in known and (one := open_file(client, path, place, places, since)):
+                    known[path] = one
+    return sorted(known.values(), key=lambda one: (one.age, one.path))
+
+
+def open_file(
+    client: Client, path: str, place: str, places: Sequence[str], since: float = 0.0
+) -> Conversation | None:
+    """The conversation that a file has; None for one of another repository, and for what is none.
+    place: where it was held, as far as its own words do not tell."""
+    try:
+        st = os.stat(path)
+        if st.st_mtime < since or not os.path.isfile(path):
+            return None
+        about = edits.head(path)
+    except OSError:
+        return None
+    tells = getattr(client, "started_in", None)
+    cwd = about["cwd"] or (tells(path) if tells else place)
+    session, agent = about["session"], about["agent"]
+    if about["parent"]:  # a subagent's own session
+        session, agent = about["parent"], session
+    try:
+        ids.session_id(session)
+    except InputError:
+        return None
+    if not any(cwd == one or cwd.startswith(one + os.sep) for one in places):
+        return None
+    return Conversation(client, path, session, agent, cwd, st)
+
+
+def since(repo: Repo, date: str) -> float:
+    """A date as git reads it, in seconds since 1970; 0 for ''."""
+    if not date:
+        return 0.0
+    out = repo.git.run("rev-parse", f"--since={date}")[1]
+    return float(out.decode().strip().removeprefix("--max-age="))
+
+
+def own_addresses(repo: Repo) -> set[str]:
+    """The addresses of whoever commits here: as configured, and those of HEAD's reflog."""
+    args = ("log", "-g", "--format=%ge", "--max-count=2000", "HEAD", "--")
+    known = lines(repo.git.run(*args, ok=(0, 128))[1])
+    known += [repo.config.get("user.email"), os.environ.get("GIT_COMMITTER_EMAIL", "")]
+    return {one.strip().lower() for one in known if one.strip()}

@@ -1,0 +1,151 @@
+"""What conversations tell, gathered by path: memory holds an index, a file the contents."""
+
+from __future__ import annotations
+
+import tempfile
+from bisect import bisect_right
+
+from gitcp.agents.reading import edits
+from gitcp.core import json
+from gitcp.core.git import ids
+from gitcp.store.git.objects import Objects
+from gitcp.store.imports import find
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from gitcp.core.record_types import Author
+    from gitcp.repo import Repo
+    from gitcp.store.git.cat_file import Object
+    from gitcp.store.imports.find import Conversation
+
+    Place = tuple[int, int]  # offset and size
+
+
+class Spool:
+    """Bytes put aside in a file of no name, which goes with the process."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as this
+        self._end = 0
+
+    def put(self, data: bytes) -> Place:
+        """Where these bytes lie from now on."""
+        self._file.seek(self._end)
+        self._file.write(data)
+        self._end += len(data)
+        return self._end - len(data), len(data)
+
+    def read(self, place: Place) -> bytes:
+        """The bytes that lie there."""
+        self._file.seek(place[0])
+        return self._file.read(place[1])
+
+
+class Contents(Objects):
+    """The objects of a repository, and beside them contents that are not stored in it."""
+
+    def __init__(self, repo: Repo) -> None:
+        super().__init__(repo)
+        self._spool = Spool()
+        self._places: dict[str, Place] = {}
+
+    def add(self, data: bytes | None) -> tuple[str, str] | None:
+        """The entry that a content is; None for none."""
+        if data is None:
+            return None
+        oid = self.hash("blob", data)
+        if oid not in self._places:
+            self._places[oid] = self._spool.put(data)
+        return "100644", oid
+
+    def read(self, spec: str) -> Object | None:
+        """As Objects.read()."""
+        if spec in self._places:
+            return spec, "blob", self._spool.read(self._places[spec])
+        return super().read(spec)
+
+
+class Session:
+    """A session as its conversations tell it.  first, last: when it first and last wrote, ns."""
+
+    def __init__(self, held: Conversation) -> None:
+        self.client, self.session_id = held.client, held.session
+        self.path, self.size, self.age = "", 0, 0.0  # of its own transcript
+        self.turns: list[edits.Turn] = []
+        self.first = self.last = 0
+
+    def wrote(self, at: int) -> None:
+        """Note the time of an edit."""
+        self.first, self.last = min(self.first or at, at), max(self.last, at)
+
+    def turn_id(self, number: int) -> str:
+        """The id of a turn, the same wherever it is imported."""
+        name = f"{self.session_id} {number}".encode()
+        return str(ids.sha256(name).hexdigest()[:12])
+
+    def number_at(self, at: int) -> int:
+        """The number of the turn that was going on at a time."""
+        return max(1, bisect_right([turn["at"] for turn in self.turns], at))
+
+
+class Gathered:
+    """The sessions of conversations, and their edits by path, each with where its words lie."""
+
+    def __init__(self) -> None:
+        self.sessions: dict[str, Session] = {}
+        self._spool = Spool()
+        self._calls: dict[str, list[tuple[int, str, int, str, bool, Place]]] = {}
+        self._seen: set[tuple[str, int]] = set()
+
+    def read(self, held: Conversation, places: Sequence[str]) -> None:
+        """Take in a conversation; one that cannot be read is left out.  A call that another
+        conversation has told of already is that one's: it is the older."""
+        session = self.sessions.setdefault(held.session, Session(held))
+        reading = edits.Reading(held.client, held.cwd, held.agent)
+        mine: set[tuple[str, int]] = set()
+        try:
+            for edit in reading.edits(edits.entries(held.path)):
+                path = find.relative(edit["path"], places)
+                key = edit["call"], edit["at"]
+                if not path or not edit["at"] or key in self._seen:
+                    continue
+                mine.add(key)
+                place = self._spool.put(json.dumps(edit["tells"]).encode())
+                call = (
+                    edit["at"],
+                    held.session,
+                    edit["turn"],
+                    edit["call"],
+                    bool(held.agent),
+                    place,
+                )
+                self._calls.setdefault(path, []).append(call)
+                session.wrote(edit["at"])
+        except OSError:
+            return
+        self._seen |= mine
+        if not held.agent:
+            session.path, session.size, session.age = held.path, held.size, held.age
+            session.turns = reading.turns
+
+    def paths(self) -> Iterable[str]:
+        """The paths that calls wrote."""
+        return self._calls.keys()
+
+    def calls(self, path: str) -> list[tuple[int, Author, dict[str, Any]]]:
+        """(when, by whom, what it tells) of each call on a path, oldest first."""
+        return [
+            (at, (session, self._turn(session, number, at, sub), call), self._tells(place))
+            for at, session, number, call, sub, place in sorted(self._calls[path])
+        ]
+
+    def _turn(self, session_id: str, number: int, at: int, of_subagent: bool) -> str:
+        session = self.sessions[session_id]
+        return session.turn_id(session.number_at(at) if of_subagent else number)
+
+    def _tells(self, place: Place) -> dict[str, Any]:
+        tells: dict[str, Any] = json.loads(self._spool.read(place))
+        return tells

@@ -1,0 +1,93 @@
+"""An import from its beginning to its end: what is found, what is planned, what is done."""
+
+from __future__ import annotations
+
+import tempfile
+
+from gitcp.console import progress
+from gitcp.core.render.spans import many
+from gitcp.store.imports import find, write
+from gitcp.store.imports.gather import Contents, Gathered
+from gitcp.store.imports.plan import Planner
+from gitcp.store.session import state as states
+from gitcp.store.v1 import committed_list
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.imports.plan import Link
+
+
+class Plan:
+    """What an import would do.  counts: how many conversations of each agent; size: their bytes;
+    recorded: how many of them are of sessions that gitcp has recorded itself; folder: what came
+    out of databases, as long as the plan is needed."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="gitcp-import-")
+        self.folder = self._folder.name
+        self.gathered = Gathered()
+        self.links: list[Link] = []
+        self.imported: set[str] = set()
+        self.counts: dict[str, int] = {}
+        self.recorded = self.size = 0
+
+    def linked_sessions(self) -> set[str]:
+        """The sessions that would be linked."""
+        return {part["session"] for link in self.links for part in link["parts"]}
+
+    def reason(self) -> str:
+        """What it does, on one line."""
+        commits = sum(bool(link["commit"]) for link in self.links)
+        return f"{many(len(self.linked_sessions()), 'session')}, {many(commits, 'commit')}"
+
+
+def prepare(
+    repo: Repo,
+    home: str,
+    names: Sequence[str] = (),
+    former: Sequence[str] = (),
+    since: str = "",
+    coarse: bool = False,
+    unlinked: bool = False,
+) -> Plan:
+    """Look for conversations of a repository and for the commits that hold their edits.
+
+    names: of agents, default all.  former: directories where the repository was.  since: a date
+    as git reads it.  coarse, unlinked: what to do with sessions of which no commit holds any.
+    """
+    plan, places = Plan(), find.roots(repo, former)
+    known, plan.imported = list_known(repo)
+    listed = find.conversations(home, places, plan.folder, names, find.since(repo, since))
+    plan.size = sum(one.size for one in listed)
+    for one in listed:
+        plan.counts[one.client.AGENT_TYPE] = plan.counts.get(one.client.AGENT_TYPE, 0) + 1
+    plan.recorded = sum(one.session in known for one in listed)
+    fresh = [one for one in listed if one.session not in known]
+    for one in progress.each("Reading conversations", fresh):
+        plan.gathered.read(one, places)
+    with Contents(repo) as contents:
+        planner = Planner(repo, contents, plan.gathered)
+        plan.links = list(planner.links(find.own_addresses(repo), coarse))
+        if unlinked:
+            plan.links += planner.unlinked(plan.linked_sessions() | plan.imported)
+    return plan
+
+
+def list_known(repo: Repo) -> tuple[set[str], set[str]]:
+    """(the sessions that gitcp has recorded as they went, for what it did not link then has no
+    link; those that an import has stored)."""
+    recorded, imported = set(states.list_ids(repo)), set[str]()
+    for checkpoint in committed_list.listing(repo, brief=True):
+        for entry in checkpoint["sessions"]:
+            is_import = entry["metadata"].get("kind") == write.KIND
+            (imported if is_import else recorded).add(entry["session_id"])
+    return recorded, imported
+
+
+def carry_out(repo: Repo, objects: Objects, plan: Plan) -> str:
+    """Do what a plan says; the id of the step that takes it back."""
+    return write.carry_out(repo, objects, plan.gathered, plan.links, plan.reason())

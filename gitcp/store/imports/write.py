@@ -1,0 +1,220 @@
+"""Carrying out an import: checkpoints first, then all notes at once, then the step that undoes it.
+
+Killed in between, the next import makes the same checkpoints under the same ids, which are there.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from itertools import islice
+
+from gitcp.agents.reading import edits
+from gitcp.console import progress
+from gitcp.core.message import links
+from gitcp.core.transcript import tokens
+from gitcp.store.git import notes
+from gitcp.store.lines import ai_notes
+from gitcp.store.link import session_metadata
+from gitcp.store.undo import undo_log
+from gitcp.store.v1 import committed_write, redaction, transcript, transcript_copy
+from gitcp.version import VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from gitcp.core.record_types import Usage
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.imports.gather import Gathered, Session
+    from gitcp.store.imports.plan import Link, Part
+    from gitcp.store.undo.undo_log import Effect
+    from gitcp.store.v1.committed_write import SessionData
+
+KIND = "imported"
+_AT_ONCE = 100  # commits whose checkpoints make one commit of the store
+_PROMPT = 2000  # characters of a turn's prompt
+
+
+class _Kept:
+    """A session's conversation as it was stored; spent: what it had cost by the time of each
+    commit, and in the end."""
+
+    __slots__ = ("given", "prompts", "spent", "turns", "whole")
+
+    def __init__(
+        self, repo: Repo, objects: Objects, session: Session, times: Sequence[int]
+    ) -> None:
+        scan, redactor = session.client.scan, redaction.Lazy(repo)
+        about = (session.session_id, session.path or None, redactor, scan)
+        stored = transcript.stored(repo, objects, *about, whole=True)
+        self.given = transcript.Given(stored.chunks, stored.content_hash) if stored else None
+        known = stored.scan if stored and stored.scan else None
+        self.prompts = list(known["prompts"]) if known else []
+        self.whole: Usage | None = known["usage"] if known else None
+        self.spent = _spent(session, times, self.whole)
+        prompts = [redaction.text(repo, turn["prompt"])[:_PROMPT] for turn in session.turns]
+        self.turns = {
+            session.turn_id(number): {"number": number, "prompt": prompt, "model": turn["model"]}
+            for number, (turn, prompt) in enumerate(zip(session.turns, prompts, strict=True), 1)
+        }
+        transcript_copy.remove(repo, session.session_id, "")
+
+
+def _spent(session: Session, times: Sequence[int], whole: Usage | None) -> dict[int, Usage | None]:
+    """What a session had cost at some times, in s: by its lines; of a conversation that is one
+    document all of it, for its lines cannot be told apart."""
+    if whole is None or session.client.scan(b"{}\n")["bytes"] == 0:
+        return dict.fromkeys(times, whole)
+    spent: dict[int, Usage | None] = {}
+    left, scan = sorted(times), session.client.scan(b"")
+    try:
+        with open(session.path, "rb") as stream:
+            for line in stream:
+                at = edits.line_time(line)
+                while left and at and at // 10**9 > left[0]:
+                    spent[left.pop(0)] = scan["usage"]
+                scan = session.client.scan(line, scan)
+    except OSError:
+        pass
+    return {**dict.fromkeys(times, whole), **spent}
+
+
+def carry_out(
+    repo: Repo, objects: Objects, gathered: Gathered, wanted: Sequence[Link], reason: str
+) -> str:
+    """Store the checkpoints of links, and link; the id of the step that takes it back."""
+    kept = _keep(repo, objects, gathered, wanted)
+    before: dict[str, Usage | None] = {}
+    effects: list[Effect] = []
+    for batch in progress.each("Storing checkpoints", list(_batches(wanted))):
+        items = [
+            (link["checkpoint_id"], _data(gathered, kept, link, part, before))
+            for link in batch
+            for part in link["parts"]
+        ]
+        ids = list(dict.fromkeys(cid for cid, _ in items))
+        old = {cid: committed_write.tree_here(repo, objects, cid) for cid in ids}
+        committed_write.write(repo, objects, items, subject=f"Import: {reason}")
+        for cid in ids:
+            new = committed_write.tree_here(repo, objects, cid)
+            if new != old[cid]:
+                effects.append({"checkpoint": cid, "old": old[cid], "new": new})
+    effects += _link(repo, objects, wanted)
+    step = undo_log.record(repo, objects, "import", reason, effects)
+    ai_notes.keep(repo, [link["commit"] for link in wanted if link["commit"]])
+    return step
+
+
+def _batches(wanted: Iterable[Link]) -> Iterable[list[Link]]:
+    rest = iter(wanted)
+    while batch := list(islice(rest, _AT_ONCE)):
+        yield batch
+
+
+def _keep(
+    repo: Repo, objects: Objects, gathered: Gathered, wanted: Sequence[Link]
+) -> dict[str, _Kept]:
+    times: dict[str, list[int]] = {}
+    for link in wanted:
+        for part in link["parts"]:
+            times.setdefault(part["session"], []).append(link["time"])
+    return {
+        name: _Kept(repo, objects, gathered.sessions[name], times[name])
+        for name in progress.each("Storing conversations", sorted(times))
+    }
+
+
+def _link(repo: Repo, objects: Objects, wanted: Sequence[Link]) -> list[Effect]:
+    """Note the checkpoints on the commits; what that changed."""
+    ids = {link["commit"]: link["checkpoint_id"] for link in wanted if link["commit"]}
+    old = {oid: notes.text_on(objects, oid) for oid in ids}
+    new = {oid: links.added(old[oid] or b"", cid) for oid, cid in ids.items()}
+    notes.change_all(
+        repo, objects, {oid: partial(_noted, checkpoint_id=cid) for oid, cid in ids.items()}
+    )
+    return [
+        {
+            "note": oid,
+            "old": None if old[oid] is None else objects.write("blob", old[oid] or b""),
+            "new": objects.write("blob", new[oid]),
+        }
+        for oid in ids
+        if old[oid] != new[oid]
+    ]
+
+
+def _noted(note: bytes | None, checkpoint_id: str) -> bytes:
+    return links.added(note or b"", checkpoint_id)
+
+
+def _data(
+    gathered: Gathered,
+    kept: dict[str, _Kept],
+    link: Link,
+    part: Part,
+    before: dict[str, Usage | None],
+) -> SessionData:
+    """A session's part in the checkpoint of a commit; before: what the sessions had cost by the
+    commit that came last, which goes on."""
+    session, conversation = gathered.sessions[part["session"]], kept[part["session"]]
+    turns = conversation.turns
+    files = {path: _file(file, turns) for path, file in part["files"].items()}
+    named = {turn for file in files.values() for turn in file["turns"]}
+    last = _in_order(named, turns)[-1:]
+    when = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime(link["time"]))
+    metadata: dict[str, Any] = {
+        "cli_version": VERSION,
+        "session_id": part["session"],
+        "strategy": "manual-commit",
+        "kind": KIND,
+        "created_at": when,
+        "checkpoints_count": 0,
+        "files_touched": sorted(files),
+        "agent": session.client.AGENT_TYPE,
+        "turn_id": "".join(last),
+        "transcript_path": session_metadata.home_relative(session.path),
+        "files": files,
+        "turns": {turn: _leave_empty_out(turns[turn]) for turn in sorted(named) if turn in turns},
+        "initial_attribution": {"calculated_at": when, **part["attribution"]},
+    }
+    more = {"commit": link["commit"], "coarse": part["coarse"]}
+    metadata |= {key: value for key, value in more.items() if value}
+    metadata |= _cost(conversation, link["time"], part["session"], before)
+    return {
+        "session_id": part["session"],
+        "transcript": conversation.given,
+        "prompts": conversation.prompts,
+        "metadata": metadata,
+        "lines": part["lines"],
+    }
+
+
+def _cost(
+    conversation: _Kept, time: int, session: str, before: dict[str, Usage | None]
+) -> dict[str, Any]:
+    """What a session had cost by the time of a commit, and since the one before it."""
+    if not conversation.whole:
+        return {}
+    spent = conversation.spent[time]
+    delta = tokens.subtract(spent, before.get(session))
+    before[session] = spent
+    return {"token_usage": spent or tokens.usage(), "token_usage_delta": delta}
+
+
+def _file(file: dict[str, Any], turns: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    wrote = _in_order(file["turns"], turns)
+    last = wrote[-1] if wrote else ""
+    prompt = turns.get(last, {}).get("prompt", "")
+    return {**file, "turns": wrote, "turn_id": last, "prompt": prompt}
+
+
+def _in_order(named: Iterable[str], turns: dict[str, dict[str, Any]]) -> list[str]:
+    """Turns by their numbers; one of no number first."""
+    return sorted(named, key=lambda turn: int(turns.get(turn, {}).get("number", 0)))
+
+
+def _leave_empty_out(turn: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in turn.items() if value}

@@ -1,0 +1,207 @@
+"""What `gitcp import` links, and what it leaves alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.imports.conftest import Yesterday
+from tests.imports.truth import Told
+
+TALE = "def tale():\n    return 'once upon a time'\n"
+NOTES = "refs/notes/gitcp"
+
+
+def refs(past: Yesterday) -> str:
+    return past.git("for-each-ref", "--format=%(refname) %(objectname)", NOTES, "refs/heads")
+
+
+@pytest.fixture
+def worked(past: Yesterday) -> Yesterday:
+    past.prompt("Write a tale")
+    past.write("tale.py", TALE)
+    past.say()
+    past.commit()
+    return past
+
+
+def test_a_plan_writes_nothing_and_an_import_is_there_once(worked: Yesterday) -> None:
+    before = refs(worked)
+    planned = worked.imported("--dry-run")
+    assert refs(worked) == before
+    assert [(one["session_id"], one["files"], one["lines"]) for one in planned] == [
+        ("yesterday", ["tale.py"], 2)
+    ]
+    assert worked.imported() == planned
+    after = refs(worked)
+    assert worked.imported() == []
+    assert refs(worked) == after
+
+
+def test_one_undo_takes_an_import_back_and_redo_brings_it_again(worked: Yesterday) -> None:
+    worked.imported()
+    told = Told(worked.repo)
+    assert len(told.links) == 1
+    worked.run("undo")
+    assert Told(worked.repo).links == set()
+    listed = worked.git("ls-tree", "-r", "--name-only", "entire/checkpoints/v1")
+    assert listed == ""
+    worked.run("redo")
+    assert Told(worked.repo).links == told.links
+    worked.run("undo")
+    assert len(worked.imported()) == 1
+
+
+def test_a_checkpoint_says_that_it_was_imported_and_why_answers(worked: Yesterday) -> None:
+    worked.imported()
+    (metadata,) = Told(worked.repo).metadata
+    assert (metadata["kind"], metadata["agent"]) == ("imported", "Claude Code")
+    assert metadata["token_usage"]["output_tokens"] == 7
+    assert metadata["token_usage_delta"] == metadata["token_usage"]
+    assert "Write a tale" in worked.run("why", "tale.py:2")
+    assert "yesterday" in worked.run("resume", "--json", "yesterday")
+    assert worked.run("fsck") == ""
+
+
+def test_what_is_secret_is_not_imported(past: Yesterday) -> None:
+    key = "ghp_" + "a1B2c3D4e5F6" * 3
+    past.prompt(f"Write a tale, the token is {key}")
+    past.write("tale.py", TALE)
+    past.say()
+    past.commit()
+    past.imported()
+    stored = past.git("grep", "-c", "", "entire/checkpoints/v1")
+    assert "full.jsonl" in stored
+    assert not past.git("log", "-p", "--all", "-S", key, "--format=%H")
+
+
+def test_a_persons_lines_in_an_agents_file_are_nobodys(past: Yesterday) -> None:
+    past.prompt("Write a tale")
+    past.write("tale.py", TALE)
+    past.say()
+    (past.repo / "tale.py").write_text(TALE + "\n\ndef person_wrote_this():\n    return None\n")
+    past.commit()
+    past.imported()
+    assert {line[3] for line in Told(past.repo).lines} == {1, 2}
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_what_stood_under_a_whole_write_is_nobodys_though_nothing_tells_it(
+    past: Yesterday, told: bool
+) -> None:
+    person = "def person_wrote_this():\n    return None\n"
+    (past.repo / "tale.py").write_text(person)
+    past.prompt("Add a tale")
+    past.write("tale.py", person + TALE, told=told)
+    past.say()
+    past.commit()
+    past.imported()
+    assert {line[3] for line in Told(past.repo).lines} == ({3, 4} if told else set())
+
+
+@pytest.mark.parametrize(
+    "who",
+    [
+        {"GIT_COMMITTER_DATE": "2020-01-01T00:00:00Z", "GIT_AUTHOR_DATE": "2020-01-01T00:00:00Z"},
+        {"GIT_COMMITTER_DATE": "2040-01-01T00:00:00Z", "GIT_AUTHOR_DATE": "2040-01-01T00:00:00Z"},
+    ],
+    ids=["before", "long after"],
+)
+def test_a_commit_of_another_time_is_not_linked(past: Yesterday, who: dict[str, str]) -> None:
+    past.write("tale.py", TALE)
+    past.say()
+    past.commit(**who)
+    assert past.imported() == []
+
+
+def test_a_commit_that_a_colleague_made_is_not_linked(
+    past: Yesterday, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    past.write("tale.py", TALE)
+    past.say()
+    past.git("add", "-A")
+    monkeypatch.setenv("GIT_COMMITTER_EMAIL", "colleague@example.com")
+    theirs = past.git("commit-tree", "-p", "HEAD", "-m", "work", past.git("write-tree"))
+    monkeypatch.setenv("GIT_COMMITTER_EMAIL", "c@example.com")
+    past.git("branch", "theirs", theirs)
+    assert past.imported() == []
+
+
+def test_what_a_person_typed_anew_or_took_from_elsewhere_is_not_linked(past: Yesterday) -> None:
+    past.write("tale.py", TALE)
+    past.say()
+    (past.repo / "tale.py").write_text("import os\n\nprint('by the person')\n")
+    (past.repo / "other.py").write_text(TALE)
+    past.commit()
+    assert past.imported() == []
+
+
+def test_what_was_reverted_and_comes_again_is_linked_once(worked: Yesterday) -> None:
+    worked.git("revert", "--no-edit", "HEAD")
+    worked.git("revert", "--no-edit", "HEAD")
+    linked = worked.git("rev-parse", "HEAD~2")
+    assert [one["commit"] for one in worked.imported()] == [linked]
+
+
+def test_a_link_that_a_person_took_away_does_not_come_again(worked: Yesterday) -> None:
+    worked.imported()
+    worked.run("unlink", "HEAD")
+    assert worked.imported() == []
+
+
+def test_a_commit_that_is_linked_is_left_alone(past: Yesterday) -> None:
+    past.write("tale.py", TALE)
+    past.say()
+    past.git("add", "-A")
+    past.git("commit", "-q", "-m", "work\n\nEntire-Checkpoint: 0123456789ab")
+    assert past.imported() == []
+
+
+def test_a_repository_that_moved_has_the_conversations_of_its_former_place(
+    worked: Yesterday,
+) -> None:
+    there = worked.repo.rename(worked.repo.with_name("moved"))
+    was, worked.repo = worked.repo, there
+    assert worked.imported() == []
+    assert len(worked.imported("--path", str(was))) == 1
+
+
+def test_what_no_line_tells_is_linked_by_time_and_files_on_request(past: Yesterday) -> None:
+    past.write("tale.py", "x\n", told=False)
+    past.say()
+    past.write("tale.py", "y\n", told=False)
+    past.commit()
+    assert past.imported() == []
+    (link,) = past.imported("--coarse")
+    assert (link["coarse"], link["lines"], link["files"]) == (True, 0, ["tale.py"])
+    (metadata,) = Told(past.repo).metadata
+    assert metadata["coarse"] is True
+    assert past.run("fsck") == ""
+
+
+def test_a_session_without_a_commit_is_stored_on_request_and_once(past: Yesterday) -> None:
+    past.prompt("What is this repository about?")
+    past.say()
+    assert past.imported() == []
+    (link,) = past.imported("--unlinked")
+    assert (link["commit"], link["session_id"]) == ("", "yesterday")
+    assert past.imported("--unlinked") == []
+    listed = [json.loads(line) for line in past.run("list-checkpoints").splitlines()]
+    assert [one["sessions"] for one in listed] == [["yesterday"]]
+
+
+def test_an_import_that_was_killed_before_it_linked_is_taken_up(worked: Yesterday) -> None:
+    worked.imported()
+    worked.git("update-ref", "-d", NOTES)
+    assert len(worked.imported()) == 1
+    assert len(Told(worked.repo).links) == 1
+
+
+def test_a_damaged_conversation_keeps_no_other_back(worked: Yesterday, tmp_path: Path) -> None:
+    path = worked.say("other")
+    path.write_bytes(path.read_bytes()[:300] + b"\xff\x00{[\n" + b"[" * 5000 + b"\n")
+    (path.parent / "empty.jsonl").write_bytes(b"")
+    (path.parent / "loop.jsonl").symlink_to("loop.jsonl")
+    assert [one["session_id"] for one in worked.imported()] == ["yesterday"]

@@ -1,0 +1,77 @@
+"""What a repository's checkpoints say of its commits: which sessions, and whose which line is."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+V1 = "refs/heads/entire/checkpoints/v1"
+
+Link = tuple[str, str]  # commit, session
+Line = tuple[str, str, str, int, int]  # session, path, blob, line, number of the turn
+
+
+def git(cwd: Path, *args: str) -> str:
+    """What git printed, without the last newline."""
+    done = subprocess.run(["git", *args], cwd=cwd, capture_output=True, text=True, check=True)
+    return done.stdout.rstrip("\n")
+
+
+class Told:
+    """The links of a repository, and the lines that its checkpoints give to sessions."""
+
+    def __init__(self, repo: Path) -> None:
+        self._repo = repo
+        self.links: set[Link] = set()
+        self.lines: set[Line] = set()
+        self.metadata: list[dict[str, Any]] = []
+        if not git(repo, "for-each-ref", V1):
+            return
+        names = git(repo, "ls-tree", "-r", "--name-only", V1).split("\n")
+        for commit, checkpoint in self._linked():
+            top = f"{checkpoint[:2]}/{checkpoint[2:]}/"
+            for name in names:
+                if (
+                    name.startswith(top)
+                    and name.endswith("/metadata.json")
+                    and name.count("/") == 3
+                ):
+                    self._take(commit, name.removesuffix("metadata.json"), names)
+
+    def _linked(self) -> list[Link]:
+        if not git(self._repo, "for-each-ref", "refs/notes/gitcp"):
+            return []
+        pairs = []
+        for item in git(self._repo, "notes", "--ref=gitcp", "list").splitlines():
+            blob, commit = item.split()
+            for line in git(self._repo, "cat-file", "blob", blob).split("\n"):
+                if line.startswith("Entire-Checkpoint: "):
+                    pairs.append((commit, line.split()[1]))
+        return pairs
+
+    def _take(self, commit: str, folder: str, names: list[str]) -> None:
+        metadata = json.loads(git(self._repo, "show", f"{V1}:{folder}metadata.json"))
+        self.metadata.append(metadata)
+        session, turns = metadata["session_id"], metadata.get("turns", {})
+        self.links.add((commit, session))
+        if folder + "lines.json" not in names:
+            return
+        stored = json.loads(git(self._repo, "show", f"{V1}:{folder}lines.json"))
+        for path, entries in stored.items():
+            for entry in entries:
+                for first, last, who, *_ in entry["ranges"]:
+                    number = turns.get(who, {}).get("number", 0)
+                    if who not in ("person", "unknown"):
+                        for line in range(first, last + 1):
+                            self.lines.add((session, path, entry["oid"], line, number))
+
+
+def clone(repo: Path, at: Path) -> Path:
+    """A clone of a repository's branch alone, without anything that gitcp keeps there."""
+    branch = git(repo, "symbolic-ref", "--short", "HEAD")
+    where = ["--single-branch", "--branch", branch, "--no-local", str(repo), str(at)]
+    subprocess.run(["git", "clone", "-q", *where], check=True, env={**os.environ})
+    return at
