@@ -58,9 +58,13 @@ def run(argv: Sequence[str]) -> int:
             ctx.repo, home, args.agent, args.path, args.since, args.coarse, args.unlinked
         )
         if args.json:
-            cli.write_records(_records(plan))
+            cli.write_records(list_records(plan))
         else:
-            _show(plan, ctx.objects)
+            agents = ", ".join(f"{count} of {agent}" for agent, count in plan.counts.items())
+            print(f"conversations: {agents or 'none'} ({plan.size / 1e6:.1f} MB)")
+            if plan.recorded:
+                print(f"  of sessions that gitcp has recorded itself: {plan.recorded}")
+            show(plan, ctx.objects)
         if args.dry_run or not plan.links:
             return OK
         if not (args.yes or args.json or cli.agreed("import them?")):
@@ -71,7 +75,8 @@ def run(argv: Sequence[str]) -> int:
     return OK
 
 
-def _records(plan: Plan) -> Iterator[Record]:
+def list_records(plan: Plan) -> Iterator[Record]:
+    """A record for each session of a commit."""
     for link in plan.links:
         for part in link["parts"]:
             yield {
@@ -86,15 +91,11 @@ def _records(plan: Plan) -> Iterator[Record]:
             }
 
 
-def _show(plan: Plan, objects: Objects) -> None:
-    """Tell what was found, and which commits would be linked to which session."""
+def show(plan: Plan, objects: Objects) -> None:
+    """Tell which commits would be linked to which session."""
     from gitcp.core.render.spans import many
     from gitcp.store.git.commit import need_commit
 
-    agents = ", ".join(f"{count} of {agent}" for agent, count in plan.counts.items())
-    print(f"conversations: {agents or 'none'} ({plan.size / 1e6:.1f} MB)")
-    if plan.recorded:
-        print(f"  of sessions that gitcp has recorded itself: {plan.recorded}")
     for link in plan.links[:_LISTED]:
         subject = "no commit"
         if link["commit"]:
@@ -102,11 +103,11 @@ def _show(plan: Plan, objects: Objects) -> None:
         print(cli.printable(f"  {link['commit'][:10] or '-'} {subject}"))
         for part in link["parts"]:
             agent = plan.gathered.sessions[part["session"]].client.AGENT_TYPE
-            held = (
-                many(len(part["files"]), "file"),
-                many(part["attribution"]["agent_lines"], "line"),
-            )
-            print(cli.printable(f"    {agent} {part['session'][:8]}: {', '.join(held)}"))
+            files = many(len(part["files"]), "file")
+            lines = many(part["attribution"]["agent_lines"], "line")
+            how = " (by time and files alone)" if part["coarse"] else ""
+            how = " (by your word alone)" if link["by_hand"] else how
+            print(cli.printable(f"    {agent} {part['session'][:8]}: {files}, {lines}{how}"))
     if len(plan.links) > _LISTED:
         print(f"  and {len(plan.links) - _LISTED} more: 'gitcp import --dry-run --json' lists all")
     rest = len(plan.gathered.sessions) - len(plan.linked_sessions())

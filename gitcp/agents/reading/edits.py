@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp import agents
 from gitcp.agents.claude_code.transcript import NOT_SAID
 from gitcp.agents.exchange import payload
 from gitcp.agents.reading import items
@@ -74,6 +75,25 @@ def _expand(line: bytes) -> Iterator[dict[str, Any]]:
         yield from objects(entry["messages"])
     elif entry:
         yield entry
+
+
+def written_by(path: str) -> str:
+    """The name of the client whose transcript a file is, by its shape.  Raises InputError where
+    that does not show, OSError."""
+    for number, entry in enumerate(entries(path)):
+        if "parentUuid" in entry or "isSidechain" in entry:
+            return "qwen-code" if "parts" in str(entry.get("message"))[:200] else "claude-code"
+        if entry.get("type") == "session_meta":
+            return "codex"
+        if "projectHash" in entry or entry.get("type") == "gemini":
+            return "gemini-cli"
+        for client in map(agents.adapter, agents.list_names()):
+            reader = client.reader()
+            if not number and hasattr(reader, "is_its") and reader.is_its(entry):
+                return client.NAME
+        if number > _HEAD:
+            break
+    raise InputError(f"whose transcript '{path}' is does not show: give --agent")
 
 
 def head(path: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ import os
 from gitcp import agents
 from gitcp.agents.reading import edits
 from gitcp.core.git import ids
-from gitcp.errors import InputError
+from gitcp.errors import Error, InputError
 from gitcp.record import lines
 
 TYPE_CHECKING = False
@@ -74,6 +74,32 @@ def conversations(
                 if path not in known and (one := open_file(client, path, place, places, since)):
                     known[path] = one
     return sorted(known.values(), key=lambda one: (one.age, one.path))
+
+
+def session(
+    repo: Repo, home: str, name: str, agent: str, former: Sequence[str], folder: str
+) -> tuple[list[Conversation], list[str]]:
+    """(the conversations of one session, its own first, the directories where the repository is
+    or was).  name: its id or the beginning of it, or the file of its transcript, which need not
+    have been written here; then it tells where the repository was.  Raises Error for none, and for
+    several."""
+    places = roots(repo, former)
+    if os.path.isfile(name):
+        client = agents.adapter(agent or edits.written_by(name))
+        places += [edits.head(name)["cwd"] or places[0]]
+        below = agents.list_files(name.removesuffix(".jsonl"), ".jsonl")
+        opened = [open_file(client, path, places[0], places) for path in (name, *below)]
+        listed = [one for one in opened if one]
+    else:
+        names = [agent] if agent else ()
+        every = conversations(home, places, folder, names)
+        listed = [one for one in every if one.session.startswith(name)]
+    if not listed:
+        raise Error(f"no conversation of this repository: '{name}'")
+    if len({one.session for one in listed}) > 1:
+        ids_there = " ".join(sorted({one.session for one in listed})[:10])
+        raise Error(f"ambiguous session '{name}': {ids_there}")
+    return sorted(listed, key=lambda one: one.agent), places
 
 
 def open_file(

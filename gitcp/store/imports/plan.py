@@ -45,10 +45,12 @@ if TYPE_CHECKING:
 
     class Link(TypedDict):
         """A checkpoint, and the commit that is to be linked to it, '' for none.  time: of the
-        commit, or when the session wrote last, in s."""
+        commit, or when the session wrote last, in s;
+        by_hand: a person says so, no line does."""
 
         commit: str
         checkpoint_id: str
+        by_hand: bool
         time: int
         parts: list[Part]
 
@@ -82,7 +84,15 @@ class Planner:
     def links(self, addresses: set[str], coarse: bool = False) -> Iterator[Link]:
         """The links that evidence gives and that are not there yet, oldest commit first.  coarse:
         where it gives none, by time and files."""
-        commits = self._commits(addresses)
+        yield from self._links(self._commits(addresses), coarse)
+
+    def links_of(self, oids: Sequence[str]) -> Iterator[Link]:
+        """The links that evidence gives among some commits, whoever made them; without any, among
+        all in the time of the conversations."""
+        commits = list(self._with_changes(self._list("--no-walk", *oids))) if oids else None
+        yield from self._links(self._commits(None) if commits is None else commits, False)
+
+    def _links(self, commits: Sequence[Commit], coarse: bool) -> Iterator[Link]:
         self._edits(commits)
         for commit in progress.each("Comparing commits", commits):
             changes = {p: c for p, c in commit.changes.items() if p in self._chains}
@@ -94,6 +104,7 @@ class Planner:
                 yield {
                     "commit": commit.oid,
                     "checkpoint_id": import_id(commit.oid),
+                    "by_hand": False,
                     "time": commit.time,
                     "parts": parts,
                 }
@@ -106,13 +117,22 @@ class Planner:
             if name in linked or not session.path:
                 continue
             if committed_refs.find(self._repo, self._contents, checkpoint_id) is None:
-                time = session.last // 10**9 or int(session.age)
-                yield {
-                    "commit": "",
-                    "checkpoint_id": checkpoint_id,
-                    "time": time,
-                    "parts": [_bare(name)],
-                }
+                yield self.by_hand("", name)
+
+    def by_hand(self, oid: str, name: str) -> Link:
+        """A session's checkpoint for a commit of which no line is known, or for none."""
+        session = self._gathered.sessions[name]
+        return {
+            "commit": oid,
+            "checkpoint_id": import_id(oid or name),
+            "by_hand": bool(oid),
+            "time": session.last // 10**9 or int(session.age),
+            "parts": [_bare(name)],
+        }
+
+    def has(self, oid: str, session: str) -> bool:
+        """Whether an import has linked a commit to a session before."""
+        return session in self._there(oid)
 
     def _there(self, oid: str) -> Collection[str]:
         """The sessions that an import has linked a commit to before."""
@@ -140,19 +160,21 @@ class Planner:
             part["files"][path] = {"oid": new or "", "mode": mode, "turns": [], "before": before}
         return [part]
 
-    def _commits(self, addresses: set[str]) -> list[Commit]:
-        """The commits that may hold edits, parents before children."""
+    def _commits(self, addresses: set[str] | None) -> list[Commit]:
+        """The commits that may hold edits, parents before children; addresses: of those who may
+        have made them, None for anybody."""
         times = [one.first for one in self._gathered.sessions.values() if one.first]
         if not times:
             return []
-        form = "log -z --no-merges --topo-order --reverse --no-show-signature --no-notes"
         since = f"--since={min(times) // 10**9 - 1}"
-        commits = []
-        for item in self._repo.git.stream(*form.split(), _FORMAT, since, *find_commits.ALL):
+        return list(self._with_changes(self._list(since, *find_commits.ALL, only=addresses)))
+
+    def _list(self, *where: str, only: set[str] | None = None) -> Iterator[Commit]:
+        form = "log -z --no-merges --topo-order --reverse --no-show-signature --no-notes"
+        for item in self._repo.git.stream(*form.split(), _FORMAT, *where):
             oid, time, author_time, address = text(item).split("\n")
-            if address.lower() in addresses:
-                commits.append(Commit(oid, int(time), int(author_time)))
-        return list(self._with_changes(commits))
+            if only is None or address.lower() in only:
+                yield Commit(oid, int(time), int(author_time))
 
     def _with_changes(self, commits: Iterable[Commit]) -> Iterator[Commit]:
         wanted, rest = set(self._gathered.paths()), iter(commits)

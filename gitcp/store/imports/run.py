@@ -6,6 +6,7 @@ import tempfile
 
 from gitcp.console import progress
 from gitcp.core.render.spans import many
+from gitcp.errors import Error
 from gitcp.store.imports import find, write
 from gitcp.store.imports.gather import Contents, Gathered
 from gitcp.store.imports.plan import Planner
@@ -74,6 +75,32 @@ def prepare(
         plan.links = list(planner.links(find.own_addresses(repo), coarse))
         if unlinked:
             plan.links += planner.unlinked(plan.linked_sessions() | plan.imported)
+    return plan
+
+
+def prepare_one(
+    repo: Repo, home: str, name: str, agent: str, former: Sequence[str], oids: Sequence[str]
+) -> Plan:
+    """The plan of attaching one session, by its id or the file of its transcript: to the commits
+    that hold its edits, and to those of some that do not by the person's word.
+
+    agent: whose transcript it is, '' where that shows.  former: directories where the repository
+    was.  Raises Error for a name of no conversation, or of several, and for a session that gitcp
+    has recorded itself.
+    """
+    plan = Plan()
+    parts, places = find.session(repo, home, name, agent, former, plan.folder)
+    session = parts[0].session
+    if session in list_known(repo)[0]:
+        raise Error(f"session '{session}' is recorded here: 'gitcp link <commit> {session}'")
+    for one in parts:
+        plan.gathered.read(one, places)
+    with Contents(repo) as contents:
+        planner = Planner(repo, contents, plan.gathered)
+        plan.links = list(planner.links_of(oids))
+        proven = {link["commit"] for link in plan.links}
+        rest = [oid for oid in oids if oid not in proven and not planner.has(oid, session)]
+        plan.links += [planner.by_hand(oid, session) for oid in rest]
     return plan
 
 

@@ -129,25 +129,24 @@ def _keep(
 
 def _link(repo: Repo, objects: Objects, wanted: Sequence[Link]) -> list[Effect]:
     """Note the checkpoints on the commits; what that changed."""
-    ids = {link["commit"]: link["checkpoint_id"] for link in wanted if link["commit"]}
-    old = {oid: notes.text_on(objects, oid) for oid in ids}
-    new = {oid: links.added(old[oid] or b"", cid) for oid, cid in ids.items()}
-    notes.change_all(
-        repo, objects, {oid: partial(_noted, checkpoint_id=cid) for oid, cid in ids.items()}
-    )
+    to_note = {link["commit"]: link for link in wanted if link["commit"]}
+    old = {oid: notes.text_on(objects, oid) for oid in to_note}
+    new = {oid: _noted(link, old[oid]) for oid, link in to_note.items()}
+    notes.change_all(repo, objects, {oid: partial(_noted, to_note[oid]) for oid in to_note})
     return [
         {
             "note": oid,
             "old": None if old[oid] is None else objects.write("blob", old[oid] or b""),
             "new": objects.write("blob", new[oid]),
         }
-        for oid in ids
+        for oid in to_note
         if old[oid] != new[oid]
     ]
 
 
-def _noted(note: bytes | None, checkpoint_id: str) -> bytes:
-    return links.added(note or b"", checkpoint_id)
+def _noted(link: Link, note: bytes | None) -> bytes:
+    edit = links.made_by_hand if link["by_hand"] else links.added
+    return edit(note or b"", link["checkpoint_id"])
 
 
 def _data(

@@ -1,0 +1,57 @@
+"""gitcp-attach - link a session that was not recorded, by its transcript"""
+
+from __future__ import annotations
+
+import importlib
+import os
+
+from gitcp.console import cli
+from gitcp.console.options import JSON, flag, value
+from gitcp.errors import NO, OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OPTIONS = (
+    value("-a --agent", "<agent>", "whose transcript it is, where that does not show", default=""),
+    value(
+        "--path",
+        "<directory>",
+        "the repository was here when the session was at work; more than once: in several places",
+        action="append",
+        default=[],
+    ),
+    flag("-n --dry-run", "show what would be linked, and do nothing"),
+    JSON,
+    value("name", "<session>", "its id or the beginning of it, or the file of its transcript"),
+    value(
+        "commit",
+        "<commit>",
+        "a commit of its work (default: those that hold its edits)",
+        nargs="*",
+    ),
+)
+
+
+def run(argv: Sequence[str]) -> int:
+    """Link, and say to what; status 1 where no commit holds an edit."""
+    from gitcp import context
+    from gitcp.store.git.commit import need_commit
+    from gitcp.store.imports import run as imports
+
+    imported = importlib.import_module("gitcp.cmd.import")
+    args = cli.parse("attach", OPTIONS, argv)
+    with context.here() as ctx:
+        oids = [need_commit(ctx.objects, name)["oid"] for name in args.commit]
+        home = os.path.expanduser("~")
+        plan = imports.prepare_one(ctx.repo, home, args.name, args.agent, args.path, oids)
+        if args.json:
+            cli.write_records(imported.list_records(plan))
+        else:
+            imported.show(plan, ctx.objects)
+        if not plan.links:
+            return NO
+        if not args.dry_run:
+            imports.carry_out(ctx.repo, ctx.objects, plan)
+    return OK
