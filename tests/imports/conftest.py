@@ -108,7 +108,7 @@ class Yesterday:
         slug = re.sub("[^a-zA-Z0-9]", "-", str(self.repo))
         path = self.home / ".claude" / "projects" / slug / f"{sid}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
-        head = {"sessionId": sid, "cwd": str(self.repo)}
+        head = {"sessionId": sid, "cwd": str(self.repo), "isSidechain": False}
         path.write_text("".join(json.dumps({**head, **line}) + "\n" for line in self._lines))
         return path
 

@@ -93,7 +93,7 @@ def written_by(path: str) -> str:
                 return client.NAME
         if number > _HEAD:
             break
-    raise InputError(f"whose transcript '{path}' is does not show: give --agent")
+    raise InputError(f"cannot tell whose transcript '{path}' is: give --agent")
 
 
 def head(path: str) -> dict[str, str]:
