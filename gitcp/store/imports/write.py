@@ -47,20 +47,21 @@ class _Kept:
     def __init__(
         self, repo: Repo, objects: Objects, session: Session, times: Sequence[int]
     ) -> None:
-        scan, redactor = session.client.scan, redaction.Lazy(repo)
-        about = (session.session_id, session.path or None, redactor, scan)
+        name = session.session_id
+        scan, redactor = session.client.scan, redaction.Lazy(repo, name)
+        about = (name, session.path or None, redactor, scan)
         stored = transcript.stored(repo, objects, *about, whole=True)
         self.given = transcript.Given(stored.chunks, stored.content_hash) if stored else None
         known = stored.scan if stored and stored.scan else None
         self.prompts = list(known["prompts"]) if known else []
         self.whole: Usage | None = known["usage"] if known else None
         self.spent = _spent(session, times, self.whole)
-        prompts = [redaction.text(repo, turn["prompt"])[:_PROMPT] for turn in session.turns]
+        prompts = [redaction.text(repo, turn["prompt"], name)[:_PROMPT] for turn in session.turns]
         self.turns = {
             session.turn_id(number): {"number": number, "prompt": prompt, "model": turn["model"]}
             for number, (turn, prompt) in enumerate(zip(session.turns, prompts, strict=True), 1)
         }
-        transcript_copy.remove(repo, session.session_id, "")
+        transcript_copy.remove(repo, name, "")
 
 
 def _spent(session: Session, times: Sequence[int], whole: Usage | None) -> dict[int, Usage | None]:
