@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from gitcp.core.record_types import Author
+    from gitcp.core.record_types import Writer
 
-    Call = tuple[int, Author, Mapping[str, Any]]  # ns since 1970; what it tells
-    Step = tuple[int, Author, bytes | None, bytes | None]  # what was there before, and after
+    Call = tuple[int, Writer, Mapping[str, Any]]  # ns since 1970; what it tells
+    Step = tuple[int, Writer, bytes | None, bytes | None]  # what was there before, and after
     Version = tuple[int, Callable[[], bytes | None]]  # a commit's time in s; what it has there
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gitcp.core.lines.attribution import PathCredit
-    from gitcp.core.record_types import Author
+    from gitcp.core.record_types import Writer
 
     Taken = Callable[[str, bytes], bool]  # session, line: whether a commit before this has taken it
 
@@ -25,11 +25,11 @@ def prove(
     credit: PathCredit,
     parent: Sequence[bytes],
     now: Sequence[bytes],
-    single: Author | None,
+    single: Writer | None,
     taken: Taken,
 ) -> PathCredit:
     """A path's credit with only what is proven; single: the call that made the whole change."""
-    added: list[tuple[int, Author]] = []
+    added: list[tuple[int, Writer]] = []
     for run in _runs(credit["added"]):
         texts = {now[line - 1] for line, _ in run}
         who = run[0][1]
@@ -48,7 +48,7 @@ def prove(
     }
 
 
-def _removed(who: Author, line: bytes, alone: bool, taken: Taken) -> Author:
+def _removed(who: Writer, line: bytes, alone: bool, taken: Taken) -> Writer:
     telling = alone or bool(line_evidence.significant({line}))
     return who if who[0] and telling and not taken(who[0], b"\0" + line) else UNKNOWN
 
@@ -63,13 +63,13 @@ def forget_all(credit: PathCredit) -> PathCredit:
     }
 
 
-def _nobody(who: Author) -> Author:
+def _nobody(who: Writer) -> Writer:
     return UNKNOWN if who == PERSON else who
 
 
-def _runs(added: Sequence[tuple[int, Author]]) -> list[list[tuple[int, Author]]]:
+def _runs(added: Sequence[tuple[int, Writer]]) -> list[list[tuple[int, Writer]]]:
     """Neighbouring lines of the same call."""
-    runs: list[list[tuple[int, Author]]] = []
+    runs: list[list[tuple[int, Writer]]] = []
     for line, who in added:
         last = runs[-1][-1] if runs else None
         if last and last[0] == line - 1 and last[1] == who:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from gitcp.core.record_types import Author
+    from gitcp.core.record_types import Writer
     from gitcp.repo import Repo
     from gitcp.store.git.cat_file import Object
     from gitcp.store.imports.find import Conversation
@@ -135,7 +135,7 @@ class Gathered:
         """The paths that calls wrote."""
         return self._calls.keys()
 
-    def calls(self, path: str) -> list[tuple[int, Author, dict[str, Any]]]:
+    def calls(self, path: str) -> list[tuple[int, Writer, dict[str, Any]]]:
         """(when, by whom, what it tells) of each call on a path, oldest first."""
         return [
             (at, (session, self._turn(session, number, at, sub), call), self._tells(place))

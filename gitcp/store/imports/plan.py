@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.decide.difference import Recorded
     from gitcp.core.lines.attribution import PathCredit
-    from gitcp.core.record_types import Author, JournalLine
+    from gitcp.core.record_types import JournalLine, Writer
     from gitcp.repo import Repo
     from gitcp.store.imports.gather import Contents, Gathered
     from gitcp.store.link.commit_changes import Changes
@@ -180,7 +180,7 @@ class Planner:
         wanted, rest = set(self._gathered.paths()), iter(commits)
         while window := list(islice(rest, 500)):
             known = (need_commit(self._contents, one.oid) for one in window)
-            changed = commit_changes.of_commits(self._repo, self._contents, known)
+            changed = commit_changes.read_many_changes(self._repo, self._contents, known)
             for commit in window:
                 changes = changed.get(commit.oid, {})
                 if not wanted.isdisjoint(changes):
@@ -348,7 +348,7 @@ class Planner:
         return {"oid": new or "", "mode": mode, "turns": wrote, "before": before}
 
 
-def _only_call(lines: Sequence[JournalLine], old: str | None, new: str | None) -> Author | None:
+def _only_call(lines: Sequence[JournalLine], old: str | None, new: str | None) -> Writer | None:
     """The call that made all of a change, from one blob to another; None where none did."""
     if not lines:
         return None
