@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gitcp.core.blame import options
+from contextlib import suppress
+
+from gitcp.core.blame import options, porcelain
 from gitcp.core.lines import authors
 from gitcp.core.page.hunks import list_added
 from gitcp.errors import Error, GitError
@@ -12,7 +14,7 @@ from gitcp.store.page import gather
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from typing import TypedDict
 
     from gitcp.core.blame.porcelain import Entry
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
         after: list[str] | None
         sizes: tuple[int, int]
         authors: dict[int, Writer]
+
+
+_WINDOW, _BESIDE = 64, 4  # files whose authors are asked for together; by so many processes
 
 
 def find_ends(repo: Repo, records: Sequence[Record], name: str) -> tuple[str, str]:
@@ -73,11 +78,15 @@ def read_files(
         p for p in run.compare_trees(repo, base, tip) if p["path"] in paths or p["old"] in paths
     ]
     oids = objects.resolve([f"{base}:{p['old']}" for p in patches if p["old"]])
-    for n, patch in enumerate(patches):
-        say(f"files: {n} of {len(patches)}")
-        old = _read(objects, oids.get(f"{base}:{patch['old']}") or "")
-        new = _read(objects, patch["oid"].strip("0")) if patch["oid"] else old
-        yield _file(repo, evidence, ends, patch, old, new)
+    for at in range(0, len(patches), _WINDOW):
+        say(f"files: {at} of {len(patches)}")
+        window = patches[at : at + _WINDOW]
+        spans = {p["path"]: added for p in window if (added := list_added(p["hunks"]))}
+        known = read_authors(repo, evidence, ends, spans)
+        for patch in window:
+            old = _read(objects, oids.get(f"{base}:{patch['old']}") or "")
+            new = _read(objects, patch["oid"].strip("0")) if patch["oid"] else old
+            yield _file(patch, old, new, known.get(patch["path"], {}))
 
 
 def _read(objects: Prefetched, oid: str) -> bytes:
@@ -85,14 +94,8 @@ def _read(objects: Prefetched, oid: str) -> bytes:
     return there[2] if there and there[1] == "blob" else b""
 
 
-def _file(
-    repo: Repo, evidence: Evidence, ends: tuple[str, str], patch: Patch, old: bytes, new: bytes
-) -> File:
+def _file(patch: Patch, old: bytes, new: bytes, known: dict[int, Writer]) -> File:
     binary = b"\0" in old[:8000] or b"\0" in new[:8000]
-    spans = [] if binary else list_added(patch["hunks"])
-    known: dict[int, Writer] = {}
-    if spans:
-        known = read_authors(repo, evidence, ends, patch["path"], spans)
     dos = all(side.count(b"\n") == side.count(b"\r\n") for side in (old, new))
     end = "\r\n" if dos else "\n"
     return {
@@ -114,23 +117,34 @@ def read_authors(
     repo: Repo,
     evidence: Evidence,
     ends: tuple[str, str],
-    path: str,
-    spans: Sequence[tuple[int, int]] = (),
-) -> dict[int, Writer]:
-    """The authors of the lines of path at the later of ends that are in spans (none: of all)."""
+    spans: Mapping[str, Sequence[tuple[int, int]]],
+) -> dict[str, dict[int, Writer]]:
+    """The authors of the lines of paths at the later of ends that are in the path's spans.
+
+    A submodule, and a path that git cannot blame, has none.
+    """
     base, tip = ends
-    wanted = [f"-L{first},{last}" for first, last in spans]
     since = [] if base == repo.empty_tree else [f"^{base}"]
-    try:
-        asked = options.parse([*wanted, tip, *since, "--", path])
-        blamed = evidence.blame(repo.git, asked, contents=True)
-    except Error:
-        return {}  # a submodule, or a path git cannot blame
-    return {entry["final"]: (author, _call_writer(entry, author)) for entry, author in blamed}
+    entries: dict[str, list[Entry]] = {}
+    paths = list(spans)
+    for at in range(0, len(paths), _BESIDE):
+        waiting = {}
+        for path in paths[at : at + _BESIDE]:
+            wanted = [f"-L{first},{last}" for first, last in spans[path]]
+            asked = options.parse([*wanted, tip, *since, "--", path])
+            waiting[path] = run.begun(repo.git, asked)
+        for path, wait in waiting.items():
+            with suppress(Error):
+                entries[path] = porcelain.complete(wait()[0])
+    evidence.prefetch([entry for rows in entries.values() for entry in rows], contents=True)
+    return {
+        path: {entry["final"]: _writer(evidence, entry) for entry in rows}
+        for path, rows in entries.items()
+    }
 
 
-def _call_writer(entry: Entry, author: Author) -> str:
-    """The name of a line's author: the session's, or of whom git has it."""
+def _writer(evidence: Evidence, entry: Entry) -> Writer:
+    author = evidence.author(entry["oid"], entry["path"], entry["orig"], entry["content"])
     if author["who"] == "session":
-        return authors.label(author)
-    return text(dict(entry["headers"]).get(b"author", b""))
+        return author, authors.label(author)
+    return author, text(dict(entry["headers"]).get(b"author", b""))
