@@ -42,8 +42,7 @@ def _chosen() -> int:
             raise Error(f"cannot change to '{sys.argv[2]}': {e.strerror}") from None
         del sys.argv[1:3]
     if len(sys.argv) == 1:
-        print(overview())
-        return OK
+        return _help([])
     name = sys.argv.pop(1)
     if name in ("-V", "--version", "version"):
         from gitcp.version import VERSION
@@ -90,7 +89,9 @@ def _unknown(name: str) -> NoReturn:
 def _help(names: list[str]) -> int:
     """The everyday commands; all commands for -a; the page of a command for its name."""
     if not names or names[0] in ("-a", "--all"):
-        print(listing() if names else overview())
+        from gitcp.console import cli
+
+        cli.say(listing() if names else overview())
         return OK
     name = names[0].removeprefix("gitcp-")
     if name not in commands.NAMES:

@@ -68,7 +68,7 @@ TOOLS = {
     "lsp": "answer editors over the Language Server Protocol",
     "mcp": "answer agents over the Model Context Protocol",
     "stats": "show how much of a range agents and people wrote",
-    "page": "write a page for a reviewer: the change, who wrote it and why",
+    "page": "write a page for review: the change, who wrote it and why",
     "rewind": "go back to an earlier point",
     "undo": "take back what gitcp changed last",
     "redo": "do again what was undone",

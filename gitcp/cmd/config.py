@@ -33,7 +33,7 @@ def run(argv: Sequence[str]) -> int:
         cli.write_records(records)
     else:
         for line in _complaints(records) if args.check else _lines(records):
-            print(cli.printable(line))
+            cli.say(cli.printable(line))
     return NO if args.check and records else OK
 
 

@@ -56,17 +56,14 @@ def run(argv: Sequence[str]) -> int:
     if args.json:
         cli.write_records(commit_list.listing(repo, *chosen))
     elif args.graph:
-        from shutil import get_terminal_size
-
         from gitcp.core.render import lane_lines
         from gitcp.store.show import lanes
 
         drawn = lanes.drawn(repo, *chosen)
         lines = lane_lines.graph(list(commit_list.listing(repo, *chosen)), drawn)
-        if sys.stdout.isatty():  # a line that wraps would break the lanes
-            width = get_terminal_size().columns
+        if width := cli.columns():  # a line that wraps would break the lanes
             lines = (lane_lines.fit(line, width) for line in lines)
-        show.page(lines)
+        show.page(lines, folded=False)
     else:
         draw = show.drawing()
         show.put(commit_list.retold(repo, lambda each: draw(log_lines.log(each)), *chosen))

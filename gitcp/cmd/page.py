@@ -1,4 +1,4 @@
-"""gitcp-page - write a page for a reviewer: the change, who wrote it and why"""
+"""gitcp-page - write a page for review: the change, who wrote it and why"""
 
 from __future__ import annotations
 

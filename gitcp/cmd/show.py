@@ -119,24 +119,29 @@ def visible(part: str) -> str:
     return part if part.isprintable() else cli.printable(part).replace("\n", "\\n")
 
 
-def page(lines: Iterable[Line], paged: bool = True) -> None:
+def page(lines: Iterable[Line], paged: bool = True, folded: bool = True) -> None:
     """Print lines as they come, as drawing() has them."""
-    put(drawing()(lines), paged)
+    put(drawing(folded)(lines), paged)
 
 
-def drawing() -> Callable[[Iterable[Line]], Iterator[str]]:
-    """What makes text of lines: what data has in them escaped, coloured at a terminal as the
-    person has told git to (color.ui)."""
+def drawing(folded: bool = True) -> Callable[[Iterable[Line]], Iterator[str]]:
+    """What makes text of lines: what data has in them escaped, and at a terminal folded to its
+    width, and coloured as the person has told git to (color.ui)."""
     from gitcp.console.term import paint
-    from gitcp.core.render import spans
+    from gitcp.core.render import spans, wrapping
 
     def ink(part: str, colour: str) -> str:
         safe = visible(part)
         return paint(safe, colour, True) if colour else safe
 
+    def rows(lines: Iterable[Line]) -> Iterator[Line]:
+        for line in lines:
+            yield from wrapping.wrapped(line, width) if width else (line,)
+
+    width = cli.columns() if folded else 0
     if cli.colour(sys.stdout, _settings()("color.ui")):
-        return lambda lines: spans.each(lines, ink)
-    return lambda lines: (f"{visible(text)}\n" for text in spans.plain(lines))
+        return lambda lines: spans.each(rows(lines), ink)
+    return lambda lines: (f"{visible(text)}\n" for text in spans.plain(rows(lines)))
 
 
 def put(texts: Iterable[str], paged: bool = True) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from gitcp.console import cli, notice
 from gitcp.console.options import JSON, flag, value
 from gitcp.errors import OK
@@ -55,13 +53,10 @@ def run(argv: Sequence[str]) -> int:
         for line in stats_lines.markdown(stats):
             print(line)
     else:
-        from shutil import get_terminal_size
-
         from gitcp.cmd import show
         from gitcp.core.render import stats_lines
 
-        width = get_terminal_size().columns if sys.stdout.isatty() else _WIDE
-        show.page(stats_lines.table(stats, width))
+        show.page(stats_lines.table(stats, cli.columns() or _WIDE))
     return OK
 
 

@@ -7,7 +7,7 @@ import os
 import sys
 
 from gitcp import commands, record
-from gitcp.console import ending, notice
+from gitcp.console import ending, notice, options
 from gitcp.errors import OK, UsageError
 
 TYPE_CHECKING = False
@@ -33,10 +33,35 @@ class Parser(argparse.ArgumentParser):
         text = f"{summary[0].upper()}{summary[1:]}."
         super().__init__(prog=f"gitcp-{called}", description=text, allow_abbrev=False)
         self.set_defaults(error=self.error)
+        self._rows = rows
         for row in rows:
             group = self.add_mutually_exclusive_group() if isinstance(row, list) else self
             for names, more in row if isinstance(row, list) else [row]:
                 group.add_argument(*names, **more)
+
+    def format_usage(self) -> str:
+        """The usage, folded between options, as no two versions of argparse do."""
+        self.usage = self._written_usage()
+        return super().format_usage()
+
+    def format_help(self) -> str:
+        self.usage = self._written_usage()
+        return super().format_help()
+
+    def _written_usage(self) -> str:
+        from shutil import get_terminal_size
+
+        size = get_terminal_size().columns - 2
+        start = f"usage: {self.prog}"
+        indent = " " * min(len(start) + 1, 8 if size < 60 else size)
+        written, line = [], start
+        for word in ("[-h]", *(part for row in self._rows for part in options.usage(row))):
+            if len(line) + 1 + len(word) > size:
+                written.append(line)
+                line = indent.removesuffix(" ")
+            line += f" {word}"
+        text = "\n".join([*written, line]).removeprefix("usage: ")
+        return text.replace("%", "%%")
 
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -100,6 +125,25 @@ def write_records(records: Iterable[Record]) -> int:
     """Write records to standard output; OK."""
     record.write(sys.stdout.buffer, records)
     return OK
+
+
+def columns() -> int:
+    """The width of the terminal that standard output is; 0 where it is none."""
+    if not sys.stdout.isatty():
+        return 0
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns
+
+
+def say(text: str) -> None:
+    """Print lines of text, at a terminal folded between words."""
+    if width := columns():
+        from gitcp.core.render import spans, wrapping
+
+        rows = (row for line in text.split("\n") for row in wrapping.wrapped([(line, "")], width))
+        text = "\n".join(spans.plain(rows))
+    print(text)
 
 
 def agreed(question: str) -> bool:

@@ -54,6 +54,25 @@ def is_needed(row: Row | list[Row]) -> bool:
     return bool(more.get("required", not optional))
 
 
+def usage(row: Row | list[Row]) -> list[str]:
+    """A row as a usage line has it, in the words between which that may be folded."""
+    if not isinstance(row, list):
+        return [_form(row) if is_needed(row) else f"[{_form(row)}]"]
+    parts = [_form(one) for one in row]
+    parts[0], parts[-1] = f"[{parts[0]}", f"{parts[-1]}]"
+    return [parts[0], *(f"| {one}" for one in parts[1:])]
+
+
+def _form(row: Row) -> str:
+    """An option with the name of its value; an argument, as often as it may be there."""
+    names, more = row
+    value, often = str(more.get("metavar", "")), more.get("nargs")
+    if names[0].startswith("-"):
+        return f"{names[0]} {value}".rstrip()
+    forms = {"*": f"{value} ...", "...": f"{value} ...", "+": f"{value} [{value} ...]"}
+    return forms.get(str(often), value)
+
+
 def defaults(rows: Rows) -> dict[str, Any]:
     """The arguments of an empty command line, as argparse has them."""
     flat = [one for row in rows for one in (row if isinstance(row, list) else [row])]

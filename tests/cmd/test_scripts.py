@@ -47,13 +47,15 @@ def _work(world: World) -> None:
     agent.turn(f"{PROMPT} {DRIVEN} {LONG}", {"b.txt": "1\n"})
 
 
-def at_terminal(world: World, name: str, *args: str, until: str = "") -> list[str]:
+def at_terminal(
+    world: World, name: str, *args: str, until: str = "", width: int = WIDTH
+) -> list[str]:
     """The lines a command shows at a narrow terminal, without colours; until: it is ended when
     it has drawn that."""
     pid, master = pty.fork()
     if not pid:
         os.chdir(world.path)
-        os.environ.update(TERM="xterm", COLUMNS=str(WIDTH), LINES="30", GIT_PAGER="cat")
+        os.environ.update(TERM="xterm", COLUMNS=str(width), LINES="30", GIT_PAGER="cat")
         os.execv(sys.executable, [sys.executable, str(BIN / f"gitcp-{name}"), *args])
     seen, ended = b"", False
     try:
@@ -75,7 +77,10 @@ def at_terminal(world: World, name: str, *args: str, until: str = "") -> list[st
 def test_a_prompt_in_any_script_is_shown_as_it_is_and_turns_nothing_round(
     world: World, name: str
 ) -> None:
-    for lines in (at_terminal(world, name), run(name, cwd=world.path).stdout.split("\n")):
+    for lines in (
+        at_terminal(world, name, width=120),
+        run(name, cwd=world.path).stdout.split("\n"),
+    ):
         (line,) = [line.strip() for line in lines if FAMILY in line]
         assert "\u202e" not in "".join(lines)
         assert line.startswith(f"{PROMPT} {SHOWN}")

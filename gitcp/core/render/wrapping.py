@@ -29,24 +29,30 @@ def fitted(text: str, size: int) -> str:
 
 
 def wrapped(line: Line, size: int) -> Iterator[Line]:
-    """A line in rows of at most size cells, those after the first indented.
+    """A line in rows of at most size cells, those after the first indented more than that.
 
     A row ends between words; only a word that is longer than a row is cut.
     """
+    if sum(cells(text.expandtabs(4)) for text, _ in line) <= size:
+        yield line
+        return
+    start = "".join(text for text, _ in line)
+    indent = min(len(start) - len(start.lstrip(" ")) + _INDENT, size // 2)
     row: Line = []
     taken = margin = 0
     for text, colour in line:
         for word in _WORDS.findall(text.expandtabs(4)):
             part = word
             if taken > margin and taken + cells(part) > size:
-                yield row
-                row, part = [(" " * _INDENT, "")], part.lstrip()
-                taken = margin = _INDENT
+                last, its = row[-1]
+                yield [*row[:-1], (last.rstrip(), its)]
+                row, part = [(" " * indent, "")], part.lstrip()
+                taken = margin = indent
             while taken + cells(part) > size:
                 begin, _ = clipped(part, size - taken)
                 yield [*row, (begin, colour)]
-                row, part = [(" " * _INDENT, "")], part[len(begin) :]
-                taken = margin = _INDENT
+                row, part = [(" " * indent, "")], part[len(begin) :]
+                taken = margin = indent
             row.append((part, colour))
             taken += cells(part)
     yield row
