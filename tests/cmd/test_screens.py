@@ -43,7 +43,6 @@ SCREENS = {
     "rewind --list": ["gitcp", "rewind", "--list"],
     "search": ["gitcp", "search", "add"],
     "sessions": ["gitcp", "sessions"],
-    "config": ["gitcp", "config"],
     "log -h": ["gitcp", "log", "-h"],
     "rewind -h": ["gitcp", "rewind", "-h"],
     "no such command": ["gitcp", "statsu"],
