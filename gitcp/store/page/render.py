@@ -77,8 +77,8 @@ class Page:
         session["spent"] = spent(session["usage"], story["agent"])
         session["resume"] = self.text(story["resume"])
         for turn in story["turns"]:
-            open_turn = turn if self._with_prompts else {**turn, "prompt": "", "parts": []}
-            view, value = self._talk.turn(session["id"], open_turn, story["agent"])
+            public_turn = turn if self._with_prompts else {**turn, "prompt": "", "parts": []}
+            view, value = self._talk.turn(session["id"], public_turn, story["agent"])
             chunk, index = self.keep(value)
             view |= {"session": session["at"], "chunk": chunk, "index": index}
             session["turns"].append(view)
