@@ -14,7 +14,7 @@ from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.share import sync
 from gitcp.store.share.remote import Remote
-from tests.support.checkpoints import unbundle
+from tests.support.checkpoints import forget, unbundle
 from tests.support.harness import V1, World
 from tests.support.original_refs import OWN, ULID, own_ref, stored_by_the_original
 from tests.support.paths import BIN
@@ -330,3 +330,17 @@ def test_a_push_that_would_carry_the_refs_elsewhere_is_refused(own: World) -> No
         check=False,
     )
     assert done.returncode and "transcripts to 'deploy'" in done.stderr
+
+
+def test_fsck_mends_a_ref_that_lacks_an_object_and_keeps_what_can_be_read(own: World) -> None:
+    broken, whole = linked(own, "one"), linked(own, "two")
+    ref, before = own_ref(broken), tips(own)
+    gone = own.git("rev-parse", f"{ref}:0/prompt.txt")
+    forget(own.path / ".git", gone)
+    done = subprocess.run([str(BIN / "gitcp-fsck")], cwd=own.path, capture_output=True, text=True)
+    assert done.returncode == 1 and f"broken-store error {ref}:" in done.stdout
+    own.gitcp("fsck", "--repair")
+    assert tips(own)[own_ref(whole)] == before[own_ref(whole)]
+    assert own.git("rev-list", "--objects", ref) and "write one" in own.gitcp("show", broken)
+    assert "0/prompt.txt" not in own.git("ls-tree", "-r", "--name-only", ref).split()
+    own.gitcp("fsck")

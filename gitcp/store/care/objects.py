@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gitcp.console import progress
-from gitcp.core.git.ids import CHECKPOINTS
+from gitcp.core.git.ids import CHECKPOINTS, parse_checkpoint_ref
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import GitError
 from gitcp.record import lines, one_a_line, text
@@ -63,7 +63,7 @@ def look(case: Case) -> Iterator[Finding]:
 
 def _code(ref: str) -> str:
     """The code of a ref that lacks objects and can be mended, '' for any other."""
-    if ref == committed_refs.REF:
+    if ref == committed_refs.REF or parse_checkpoint_ref(ref):
         return "broken-store"
     if ref.startswith(edits_ref.PREFIX):
         return "broken-edits"

@@ -82,7 +82,7 @@ def _either(mend: Repair) -> Repair:
 _STATE = ("repair", _subject(session_repair.mend_state))
 _STREAM = ("repair", _draw_graph(_either(streams.mend)))
 _EDITS = ("repair", _subject(_either(ref_repair.mend_edits)))
-_STORE = ("repair", _draw_graph(lambda repo, objects, _: ref_repair.mend_store(repo, objects)))
+_STORE = ("repair", _draw_graph(ref_repair.mend_store))
 _JOURNAL = ("repair", _subject(journal.mend_journal))
 _REF = ("repair", _subject(ref_repair.mend_ref))
 _PROMISE = ("repair", _keep_promise)
@@ -106,7 +106,7 @@ STORED = (
         "repair", _remove(leftovers.LOCK_AGE)),
     Row("broken-stream", ERROR, objects.look, "a stream lacks objects", *_STREAM),
     Row("broken-edits", ERROR, objects.look, "the edits of a session lack objects", *_EDITS),
-    Row("broken-store", ERROR, objects.look, "the permanent branch lacks objects", *_STORE),
+    Row("broken-store", ERROR, objects.look, "the permanent store lacks objects", *_STORE),
     Row("bad-ref", ERROR, objects.look, "a ref of ours has no commit", *_REF),
     Row("missing-object", ERROR, objects.look, "an object that a ref of ours needs is missing"),
     Row("secret", ERROR, objects.look, "stored data holds what looks like a secret"),

@@ -20,7 +20,7 @@ from gitcp.store.pack.dropping import forget_logs
 from gitcp.store.repair import missing
 from gitcp.store.stream import shadow_refs
 from gitcp.store.v1.committed_refs import REF, remote_refs
-from gitcp.store.v1.committed_write import move
+from gitcp.store.v1.committed_write import move_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,21 +61,23 @@ def is_commit(objects: Objects, oid: str) -> bool:
     return bool(answer and answer[1] == "commit")
 
 
-def mend_store(repo: Repo, objects: Objects) -> str:
-    """Make the branch whole again; what was done, '' where it is whole."""
+def mend_store(repo: Repo, objects: Objects, ref: str) -> str:
+    """Make the branch of checkpoints, or the ref of one, whole again; what was done, '' where it
+    is whole."""
     with exclusive(repo, "v1"):
-        old = refs.read(repo, REF)
-        gone = missing.lacking(repo, REF) if old else set()
+        old = refs.read(repo, ref)
+        gone = missing.lacking(repo, ref) if old else set()
         if old is None or not gone:
             return ""
-        if (again := missing.write_again(repo, objects, gone)) and not missing.lacking(repo, REF):
+        if (again := missing.write_again(repo, objects, gone)) and not missing.lacking(repo, ref):
             return f"wrote {len(again)} missing objects again"
-        log = missing.log_of(repo, REF)
-        kept = missing.note(repo, REF, old, log)
-        theirs = [name for name in remote_refs(repo) if not missing.lacking(repo, name)]
+        log = missing.log_of(repo, ref)
+        kept = missing.note(repo, ref, old, log)
+        others = remote_refs(repo) if ref == REF else []
+        theirs = [name for name in others if not missing.lacking(repo, name)]
         tip, lost = _rebuilt(repo, objects, [old, *log], theirs)
-        move(repo, tip, old, "gitcp: fsck")
-        forget_logs(repo, [REF])
+        move_all(repo, [(ref, tip, old)], "gitcp: fsck", tip if ref == REF else "")
+        forget_logs(repo, [ref])
     if tip is None:
         return f"nothing of it could be read: removed, noted in '{kept}'"
     more = f"; lost: {' '.join(lost[:10])}{' ...' if lost[10:] else ''}" if lost else ""
