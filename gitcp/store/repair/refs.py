@@ -73,8 +73,8 @@ def mend_store(repo: Repo, objects: Objects, ref: str) -> str:
             return f"wrote {len(again)} missing objects again"
         log = missing.log_of(repo, ref)
         kept = missing.note(repo, ref, old, log)
-        others = remote_refs(repo) if ref == REF else []
-        theirs = [name for name in others if not missing.lacking(repo, name)]
+        remote = remote_refs(repo) if ref == REF else []
+        theirs = [name for name in remote if not missing.lacking(repo, name)]
         tip, lost = _rebuilt(repo, objects, [old, *log], theirs)
         move_all(repo, [(ref, tip, old)], "gitcp: fsck", tip if ref == REF else "")
         forget_logs(repo, [ref])
