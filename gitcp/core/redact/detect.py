@@ -69,9 +69,7 @@ def settled(
     persons: bool,
 ) -> bytes:
     """Replace what find finds until it finds nothing: then doing it again changes nothing.
-
-    persons: what find is given, whether it looks for them too.
-    """
+    persons: what find is given, whether it looks for them too."""
     for _ in range(_PASSES):
         pieces: list[bytes] = []
         at = 0

@@ -64,14 +64,9 @@ class Personal:
     ) -> None:
         """kinds: email, phone, address.  names: of people, each as it is written.  labels: label ->
         regular expression.  session: what suffixes are keyed by.  InputError names a bad one."""
-        self._find: list[tuple[str, Callable[[bytes], Iterator[tuple[int, int]]]]] = []
-        if "email" in kinds:
-            self._find.append(("EMAIL", _emails))
-        if "phone" in kinds:
-            self._find.append(("PHONE", _phones))
-        if "address" in kinds:
-            patterns = [compiled(source) for source in _ADDRESSES]
-            self._find += [("ADDRESS", _finder(pattern)) for pattern in patterns]
+        streets = [("ADDRESS", _finder(compiled(source))) for source in _ADDRESSES]
+        every = [("EMAIL", _emails), ("PHONE", _phones), *streets]
+        self._find = [(label, finder) for label, finder in every if label.lower() in kinds]
         if names:
             self._find.append(("NAME", _finder(_any_name(names))))
         for label, source in labels.items():

@@ -76,7 +76,7 @@ def mend_store(repo: Repo, objects: Objects, ref: str) -> str:
         remote = remote_refs(repo) if ref == REF else []
         theirs = [name for name in remote if not missing.lacking(repo, name)]
         tip, lost = _rebuilt(repo, objects, [old, *log], theirs)
-        move_all(repo, [(ref, tip, old)], "gitcp: fsck", tip if ref == REF else "")
+        move_all(repo, [(ref, tip, old)], "gitcp: fsck")
         forget_logs(repo, [ref])
     if tip is None:
         return f"nothing of it could be read: removed, noted in '{kept}'"

@@ -90,10 +90,8 @@ def _refuse_forgotten(repo: Repo, name: str, moved: Collection[str], theirs: Tip
 
 def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]:
     """Put our histories in the place of the remote's that were forgotten here, one ref at a time
-    and only where the remote has what was fetched last.
-
-    Return (how many it took, the refs that somebody else has moved there meanwhile).
-    """
+    and only where the remote has what was fetched last; return (how many it took, the refs that
+    somebody else has moved there meanwhile)."""
     remote, known = Remote(repo, name, timeout), kept_tips.pushed(repo, name)
     places = (committed_refs.REF, CHECKPOINTS)
     ours, count, left = refs.listing(repo, *places), 0, list[str]()
@@ -244,11 +242,7 @@ def unite(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
         ours = refs.read(repo, ref)
         merged = histories.merged(repo, objects, ours, theirs, _join(ref), own)
         if merged != ours:
-            if ref == committed_refs.REF:
-                committed_write.move(repo, merged, ours, "gitcp: merge")
-            else:
-                committed_write.announce(repo)
-                refs.update(repo, [(ref, merged, ours)], "gitcp: merge")
+            committed_write.move_all(repo, [(ref, merged, ours)], "gitcp: merge")
             trace.note("sync", f"{ref} is now {merged}")
             if ours and not _join(ref) and not repo.git.test(*_BEFORE, ours, merged):
                 dropping.forget_logs(repo, [ref])
