@@ -24,6 +24,7 @@ def make_history(repo: Path) -> None:
     (repo / "gone").unlink()
     (repo / "moved").rename(repo / "a <b>.txt")
     (repo / "data").write_bytes(b"\0" * 50)
+    (repo / "zero").write_text("line one\nline two\nline three\n")  # its id begins with 0
     (repo / "-L odd").write_bytes(b"\xff\r\n")
     git("add", "-A")
     git("commit", "-q", "-m", "change")
@@ -51,12 +52,14 @@ def test_a_range_is_the_change_since_both_had_the_same_with_files_of_every_kind(
             ("data", "data", (30, 50), 0),
             ("gone", "", (4, 0), 1),
             ("text", "text", (5, 6), 1),
+            ("", "zero", (0, 29), 1),
         ]
         by_path = {f["path"] or f["old"]: f for f in files}
         assert by_path["data"]["after"] is None and by_path["gone"]["after"] == []
         assert by_path["text"]["before"] == ["a", "b", "c"]
         assert by_path["text"]["after"] == ["a", "B", "c"]
         assert by_path["-L odd"]["after"] == ["\udcff"], "lines that all end so have no sign of it"
+        assert by_path["zero"]["after"] == ["line one", "line two", "line three"]
         assert sorted(by_path["text"]["authors"]) == [2, 3], "the last line has an end now"
         single = change.find_ends(at, gather.commits(at, objects, "side~1"), "side~1")
         assert single == (git("rev-parse", "side~2"), git("rev-parse", "side~1"))

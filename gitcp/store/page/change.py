@@ -85,7 +85,8 @@ def read_files(
         known = read_authors(repo, evidence, ends, spans)
         for patch in window:
             old = _read(objects, oids.get(f"{base}:{patch['old']}") or "")
-            new = _read(objects, patch["oid"].strip("0")) if patch["oid"] else old
+            gone = not patch["oid"].strip("0")  # an id of zeroes
+            new = old if not patch["oid"] else b"" if gone else _read(objects, patch["oid"])
             yield _file(patch, old, new, known.get(patch["path"], {}))
 
 
