@@ -24,7 +24,7 @@ def table() -> dict[int, tuple[int, str, str]]:
     """pid -> parent, name without its directory, when it began (UTC, as lstart has it)."""
     seen = {}
     for pid, line in _ask("-axo", "pid=,ppid=,lstart=,comm=").items():
-        parent, *began = line.split(None, 6)
+        parent, *began = line.split(None, 6)  # its start is five words
         name = os.path.basename(began.pop()) if len(began) == 6 else ""
         seen[pid] = int(parent), name.removeprefix("-"), " ".join(began)  # -zsh: for a login
     return seen
@@ -68,7 +68,7 @@ def _ask(*args: str) -> dict[int, str]:
             out = ps.finish(ok=(0, 1), limit=_LIMIT)[1].decode("utf-8", "surrogateescape")
         except GitError:
             out = ""
-        words = (line.split(None, 1) for line in out.splitlines())
-        lines = {int(pid): rest for pid, *more in words if pid.isdecimal() for rest in more}
+        rows = (line.strip().partition(" ") for line in out.split("\n"))
+        lines = {int(pid): rest.lstrip() for pid, _, rest in rows if pid.isdecimal()}
         _answers[args] = time.monotonic(), lines
     return lines

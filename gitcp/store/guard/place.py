@@ -34,7 +34,7 @@ def _owner(home: Repo, path: str) -> Repo | None:
     nearest = _marked(folder, root if inside else None)
     if nearest is None:
         return None
-    if nearest == root:
+    if nearest == root or os.path.samefile(nearest, root):
         return home
     try:
         outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}

@@ -121,5 +121,9 @@ def relative(repo: Repo, path: str) -> str | None:
         path = os.path.join(repo.worktree, path)
     folder, name = os.path.split(os.path.normpath(path))
     whole = os.path.join(os.path.realpath(folder), name)
+    if repo.config.flag("core.ignorecase") or repo.config.flag("core.precomposeunicode"):
+        from gitcp.store.git import spelling
+
+        return spelling.relative(repo, whole)
     root = os.path.realpath(repo.worktree)
     return os.path.relpath(whole, root) if whole.startswith(root + os.sep) else None

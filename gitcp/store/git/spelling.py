@@ -1,0 +1,74 @@
+"""The name by which git knows a file, on a disk where it has many: in upper and lower case, and in
+several normal forms."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from unicodedata import normalize
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.repo import Repo
+
+
+_MOST = 64  # files below a directory whose spelling of it is asked for
+
+
+def relative(repo: Repo, path: str) -> str | None:
+    """An absolute path, relative to the worktree's root, as git spells it; None when it lies
+    outside.  What is tracked is spelled as in the index, all else as in its directory; what is
+    nowhere stays as it is."""
+    inside = _below(repo.worktree, path)
+    if inside is None:
+        return None
+    ignores_case = repo.config.flag("core.ignorecase")
+    spelled = ""
+    for name in inside.split("/"):
+        folder = os.path.join(repo.worktree, spelled)
+        spelled = os.path.join(spelled, _find_name(folder, name, ignores_case))
+    spelled = normalize("NFC", spelled)
+    return _tracked(repo, spelled) if ignores_case else spelled
+
+
+def _below(top: str, path: str) -> str | None:
+    root, (folder, inside) = os.stat(top), os.path.split(path)
+    while True:
+        try:
+            if os.path.samestat(os.stat(folder), root):
+                return inside
+        except OSError:
+            pass  # it is still to be made
+        folder, name = os.path.split(folder)
+        if not name:
+            return None
+        inside = f"{name}/{inside}"
+
+
+def _find_name(folder: str, name: str, ignores_case: bool) -> str:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return name
+    if name in names:
+        return name
+    same = _fold(name, ignores_case)
+    return next((there for there in names if _fold(there, ignores_case) == same), name)
+
+
+def _fold(name: str, ignores_case: bool) -> str:
+    return normalize("NFD", name).casefold() if ignores_case else normalize("NFD", name)
+
+
+def _tracked(repo: Repo, path: str) -> str:
+    """A path with so much of it as is tracked spelled as in the index."""
+    git = repo.git.bound(None, {"GIT_LITERAL_PATHSPECS": "0"})
+    begin, end = path, ""
+    while begin:
+        escaped = "".join(f"\\{c}" if c in "*?[\\" else c for c in begin)
+        found = git.stream("ls-files", "-z", "--", f":(top,icase){escaped}")
+        if names := {os.fsdecode(name)[: len(begin)] for name in islice(found, _MOST)}:
+            return (begin if begin in names else min(names)) + end
+        begin, _, name = begin.rpartition("/")
+        end = f"/{name}{end}"
+    return path

@@ -1,0 +1,99 @@
+"""Where names differ by more than case and normal form, a path is the one that git tracks."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from tests.support.harness import Agent, Json, World
+
+NFD = unicodedata.normalize("NFD", "café.txt")
+NFC = unicodedata.normalize("NFC", NFD)
+
+
+@pytest.fixture
+def disk(world: World) -> World:
+    """A world as `git init` on a Mac makes one."""
+    world.git("config", "core.ignorecase", "true")
+    world.git("config", "core.precomposeunicode", "true")
+    return world
+
+
+def test_this_is_a_disk_like_a_macs(tmp_path: Path) -> None:
+    (tmp_path / NFC).write_text("one")
+    assert (tmp_path / NFD.upper()).read_text() == "one"
+
+
+@pytest.mark.parametrize(
+    ("named", "tracked"),
+    [
+        ("readme.md", "README.md"),
+        ("SRC/APP.py", "src/app.py"),
+        ("SRC/new.txt", "src/new.txt"),
+        (NFD, NFC),
+        ("../REPO/README.MD", "README.md"),
+    ],
+)
+@pytest.mark.parametrize("tools", [True, False])
+def test_what_a_tool_writes_under_another_name_of_a_file_is_linked(
+    disk: World, named: str, tracked: str, tools: bool
+) -> None:
+    if tracked == NFC:
+        disk.write(NFC, "of the person\n")
+        disk.commit(NFC)
+    agent = disk.agent("s", tools=tools)
+    agent.turn("write", {named: "of the agent\n"})
+    ids = disk.commit(tracked)
+    assert ids
+    assert disk.committed(ids[0])["s"]["files_touched"] == [tracked]
+
+
+def _begin(agent: Agent, path: str, call: str, said: str = "") -> None:
+    given: Json = {"file_path": str(agent.cwd / path), "content": ""}
+    event = agent.event("PreToolUse", tool_name="Write", tool_input=given, tool_use_id=call)
+    assert said in event.stderr
+
+
+@pytest.mark.parametrize("named", ["readme.md", "../Repo/README.md"])
+def test_the_guard_sees_two_names_of_one_file(disk: World, named: str) -> None:
+    disk.git("config", "gitcp.guard", "deny")
+    disk.git("config", "gitcp.guard-wait", "0")
+    first, second = disk.agent("s1"), disk.agent("s2")
+    first.prompt("begin")
+    second.prompt("begin too")
+    _begin(first, "README.md", "t1")
+    _begin(second, named, "t2", "Another session is editing")
+
+
+def test_a_rename_in_case_only_is_a_rename(disk: World) -> None:
+    agent = disk.agent("s", tools=True)
+    agent.prompt("rename it")
+    tool: Json = {"tool_name": "Bash", "tool_use_id": "t1"}
+    tool["tool_input"] = {"command": "git mv README.md Readme.md"}
+    agent.event("PreToolUse", **tool)
+    disk.git("mv", "README.md", "Readme.md")
+    agent.event("PostToolUse", **tool, tool_response={})
+    agent.stop()
+    stream = disk.branch()
+    assert disk.tree(stream) == {"README.md": "", "Readme.md": disk.read("Readme.md")}
+    assert disk.commit()
+    assert "file" not in disk.gitcp("status")
+
+
+def test_a_rewind_brings_back_the_case_of_a_name(disk: World) -> None:
+    agent = disk.agent("s", tools=True)
+    agent.turn("first", {"a.txt": "one\n"})
+    agent.prompt("rename it")
+    tool: Json = {"tool_name": "Bash", "tool_use_id": "t1"}
+    tool["tool_input"] = {"command": "git mv README.md Readme.md"}
+    agent.event("PreToolUse", **tool)
+    disk.git("mv", "README.md", "Readme.md")
+    agent.event("PostToolUse", **tool, tool_response={})
+    agent.stop()
+    disk.gitcp("rewind", "--to", "toolu_rename", "--force")
+    assert "README.md" in os.listdir(disk.path)
+    disk.gitcp("undo", "--force")
+    assert "Readme.md" in os.listdir(disk.path)
