@@ -6,7 +6,7 @@ SOURCES = $(shell find gitcp -name '*.py' -o -name '*.json' -o -name '*.sh' -o -
 # Whoever has it set would have every worker compile all of the tests at each run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup check test stress fuzz soak mutate bench bench-long demo man
+.PHONY: setup check test test-mac stress fuzz soak mutate bench bench-long demo man
 
 setup: .venv/.stamp
 
@@ -26,6 +26,10 @@ man:
 
 test: setup
 	$(PY) -m pytest -q -n auto --dist worksteal
+
+# As on a Mac: no /proc, a ps of BSD's, a disk that ignores case.  TESTS: which tests.
+test-mac: setup
+	.ci/test-mac $(TESTS)
 
 stress: setup
 	LONG=1 $(PY) -m pytest -q -n auto tests/stress tests/guard/test_races.py tests/guard/test_edits.py \

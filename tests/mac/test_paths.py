@@ -71,7 +71,7 @@ def test_the_guard_sees_two_names_of_one_file(disk: World, named: str) -> None:
 def test_a_rename_in_case_only_is_a_rename(disk: World) -> None:
     agent = disk.agent("s", tools=True)
     agent.prompt("rename it")
-    tool: Json = {"tool_name": "Bash", "tool_use_id": "t1"}
+    tool: Json = {"tool_name": "Bash", "tool_use_id": "toolu_rename"}
     tool["tool_input"] = {"command": "git mv README.md Readme.md"}
     agent.event("PreToolUse", **tool)
     disk.git("mv", "README.md", "Readme.md")
@@ -87,7 +87,7 @@ def test_a_rewind_brings_back_the_case_of_a_name(disk: World) -> None:
     agent = disk.agent("s", tools=True)
     agent.turn("first", {"a.txt": "one\n"})
     agent.prompt("rename it")
-    tool: Json = {"tool_name": "Bash", "tool_use_id": "t1"}
+    tool: Json = {"tool_name": "Bash", "tool_use_id": "toolu_rename"}
     tool["tool_input"] = {"command": "git mv README.md Readme.md"}
     agent.event("PreToolUse", **tool)
     disk.git("mv", "README.md", "Readme.md")
@@ -95,5 +95,5 @@ def test_a_rewind_brings_back_the_case_of_a_name(disk: World) -> None:
     agent.stop()
     disk.gitcp("rewind", "--to", "toolu_rename", "--force")
     assert "README.md" in os.listdir(disk.path)
-    disk.gitcp("undo", "--force")
+    disk.gitcp("undo")
     assert "Readme.md" in os.listdir(disk.path)

@@ -15,7 +15,7 @@ from gitcp.errors import Changed, Error, GitError
 from gitcp.record import raw, text
 from gitcp.store.back import raw_files
 from gitcp.store.back.apply import Apply
-from gitcp.store.back.present import signs
+from gitcp.store.back.present import find_other_names, signs
 from gitcp.store.git import files, private, refs
 from gitcp.store.git.files import read as content
 from gitcp.store.git.tree import TREE, Lookup
@@ -117,10 +117,11 @@ def _do(
 
 
 def _differ(repo: Repo, objects: Objects, prepared: Prepared) -> list[str]:
-    paths = [a["path"] for a in prepared.todo]
+    paths = {a["path"] for a in prepared.todo}
+    paths -= find_other_names(repo, paths)
     there, after = blobs.at(repo, objects, paths, write=False), Lookup(objects, prepared.tree)
     differing = []
-    for path in paths:
+    for path in sorted(paths):
         entry = after(path)
         wanted = None if entry and entry[0] == TREE else entry
         if there.get(path) != wanted:

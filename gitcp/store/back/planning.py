@@ -14,7 +14,7 @@ from gitcp.record import text
 from gitcp.store.auto.refusal import under_way
 from gitcp.store.back import raw_files
 from gitcp.store.back.merging import merge_blobs
-from gitcp.store.back.present import Present, signs
+from gitcp.store.back.present import Present, find_other_names, signs
 from gitcp.store.git.tree import Lookup, diff_trees, edit_tree, file_at, tree_of
 from gitcp.store.snapshot import snapshot
 from gitcp.store.stream import shadow_refs, state_copy, stream_history, stream_list
@@ -101,6 +101,7 @@ class _Disk:
         self._actions = list(actions)
         todo = plan.effective(self._actions)
         self._gone = {a["path"] for a in todo if a["now"] is None}
+        self._renamed = find_other_names(present.repo, (a["path"] for a in todo))
         self.conflicts: list[Conflict] = []
 
     def settled(self) -> list[Action]:
@@ -118,7 +119,7 @@ class _Disk:
             there = self._work.look(path)
             if there and stat.S_ISDIR(there.st_mode):
                 self._below(path)
-            elif there:
+            elif there and path not in self._renamed:
                 return {**action, "verb": plan.KEEP, "reason": self._in_the_way(path)}
         return action
 

@@ -71,7 +71,8 @@ class Present:
 
     def still(self, paths: Iterable[str]) -> bool:
         """Whether these paths have the content that the scan found; they are read again."""
-        wanted = list(paths)
+        wanted = set(paths)
+        wanted -= find_other_names(self.repo, wanted)
         now = blobs.at(self.repo, self.objects, wanted, write=False)
         return all(now[path] == self.file(path) for path in wanted if path in now)
 
@@ -129,8 +130,21 @@ class KeptEdits:
 def signs(repo: Repo, paths: Iterable[str]) -> dict[str, Signature]:
     """path -> what tells whether it is touched from now on; None for what is not there, or only
     behind a link."""
-    now = Worktree(repo)
-    return {path: _signature(now.look(path)) for path in paths}
+    now, wanted = Worktree(repo), list(paths)
+    others = find_other_names(repo, wanted)
+    return {path: None if path in others else _signature(now.look(path)) for path in wanted}
+
+
+def find_other_names(repo: Repo, paths: Iterable[str]) -> set[str]:
+    """Of paths that differ in case only, those that lead to a file which is spelled as another."""
+    if not repo.config.flag("core.ignorecase"):
+        return set()
+    by_fold: dict[str, list[str]] = {}
+    for path in paths:
+        by_fold.setdefault(path.casefold(), []).append(path)
+    twins = (path for same in by_fold.values() if len(same) > 1 for path in same)
+    worktree = Worktree(repo)
+    return {path for path in twins if not worktree.is_listed(path)}
 
 
 def signature(name: bytes, folder: int) -> Signature:

@@ -56,6 +56,8 @@ def scan(repo: Repo) -> Scan:
     _blind(result, warnings)
     theirs = _theirs(repo, staged, unborn=seen.head is None)
     alone = result.rows(seen.rows)
+    if repo.config.flag("core.ignorecase"):
+        alone = _follow_case(repo, result, theirs, alone)
     index.note_stale(repo, sum(row.x != "." for row in seen.rows))
     _drop_sparse(repo, result)
     hidden = work.ignored([path for path in alone if path not in theirs], _ANY)
@@ -142,6 +144,25 @@ def _theirs(repo: Repo, staged: Running, unborn: bool) -> dict[str, None]:
     if state:
         out = _staged(repo, repo.empty_tree).finish()[1]
     return dict.fromkeys(text(path) for path in out.split(b"\0")[:-1])
+
+
+def _follow_case(repo: Repo, result: Scan, theirs: dict[str, None], alone: list[str]) -> list[str]:
+    """Have a file that was renamed in case only under the one of its names that its directory has:
+    it leads to the file by the other as well.  Return the paths alone that are no such names."""
+    if not (theirs or alone):
+        return alone
+    args = "diff-index --cached --raw -z --no-abbrev --no-renames --diff-filter=D".split()
+    words = repo.git.lines(*args, result.head) if result.head else []
+    new = {path.casefold(): path for path in theirs}
+    for about, old in zip(words[::2], map(text, words[1::2]), strict=True):
+        name = new.get(old.casefold())
+        if name and result.worktree.is_listed(old):
+            del theirs[name]
+        elif name:
+            mode, _, oid = about.decode().removeprefix(":").split()[:3]
+            result.changes[old] = Change(GONE, (mode, oid))
+    known = {*new, *(path.casefold() for path, change in result.changes.items() if change.was)}
+    return [path for path in alone if path in theirs or path.casefold() not in known]
 
 
 def _drop_sparse(repo: Repo, result: Scan) -> None:

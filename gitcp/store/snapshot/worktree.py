@@ -47,6 +47,14 @@ class Worktree:
         except (FileNotFoundError, NotADirectoryError):
             return None
 
+    def is_listed(self, path: str) -> bool:
+        """Whether a directory has path as it is spelled, and not only by another case."""
+        folder, name = os.path.split(self.full(path))
+        try:
+            return name in os.listdir(folder)
+        except OSError:
+            return False
+
     def _inside(self, folder: str) -> bool:
         if folder not in self._folders:
             self._folders[folder] = self._inside(folder.rpartition("/")[0]) and self._real(folder)
