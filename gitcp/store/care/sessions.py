@@ -36,6 +36,13 @@ _OWN_LOCKS = ("HEAD.lock", "index.lock")
 _LOCK_AGE = 60  # seconds: git holds none so long, unless a person is asked something
 
 
+def look_at_processes(case: Case) -> Iterator[Finding]:
+    """Whether the system tells of processes."""
+    if not process.visible():
+        reason = "no process can be seen here: who is at work is told by the time alone"
+        yield finding("unseen-processes", "ps", reason, remedy="let gitcp read /proc or run ps")
+
+
 def look_at_sessions(case: Case) -> Iterator[Finding]:
     """Turns that nobody ends, and transcripts that are not complete or cannot be read."""
     for state in case.states:

@@ -88,6 +88,7 @@ _REF = ("repair", _subject(ref_repair.mend_ref))
 _PROMISE = ("repair", _keep_promise)
 
 SESSIONS = (
+    Row("unseen-processes", WARNING, sessions.look_at_processes, "no process can be seen here"),
     Row("unread-transcript", WARNING, sessions.look_at_sessions, "a transcript cannot be read"),
     Row("dead-session", WARNING, sessions.look_at_sessions, "a turn that nobody ends",
         "end"),
