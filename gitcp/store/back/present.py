@@ -131,8 +131,8 @@ def signs(repo: Repo, paths: Iterable[str]) -> dict[str, Signature]:
     """path -> what tells whether it is touched from now on; None for what is not there, or only
     behind a link."""
     now, wanted = Worktree(repo), list(paths)
-    others = find_other_names(repo, wanted)
-    return {path: None if path in others else _signature(now.look(path)) for path in wanted}
+    unlisted = find_other_names(repo, wanted)
+    return {path: None if path in unlisted else _signature(now.look(path)) for path in wanted}
 
 
 def find_other_names(repo: Repo, paths: Iterable[str]) -> set[str]:

@@ -66,8 +66,8 @@ def _tracked(repo: Repo, path: str) -> str:
     begin, end = path, ""
     while begin:
         escaped = "".join(f"\\{c}" if c in "*?[\\" else c for c in begin)
-        found = git.stream("ls-files", "-z", "--", f":(top,icase){escaped}")
-        if names := {os.fsdecode(name)[: len(begin)] for name in islice(found, _MOST)}:
+        tracked = git.stream("ls-files", "-z", "--", f":(top,icase){escaped}")
+        if names := {os.fsdecode(name)[: len(begin)] for name in islice(tracked, _MOST)}:
             return (begin if begin in names else min(names)) + end
         begin, _, name = begin.rpartition("/")
         end = f"/{name}{end}"
