@@ -23,7 +23,7 @@ def _move_conversations(home: Path, repo: Path) -> None:
     for old, new in {
         ".claude/projects/-repo": f".claude/projects/{slug}",
         ".qwen/projects/-repo": f".qwen/projects/{slug}",
-        ".gemini/tmp/repo": f".gemini/tmp/{repo.name}",
+        ".gemini/tmp/rec-gemini-resume": f".gemini/tmp/{repo.name}",
     }.items():
         if (home / old).exists():
             (home / old).rename(home / new)

@@ -132,6 +132,7 @@ class Reading:
         self._cwd, self._agent = cwd, agent
         self._waiting: dict[str, list[Edit]] = {}
         self._done: set[str] = set()
+        self._asked: set[str] = set()
         self._at = 0
         self.turns: list[Turn] = []
 
@@ -150,9 +151,11 @@ class Reading:
             self.turns.clear()  # a fork begins with a copy of another session's words
             self._waiting.clear()
             return
-        for item in self._items(entry):
+        listed = list(self._items(entry))
+        asks = any(item["kind"] == "prompt" for item in listed) and self._is_new(entry)
+        for item in listed:
             self._at = _time(item["time"]) or self._at
-            if item["kind"] == "prompt" and not any(entry.get(key) for key in NOT_SAID):
+            if item["kind"] == "prompt" and asks:
                 self.turns.append({"prompt": item["text"], "at": self._at, "model": ""})
             elif item["kind"] == "call":
                 self._call(item)
@@ -161,6 +164,14 @@ class Reading:
             self.turns[-1]["model"] = model
         for call, answer in self._answers(entry):
             yield from self._answered(call, answer)
+
+    def _is_new(self, entry: dict[str, Any]) -> bool:
+        """Whether the person typed what an entry asks, and it comes for the first time: a resumed
+        session of Gemini's sets all its messages anew."""
+        key = str(entry.get("uuid") or entry.get("id") or "")
+        again = bool(key) and key in self._asked
+        self._asked.add(key)
+        return not again and not any(entry.get(key) for key in NOT_SAID)
 
     def _answers(self, entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         if hasattr(self._reader, "read_answers"):
