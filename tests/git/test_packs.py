@@ -36,7 +36,7 @@ def write(objects: Objects, *texts: str) -> list[str]:
     return oids
 
 
-def whole(*oids: str) -> None:
+def assert_readable(*oids: str) -> None:
     """git finds nothing wrong with any pack, and each object is there."""
     if indexes := [str(index) for index in PACKS.glob("*.idx")]:
         git("verify-pack", *indexes)
@@ -59,7 +59,7 @@ def age(days: float) -> None:
 def test_what_a_process_writes_is_one_pack_that_no_prune_takes(objects: Objects) -> None:
     oids = write(objects, "one", "two", *map(str, range(300)), "")
     git("gc", "-q", "--prune=now")
-    whole(*oids)
+    assert_readable(*oids)
     assert len(list(PACKS.glob("*.keep"))) == 1
     assert loose() == 0
 
@@ -88,7 +88,7 @@ def test_a_file_of_any_size_is_stored_in_any_repository(tmp_path: Path, algo: st
     with Objects(Repo.find()) as objects:
         oids = [objects.write_file(b"%d" % size) for size in sizes]
     assert oids == [git("hash-object", f"{size}") for size in sizes]
-    whole(*oids)
+    assert_readable(*oids)
 
 
 def test_a_large_file_that_shrinks_while_it_is_read_spoils_nothing(objects: Objects) -> None:
@@ -98,14 +98,14 @@ def test_a_large_file_that_shrinks_while_it_is_read_spoils_nothing(objects: Obje
         assert objects.packs.stream(f, 3 << 20) is None
     after = objects.write("blob", b"after")
     objects.packs.flush()
-    whole(before, after)
+    assert_readable(before, after)
 
 
 def test_packs_are_joined_and_what_is_in_two_of_them_is_there_once(objects: Objects) -> None:
     oids = {oid for n in range(4 * LATER) for oid in write(objects, "the same", f"{n}")}
     assert len(list(PACKS.glob("*.pack"))) <= LATER
     git("gc", "-q", "--prune=now")
-    whole(*oids)
+    assert_readable(*oids)
     assert {path.suffix for path in PACKS.iterdir()} >= {".keep", ".pack", ".idx"}
     assert len({p.stem for p in PACKS.iterdir()}) == len(list(PACKS.glob("*.idx")))
 
@@ -119,7 +119,7 @@ def test_large_packs_and_those_git_counts_on_are_not_joined(objects: Objects) ->
     oids += [oid for n in range(LATER) for oid in write(objects, f"{n}")]
     assert {path.name for path in PACKS.glob("*.pack")} > first | second
     git("multi-pack-index", "verify")
-    whole(large, *oids)
+    assert_readable(large, *oids)
 
 
 @pytest.mark.parametrize("lock", ["maintenance.lock", "pack/multi-pack-index.lock"])
@@ -134,7 +134,7 @@ def test_packs_are_not_joined_while_git_may_be_about_to_count_on_them(
     os.utime(held, (1, 1))
     oids += write(objects, "left behind by a kill")
     assert len(list(PACKS.glob("*.pack"))) < LATER
-    whole(*oids)
+    assert_readable(*oids)
 
 
 def test_what_git_begins_to_count_on_while_packs_are_joined_stays(
@@ -152,7 +152,7 @@ def test_what_git_begins_to_count_on_while_packs_are_joined_stays(
     oids += write(objects, "last")
     assert len(list(PACKS.glob("*.pack"))) == LATER + 1
     git("multi-pack-index", "verify")
-    whole(*oids)
+    assert_readable(*oids)
 
 
 def test_objects_on_another_disk_are_written_there(
@@ -167,7 +167,7 @@ def test_objects_on_another_disk_are_written_there(
 
     monkeypatch.setattr(os, "rename", elsewhere)
     oids = [oid for n in range(LATER + 2) for oid in write(objects, f"{n}")]
-    whole(*oids)
+    assert_readable(*oids)
     assert {path.suffix for path in PACKS.iterdir()} == {".keep", ".pack", ".idx"}
     assert not os.listdir(objects._repo.shared("tmp"))
 
@@ -195,7 +195,7 @@ def test_a_damaged_pack_is_left_where_it_is(objects: Objects) -> None:
     assert len(list(PACKS.glob("*.pack"))) <= 3
     spoilt.unlink()
     spoilt.with_suffix(".idx").unlink()
-    whole(*oids)
+    assert_readable(*oids)
 
 
 def test_after_two_weeks_git_prunes_and_packs_as_it_does(objects: Objects) -> None:
@@ -218,7 +218,7 @@ def test_what_is_asked_for_again_is_kept_longer(objects: Objects) -> None:
     assert objects.packs.has(oids[0])
     sweep(objects._repo)
     git("gc", "-q", "--prune=now")
-    whole(*oids)
+    assert_readable(*oids)
 
 
 def test_what_is_uninstalled_leaves_all_packs_to_git(objects: Objects) -> None:
@@ -253,7 +253,7 @@ def test_packs_that_others_keep_are_theirs(objects: Objects) -> None:
     sweep(objects._repo)
     oids += [oid for n in range(LATER) for oid in write(objects, f"{n}")]
     assert len([p for p in PACKS.glob("*.keep") if p.read_bytes() != kept.KEEP]) == 1
-    whole(*oids)
+    assert_readable(*oids)
 
 
 def test_a_disk_that_is_full_loses_nothing_that_was_written(
@@ -269,7 +269,7 @@ def test_a_disk_that_is_full_loses_nothing_that_was_written(
         with pytest.raises(OSError, match="space"):
             objects._repo.git.run("version")
     objects._repo.git.run("version")
-    whole(oid)
+    assert_readable(oid)
 
 
 @contextmanager
@@ -291,7 +291,7 @@ def test_a_disk_that_fills_up_in_the_middle_of_a_file_leaves_no_half_pack(
     with room(size), pytest.raises(OSError, match="too large"):
         objects.packs.flush()
     assert not list(PACKS.glob("*"))
-    whole(*write(objects, "more"), oid)
+    assert_readable(*write(objects, "more"), oid)
 
 
 def test_packs_that_there_is_no_room_to_join_stay_as_they_are(objects: Objects) -> None:
@@ -299,10 +299,10 @@ def test_packs_that_there_is_no_room_to_join_stay_as_they_are(objects: Objects) 
     with room(1100):
         oids += write(objects, "one too many")
     assert len(list(PACKS.glob("*.idx"))) == LATER
-    whole(*oids)
+    assert_readable(*oids)
     oids += write(objects, "and one more")
     assert len(list(PACKS.glob("*.idx"))) < LATER
-    whole(*oids)
+    assert_readable(*oids)
 
 
 def test_sessions_and_their_commits_leave_nothing_for_gc_to_do(world: World) -> None:

@@ -75,9 +75,9 @@ def test_allows_a_normal_user_commit(copy: Copy) -> None:
 def test_fails_before_storing_the_original_and_before_creating_any_commits(copy: Copy) -> None:
     _, b = copy.pair()
     copy.go_to_new(WORKSPACE)
-    before, refs, place = copy.kept(), copy.every_ref(), copy.place()
+    before, refs, place = copy.read_records(), copy.every_ref(), copy.place()
     assert pre(b).status == 2
-    assert copy.kept() == before
+    assert copy.read_records() == before
     assert copy.claims() == []
     assert (copy.every_ref(), copy.place()) == (refs, place)
 

@@ -130,7 +130,7 @@ class Copy(World):
         path = self.store / "entire-sessions" / f"{sid}.json"
         return dict(json.loads(path.read_text())) if path.exists() else {}
 
-    def kept(self) -> dict[str, bytes]:
+    def read_records(self) -> dict[str, bytes]:
         """Every file of gitcp's own but locks and what only spares work, and every object."""
         folders = [self.own, self.store / "gitcp", self.store / "entire-sessions"]
         files = {p for f in folders if f.exists() for p in f.rglob("*") if p.is_file()}

@@ -58,7 +58,7 @@ def ends_well(done: Done) -> None:
     assert all(line.startswith("warning: ") for line in lines), done
 
 
-def whole(world: World) -> None:
+def check_connected(world: World) -> None:
     """git and gitcp find no error."""
     world.git("fsck", "--no-dangling")
     findings = Store.check_at(world.path)
@@ -86,7 +86,7 @@ def test_a_stop_ends_well_and_the_next_has_all_of_it(
         ends_well(done)
     a.event("Stop")
     assert world.tree(world.branch()) == {"src/a.py": "a = 1\n", "src/b.py": world.read("src/b.py")}
-    whole(world)
+    check_connected(world)
 
 
 @pytest.mark.parametrize("hook", ["prepare-commit-msg", "post-commit"])
@@ -112,7 +112,7 @@ def test_a_commit_is_made_and_what_is_left_to_do_is_done_later(
     a.turn("the end", {"src/c.py": "c\n"})
     for one in world.ids("HEAD~1") if hook == "post-commit" else ():
         assert a.sid in world.committed(one)
-    whole(world)
+    check_connected(world)
 
 
 @pytest.mark.parametrize("command", ["link HEAD session-a", "enable", "fsck --repair"])
@@ -134,7 +134,7 @@ def test_a_command_says_in_one_sentence_what_failed(
         assert all(line.startswith(("fatal: ", "warning: ")) for line in lines), done
         failed += done.returncode == 128
     assert failed
-    whole(world)
+    check_connected(world)
 
 
 def test_a_file_where_objects_should_be_is_named(world: World) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stress.test_sessions import content, told
+from tests.stress.test_sessions import content, read_settled
 from tests.support.harness import Agent, World
 from tests.support.paths import ENTRY
 
@@ -128,7 +128,7 @@ def event(killer: Killer, agent: Agent, name: str, **payload: object) -> bool:
 
 def check(world: World, agent: Agent, recorded: dict[str, str]) -> None:
     """Everything recorded is unsettled or settled, with the content it was recorded with."""
-    settled = told(world).get(agent.sid, {})
+    settled = read_settled(world).get(agent.sid, {})
     known = {
         path: file["oid"]
         for stream in reversed(agent.state["streams"])
@@ -169,6 +169,6 @@ def test_a_kill_at_any_moment_loses_nothing_recorded(world: World, mode: str) ->
     world.git("add", ".")
     world.git("commit", "-q", "--allow-empty", "-m", "the end")
     agent.turn("the end")
-    assert set(recorded) <= told(world)[agent.sid].keys()
+    assert set(recorded) <= read_settled(world)[agent.sid].keys()
     world.git("fsck", "--connectivity-only", "--no-dangling")
     assert not [*world.path.glob(".git/refs/**/*.lock")]

@@ -43,7 +43,7 @@ def pruned(world: World, *, early: bool = False) -> None:
     world.env["PATH"] = f"{folder}:{os.environ['PATH']}"
 
 
-def whole(world: World) -> None:
+def check_connected(world: World) -> None:
     """git finds nothing wrong, and can pack what there is."""
     world.env.pop("PATH", None)
     world.git("fsck", "--no-dangling")
@@ -63,7 +63,7 @@ def test_a_prune_while_a_checkpoint_is_written_takes_nothing(world: World, early
     pruned(world, early=early)
     work(agent)
     agent.turn("once more", {"a/b/one.py": "another\n"})
-    whole(world)
+    check_connected(world)
     assert world.show(world.branch(), "a/b/one.py") == "another\n"
 
 
@@ -75,6 +75,6 @@ def test_a_prune_while_a_commit_is_condensed_takes_nothing(world: World) -> None
     world.git("-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", "some")
     pruned(world)
     agent.turn("go on", {"three.py": "3\n"})
-    whole(world)
+    check_connected(world)
     [note] = noted(world, "HEAD")
     assert list(world.committed(note)) == ["s-one"]

@@ -81,7 +81,7 @@ def run(world: World, tops: list[Path]) -> dict[str, list[str]]:
     return done
 
 
-def told(world: World) -> dict[str, dict[str, Any]]:
+def read_settled(world: World) -> dict[str, dict[str, Any]]:
     """session id -> path -> what v1 says of it."""
     found: dict[str, dict[str, Any]] = {}
     if world.refs(V1):
@@ -115,7 +115,7 @@ def test_sessions_at_once_lose_nothing(world: World, worktrees: int) -> None:
         world.git("worktree", "add", "-q", "-b", f"topic{n}", str(tops[-1]))
     done = run(world, tops)
     sound(world)
-    settled = told(world)
+    settled = read_settled(world)
     for sid, paths in done.items():
         state = world.state(sid)
         assert len(state["turns"]) == TURNS, "no update of a state is lost"
@@ -133,7 +133,7 @@ def everything_settles(world: World, tops: list[Path], done: dict[str, list[str]
     for top in tops:
         world.git("add", ".", cwd=top)
         world.git("commit", "-q", "--allow-empty", "-m", "the rest", cwd=top)
-    settled = told(world)
+    settled = read_settled(world)
     for sid, paths in done.items():
         assert settled.get(sid, {}).keys() == set(paths)
         transcripts = "".join(

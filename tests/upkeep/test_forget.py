@@ -20,7 +20,7 @@ WORD = "xylophone"  # what nobody may read any more
 
 
 @pytest.fixture(params=["branch", "refs"])
-def told(world: World, request: pytest.FixtureRequest) -> World:
+def recorded(world: World, request: pytest.FixtureRequest) -> World:
     """A repository in which a session said a word, and another one did not."""
     world.git("config", "gitcp.store", request.param)
     world.remote("origin")
@@ -69,46 +69,46 @@ def clone(world: World, bare: Path, name: str) -> World:
     return there
 
 
-def test_nothing_of_a_forgotten_session_is_left_here(told: World) -> None:
-    told.gitcp("search", WORD)
-    assert held(told)
-    said = told.gitcp("forget", "--yes", "s-secret")
+def test_nothing_of_a_forgotten_session_is_left_here(recorded: World) -> None:
+    recorded.gitcp("search", WORD)
+    assert held(recorded)
+    said = recorded.gitcp("forget", "--yes", "s-secret")
     assert "forgotten" in said
-    told.git("gc", "-q", "--prune=now")
-    assert held(told) == []
-    assert WORD not in told.gitcp("log")
-    assert "a drum please" in told.gitcp("log")
-    assert told.gitcp("fsck") == ""
-    assert "s-open" in told.gitcp("list-checkpoints")
+    recorded.git("gc", "-q", "--prune=now")
+    assert held(recorded) == []
+    assert WORD not in recorded.gitcp("log")
+    assert "a drum please" in recorded.gitcp("log")
+    assert recorded.gitcp("fsck") == ""
+    assert "s-open" in recorded.gitcp("list-checkpoints")
 
 
-def test_what_stands_in_its_place_says_so(told: World) -> None:
-    told.gitcp("forget", "--yes", "s-secret")
-    assert "forgotten" in told.gitcp("show", "HEAD~1")
-    assert "forgotten" in told.gitcp("log")
-    assert tried(told, "doctor").stdout.count("forgotten") == 0
+def test_what_stands_in_its_place_says_so(recorded: World) -> None:
+    recorded.gitcp("forget", "--yes", "s-secret")
+    assert "forgotten" in recorded.gitcp("show", "HEAD~1")
+    assert "forgotten" in recorded.gitcp("log")
+    assert tried(recorded, "doctor").stdout.count("forgotten") == 0
 
 
-def test_a_checkpoint_alone_can_be_forgotten(told: World) -> None:
-    [checkpoint_id] = told.ids("HEAD~1")
-    told.gitcp("forget", "--yes", checkpoint_id)
-    assert WORD not in told.gitcp("log")
-    assert "a drum please" in told.gitcp("show", "HEAD")
-    assert told.gitcp("fsck") == ""
+def test_a_checkpoint_alone_can_be_forgotten(recorded: World) -> None:
+    [checkpoint_id] = recorded.ids("HEAD~1")
+    recorded.gitcp("forget", "--yes", checkpoint_id)
+    assert WORD not in recorded.gitcp("log")
+    assert "a drum please" in recorded.gitcp("show", "HEAD")
+    assert recorded.gitcp("fsck") == ""
 
 
-def test_all_can_be_forgotten(told: World) -> None:
-    told.gitcp("forget", "--yes", "--all")
-    told.git("gc", "-q", "--prune=now")
-    assert held(told) == [] and held(told, "a drum please") == []
-    assert told.gitcp("fsck") == ""
+def test_all_can_be_forgotten(recorded: World) -> None:
+    recorded.gitcp("forget", "--yes", "--all")
+    recorded.git("gc", "-q", "--prune=now")
+    assert held(recorded) == [] and held(recorded, "a drum please") == []
+    assert recorded.gitcp("fsck") == ""
 
 
-def test_what_is_younger_than_a_day_stays(told: World) -> None:
-    said = told.gitcp("forget", "--yes", "--before", "2000-01-01")
+def test_what_is_younger_than_a_day_stays(recorded: World) -> None:
+    said = recorded.gitcp("forget", "--yes", "--before", "2000-01-01")
     assert "nothing to forget" in said
-    told.gitcp("forget", "--yes", "--before", "2999-01-01")
-    assert WORD not in told.gitcp("log")
+    recorded.gitcp("forget", "--yes", "--before", "2999-01-01")
+    assert WORD not in recorded.gitcp("log")
 
 
 def test_a_session_at_work_is_not_forgotten(world: World, a: Agent) -> None:
@@ -118,53 +118,53 @@ def test_a_session_at_work_is_not_forgotten(world: World, a: Agent) -> None:
     assert held(world)
 
 
-def test_without_a_terminal_it_has_to_be_agreed_to(told: World) -> None:
-    done = tried(told, "forget", "s-secret")
+def test_without_a_terminal_it_has_to_be_agreed_to(recorded: World) -> None:
+    done = tried(recorded, "forget", "s-secret")
     assert done.returncode == 128 and "--yes" in done.stderr
-    assert WORD in told.gitcp("log")
+    assert WORD in recorded.gitcp("log")
 
 
-def test_the_destination_is_told_on_request(told: World) -> None:
-    bare = shared(told)
-    told.git("push", "-q", "origin", "main")
-    assert held(told, cwd=bare)
-    said = told.gitcp("forget", "--yes", "--remote", "s-secret")
+def test_the_destination_is_told_on_request(recorded: World) -> None:
+    bare = shared(recorded)
+    recorded.git("push", "-q", "origin", "main")
+    assert held(recorded, cwd=bare)
+    said = recorded.gitcp("forget", "--yes", "--remote", "s-secret")
     assert "'origin' has it no more" in said and "cannot be taken back" in said
-    told.git("gc", "-q", "--prune=now", cwd=bare)
-    assert held(told, cwd=bare) == []
-    assert "a drum please" in told.gitcp("log")
+    recorded.git("gc", "-q", "--prune=now", cwd=bare)
+    assert held(recorded, cwd=bare) == []
+    assert "a drum please" in recorded.gitcp("log")
 
 
-def test_the_destination_can_be_told_later(told: World) -> None:
-    bare = shared(told)
-    told.git("push", "-q", "origin", "main")
-    told.gitcp("forget", "--yes", "s-secret")
-    said = told.gitcp("forget", "--yes", "--remote", "s-secret")
+def test_the_destination_can_be_told_later(recorded: World) -> None:
+    bare = shared(recorded)
+    recorded.git("push", "-q", "origin", "main")
+    recorded.gitcp("forget", "--yes", "s-secret")
+    said = recorded.gitcp("forget", "--yes", "--remote", "s-secret")
     assert "nothing to forget here" in said and "'origin' has it no more" in said
-    assert "'origin' has nothing of it" in told.gitcp("forget", "--yes", "--remote", "s-secret")
-    for at in (bare, told.path):
-        told.git("gc", "-q", "--prune=now", cwd=at)
-        assert held(told, cwd=at) == [], at
-    assert "a drum please" in told.gitcp("log")
+    assert "'origin' has nothing of it" in recorded.gitcp("forget", "--yes", "--remote", "s-secret")
+    for at in (bare, recorded.path):
+        recorded.git("gc", "-q", "--prune=now", cwd=at)
+        assert held(recorded, cwd=at) == [], at
+    assert "a drum please" in recorded.gitcp("log")
 
 
-def test_the_branch_of_a_converted_store_is_forgotten_there(told: World) -> None:
-    bare = shared(told)
-    told.git("push", "-q", "origin", "main")
-    told.git("config", "gitcp.store", "refs")
-    told.gitcp("convert-store")
-    told.gitcp("push")
-    told.gitcp("forget", "--yes", "--remote", "s-secret")
-    told.git("gc", "-q", "--prune=now", cwd=bare)
-    assert held(told, cwd=bare) == []
-    there = clone(told, bare, "there")
+def test_the_branch_of_a_converted_store_is_forgotten_there(recorded: World) -> None:
+    bare = shared(recorded)
+    recorded.git("push", "-q", "origin", "main")
+    recorded.git("config", "gitcp.store", "refs")
+    recorded.gitcp("convert-store")
+    recorded.gitcp("push")
+    recorded.gitcp("forget", "--yes", "--remote", "s-secret")
+    recorded.git("gc", "-q", "--prune=now", cwd=bare)
+    assert held(recorded, cwd=bare) == []
+    there = clone(recorded, bare, "there")
     assert WORD not in there.gitcp("log", "--all") and "a drum please" in there.gitcp("log")
 
 
-def test_what_is_before_the_first_day_is_nothing(told: World) -> None:
-    told.env["TZ"] = "UTC"
-    assert "nothing to forget" in told.gitcp("forget", "--yes", "--before", "1970-01-01")
-    assert WORD in told.gitcp("log")
+def test_what_is_before_the_first_day_is_nothing(recorded: World) -> None:
+    recorded.env["TZ"] = "UTC"
+    assert "nothing to forget" in recorded.gitcp("forget", "--yes", "--before", "1970-01-01")
+    assert WORD in recorded.gitcp("log")
 
 
 def test_a_part_whose_time_is_unknown_is_before_no_day() -> None:
@@ -173,22 +173,22 @@ def test_a_part_whose_time_is_unknown_is_before_no_day() -> None:
     assert Choice().has("0123456789ab", entry)
 
 
-def test_the_beginning_of_two_sessions_ids_names_neither(told: World) -> None:
-    told.gitcp("clean", "--force", "--older-than", "0")
-    agent = told.agent("s-opens")
+def test_the_beginning_of_two_sessions_ids_names_neither(recorded: World) -> None:
+    recorded.gitcp("clean", "--force", "--older-than", "0")
+    agent = recorded.agent("s-opens")
     agent.turn("a cello please", {"cello.py": "cello\n"})
     agent.end()
-    done = tried(told, "forget", "--yes", "s-ope")
+    done = tried(recorded, "forget", "--yes", "s-ope")
     assert done.returncode == 128 and "s-open s-opens" in done.stderr
-    assert "a drum please" in told.gitcp("log")
+    assert "a drum please" in recorded.gitcp("log")
 
 
-def test_a_search_after_it_finds_nothing_where_another_clone_forgot(told: World) -> None:
-    bare = shared(told)
-    told.git("push", "-q", "origin", "main")
-    there = clone(told, bare, "there")
+def test_a_search_after_it_finds_nothing_where_another_clone_forgot(recorded: World) -> None:
+    bare = shared(recorded)
+    recorded.git("push", "-q", "origin", "main")
+    there = clone(recorded, bare, "there")
     assert WORD in there.gitcp("search", WORD)
-    told.gitcp("forget", "--yes", "--remote", "s-secret")
+    recorded.gitcp("forget", "--yes", "--remote", "s-secret")
     there.gitcp("fetch")
     assert tried(there, "search", WORD).returncode == 1
     assert WORD.encode() not in b"".join(
@@ -196,35 +196,35 @@ def test_a_search_after_it_finds_nothing_where_another_clone_forgot(told: World)
     )
 
 
-def test_another_clone_that_pushes_does_not_bring_it_back(told: World) -> None:
-    bare = shared(told)
-    told.git("push", "-q", "origin", "main")
-    there = clone(told, bare, "there")
+def test_another_clone_that_pushes_does_not_bring_it_back(recorded: World) -> None:
+    bare = shared(recorded)
+    recorded.git("push", "-q", "origin", "main")
+    there = clone(recorded, bare, "there")
     there.gitcp("enable")
     there.agent("s-there").turn("a flute please", {"flute.py": "flute\n"})
     there.commit("flute.py")
-    told.gitcp("forget", "--yes", "--remote", "s-secret")
+    recorded.gitcp("forget", "--yes", "--remote", "s-secret")
     there.gitcp("push")
     there.close()
-    told.gitcp("fetch")
-    told.git("fetch", "-q", str(there.path), "main:refs/heads/theirs")
-    for world in (told, there):
+    recorded.gitcp("fetch")
+    recorded.git("fetch", "-q", str(there.path), "main:refs/heads/theirs")
+    for world in (recorded, there):
         told_of = world.gitcp("log", "--all")
         assert WORD not in told_of and "a flute please" in told_of, world
         assert world.gitcp("fsck") == ""
-    for at in (bare, told.path, there.path):
-        told.git("reflog", "expire", "--expire=now", "--all", cwd=at)
-        told.git("gc", "-q", "--prune=now", cwd=at)
-        assert held(told, cwd=at) == [], at
+    for at in (bare, recorded.path, there.path):
+        recorded.git("reflog", "expire", "--expire=now", "--all", cwd=at)
+        recorded.git("gc", "-q", "--prune=now", cwd=at)
+        assert held(recorded, cwd=at) == [], at
 
 
-def test_a_destination_that_still_has_it_is_named(told: World) -> None:
-    shared(told)
-    told.git("push", "-q", "origin", "main")
-    told.gitcp("forget", "--yes", "s-secret")
-    done = tried(told, "push")
+def test_a_destination_that_still_has_it_is_named(recorded: World) -> None:
+    shared(recorded)
+    recorded.git("push", "-q", "origin", "main")
+    recorded.gitcp("forget", "--yes", "s-secret")
+    done = tried(recorded, "push")
     assert done.returncode == 128 and "'gitcp forget --remote'" in done.stderr
-    assert WORD not in told.gitcp("log")
+    assert WORD not in recorded.gitcp("log")
 
 
 def test_streams_edits_and_steps_of_the_session_go_too(world: World, a: Agent) -> None:

@@ -108,7 +108,7 @@ def release(repo: Repo, match: Callable[[Claim], bool]) -> None:
             _remove(repo, claim["key"])
 
 
-def held(repo: Repo, keys: Collection[str]) -> list[Claim]:
+def select_claims(repo: Repo, keys: Collection[str]) -> list[Claim]:
     """The claims of these names that are there."""
     return [claim for claim in _read(repo) if claim["key"] in keys]
 

@@ -145,7 +145,7 @@ def _claimed(repo: Repo, event: Record) -> list[tuple[Repo, Claim]]:
         copies = place.by_working_copy(repo, tool.get("input_paths") or ())
         for copy, paths in _merged(copies, [(repo, [])]):
             keys = {claims.key(event, tool, paths), claims.key(event, tool, ())}
-            pairs += [(copy, claim) for claim in claims.held(copy, keys)]
+            pairs += [(copy, claim) for claim in claims.select_claims(copy, keys)]
     return pairs
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def message(repo: Repo, objects: Objects, tip: Tip | None, ref: str) -> str:
     """The session, the stash entry and the ref that will keep its checkpoints, for a stream that
     is about to be left; '' when no entry has something that it records."""
-    left = next(_held(repo, objects, {tip["stream"]: ref}), None) if tip else None
+    left = next(_match_stash(repo, objects, {tip["stream"]: ref}), None) if tip else None
     if left is None:
         return ""
     session_id, stash = left["session_id"], left["stash"]
@@ -32,10 +32,10 @@ def list_held(repo: Repo, objects: Objects, streams: Iterable[Record]) -> list[R
     """Of the archived streams of a listing those whose work here an entry of the stash holds:
     {session_id, stash, ref}."""
     archived = {s["id"]: s["ref"] for s in reversed(list(streams)) if s["kind"] == "archived"}
-    return list(_held(repo, objects, archived)) if archived else []
+    return list(_match_stash(repo, objects, archived)) if archived else []
 
 
-def _held(repo: Repo, objects: Objects, kept: dict[str, str]) -> Iterator[Record]:
+def _match_stash(repo: Repo, objects: Objects, kept: dict[str, str]) -> Iterator[Record]:
     """kept: stream id -> the ref that keeps it."""
     stash = Stash(repo, objects).entries()
     for marker in markers.here(repo) if stash else ():

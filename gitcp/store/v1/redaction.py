@@ -45,7 +45,9 @@ def _personal(repo: Repo) -> Personal | None:
         return None
     from gitcp.core.redact.personal import Personal
 
-    names = [line for kind in kinds if kind.startswith("name:") for line in _names(repo, kind[5:])]
+    names = [
+        line for kind in kinds if kind.startswith("name:") for line in _read_names(repo, kind[5:])
+    ]
     sources = {key.removeprefix(config_table.LABELS): repo.config.get(key) for key in labels}
     return Personal(kinds, names, sources, "")
 
@@ -54,7 +56,7 @@ def _persons(repo: Repo) -> list[str]:
     return config_table.words(repo.config.option("gitcp.redact-personal") or "")
 
 
-def _names(repo: Repo, path: str) -> list[str]:
+def _read_names(repo: Repo, path: str) -> list[str]:
     """The names in a file, one a line; a path is from the root of the worktree."""
     place = os.path.join(repo.top or repo.common, os.path.expanduser(path))
     try:

@@ -82,14 +82,14 @@ def tidied(value: Any) -> Any:
     return value["root"], [s["metadata"] for s in value["sessions"]], files, sorted(value["files"])
 
 
-def one(sid: str, created: str, **files: str) -> merge_rules.Directory:
+def make_session(sid: str, created: str, **files: str) -> merge_rules.Directory:
     names = {n.replace("_", "."): ("100644", oid) for n, oid in files.items()}
     return directory({}, {sid: ({"created_at": created}, names)}, {})  # type: ignore[no-any-return]
 
 
 def test_a_session_extended_on_one_side_has_the_longer_transcript_whole() -> None:
-    a = one("s", "t", full_jsonl="long")
-    b = one("s", "t", full_jsonl="short", prompt_txt="same")
+    a = make_session("s", "t", full_jsonl="long")
+    b = make_session("s", "t", full_jsonl="short", prompt_txt="same")
     [session] = joined(a, b)["sessions"]
     assert session["files"] == {
         "full.jsonl": ("100644", "long"),
@@ -98,14 +98,14 @@ def test_a_session_extended_on_one_side_has_the_longer_transcript_whole() -> Non
 
 
 def test_one_index_taken_by_two_sessions_becomes_two_in_order_of_time() -> None:
-    a, b = one("late", TIMES[0]), one("early", TIMES[2])
+    a, b = make_session("late", TIMES[0]), make_session("early", TIMES[2])
     sids = [(s["metadata"] or {})["session_id"] for s in joined(a, b)["sessions"]]
     assert sids == ["early", "late"]
 
 
 def test_a_session_that_is_there_twice_stays_twice() -> None:
-    a, b = one("s", "t", full_jsonl="long"), one("other", "t")
-    a["sessions"] = [*a["sessions"], *one("s", "u", full_jsonl="short")["sessions"]]
+    a, b = make_session("s", "t", full_jsonl="long"), make_session("other", "t")
+    a["sessions"] = [*a["sessions"], *make_session("s", "u", full_jsonl="short")["sessions"]]
     assert len(joined(a, b)["sessions"]) == 3
 
 
