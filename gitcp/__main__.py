@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from _signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
 from importlib import import_module
 
 from gitcp import commands
 from gitcp.errors import OK, Error, UsageError
+from gitcp.start.cpython import signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ def main() -> int:
 
     Ctrl-C while it is imported ends it without a word, as it ends git.
     """
-    if getsignal(SIGINT) is default_int_handler:
-        signal(SIGINT, SIG_DFL)
+    if signals.getsignal(signals.SIGINT) is signals.default_int_handler:
+        signals.signal(signals.SIGINT, signals.SIG_DFL)
     called = os.path.basename(sys.argv[0]).partition("-")[2]
     if called:
         return _run(called)

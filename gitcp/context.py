@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp import git, trace
+from gitcp import git, memory, trace
 from gitcp.core.git import ids
 from gitcp.errors import Error, NoJj
 from gitcp.lock import exclusive
@@ -142,7 +142,7 @@ class Context:
                 self._locks.popitem()[1].__exit__()
 
 
-_OPEN: dict[str, Context] = {}
+_OPEN: dict[str, Context] = memory.table("contexts")
 
 
 def open_context(repo: Repo) -> Context:
@@ -163,8 +163,8 @@ def leave_all() -> None:
         one.leave()
 
 
-def locate(event: Record, project: str = "") -> Repo | None:
-    """The repository an agent's event is about, entered: its session's home.
+def locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
+    """(a directory, the repository around it) that an agent's event is about: its session's home.
 
     project: the directory in which the agent was started, as far as its client tells.
     A prompt speaks of the directory it comes from.  Tools and subagents may run elsewhere
@@ -174,16 +174,15 @@ def locate(event: Record, project: str = "") -> Repo | None:
     for place in dict.fromkeys((event.get("cwd"), project)):
         if not place or not os.path.isdir(place):
             continue
-        os.chdir(place)
         try:
-            repo = Repo.here()
+            repo = Repo.at(place)
         except Error as e:
             if isinstance(e, NoJj) and event["event"] == "session-start":
                 raise
             trace.note("hook", str(e))
             continue
         if fresh or is_off(repo):
-            return repo
+            return place, repo
         state = open_context(repo).state(event["session_id"], rebuild=False)
         if state is None:
             leave_all()
@@ -191,9 +190,8 @@ def locate(event: Record, project: str = "") -> Repo | None:
         home = state.get("worktree_path")
         if (state.get("worktree_id") or "") != repo.worktree_id and home and os.path.isdir(home):
             leave_all()
-            os.chdir(home)
-            return Repo.here()
-        return repo
+            return home, Repo.at(home)
+        return place, repo
     return None
 
 
@@ -205,8 +203,8 @@ def is_off(repo: Repo) -> bool:
 _CALLS = ("tool-start", "tool-end", "subagent-start", "subagent-end")
 
 
-def unheard(event: Record, project: str = "") -> Repo | None:
-    """The repository of a tool call whose session no state names, entered; None elsewhere.
+def unheard(event: Record, project: str = "") -> tuple[str, Repo] | None:
+    """As locate(), of a tool call whose session no state names; None elsewhere.
 
     It is the client's project, not where a `cd` led, and one in which gitcp is enabled.
     """
@@ -215,9 +213,8 @@ def unheard(event: Record, project: str = "") -> Repo | None:
         return None
     if not place or not os.path.isdir(place):
         return None
-    os.chdir(place)
     try:
-        repo = Repo.here()
+        repo = Repo.at(place)
     except Error:
         return None
-    return repo if os.path.isdir(repo.shared()) else None
+    return (place, repo) if os.path.isdir(repo.shared()) else None

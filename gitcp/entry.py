@@ -11,7 +11,6 @@ memory goes back whole, not object by object.
 import gc
 import os
 import sys
-from _signal import SIG_DFL, SIGCHLD, SIGINT, default_int_handler, getsignal, signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,14 +43,16 @@ def main() -> int:
     Ctrl-C at a `git commit` ends its hooks with it, at any instant and without a word: the next
     event finds what is left to do.
     """
-    if getsignal(SIGINT) is default_int_handler:
-        signal(SIGINT, SIG_DFL)
-    signal(SIGCHLD, SIG_DFL)  # ignored, as some services start programs, no status of git comes
     gc.set_threshold(_FEW)
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     try:
         from gitcp.start import bundle
+        from gitcp.start.cpython import signals
 
+        if signals.getsignal(signals.SIGINT) is signals.default_int_handler:
+            signals.signal(signals.SIGINT, signals.SIG_DFL)
+        # Ignored, as some services start programs, no status of git comes.
+        signals.signal(signals.SIGCHLD, signals.SIG_DFL)
         bundle.use()
         sys.meta_path.append(Elsewhere)
         from gitcp import hook, trace

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp import memory
 from gitcp.process.running import Running
 
 TYPE_CHECKING = False
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Self
 
-_UNSETTLED: dict[Callable[[], object], Callable[[], object]] = {}
+_UNSETTLED: dict[Callable[[], object], Callable[[], object]] = memory.table("unsettled")
 
 # Never page, never prompt, never translate, never take a lock merely to read; and write what there
 # is in whole pieces, not by a system call for each commit.
@@ -25,22 +26,23 @@ QUIET = {
 }
 # Nor fetch a missing object from a promisor remote behind the person's back: may_fetch().
 _AT_HOME = {"GIT_NO_LAZY_FETCH": "1"}
+_ALLOWED: dict[str, bool] = memory.table("allowed")
 
 
 def may_fetch() -> None:
     """A person waits for this process: objects that a partial clone left out may be fetched."""
-    _AT_HOME.clear()
+    _ALLOWED["fetch"] = True
 
 
 def stay_home() -> None:
     """Fetch nothing in this process, though a person waits for it."""
-    _AT_HOME["GIT_NO_LAZY_FETCH"] = "1"
+    _ALLOWED.clear()
 
 
 def persons(env: Mapping[str, str]) -> dict[str, str]:
     """env as the person's own programs are to find it (filters, hooks, pagers): without what
     keeps our git quiet, and with what they have set of that themselves."""
-    ours = {**QUIET, **_AT_HOME}
+    ours = {**QUIET, **_at_home()}
     kept = {name: value for name, value in env.items() if name not in ours}
     return kept | {name: os.environ[name] for name in ours if name in os.environ}
 
@@ -48,7 +50,7 @@ def persons(env: Mapping[str, str]) -> dict[str, str]:
 def reading() -> dict[str, str]:
     """What keeps a git that runs the person's programs from writing, or fetching, merely to read:
     it changes no answer of theirs."""
-    return {"GIT_OPTIONAL_LOCKS": QUIET["GIT_OPTIONAL_LOCKS"], **_AT_HOME}
+    return {"GIT_OPTIONAL_LOCKS": QUIET["GIT_OPTIONAL_LOCKS"], **_at_home()}
 
 
 def settle_first(call: Callable[[], object], abandon: Callable[[], object]) -> None:
@@ -74,7 +76,11 @@ def abandon() -> None:
 
 def fetches() -> bool:
     """Whether may_fetch() was called."""
-    return not _AT_HOME
+    return "fetch" in _ALLOWED
+
+
+def _at_home() -> dict[str, str]:
+    return {} if fetches() else _AT_HOME
 
 
 class Git:
@@ -84,7 +90,7 @@ class Git:
 
     def __init__(self, cwd: str | None = None, env: Mapping[str, str] | None = None) -> None:
         self._cwd = cwd
-        self.env = {**(os.environ if env is None else env), **QUIET, **_AT_HOME}
+        self.env = {**(os.environ if env is None else env), **QUIET, **_at_home()}
 
     @property
     def cwd(self) -> str:

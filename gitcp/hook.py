@@ -14,10 +14,10 @@ import os
 import sys
 
 from gitcp import git, pipelines, trace
-from gitcp.chain import begun, heard, in_force, keep_promise, table, words
 from gitcp.console.options import flag, value
 from gitcp.errors import OK, USAGE, Error, InputError, NoJj, UsageError, sentence
 from gitcp.process import deadline
+from gitcp.stages.chain import begun, heard, in_force, keep_promise, table, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,13 +134,16 @@ def _take(client: Client | None, event: Record) -> int:
 
     project = os.environ.get(client.PROJECT_ENV if client else "", "")
     try:
-        late = None if (repo := locate(event, project)) else unheard(event, project)
+        home = locate(event, project)
+        late = None if home else unheard(event, project)
     except NoJj as e:
         _say(event, f"gitcp: {e}")
         return OK
-    repo = repo or late
-    if repo is None or is_off(repo):
+    home = home or late
+    if home is None or is_off(home[1]):
         return OK
+    place, repo = home
+    os.chdir(place)
     if client:
         heard.event(repo, client.NAME, event["event"])
     if client and client.export:
@@ -158,11 +161,11 @@ def _take(client: Client | None, event: Record) -> int:
 def _last_prompt(client: Client | None, event: Record) -> str:
     """What the person asked last, by the end of the session's transcript; "" where it is not
     there yet."""
-    from gitcp.process import regular_file
+    from gitcp.process import files
 
     path = event.get("transcript_path")
     try:
-        data = regular_file.read_file(path, tail=_TAIL) if client and path else None
+        data = files.read_file(path, tail=_TAIL) if client and path else None
     except Error:
         return ""  # the stages that need it say what is wrong with it
     if client is None or not data:

@@ -49,7 +49,7 @@ class Repository:
     @contextmanager
     def _asking(self) -> Iterator[tuple[Repo, Prefetched]]:
         """What a question needs; its warnings go to lacks, and nothing it read is held."""
-        with notice.Aside() as lacks:
+        with notice.Collected() as lacks:
             try:
                 yield self.repo, self.objects
             finally:

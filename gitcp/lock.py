@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import os
 
-from gitcp import trace
+from gitcp import memory, trace
 from gitcp.errors import Busy, Error
 from gitcp.process import deadline
-from gitcp.process.regular_file import Damaged, move_aside, open_file
+from gitcp.process.files import Damaged, move_aside, open_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ ORDER = (
     "packs",
     "search",
 )
-_held: list[tuple[int, str]] = []
-_given_up: set[str] = set()
+_HELD: dict[tuple[int, str], bool] = memory.table("locks")
+_GIVEN_UP: dict[str, bool] = memory.table("locks that were waited for in vain")
 
 
 class exclusive:
@@ -72,10 +72,10 @@ class exclusive:
             raise Error(f"cannot lock '{self._name}': {e.strerror}") from None
         if self._fd is None:
             self._wait()
-        _held.append(self._place)
+        _HELD[self._place] = True
 
     def __exit__(self, *_: object) -> None:
-        _held.remove(self._place)
+        _HELD.pop(self._place, None)
         if self._fd is not None:
             fd, self._fd = self._fd, None
             os.close(fd)  # lets go of the flock
@@ -88,7 +88,7 @@ class exclusive:
         trace.note("lock", f"waiting for '{self._name}'")
         limit = deadline.left()
         wait = self._timeout if limit is None else min(self._timeout, limit)
-        if limit is not None and self._path in _given_up:
+        if limit is not None and self._path in _GIVEN_UP:
             wait = 0.0  # waited for once already: who has it is not about to let go
         self._waited = filelock.FileLock(
             self._path, wait, poll_interval=0.01, fallback_to_soft=False
@@ -97,7 +97,7 @@ class exclusive:
             self._waited.acquire()
         except filelock.Timeout:
             if self._timeout:  # who only looked whether it is free has given nothing up
-                _given_up.add(self._path)
+                _GIVEN_UP[self._path] = True
             raise Busy(f"'{self._name}' is locked by another process") from None
 
 
@@ -111,7 +111,7 @@ def place(name: str) -> tuple[int, str]:
 
 def _in_order(wanted: tuple[int, str]) -> None:
     trace.note("lock", f"'{wanted[1]}'")
-    last = max(_held, default=(-1, ""))
+    last = max(_HELD, default=(-1, ""))
     if wanted <= last:
         raise AssertionError(f"lock '{wanted[1]}' is taken after '{last[1]}'")
 

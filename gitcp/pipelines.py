@@ -1,8 +1,13 @@
-"""What every hook does when nothing is configured: event -> pipelines -> stages.
+"""What a hook does, as pipelines of stages: the built-in ones, and how a configured one is read.
 
 Literal argv lists, so that a hook parses nothing.  `git config gitcp.<event>.pipeline`
 replaces an entry; the value `default` stands for the one here (gitcp-hook(1)).
 """
+
+from __future__ import annotations
+
+from gitcp import commands
+from gitcp.errors import Error
 
 DEFAULT: dict[str, list[list[str]]] = {
     # events of agents
@@ -39,3 +44,29 @@ VERDICT = 3
 
 # In the middle of these the person's git holds its index.
 COMMITTING = frozenset({"pre-commit", "prepare-commit-msg", "commit-msg"})
+
+
+def parse_pipeline(text: str) -> list[list[str]]:
+    """The stages of a pipeline, each an argv: quotes are honoured, no shell is.
+
+    Raises Error naming what cannot be read, or is no stage.
+    """
+    import shlex
+
+    lexer = shlex.shlex(text, posix=True, punctuation_chars="|")
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    stages: list[list[str]] = [[]]
+    try:
+        for word in lexer:
+            if word == "|":
+                stages.append([])
+            else:
+                stages[-1].append(word)
+    except ValueError as e:
+        raise Error(f"cannot parse pipeline '{text}': {e}") from None
+    for argv in stages:
+        foreign = argv and argv[0].startswith("!") and argv[0] != "!"
+        if not argv or not (foreign or argv[0] in commands.STAGES):
+            raise Error(f"no such stage: '{' '.join(argv)}'")
+    return stages

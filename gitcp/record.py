@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 
+from gitcp import memory
 from gitcp.core import json
 from gitcp.errors import InputError
 
@@ -24,7 +25,7 @@ _TOGETHER = 0.01  # seconds in which records are written together
 _LEAST, _MOST = -(1 << 63), (1 << 64) - 1  # of the integers that orjson writes
 _FLOAT_BITS = 1023  # of those that a float can hold
 _MUCH = 16 << 20  # bytes of JSON: less is read sooner without orjson, whose start takes 22 ms
-_parsed = [0]  # bytes, without it
+_PARSED: dict[str, int] = memory.table("parsed")  # bytes, without it
 _JOINERS = "\u200c\u200d"  # they hold emoji and scripts together, and drive nothing
 
 
@@ -93,8 +94,8 @@ def parse(data: bytes) -> Any:
     RecursionError, for what is none.
     """
     if "orjson" not in sys.modules:
-        _parsed[0] += len(data)
-        if _parsed[0] < _MUCH:
+        _PARSED["bytes"] = _PARSED.get("bytes", 0) + len(data)
+        if _PARSED["bytes"] < _MUCH:
             return json.loads(data)
     import orjson
 

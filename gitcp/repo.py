@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from gitcp.asked.answers import Answers, config, where
+from gitcp import memory
+from gitcp.asked import Answers, ask_config, ask_where
 from gitcp.errors import Error, NoRepository
 from gitcp.git import Git
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Self
 
-    from gitcp.asked.answers import Values
+    from gitcp.asked import Values
 
 
 # Variables that tie git to an index, a subdirectory or a worktree: what is sealed to a
@@ -33,7 +34,7 @@ class Config:
     def all(self, key: str) -> list[str]:
         """Every value of key (section and name in lower case), the strongest last."""
         if self._values is None:
-            self._values = self._answers.values() if self._answers else config(self._git)
+            self._values = self._answers.values() if self._answers else ask_config(self._git)
         return self._values.get(key, [])
 
     def values(self) -> Values:
@@ -92,7 +93,7 @@ class Repo:
         self.git = base.bound(top, {**ties, **place})
         index = base.env.get("GIT_INDEX_FILE")
         if index and top and not os.path.isabs(index):
-            index = os.path.join(_cwd(), index)
+            index = os.path.join(base.cwd, index)
         self.hook_git = self.git.bound(top, {"GIT_INDEX_FILE": index}) if index else self.git
         self.config = Config(self.git, answers)
 
@@ -114,12 +115,12 @@ class Repo:
         answers = _EARLY.pop(at, None) if env is None else None
         if eager and answers is None:
             answers = Answers(base, at)
-        place = answers.where() if answers else where(base)
+        place = answers.where() if answers else ask_where(base)
         top = place[3] if len(place) > 3 else None
         if "GIT_DIR" not in base.env and (top or len(place) < 3) and at != top:
-            from gitcp.jj import workspace
+            from gitcp import jj
 
-            if root := workspace.root_above(at, top):
+            if root := jj.root_above(at, top):
                 return cls._jj(root, base, init)
         if len(place) < 3:
             raise NoRepository(at)
@@ -127,9 +128,9 @@ class Repo:
 
     @classmethod
     def _jj(cls, root: str, base: Git, init: str | None) -> Repo:
-        from gitcp.jj import workspace
+        from gitcp import jj
 
-        git_dir, common, name = workspace.opened(root, init)
+        git_dir, common, name = jj.opened(root, init)
         repo = cls(root, git_dir, common, "sha1", base)
         repo.algo = repo.config.get("extensions.objectformat", "sha1").lower()
         repo.workspace = name
@@ -142,6 +143,14 @@ class Repo:
         if cwd not in _OPENED:
             _OPENED[cwd] = cls.find(eager=True)
         return _OPENED[cwd]
+
+    @classmethod
+    def at(cls, place: str) -> Repo:
+        """The repository around a directory, found once in a process."""
+        real = os.path.realpath(place)
+        if real not in _OPENED:
+            _OPENED[real] = cls.find(real, eager=True)
+        return _OPENED[real]
 
     def bound(self, env: Mapping[str, str | None]) -> Self:
         """The same repository, its git with env over the environment (None: without)."""
@@ -208,8 +217,8 @@ class Repo:
         }[self.algo]
 
 
-_OPENED: dict[str, Repo] = {}
-_EARLY: dict[str, Answers] = {}
+_OPENED: dict[str, Repo] = memory.table("repositories")
+_EARLY: dict[str, Answers] = memory.table("answers")
 
 
 def look_early() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from gitcp import memory
 from tests.support import commit_forms, warm
 from tests.support.harness import Agent, World, enabled
 from tests.support.paths import TOP
@@ -62,10 +63,8 @@ def sealed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, search_path: str) ->
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     # A script that runs us in the background has it ignored, and so would every child.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    # Commands run in this process may fetch, as a person's may: no other test then does.
-    monkeypatch.setattr("gitcp.git._AT_HOME", {"GIT_NO_LAZY_FETCH": "1"})
-    # What an earlier test's command had to leave out is not this one's.
-    monkeypatch.setattr("gitcp.console.notice._PRINTED", {})
+    # What an earlier test's command had to leave out, or might fetch, is not this one's.
+    memory.forget()
     for name in [n for n in os.environ if n.startswith(("GIT_", "GITCP_", *AGENTS))]:
         monkeypatch.delenv(name)
     home = tmp_path / "home"

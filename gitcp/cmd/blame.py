@@ -23,9 +23,9 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """Show a file's lines with their authors; nothing is changed."""
+    from gitcp import jj
     from gitcp.core.blame import options as arguments
     from gitcp.git import Git
-    from gitcp.jj import workspace
     from gitcp.repo import Repo
     from gitcp.store.lines import run as asked
 
@@ -38,8 +38,8 @@ def run(argv: Sequence[str]) -> int:
     if "reverse" in flags or ("s" in flags and not flags & {"json", "p", "line-porcelain"}):
         # No author is shown, or the commit is not the one that brought the line.
         os.execvp("git", ["git", "blame", *options["given"]])
-    here = workspace.root_above(os.getcwd()) and Repo.find()
-    git = workspace.git_here(here) if here else Git()
+    here = jj.root_above(os.getcwd()) and Repo.find()
+    git = jj.git_here(here) if here else Git()
     blamed = asked.begun(git, options)  # git is at it while the rest is brought in
     from gitcp.store.blame import view
     from gitcp.store.git.prefetch import Prefetched

@@ -45,7 +45,7 @@ def run(argv: Sequence[str]) -> int:
 
 def silence(repo: Repo, dry_run: bool) -> None:
     """Create <common>/gitcp/off, at which every hook of ours ends at once."""
-    from gitcp.store.git import files
+    from gitcp.process import files
     from gitcp.store.setup import install
 
     off = repo.shared("off")

@@ -114,12 +114,12 @@ def _destination(repo: Repo, args: Namespace) -> str:
     """Where checkpoints are to be sent from now on, "" for as before: as the options say, or the
     person at the terminal, who is asked once.  Raises Error for what is neither a remote nor a
     URL."""
-    from gitcp.store.setup import proposal
+    from gitcp.store.setup import takeover
     from gitcp.store.v1 import destination
 
     if args.checkpoints:
         return destination.checked(repo, args.checkpoints)
-    proposed, file = proposal.unanswered(repo)
+    proposed, file = takeover.unanswered(repo)
     settled = bool(destination.read(repo) or destination.inherited(repo))
     asks = sys.stdin.isatty() and sys.stderr.isatty() and not args.worktree
     if not asks or (settled and not proposed):
@@ -132,7 +132,7 @@ def _destination(repo: Repo, args: Namespace) -> str:
     print("Where are prompts and transcripts of commits sent, when you push?")
     chosen = choices[picker.numbered([words for words, _ in choices], 0) or 0][1]
     if proposed:
-        proposal.answer(repo, proposed)
+        takeover.answer(repo, proposed)
     if chosen == "?":
         given = cli.answered("its URL: ", lower=False)
         return destination.checked(repo, given) if given else ""

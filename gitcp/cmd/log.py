@@ -36,8 +36,8 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.cmd import show
     from gitcp.core.render import log_lines
     from gitcp.repo import Repo
-    from gitcp.store.link import find_commits
     from gitcp.store.show import commit_list
+    from gitcp.store.v1 import find_commits
 
     before, after = _split(argv)
     args = cli.parse("log", OPTIONS, before)

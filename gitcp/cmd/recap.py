@@ -35,10 +35,10 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Show what was done; status 1 when that is nothing."""
     from gitcp.core.render import recap_lines
-    from gitcp.store.show import recap, workspace
+    from gitcp.store.show import recap
 
     args = cli.parse("recap", OPTIONS, argv)
-    repos = workspace.repositories(args.repos)
+    repos = recap.repositories(args.repos)
     records = [recap.recap(repo, args.since, args.until, args.author) for repo in repos]
     records = [record for record in records if record["commits"] or record["open"]]
     if args.json:

@@ -23,12 +23,12 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """List sessions; status 1 when there is none."""
-    from gitcp.store.show import recap, workspace
+    from gitcp.store.show import recap
 
     args = cli.parse("sessions", OPTIONS, argv)
     records = [
         session
-        for repo in workspace.repositories(args.directory)
+        for repo in recap.repositories(args.directory)
         for session in recap.sessions(repo)
         if args.all or session["state"] != "ended" or session["files_touched"]
     ]

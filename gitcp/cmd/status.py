@@ -99,7 +99,7 @@ def _watch(repo: Repo, verbose: bool) -> int:
 
 def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     """(a record of type status, the sessions that are at work or have open work, all streams)."""
-    from gitcp.store.care import status
+    from gitcp.store.care import check
     from gitcp.store.git.objects import Objects
     from gitcp.store.relink import lost_links
     from gitcp.store.stream import stash_notice, stream_list
@@ -120,7 +120,7 @@ def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     ]
     sessions.sort(key=lambda s: -float(s["last"]))
     about = _about(repo, states, left + len(states) - len(sessions), more)
-    return {**about, **lost, "findings": status.findings(repo, states)}, sessions, streams
+    return {**about, **lost, "findings": check.findings(repo, states)}, sessions, streams
 
 
 def _besides(state: State, places: dict[str, str]) -> Record:
@@ -157,11 +157,11 @@ def _last(state: State) -> float:
 
 
 def _about(repo: Repo, states: Sequence[State], settled: int, more: int) -> Record:
-    from gitcp.store.auto import strategy
     from gitcp.store.care import installation
     from gitcp.store.git import refs
     from gitcp.store.guard import roster
     from gitcp.store.link import session_metadata
+    from gitcp.store.setup import strategy
 
     return {
         "type": "status",

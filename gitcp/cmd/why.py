@@ -21,7 +21,7 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """Show where lines come from; nothing is changed."""
-    from gitcp.jj.workspace import git_here
+    from gitcp.jj import git_here
     from gitcp.repo import Repo
     from gitcp.store.blame import origin
     from gitcp.store.git.prefetch import Prefetched

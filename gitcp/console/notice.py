@@ -1,47 +1,56 @@
-"""What a command had to leave out: said once on standard error, and its status tells it."""
+"""What a person is told while a command or hook runs: a line on standard error, each once."""
 
 from __future__ import annotations
 
 import sys
 
+from gitcp import memory
+
 _PLAIN = "\n\t\u200c\u200d"  # the joiners hold emoji and scripts together, and drive nothing
-_PRINTED: dict[str, None] = {}
-_ASIDE: list[list[str]] = []
+_PRINTED: dict[str, bool] = memory.table("printed")  # message -> whether something is left out
+_COLLECTED: dict[int, list[str]] = memory.table("collected")  # depth -> messages
 
 
-class Aside:
-    """What cannot be read meanwhile is told elsewhere: it is listed, and not said."""
+class Collected:
+    """In a `with`: the list that messages go to instead of standard error."""
 
     def __enter__(self) -> list[str]:
-        _ASIDE.append([])
-        return _ASIDE[-1]
+        return _COLLECTED.setdefault(len(_COLLECTED), [])
 
     def __exit__(self, *_: object) -> None:
-        _ASIDE.pop()
+        _COLLECTED.popitem()
 
 
 def lack(what: str) -> None:
     """Say that something could not be read, and what that is; a second time it is silent."""
-    if _ASIDE:
-        _ASIDE[-1].append(what)
+    warn(what)
+    if not _COLLECTED:
+        _PRINTED[what] = True
+
+
+def warn(what: str) -> None:
+    """Say what a person should know, though nothing is left out; a second time it is silent."""
+    if _COLLECTED:
+        _COLLECTED[len(_COLLECTED) - 1].append(what)
     elif what not in _PRINTED:
-        _PRINTED[what] = None
+        _PRINTED[what] = False
         print("warning:", printable(what).replace("\n", " "), file=sys.stderr)
 
 
-def warn(message: str) -> None:
-    """Say a warning, in what a terminal can show."""
-    print("warning:", printable(message), file=sys.stderr)
+def tell(what: str) -> None:
+    """Say what is being done, unless what is said is collected."""
+    if not _COLLECTED:
+        print(printable(what), file=sys.stderr)
 
 
 def mute(what: str) -> None:
     """A person hears of this in another way: lack() is silent about it."""
-    _PRINTED[what] = None
+    _PRINTED[what] = True
 
 
 def incomplete() -> bool:
     """Whether anything was left out in this process."""
-    return bool(_PRINTED)
+    return any(_PRINTED.values())
 
 
 def printable(message: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
+from gitcp import memory
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 _PATIENCE, _PAUSE = 1.0, 0.1  # seconds before anything is shown, and between two showings
 _CLEAR = "\r\033[K"
-_showing: list[str] = []
+_SHOWING: dict[str, str] = memory.table("progress")  # the line on the terminal
 
 
 def each(title: str, items: Sequence[Item]) -> Iterator[Item]:
@@ -39,12 +41,12 @@ class Counter:
             hide()
         elif time.monotonic() > self._due:
             self._due = time.monotonic() + _PAUSE
-            _showing[:] = [f"{self._title}: {done * 100 // every} % ({done}/{every})"]
-            print(_CLEAR, _showing[0], sep="", end="", file=sys.stderr, flush=True)
+            _SHOWING["line"] = f"{self._title}: {done * 100 // every} % ({done}/{every})"
+            print(_CLEAR, _SHOWING["line"], sep="", end="", file=sys.stderr, flush=True)
 
 
 def hide() -> None:
     """Take the line away, before something is written where it stands."""
-    if _showing:
-        _showing.clear()
+    if _SHOWING:
+        _SHOWING.clear()
         print(_CLEAR, end="", file=sys.stderr, flush=True)

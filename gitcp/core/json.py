@@ -6,6 +6,8 @@ as it is (another encoding, a mistake to be named) is left to the module itself.
 
 from __future__ import annotations
 
+from gitcp.start.cpython import json_parts
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,16 +33,16 @@ def _refuse(value: object) -> Any:
 
 
 try:
-    import _json
-
-    _scan: Any = _json.make_scanner(_Options)  # type: ignore[arg-type]
-    _ascii, _plain = _json.encode_basestring_ascii, _json.encode_basestring
+    _scan: Any = json_parts.make_scanner(_Options)
+    _ascii, _plain = json_parts.encode_basestring_ascii, json_parts.encode_basestring
 
     def _encoder(colon: str, comma: str) -> Any:
-        return _json.make_encoder(None, _refuse, _ascii, None, colon, comma, False, False, True)
+        return json_parts.make_encoder(
+            None, _refuse, _ascii, None, colon, comma, False, False, True
+        )
 
     _spaced, _dense = _encoder(": ", ", "), _encoder(":", ",")
-except (ImportError, AttributeError, TypeError):  # another Python keeps its C code elsewhere
+except (AttributeError, TypeError):  # another Python keeps its C code elsewhere
     _scan = None
 
 
@@ -77,7 +79,7 @@ def dumps(
     if indent:
         return _indented(value, "\n", " " * indent, _ascii if ensure_ascii else _plain)
     if isinstance(value, str):
-        return _ascii(value)
+        return str(_ascii(value))
     return "".join((_dense if separators else _spaced)(value, 0))
 
 

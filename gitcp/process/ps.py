@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 
+from gitcp import memory
 from gitcp.errors import GitError
 from gitcp.process.running import Running
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 _LIMIT = 5.0  # seconds for ps to answer in
 _FRESH = 1.0  # seconds that an answer is good for
-_answers: dict[tuple[str, ...], tuple[float, dict[int, str]]] = {}
+_ANSWERS: dict[tuple[str, ...], tuple[float, dict[int, str]]] = memory.table("ps")
 
 
 def table() -> dict[int, tuple[int, str, str]]:
@@ -61,7 +62,7 @@ def machine() -> str:
 
 def _ask(*args: str) -> dict[int, str]:
     """pid -> what ps says of each process behind it."""
-    asked, lines = _answers.get(args, (0.0, {}))
+    asked, lines = _ANSWERS.get(args, (0.0, {}))
     if not asked or time.monotonic() - asked > _FRESH:
         try:
             ps = Running(("ps", *args), {**os.environ, "LC_ALL": "C", "TZ": "UTC0"}, False)
@@ -70,5 +71,5 @@ def _ask(*args: str) -> dict[int, str]:
             out = ""
         rows = (line.strip().partition(" ") for line in out.split("\n"))
         lines = {int(pid): rest.lstrip() for pid, _, rest in rows if pid.isdecimal()}
-        _answers[args] = time.monotonic(), lines
+        _ANSWERS[args] = time.monotonic(), lines
     return lines

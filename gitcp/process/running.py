@@ -9,21 +9,11 @@ from __future__ import annotations
 import os
 import select
 import time
-from _signal import (
-    SIG_BLOCK,
-    SIG_SETMASK,
-    SIGKILL,
-    SIGPIPE,
-    SIGTERM,
-    SIGXFSZ,
-    pthread_sigmask,
-    sigpending,
-    sigwait,
-)
 
 from gitcp import trace
 from gitcp.errors import GitError, Late
 from gitcp.process import deadline
+from gitcp.start.cpython import signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +50,7 @@ class Running:
                 argv,
                 env,
                 file_actions=actions,
-                setsigdef=[SIGPIPE, SIGXFSZ],
+                setsigdef=[signals.SIGPIPE, signals.SIGXFSZ],
                 setsid=apart,
             )
         except OSError as e:
@@ -155,7 +145,7 @@ class Running:
         """End it without waiting for what it may still say: with all below it, if apart."""
         send = os.killpg if self._apart else os.kill
         reaped = 0
-        for sign, patience in ((SIGTERM, _GRACE), (SIGKILL, 60.0)):
+        for sign, patience in ((signals.SIGTERM, _GRACE), (signals.SIGKILL, 60.0)):
             # Others of the group that were killed wait for init to reap them.
             until = time.monotonic() + (_GRACE if reaped else patience)
             try:
@@ -216,17 +206,17 @@ def feed(fd: int, left: memoryview) -> memoryview:
 
     A command dies of SIGPIPE where its own reader has gone: not where a process of its own has.
     """
-    before = pthread_sigmask(SIG_BLOCK, (SIGPIPE,))
+    before = signals.pthread_sigmask(signals.SIG_BLOCK, (signals.SIGPIPE,))
     try:
         return left[os.write(fd, left[: 1 << 16]) :]
     except BlockingIOError:
         return left
     except BrokenPipeError:
-        if SIGPIPE in sigpending():
-            sigwait((SIGPIPE,))
+        if signals.SIGPIPE in signals.sigpending():
+            signals.sigwait((signals.SIGPIPE,))
         return memoryview(b"")
     finally:
-        pthread_sigmask(SIG_SETMASK, before)
+        signals.pthread_sigmask(signals.SIG_SETMASK, before)
 
 
 def _words(argv: Iterable[str | bytes]) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def _temporaries(args: Namespace) -> Iterator[Record]:
     """The temporary checkpoints among what is asked for, which is taken out of it."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.show import checkpoint_view, lookup
+    from gitcp.store.show import lookup, subject
 
     repo = Repo.find()
     with Objects(repo) as objects:
@@ -69,7 +69,7 @@ def _temporaries(args: Namespace) -> Iterator[Record]:
             oid = lookup.temporary(repo, objects, name)
             if oid:
                 args.id.remove(name)
-                yield checkpoint_view.temporary(repo, objects, oid)
+                yield subject.temporary(repo, objects, oid)
 
 
 def _record(checkpoint_id: str, content: Content) -> Record:
@@ -124,7 +124,7 @@ def _resolved(repo: Repo, objects: Objects, prefixes: Sequence[str]) -> list[str
 
 def _of_commit(repo: Repo, objects: Objects, spec: str) -> list[str]:
     from gitcp.store.git.commit import need_commit
-    from gitcp.store.link.find_commits import list_ids
+    from gitcp.store.v1.find_commits import list_ids
 
     ids = list_ids(repo, objects, need_commit(objects, spec)["oid"])
     if not ids:
@@ -239,8 +239,7 @@ def find_commits(args: Namespace, records: Iterable[Record]) -> Iterator[Record]
     """A commit record for each commit that carries one of the ids, in a trailer or a note."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.link import find_commits
-    from gitcp.store.v1 import committed_list
+    from gitcp.store.v1 import committed_list, find_commits
 
     repo = Repo.find()
     with Objects(repo) as objects:

@@ -43,8 +43,9 @@ def _matches(records: Iterable[Record]) -> Iterator[Record]:
 def _ask(commit: str) -> Iterator[Record]:
     """What would link to a commit, decided anew; nothing is written."""
     from gitcp import context
+    from gitcp.store.git import commit_changes
     from gitcp.store.git.commit import need_commit
-    from gitcp.store.link import commit_changes, commit_match
+    from gitcp.store.link import commit_match
 
     with context.here() as ctx:
         asked = need_commit(ctx.objects, commit)
@@ -63,7 +64,7 @@ def write_trailer(args: object, records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _write_ids(match: Record) -> None:
-    from gitcp.core.message import message_file
+    from gitcp.core.message import trailers
     from gitcp.repo import Repo
     from gitcp.store.link import commit_arguments, commit_verdict
 
@@ -73,7 +74,7 @@ def _write_ids(match: Record) -> None:
         before = f.read()
     comment, edited = b"", os.environ.get("GIT_EDITOR") != ":" or source in ("", "template")
     if edited or commit_arguments.cleanup(repo) == "strip":
-        comment = message_file.comment_char(before, repo.config.get("core.commentchar", "#"))
+        comment = trailers.comment_char(before, repo.config.get("core.commentchar", "#"))
     _keep_template(repo, before if source == "template" else None)
     by_note = repo.config.option("gitcp.link") == "note"
     text, ids = _as_it_is_to_stay(match, before, comment, by_note)
@@ -84,7 +85,7 @@ def _write_ids(match: Record) -> None:
     else:
         text, commented = _with_ids(repo, match, text, ids, comment)
     if text != before:
-        from gitcp.store.git import files
+        from gitcp.process import files
 
         files.replace(path, text, durable=False)  # what the person wrote survives a full disk
     commit_verdict.tell(repo, commented)
@@ -121,7 +122,7 @@ def _with_ids(
     With -n nobody checks the message afterwards: a line of ours would keep an empty one from
     aborting.  Then it has them as comments, and the commit gets a note.
     """
-    from gitcp.core.message import message_file, trailers
+    from gitcp.core.message import trailers
     from gitcp.store.link import commit_arguments
 
     strips = bool(ids) and commit_arguments.cleanup(repo) not in ("verbatim", "whitespace")
@@ -131,7 +132,7 @@ def _with_ids(
         return _disclosed(repo, match, text, ids, comment, about), False
     if comment and strips:
         about = [f"{trailers.KEY}: {one} (in a note)" for one in ids] + about[1:]
-        text = b"".join(message_file.explained(message_file.split(text), comment, about))
+        text = b"".join(trailers.explained(trailers.split(text), comment, about))
     return text, True
 
 
@@ -213,13 +214,14 @@ def check_message(args: object, records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _check(repo: Repo, path: str) -> None:
-    from gitcp.core.message import message_file, trailers
-    from gitcp.store.git import files, private
+    from gitcp.core.message import trailers
+    from gitcp.process import files
+    from gitcp.store.git import private
     from gitcp.store.link import commit_arguments
 
     with open(path, "rb") as f:
         text = f.read()
-    comment = message_file.comment_char(text, repo.config.get("core.commentchar", "#"))
+    comment = trailers.comment_char(text, repo.config.get("core.commentchar", "#"))
     template = private.cached_bytes(repo.own("template"))
     way = commit_arguments.cleanup(repo)
     if way in _KEPT or (way != "strip" and os.environ.get("GIT_EDITOR") == ":"):
@@ -233,10 +235,10 @@ def _check(repo: Repo, path: str) -> None:
 
 
 def _above(text: bytes, comment: bytes) -> bytes:
-    from gitcp.core.message import message_file
+    from gitcp.core.message import trailers
 
-    lines = message_file.split(text)
-    return b"".join(lines[: message_file.cut(lines, comment)])
+    lines = trailers.split(text)
+    return b"".join(lines[: trailers.cut(lines, comment)])
 
 
 def condense(args: object, records: Iterable[Record]) -> Iterator[Record]:
@@ -326,9 +328,11 @@ def carry_forward(args: object, records: Iterable[Record]) -> Iterator[Record]:
 
 def _moves(match: Record) -> list[Edit]:
     from gitcp import context
+    from gitcp.store.git import commit_changes
     from gitcp.store.git.commit import need_commit
     from gitcp.store.journal import open_edits
-    from gitcp.store.link import commit_changes, commit_hooks, memory
+    from gitcp.store.link import commit_hooks
+    from gitcp.store.match import commit_memory
     from gitcp.store.stream import carry_forward
 
     with context.here() as ctx:
@@ -341,7 +345,7 @@ def _moves(match: Record) -> list[Edit]:
         settled = set(match["sessions"]) if match["linked"] else None
         edits = carry_forward.forward(ctx.repo, ctx.objects, match["old"], commit, settled)
         if not match.get("left_out"):
-            memory.add_judged(ctx.repo, match["commit"], match["old"])
+            commit_memory.add_judged(ctx.repo, match["commit"], match["old"])
         return edits
 
 

@@ -201,9 +201,10 @@ def _limit_edits(ctx: Context) -> None:
 
 
 def _session_start(ctx: Context, event: Record) -> list[Record]:
+    from gitcp.store.lines import recording
     from gitcp.store.relink import catch_up
     from gitcp.store.session import state as states
-    from gitcp.store.setup import notices, recording
+    from gitcp.store.setup import notices
     from gitcp.store.snapshot import index
     from gitcp.store.turn import events, greeting
 
@@ -270,9 +271,9 @@ def _whose(ctx: Context, event: Record) -> Iterator[str]:
 
 def _settle(ctx: Context, event: Record) -> list[Record]:
     """Where HEAD is where nobody has looked yet, the commits up to there are."""
-    from gitcp.store.link import memory
+    from gitcp.store.match import commit_memory
 
-    if event.get("refused") or not memory.is_unseen(ctx.repo, ctx.head):
+    if event.get("refused") or not commit_memory.is_unseen(ctx.repo, ctx.head):
         return []
     message = _link_pulled(ctx, event["session_id"])
     return [{"type": "say", "message": message}] if message else []
@@ -292,9 +293,9 @@ def _link_pulled(ctx: Context, but: str = "") -> str:
 def look_at_head(repo: Repo) -> None:
     """For a command that reads: where others' commits came to HEAD and nobody has looked yet,
     settle them, and say on standard error what was pulled.  Nothing here keeps a reader back."""
-    from gitcp.store.link import memory
+    from gitcp.store.match import commit_memory
 
-    if not memory.read_looked(repo):
+    if not commit_memory.read_looked(repo):
         return  # no hook has been at work here
     from gitcp import context, trace
     from gitcp.errors import Error
@@ -303,7 +304,7 @@ def look_at_head(repo: Repo) -> None:
     message = ""
     try:
         with context.open_context(repo) as ctx:
-            if not context.is_off(repo) and memory.is_unseen(repo, ctx.head):
+            if not context.is_off(repo) and commit_memory.is_unseen(repo, ctx.head):
                 # A commit of this worktree waits for its session's event; jj's have no hooks.
                 waits = not repo.jj_root and ctx.head in unhooked.made_here(repo)
                 message = "" if waits else _link_pulled(ctx)

@@ -156,7 +156,7 @@ def _commits(repo: Repo) -> bool:
     """Whether the strategy makes a real commit of a turn; asked without importing it."""
     if repo.config.option("gitcp.strategy") == "manual-commit":
         return False
-    from gitcp.store.auto import strategy
+    from gitcp.store.setup import strategy
 
     return strategy.strategy(repo) == strategy.AUTO
 

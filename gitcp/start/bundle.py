@@ -12,7 +12,7 @@ import marshal
 import os
 import sys
 
-from gitcp.start import beside
+from gitcp.start import cpython
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ class Bundle:
     def __init__(self, fd: int) -> None:
         self._fd = fd
         mark, _, table = os.pread(fd, _HEAD, 0).partition(b"\n")
-        if not mark.startswith(beside.MARK):
+        if not mark.startswith(cpython.MARK):
             raise ValueError("of another Python")
-        size = int(mark.removeprefix(beside.MARK))
+        size = int(mark.removeprefix(cpython.MARK))
         self._codes = len(mark) + 1 + size
         if len(table) < size:
             table = os.pread(fd, size, len(mark) + 1)
@@ -80,7 +80,7 @@ def _spec(name: str, loader: Any, origin: str, package: bool, code: CodeType) ->
     kind = type(sys.__spec__)  # importlib.machinery costs half a millisecond
     spec = kind(name, loader, origin=origin, loader_state=code, is_package=package)
     spec.has_location = True
-    spec.cached = beside.path("hooks")
+    spec.cached = cpython.path("hooks")
     if package:
         spec.submodule_search_locations = [os.path.dirname(origin)]
     return spec
@@ -101,7 +101,7 @@ def _stamp(source: str) -> Stamp | None:
 def use() -> None:
     """Import from the file from now on, where there is one that fits."""
     try:
-        sys.meta_path.insert(0, Bundle(beside.opened(beside.path("hooks"))))
+        sys.meta_path.insert(0, Bundle(cpython.opened(cpython.path("hooks"))))
     except _DAMAGE:
         pass
 
@@ -109,7 +109,7 @@ def use() -> None:
 def complete() -> None:
     """Add what was imported from elsewhere, for the next hook."""
     if fresh := [*_elsewhere()]:
-        beside.write(beside.path("hooks"), lambda: _content(fresh))
+        cpython.write(cpython.path("hooks"), lambda: _content(fresh))
 
 
 def _elsewhere() -> Iterator[ModuleSpec]:
@@ -132,7 +132,7 @@ def _content(fresh: list[ModuleSpec]) -> bytes:
         at += len(code)
     table = marshal.dumps(index)
     codes = b"".join(code for _, _, _, code in parts)
-    return b"%s%d\n%s%s" % (beside.MARK, len(table), table, codes)
+    return b"%s%d\n%s%s" % (cpython.MARK, len(table), table, codes)
 
 
 def _part(spec: ModuleSpec) -> tuple[str, bool, Stamp, bytes] | None:

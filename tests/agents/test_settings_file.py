@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.agents.install import settings_file
+from gitcp.agents.install import settings
 from gitcp.errors import InputError
 from tests.support.installed import write
 
 HOOKS = (("Stop", None, None), ("SessionEnd", "x|y", 10))
-SHARED = settings_file.shared_command("claude-code")
-OWN = settings_file.own_command("/a b/python", "/it's/gitcp/entry.py", "claude-code")
+SHARED = settings.shared_command("claude-code")
+OWN = settings.own_command("/a b/python", "/it's/gitcp/entry.py", "claude-code")
 MINE = '{"Stop": [{"hooks": [{"command": "mine"}]}]}'
 TEXTS = {
     "nothing": "{}\n",
@@ -40,37 +40,37 @@ def test_hooks_go_in_once_and_out_again_and_every_other_byte_stays(
     form: str, name: str, command: Callable[[str], str]
 ) -> None:
     text = {**TEXTS, **COMMENTED}[name]
-    there = settings_file.install(text, "claude-code", HOOKS, command, form)
-    assert settings_file.install(there, "claude-code", HOOKS, command, form) == there
+    there = settings.install(text, "claude-code", HOOKS, command, form)
+    assert settings.install(there, "claude-code", HOOKS, command, form) == there
     assert there.count(" claude-code SessionEnd") == 1
-    back = settings_file.remove(there, settings_file.ours("claude-code"), form)
+    back = settings.remove(there, settings.ours("claude-code"), form)
     assert back == text
 
 
 def test_an_entry_that_others_were_put_after_is_still_there() -> None:
-    there = settings_file.install(None, "claude-code", HOOKS, SHARED)
+    there = settings.install(None, "claude-code", HOOKS, SHARED)
     moved = json.loads(there)
     moved["hooks"]["Stop"].append({"hooks": [{"type": "command", "command": "theirs"}]})
     text = json.dumps(moved)
-    assert settings_file.install(text, "claude-code", HOOKS, SHARED) == text
+    assert settings.install(text, "claude-code", HOOKS, SHARED) == text
 
 
 def test_another_installation_takes_the_place_of_the_old_one() -> None:
-    there = settings_file.install(None, "claude-code", HOOKS, OWN)
-    again = settings_file.install(there, "claude-code", HOOKS, SHARED)
-    assert again == settings_file.install(None, "claude-code", HOOKS, SHARED)
+    there = settings.install(None, "claude-code", HOOKS, OWN)
+    again = settings.install(there, "claude-code", HOOKS, SHARED)
+    assert again == settings.install(None, "claude-code", HOOKS, SHARED)
 
 
 def test_the_hooks_of_another_agent_stay() -> None:
-    codex = settings_file.install(None, "codex", HOOKS, settings_file.shared_command("codex"))
-    both = settings_file.install(codex, "claude-code", HOOKS, SHARED)
-    assert settings_file.remove(both, settings_file.ours("claude-code")) == codex
+    codex = settings.install(None, "codex", HOOKS, settings.shared_command("codex"))
+    both = settings.install(codex, "claude-code", HOOKS, SHARED)
+    assert settings.remove(both, settings.ours("claude-code")) == codex
 
 
 def test_a_command_is_quoted_for_the_shell() -> None:
     want = " '/a b/python' '/it'\"'\"'s/gitcp/entry.py' claude-code Stop"
-    assert OWN("Stop").endswith(want) and settings_file.ours("claude-code")(OWN("Stop"))
-    assert settings_file.programs(OWN("Stop")) == ["/a b/python", "/it's/gitcp/entry.py"]
+    assert OWN("Stop").endswith(want) and settings.ours("claude-code")(OWN("Stop"))
+    assert settings.programs(OWN("Stop")) == ["/a b/python", "/it's/gitcp/entry.py"]
 
 
 @pytest.mark.parametrize("shell", ["sh", "dash", "bash", "zsh", "fish"])
@@ -80,7 +80,7 @@ def test_a_command_runs_in_whatever_shell_a_client_starts(shell: str, tmp_path: 
     python, entry = tmp_path / "it's a/python", tmp_path / "gitcp/entry.py"
     write(python, '#!/bin/sh\necho "$@"; cat\nexit 2\n')
     write(entry, "")
-    command = settings_file.own_command(str(python), str(entry), "codex", "lost 'it'\n")
+    command = settings.own_command(str(python), str(entry), "codex", "lost 'it'\n")
     argv = [shell, "-c", command("SessionStart")]
     done = subprocess.run(argv, input="given", capture_output=True, text=True)
     said = f"-I -S {entry} codex SessionStart\ngiven"
@@ -101,7 +101,7 @@ def test_a_command_runs_in_whatever_shell_a_client_starts(shell: str, tmp_path: 
     ],
 )
 def test_the_original_programs_commands_are_known(command: str, yes: bool) -> None:
-    assert settings_file.is_entires(command) is yes
+    assert settings.is_entires(command) is yes
 
 
 @pytest.mark.parametrize(
@@ -110,4 +110,4 @@ def test_the_original_programs_commands_are_known(command: str, yes: bool) -> No
 )
 def test_what_is_not_settings_is_refused(text: str) -> None:
     with pytest.raises(InputError):
-        settings_file.install(text, "claude-code", HOOKS, SHARED)
+        settings.install(text, "claude-code", HOOKS, SHARED)

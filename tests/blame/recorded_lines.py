@@ -10,7 +10,7 @@ from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit, write_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import edit_tree
-from gitcp.store.setup import recording
+from gitcp.store.lines import recording
 from gitcp.store.v1 import committed_read, committed_write
 from tests.support import checkpoints
 from tests.support.checkpoints import V1, git, keep

@@ -27,7 +27,8 @@ from tests.form.source import (
 from tests.support.paths import TOP
 
 LAYERS = (
-    "errors commands pipelines version start",
+    "errors commands memory version start",
+    "pipelines",
     "core agents",
     "trace",
     "process",
@@ -40,7 +41,6 @@ LAYERS = (
     "library",
     "stages",
     "cmd",
-    "chain",
     "hook",
     "entry __main__",
 )
@@ -86,6 +86,11 @@ def test_a_foreign_package_is_imported_in_one_file() -> None:
         for module in imports(path)
         if OWNER.get(module.partition(".")[0], path.name) != path.name
     )
+
+
+def test_what_is_inside_cpython_is_taken_in_one_file() -> None:
+    inside = {"_json", "_sre", "_signal", "_imp", "_frozen_importlib", "_thread"}
+    none(f"{name(path)} imports {part}" for path in MODULES for part in imports(path) & inside)
 
 
 def test_decisions_are_pure() -> None:

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 from gitcp.repo import Repo
+from gitcp.store.git import commit_changes
 from gitcp.store.git.commit import need_commit
 from gitcp.store.git.objects import Objects
-from gitcp.store.link import commit_changes
 from tests.support.checkpoints import git
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from gitcp.cmd import enable
 from gitcp.core.setup import hook_scripts
-from gitcp.store.git import files
+from gitcp.process import files
 from tests.support.installed import write
 from tests.support.paths import ENTRY, TOP
 

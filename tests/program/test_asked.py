@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.asked import kept
-from gitcp.asked.answers import Answers, config, where
+from gitcp import asked as asked_of_git
+from gitcp.asked import Answers, ask_config, ask_where
 from gitcp.git import Git
 
 
 @pytest.fixture
 def place(repo: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository whose answers are kept; files may be as young as they are here."""
-    monkeypatch.setattr(kept, "_SLACK", 0)
+    monkeypatch.setattr(asked_of_git, "_SLACK", 0)
     monkeypatch.delenv("GIT_CONFIG_GLOBAL")
     (repo / ".git" / "gitcp").mkdir()
     (repo / "deep" / "er").mkdir(parents=True)
@@ -42,7 +42,7 @@ def asked() -> bool:
     git = Git()
     answers = Answers(git, os.getcwd())
     try:
-        truth = where(git), config(git)
+        truth = ask_where(git), ask_config(git)
     except Exception:
         truth = [], {}
     assert (answers.where(), answers.values()) == truth
@@ -199,7 +199,7 @@ def test_in_a_directory_that_is_not_our_own_git_decides(
 def test_a_file_that_may_have_changed_since_git_read_it_keeps_nothing(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "_SLACK", 2_000_000_000)
+    monkeypatch.setattr(asked_of_git, "_SLACK", 2_000_000_000)
     set_("gitcp.guard", "deny")
     assert asked()
     assert asked()

@@ -14,10 +14,10 @@ from types import ModuleType
 
 import pytest
 
-from gitcp import chain, pipelines
-from gitcp.core.setup import pipeline_text
+from gitcp import pipelines
 from gitcp.errors import Error
 from gitcp.repo import Repo
+from gitcp.stages import chain
 from gitcp.store.setup import conversation_copy
 from tests.support.paths import TOP
 
@@ -83,19 +83,19 @@ def test_an_empty_value_is_no_pipeline(repo: Path) -> None:
 
 
 def test_quotes_are_honoured_and_no_shell_is() -> None:
-    found = pipeline_text.parse("list-refs 'a | b' $HOME #x|!tee f")
+    found = pipelines.parse_pipeline("list-refs 'a | b' $HOME #x|!tee f")
     assert found == [["list-refs", "a | b", "$HOME", "#x"], ["!tee", "f"]]
 
 
 @pytest.mark.parametrize("text", ["|", "list-refs |", "rm -rf /", "!", "list-refs; x"])
 def test_what_is_not_a_stage_is_refused(text: str) -> None:
     with pytest.raises(Error, match="no such stage"):
-        pipeline_text.parse(text)
+        pipelines.parse_pipeline(text)
 
 
 def test_an_open_quote_is_an_error_that_names_the_pipeline() -> None:
     with pytest.raises(Error, match="cannot parse pipeline 'list-refs '"):
-        pipeline_text.parse("list-refs '")
+        pipelines.parse_pipeline("list-refs '")
 
 
 def test_list_shows_what_is_in_force_and_where_it_comes_from(repo: Path) -> None:

@@ -41,7 +41,7 @@ def test_who_waited_in_vain_does_not_wait_again_but_who_only_looked_does(
     here: Repo, monkeypatch: pytest.MonkeyPatch, first: float, waits: bool
 ) -> None:
     monkeypatch.setattr(deadline, "_limits", {})
-    monkeypatch.setattr(locks, "_given_up", set())
+    monkeypatch.setattr(locks, "_GIVEN_UP", {})
     deadline.begin()
     held = exclusive(here, "v1")
     held.__enter__()

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from gitcp.errors import Error, GitError
+from gitcp.process import files
 from gitcp.process.running import Running
 from gitcp.stages import bind
-from gitcp.start import beside
-from gitcp.store.git import files
+from gitcp.start import cpython
 from tests.support.broken import Store
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN, ENTRY
@@ -148,9 +148,9 @@ def test_bytecode_that_cannot_be_written_leaves_no_file_behind(
 ) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     with _no_room():
-        beside.write(str(tmp_path / "hooks"), lambda: b"code")
+        cpython.write(str(tmp_path / "hooks"), lambda: b"code")
     assert not list(tmp_path.glob("hooks*"))
-    beside.write(str(tmp_path / "hooks"), lambda: b"code")
+    cpython.write(str(tmp_path / "hooks"), lambda: b"code")
     assert [path.name for path in tmp_path.glob("hooks*")] == ["hooks"]
 
 

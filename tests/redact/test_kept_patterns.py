@@ -24,7 +24,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "patterns"
     monkeypatch.setattr(kept_patterns, "place", lambda: str(path))
     monkeypatch.setattr(patterns, "READY", {})
-    monkeypatch.setattr(patterns, "COMPILED", [])
+    monkeypatch.setattr(patterns, "COMPILED", {})
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     return path
 

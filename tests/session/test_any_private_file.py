@@ -20,7 +20,7 @@ import pytest
 from gitcp.repo import Repo
 from gitcp.store.git import hook_warnings, private
 from gitcp.store.session import markers
-from gitcp.store.snapshot.stat_cache import StatCache
+from gitcp.store.snapshot.hashing import StatCache
 from gitcp.store.v1 import kept_tips
 from tests.support.harness import World
 from tests.support.paths import ENTRY, TOP

@@ -13,8 +13,8 @@ import pytest
 
 from gitcp.agents import adapter
 from gitcp.core.upkeep import shapes
-from gitcp.core.upkeep.shape_check import wrong
-from gitcp.process.regular_file import LARGEST
+from gitcp.core.upkeep.shapes import wrong
+from gitcp.process.files import LARGEST
 from tests.support import recording
 from tests.support.broken import Store
 from tests.support.harness import Agent, World

@@ -94,13 +94,13 @@ def call(command: str, path: str) -> subprocess.CompletedProcess[str]:
 def test_an_agent_s_entry_of_an_installation_that_is_gone_uses_the_one_on_path(
     world: World, tmp_path: Path, gone: str
 ) -> None:
-    from gitcp.agents.install import settings_file
+    from gitcp.agents.install import settings
 
     other = tmp_path / "bin"
     write(other / "gitcp-hook", '#!/bin/sh\necho "$@"\nexit 2\n')
     for event in ("SessionStart", "PreToolUse"):
         command = settings_command(world, event)
-        program = settings_file.programs(command)[gone == "entry"]
+        program = settings.programs(command)[gone == "entry"]
         moved = command.replace(program, "/gone" + program)
         assert moved != command
         called = call(moved, str(other))

@@ -165,7 +165,7 @@ class Counting(Objects):
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what is hashed now count as old enough to be remembered."""
     later = time.time_ns() + 60 * 10**9
-    monkeypatch.setattr("gitcp.store.snapshot.stat_cache.time.time_ns", lambda: later)
+    monkeypatch.setattr("gitcp.store.snapshot.hashing.time.time_ns", lambda: later)
 
 
 def stored(write: bool = True, known: bool = False) -> int:

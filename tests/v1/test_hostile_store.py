@@ -137,7 +137,7 @@ def test_of_one_merge_only_so_much_is_read_and_that_is_said_once(
     theirs(here, many)
     for number in range(9):
         write(here, f"aa000000000{number}")
-    with notice.Aside() as left_out:
+    with notice.Collected() as left_out:
         push(here)
     assert set(left_out) == {trees._CUT}
     assert {path[:13] for path in tree()} == {path[:13] for path in many}

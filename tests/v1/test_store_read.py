@@ -10,8 +10,7 @@ import pytest
 from gitcp.errors import Error
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
-from gitcp.store.link import find_commits
-from gitcp.store.v1 import committed_list, committed_read
+from gitcp.store.v1 import committed_list, committed_read, find_commits
 from tests.support.checkpoints import V1, blob, git, tree, unbundle
 from tests.support.paths import DATA
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from gitcp.repo import Repo
 from gitcp.store.git import notes
 from gitcp.store.git.objects import Objects
-from gitcp.store.link import find_commits
 from gitcp.store.share import sync
+from gitcp.store.v1 import find_commits
 from tests.support.checkpoints import V1, git, tree
 from tests.v1.conftest import clone, push, write
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.agents.exchange import replies
-from gitcp.agents.install import own_files, settings_file
+from gitcp.agents.install import own_files, settings
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False
@@ -138,15 +138,15 @@ def _installed(adapter: Client, path: str, scope: str, ground: Ground, force: bo
     Raises InputError, naming path, for settings that cannot be read.
     """
     name, old = adapter.NAME, ground.read(path)
-    command = settings_file.own_command(*ground.baked, name, replies.tell(adapter.ANSWERS, _LOST))
+    command = settings.own_command(*ground.baked, name, replies.tell(adapter.ANSWERS, _LOST))
     if scope == "shared":
-        command = settings_file.shared_command(name)
+        command = settings.shared_command(name)
     try:
         text = None if old is None else old.decode()
         cleaned = text
         if text and (force or not ground.tracked(path)):
-            cleaned = settings_file.remove(text, settings_file.is_entires, adapter.FORM)
-        new = settings_file.install(cleaned or None, name, adapter.HOOKS, command, adapter.FORM)
+            cleaned = settings.remove(text, settings.is_entires, adapter.FORM)
+        new = settings.install(cleaned or None, name, adapter.HOOKS, command, adapter.FORM)
     except UnicodeDecodeError:
         raise InputError(f"'{path}': not UTF-8") from None
     except (InputError, ValueError) as e:
@@ -164,7 +164,7 @@ def plan_removal(adapter: Client, path: str, old: bytes) -> Write | None:
     """The settings at path without Entire's hooks; None when it has none."""
     try:
         text = old.decode()
-        new = settings_file.remove(text, settings_file.is_entires, adapter.FORM)
+        new = settings.remove(text, settings.is_entires, adapter.FORM)
     except (InputError, ValueError):
         return None  # not ours to judge: nothing is put in there
     note = f"took Entire's hooks out of '{path}'"
@@ -177,8 +177,8 @@ def without_ours(agent: str, data: bytes, keep: bool) -> bytes | None:
 
     try:
         text, form = data.decode(), agents.adapter(agent).FORM
-        left = settings_file.remove(text, settings_file.ours(agent), form)
-        empty = settings_file.parse(left, form) in ({}, {"version": 1})
+        left = settings.remove(text, settings.ours(agent), form)
+        empty = settings.parse(left, form) in ({}, {"version": 1})
         return None if not keep and empty else left.encode()
     except (InputError, ValueError):
         return data  # no longer settings: nothing in it can be told to be ours

@@ -7,9 +7,9 @@ additions to a prompt taken out.
 
 from __future__ import annotations
 
+from gitcp import agents
 from gitcp.agents.claude_code.transcript import NOT_SAID
 from gitcp.agents.gemini_cli.transcript import messages
-from gitcp.agents.reading import readers
 from gitcp.core import json
 from gitcp.core.message import prompts
 from gitcp.core.transcript import transcript_scan
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
         failed: bool
         line: int
 
+    Read = tuple[ModuleType, list[dict[str, Any]]]
+
 
 _MARKS = (
     b'"user"',
@@ -59,8 +61,8 @@ def items(data: bytes, of_subagent: bool = False, start: int = 0) -> Iterator[It
     start: the line, or message, from which on they are wanted.  of_subagent: it is a subagent's
     own, whose every line stands beside the main conversation.
     """
-    if (read := readers.read(data)) is not None:
-        yield from of_facts(*read, start)
+    if (parts := read_entries(data)) is not None:
+        yield from of_facts(*parts, start)
         return
     passed_over = [key for key in NOT_SAID if not (of_subagent and key == "isSidechain")]
     for line, entry in _entries(data, start):
@@ -186,8 +188,8 @@ def _entries(data: bytes, start: int) -> Iterable[tuple[int, dict[str, Any]]]:
 
 def _document(data: bytes) -> list[dict[str, Any]] | None:
     """The messages of a transcript that is one document, or that updates one; else None."""
-    if (read := readers.read(data)) is not None:
-        return read[1] if hasattr(read[0], "messages") else None
+    if (parts := read_entries(data)) is not None:
+        return parts[1] if hasattr(parts[0], "messages") else None
     return _messages(data)
 
 
@@ -215,3 +217,27 @@ def parts(data: bytes, starts: Sequence[int]) -> list[bytes]:
 
 def _lines(data: bytes) -> list[bytes]:
     return [line for line in data.split(b"\n") if line.strip()]
+
+
+def read_entries(data: bytes) -> Read | None:
+    """(the reader, the entries) of a transcript; None where none of these reads it.
+
+    An entry is a line that is not empty, {} where it is no JSON, or a message of a document.
+    """
+    lines = [line for line in data.split(b"\n") if line.strip()]
+    whole = transcript_scan.load(lines[0]) if lines else None
+    whole = whole or transcript_scan.load(data) or {}
+    reader = _reader(whole)
+    if reader is None:
+        return None
+    if hasattr(reader, "messages"):
+        return reader, reader.messages(whole)
+    return reader, [transcript_scan.load(line) or {} for line in lines]
+
+
+def _reader(first: dict[str, Any]) -> ModuleType | None:
+    for client in map(agents.adapter, agents.list_names()):
+        reader: ModuleType = client.reader()
+        if hasattr(reader, "is_its") and reader.is_its(first):
+            return reader
+    return None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from gitcp.core import json
 from gitcp.core.upkeep import shapes
-from gitcp.core.upkeep.shape_check import wrong
+from gitcp.core.upkeep.shapes import wrong
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,6 @@ import re
 from collections import deque
 from itertools import chain, islice
 
-from gitcp.core.git import quoting
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -110,7 +108,7 @@ def _begun(line: bytes) -> Patch:
 
 
 def _decode_name(name: bytes) -> str:
-    return quoting.unquote(name).decode("utf-8", "surrogateescape")
+    return unquote(name).decode("utf-8", "surrogateescape")
 
 
 def _header(patch: Patch, line: bytes, stream: Iterator[bytes], sides: Sides | None) -> None:
@@ -180,3 +178,25 @@ def _resolved(line: bytes, stream: Iterator[bytes]) -> Resolved:
         lines.append((has, stays))
     starts = [start - 1 if count else start for start, count in parents]
     return {"starts": starts, "lines": lines}
+
+
+_ESCAPES = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
+
+
+def unquote(name: bytes) -> bytes:
+    """The bytes that a quoted name stands for; one without quotes stands for itself."""
+    if len(name) < 2 or not name.startswith(b'"') or not name.endswith(b'"'):
+        return name
+    inner, plain = name[1:-1], bytearray()
+    at = 0
+    while at < len(inner):
+        if inner[at] != ord("\\"):
+            plain.append(inner[at])
+            at += 1
+        elif inner[at + 1 : at + 4].isdigit():
+            plain.append(int(inner[at + 1 : at + 4], 8))
+            at += 4
+        else:
+            plain.append(_ESCAPES.get(inner[at + 1], inner[at + 1]))
+            at += 2
+    return bytes(plain)

@@ -12,21 +12,11 @@ no editor opens and git will not strip comments, so that '#12: fix' is text.
 from __future__ import annotations
 
 from gitcp.core.git.ids import is_checkpoint_id
-from gitcp.core.message.message_file import (
-    SPACE,
-    blank,
-    cut,
-    explained,
-    is_comment,
-    own_block,
-    split,
-    text_start,
-)
-from gitcp.core.message.trailer_block import items, trailer_block, unfold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
 
 KEY = "Entire-Checkpoint"
 _KEY_LOWER, _LAST = KEY.lower().encode(), f"\n\n{KEY}: ".encode()
@@ -216,3 +206,171 @@ def _extended(lines: list[bytes], added: list[bytes], comment: bytes) -> list[by
     gap = [] if start and blank(lines[start - 1]) else [b"\n"]
     block = [(b"%s: %s\n" % item if item[0] else item[1] + b"\n") for item in pairs]
     return [*lines[:start], *gap, *block, *new, *lines[end:]]
+
+
+_GENERATED = (b"Signed-off-by: ", b"(cherry picked from commit ")
+_TOKEN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
+
+
+def separator(line: bytes) -> int:
+    """Return where the colon of a trailer stands; below 1 the line is no trailer."""
+    colon = line.find(b":")
+    name = line[: max(colon, 0)].rstrip(b" \t")
+    return colon if name and _TOKEN.issuperset(name) else -1
+
+
+def trailer_block(lines: list[bytes], comment: bytes, first: int) -> tuple[int, int]:
+    """Return the first line of the last trailer block and the line after it, as git finds them.
+
+    Equal numbers: there is no block, and that is where one goes.  The paragraph that begins at
+    `first` is the title and never a block (git takes the title for one if it is below empty
+    lines or comments, as it is before the message has been cleaned up).
+    """
+    end = _end(lines, first, comment)
+    title = first
+    while title < end and not blank(lines[title]):
+        title += 1
+    return _start(lines, title, end, comment), end
+
+
+def items(block: list[bytes], comment: bytes) -> list[tuple[bytes, bytes]]:
+    """Parse a trailer block into (token, value), as git writes them: `token: value`.
+
+    A line that is no trailer has the token b""; comments are dropped; folded values stay folded.
+    """
+    joined: list[bytes] = []
+    folds = False
+    for line in block:
+        if folds and line[:1] in SPACE:
+            joined[-1] += line
+        else:
+            joined.append(line)
+            folds = separator(line) >= 1
+    pairs = []
+    for line in joined:
+        if is_comment(line, comment):
+            continue
+        colon = separator(line)
+        token, value = (line[:colon], line[colon + 1 :]) if colon >= 1 else (b"", line)
+        pairs.append((token.strip(SPACE), value.strip(SPACE) if token else value[:-1]))
+    return pairs
+
+
+def unfold(value: bytes) -> bytes:
+    """Join the lines of a folded value by one space."""
+    return b" ".join(part.strip(SPACE) for part in value.split(b"\n"))
+
+
+def _end(lines: list[bytes], first: int, comment: bytes) -> int:
+    """Leave out comments, empty lines and an old list of conflicts below the title."""
+    end, since, conflicts = cut(lines, comment), -1, False
+    for i in range(first + 1, end):
+        line = lines[i]
+        if is_comment(line, comment) or line == b"\n":
+            since = i if since < 0 else since
+        elif line == b"Conflicts:\n":
+            since, conflicts = i if since < 0 else since, True
+        elif not (conflicts and line.startswith(b"\t")):
+            since, conflicts = -1, False
+    return end if since < 0 else since
+
+
+def _start(lines: list[bytes], title: int, end: int, comment: bytes) -> int:
+    """Look from the end for a paragraph of trailers; a quarter is enough if git made one."""
+    generated, trailers, other_lines, folded, seen = False, 0, 0, 0, False
+    for i in range(end - 1, title - 1, -1):
+        line = lines[i]
+        if is_comment(line, comment):
+            other_lines, folded = other_lines + folded, 0
+        elif blank(line):
+            if not seen:
+                continue
+            other_lines += folded
+            enough = trailers * 3 >= other_lines if generated else trailers and not other_lines
+            return i + 1 if enough else end
+        else:
+            seen = True
+            if line.startswith(_GENERATED):
+                generated, trailers, folded = True, trailers + 1, 0
+            elif line[:1] in SPACE:
+                folded += 1
+            elif separator(line) >= 1:
+                trailers, folded = trailers + 1, 0
+            else:
+                other_lines, folded = other_lines + 1 + folded, 0
+    return end
+
+
+SPACE = b" \t\n\r"  # git's idea of white space
+_CUT = b" ------------------------ >8 ------------------------\n"
+_AUTO = b"#;@!$%^&|:"  # what git chooses from for core.commentChar=auto
+
+
+def split(message: bytes) -> list[bytes]:
+    """Return the lines of a message; the last one gets the newline it may lack."""
+    return [line + b"\n" for line in message.removesuffix(b"\n").split(b"\n")] if message else []
+
+
+def blank(line: bytes) -> bool:
+    """Tell whether a line is nothing but white space."""
+    return not line.strip(SPACE)
+
+
+def is_comment(line: bytes, comment: bytes) -> bool:
+    """Tell whether a line is a comment."""
+    return bool(comment) and line.startswith(comment)
+
+
+def cut(lines: list[bytes], comment: bytes) -> int:
+    """Return where the scissors line stands, below which git takes nothing; or the end."""
+    mark = comment + _CUT
+    return lines.index(mark) if comment and mark in lines else len(lines)
+
+
+def comment_char(message: bytes, configured: str | None) -> bytes:
+    """Return what comments begin with, given core.commentChar (`auto`: git's own block tells)."""
+    if configured != "auto":
+        return (configured or "#").encode(errors="surrogateescape")
+    lines = split(message)
+    marks = [line[:1] for line in lines if line[1:] == _CUT]
+    last = lines[-1][:1] if lines else b""
+    mark = marks[0] if marks else last
+    return mark if mark and mark in _AUTO else b"#"
+
+
+def own_block(lines: list[bytes], comment: bytes) -> int | None:
+    """Return where git's own comments for the person begin; None if there are none.
+
+    They are the last run of comment lines, after a blank line, up to the cut or the end.
+    """
+    end = cut(lines, comment)
+    start = end
+    while start and is_comment(lines[start - 1], comment):
+        start -= 1
+    return start if 0 < start < end and blank(lines[start - 1]) else None
+
+
+def text_start(lines: list[bytes], comment: bytes) -> int:
+    """Return where the first line of text stands, or the end: git drops all before it."""
+    end = cut(lines, comment)
+    for i in range(end):
+        if not blank(lines[i]) and not is_comment(lines[i], comment):
+            return i
+    return end
+
+
+def explained(lines: list[bytes], comment: bytes, comments: Sequence[str]) -> list[bytes]:
+    """Put lines for the person below the cut, or at the head of git's own comments.
+
+    Where there is neither, nobody would see them, or git would keep them: nothing is put.
+    """
+    at, words = own_block(lines, comment), [f" {c}".rstrip().encode() for c in comments]
+    here = [comment + s + b"\n" for s in words]
+    if not here:
+        return lines
+    below = cut(lines, comment) + 1
+    if below > len(lines):  # above a cut, what looks like comments may be text
+        return lines if at is None else [*lines[:at], *here, comment + b"\n", *lines[at:]]
+    for _ in range(2):  # what git says there about the cut
+        below += below < len(lines) and is_comment(lines[below], comment)
+    return [*lines[:below], comment + b"\n", *here, *lines[below:]]

@@ -90,12 +90,10 @@ def _instead(about: config_table.Key) -> str:
 
 
 def _bad_pipeline(about: config_table.Key, text: str) -> str:
-    from gitcp.core.setup import pipeline_text
-
     if about["kind"] != "pipeline" or text.strip() in ("", "default"):
         return ""
     try:
-        pipeline_text.parse(text)
+        pipelines.parse_pipeline(text)
     except Error as e:
         return str(e)
     return ""

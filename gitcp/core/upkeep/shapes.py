@@ -1,12 +1,15 @@
-"""What private files of JSON must be: their shapes, as shape_check has them."""
+"""The shapes of what gitcp stores as JSON: what each key holds; and what is wrong with a value."""
 
 from __future__ import annotations
 
-from gitcp.core.upkeep.shape_check import wrong
+from gitcp import memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.upkeep.shape_check import Shape
+    from typing import Any
+
+    Shape = Any
+
 
 _HEX = frozenset("0123456789abcdef")
 _ODD = frozenset("~^:?*[\\\x7f").union(map(chr, range(33)))  # in no name of a ref
@@ -28,7 +31,7 @@ def printable(value: object) -> bool:
     return isinstance(value, str) and value.isprintable()
 
 
-def id(value: object) -> bool:
+def short_id(value: object) -> bool:
     """The id of a stream, a turn or a checkpoint; '' stands for none."""
     return isinstance(value, str) and len(value) <= 12 and _HEX.issuperset(value)
 
@@ -124,13 +127,13 @@ STATE = {
     **dict.fromkeys("transcript_path? first_prompt? prompt_id? started_at?".split(), str),
     **dict.fromkeys(("ended_at?", "last_interaction_time?"), str),
     "transcript_identifier_at_start?": str,
-    "streams?": [{"id": id, "ref": ref, "base_commit?": object_name, "files": files}],
+    "streams?": [{"id": short_id, "ref": ref, "base_commit?": object_name, "files": files}],
     **{key: [str] for key in ("files_touched?", "visits?")},
     "turn_id?": str,
     "turns?": STATE_TURNS,
-    "last_checkpoint_id?": id,
-    "turn_checkpoint_ids?": [id],
-    "pending_finalize?": {"ids": [id], "size?": int},
+    "last_checkpoint_id?": short_id,
+    "turn_checkpoint_ids?": [short_id],
+    "pending_finalize?": {"ids": [short_id], "size?": int},
     "shadow_ref?": ref,
     "shadow_branch_suffix?": count,
     "verdict?": _VERDICT,
@@ -148,14 +151,14 @@ MARKER = {
     "prompt?": str,
     "count": count,
     "visits?": [str],
-    "streams": [{"id": id, "ref": ref, "files": marked_files}],
+    "streams": [{"id": short_id, "ref": ref, "files": marked_files}],
 }
 COMMIT_VERDICT = {
-    "id": id,
+    "id": short_id,
     "head": object_name,
     "parent": object_name,
     "sessions": {None: {"how": str, "paths": [path], "reasons": {None: str}}},
-    "ids?": [id],
+    "ids?": [short_id],
     **dict.fromkeys(("told?", "commented?"), bool),
     "maker?": _PROCESS,
     "picked?": object_name,
@@ -235,3 +238,61 @@ MANIFEST = {
         }
     ]
 }
+
+
+_NAMES = {str: "text", int: "number", bool: "boolean", dict: "object", list: "list"}
+# The id of a shape -> the shape, which so lives on; and what _fields() returns.
+_FIELDS: dict[int, tuple[Shape, dict[str, Shape], frozenset[str]]] = memory.table("shapes")
+
+
+def wrong(value: object, shape: Shape, at: str = "") -> str:
+    """What is wrong with a value, '' for nothing: `'streams[0].files' is no object`."""
+    if isinstance(shape, dict):
+        return _object(value, shape, at)
+    if isinstance(shape, list):
+        if not isinstance(value, list):
+            return _no(at, "list")
+        for number, one in enumerate(value):
+            if wrong(one, shape[0]):  # where it stands is put into words for a mistake alone
+                return wrong(one, shape[0], f"{at}[{number}]")
+        return ""
+    if isinstance(shape, type):
+        fits = isinstance(value, shape) and not (isinstance(value, bool) and shape is not bool)
+        return "" if fits else _no(at, _NAMES[shape])
+    return "" if shape(value) else _no(at, shape.__name__.replace("_", " "))
+
+
+def _object(value: object, shape: Shape, at: str) -> str:
+    if not isinstance(value, dict):
+        return _no(at, "object")
+    if None in shape:
+        for key, one in value.items():
+            if wrong(one, shape[None]):
+                return wrong(one, shape[None], f"{at}[{key!a}]")
+        return ""
+    fields, needed = _fields(shape)
+    if missing := needed.difference(value):
+        return f"'{_below(at, min(missing))}' is missing"
+    for key, one in value.items():
+        inner = fields.get(key)
+        if inner is None or type(one) is inner or (one is None and key not in needed):
+            continue
+        if wrong(one, inner):
+            return wrong(one, inner, _below(at, key))
+    return ""
+
+
+def _fields(shape: dict[str, Shape]) -> tuple[dict[str, Shape], frozenset[str]]:
+    """(the shape of each known key, those that must be there), worked out once for a shape."""
+    if id(shape) not in _FIELDS:
+        fields = {name.removesuffix("?"): inner for name, inner in shape.items()}
+        _FIELDS[id(shape)] = shape, fields, frozenset(fields) & frozenset(shape)
+    return _FIELDS[id(shape)][1:]
+
+
+def _below(at: str, key: str) -> str:
+    return f"{at}.{key}" if at else key
+
+
+def _no(at: str, what: str) -> str:
+    return f"'{at}' is no {what}" if at else f"it is no {what}"

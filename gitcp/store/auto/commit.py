@@ -7,20 +7,34 @@ is written down before (intent), so that killed at any instant the next event ca
 
 from __future__ import annotations
 
+import os
+
+from gitcp import trace
+from gitcp.core.credit import entries, evidence
+from gitcp.core.credit.entries import UNKNOWN
 from gitcp.errors import GitError, Moved
 from gitcp.process.running import Running
 from gitcp.record import raw, text
-from gitcp.store.auto import hook_edits, index_files, intent, lost, person_hooks, refusal
+from gitcp.store.auto import index_files, person_hooks, refusal
+from gitcp.store.auto.index_files import Git
 from gitcp.store.auto.refusal import Refused
 from gitcp.store.git import refs
 from gitcp.store.git.commit import need_commit
 from gitcp.store.git.tree import Lookup, diff_trees
+from gitcp.store.journal.journal import Journal, clock
+from gitcp.store.journal.known import Known
+from gitcp.store.session import intent
+from gitcp.store.snapshot import blobs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitcp.core.record_types import Entries, Entry
     from gitcp.repo import Repo
-    from gitcp.store.auto.intent import Intent
     from gitcp.store.git.objects import Objects
+    from gitcp.store.session.intent import Intent
+
 
 _BEFORE = ("pre-commit", "prepare-commit-msg", "commit-msg")
 
@@ -38,15 +52,15 @@ def make(repo: Repo, objects: Objects, about: Intent, message: str) -> list[str]
     busy: set[str] = set()
     if person_hooks.there(repo, *_BEFORE):
         busy = index_files.unstaged(index)
-        about["stash"] = lost.stash(repo)
-        about["dirty"] = lost.still(repo, objects, about["dirty"])
-        before = hook_edits.stand(repo, objects, about)
+        about["stash"] = stash(repo)
+        about["dirty"] = still(repo, objects, about["dirty"])
+        before = stand(repo, objects, about)
         intent.write(repo, about)
         try:
             message = _judged(repo, index.path, message)
         finally:
-            lost.put_back(repo, objects, about)
-            hook_edits.note(repo, objects, before)
+            put_back(repo, objects, about)
+            note(repo, objects, before)
     tree = index_files.tree_of(index)
     entries = {path: now for path, _, now in diff_trees(objects, about["tree"], tree)}
     if not entries:
@@ -134,3 +148,74 @@ def settle(repo: Repo, objects: Objects, about: Intent) -> bool:
         index_files.install(repo, index_files.prepared(repo, about["tree"], still))
     lock.release()
     return stands
+
+
+def stand(repo: Repo, objects: Objects, about: Intent) -> Entries:
+    """How the files of a commit stand in the worktree, before hooks look at it."""
+    return blobs.at(repo, objects, sorted(about["entries"]), write=False)
+
+
+def note(repo: Repo, objects: Objects, before: Entries) -> None:
+    """Let the journal know how files that stood so before the hooks ran stand now.
+
+    Without it the next look takes the change for the person's, and a session's file that a hook
+    has formatted would not be committed any more.
+    """
+    now = blobs.at(repo, objects, sorted(before), write=True)
+    if all(now.get(path) == entry for path, entry in before.items()):
+        return
+    with Journal(repo) as journal:
+        known, at = Known(repo, objects, journal.lines), clock(repo)
+        journal.append(
+            [
+                entries.edit(path, entry, now[path], UNKNOWN, evidence.HOOK, at)
+                for path, entry in before.items()
+                if path in now and now[path] != entry and known.entry(path) == entry
+            ]
+        )
+
+
+STASH = "refs/stash"
+
+
+def stash(repo: Repo) -> str:
+    """What tells whether the person stashed something: the newest entry, '' for none."""
+    return refs.read(repo, STASH) or ""
+
+
+def still(
+    repo: Repo, objects: Objects, files: Mapping[str, Entry | None]
+) -> dict[str, Entry | None]:
+    """Those of the files that stand in the worktree as given."""
+    now = blobs.at(repo, objects, sorted(files), write=False)
+    return {path: entry for path, entry in files.items() if path in now and now[path] == entry}
+
+
+def put_back(repo: Repo, objects: Objects, about: Intent) -> None:
+    """Put back what stood in the worktree before the hooks and is as in HEAD's tree now.
+
+    Where the stash has changed somebody put the work away on purpose.
+    """
+    head = Lookup(objects, about["tree"])
+    lost = {path: entry for path, entry in about["dirty"].items() if head(path) != entry}
+    for _ in range(2):  # what is away for a moment is back when the stash has been asked
+        lost = {path: lost[path] for path in still(repo, objects, {p: head(p) for p in lost})}
+        if not lost or stash(repo) != about["stash"]:
+            return
+    trace.note("auto", f"put back: {sorted(lost)}")
+    _write(repo, lost)
+
+
+def _write(repo: Repo, files: Mapping[str, Entry | None]) -> None:
+    index = Git(repo, "lost")
+    index.remove()
+    there = {path: entry for path, entry in files.items() if entry}
+    try:
+        for path in files.keys() - there.keys():
+            os.unlink(os.path.join(os.fsencode(repo.worktree), raw(path)))
+        if there:
+            index.put(there)
+            names = b"".join(raw(path) + b"\0" for path in sorted(there))
+            index.run("checkout-index", "-f", "-z", "--stdin", stdin=names)
+    finally:
+        index.remove()

@@ -8,9 +8,9 @@ import time
 
 from gitcp.core.git import porcelain
 from gitcp.errors import GitError
+from gitcp.process import files
 from gitcp.record import raw, text
 from gitcp.store.auto.refusal import Refused
-from gitcp.store.git import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,32 +10,42 @@ from __future__ import annotations
 import time
 
 from gitcp import trace
+from gitcp.core.lines.replay import UNKNOWN
 from gitcp.core.message.trailers import KEY
 from gitcp.errors import Busy, Moved
 from gitcp.lock import exclusive
-from gitcp.store.auto import (
-    commit,
-    index_files,
-    intent,
-    person_hooks,
-    refusal,
-    settling,
-    taken,
-)
+from gitcp.store.auto import commit, index_files, person_hooks, refusal, settling
 from gitcp.store.auto.refusal import Refused
 from gitcp.store.git.commit import need_commit
-from gitcp.store.git.tree import tree_of
+from gitcp.store.git.tree import TREE, Lookup, tree_of
+from gitcp.store.journal import journal
+from gitcp.store.lines import edit_lines
 from gitcp.store.relink import catch_up
+from gitcp.store.session import intent
 from gitcp.store.stream import place, shadow_refs
+from gitcp.store.stream.branches import Live
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Mapping
+    from typing import Any, TypedDict
 
     from gitcp.context import Context
+    from gitcp.core.lines.attribution import PathCredit
     from gitcp.core.record_types import Entry, Record, State
     from gitcp.repo import Repo
-    from gitcp.store.auto.intent import Intent
+    from gitcp.store.git.commit_changes import Changes
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.session.intent import Intent
+
+    class Work(TypedDict):
+        """entries: path -> what it is to be in the commit (None: gone).  current: those of
+        them that the turn which ends wrote.  mixed: where somebody else has a line."""
+
+        entries: dict[str, Entry | None]
+        current: set[str]
+        mixed: set[str]
+
 
 _WAIT = 45.0  # seconds for the commits of other sessions here, whose hooks may be slow
 
@@ -138,7 +148,7 @@ def _intent(
     nothing in it; Refused with the reason."""
     repo, objects = ctx.repo, ctx.objects
     tree = tree_of(objects, head)
-    mine = taken.work(repo, objects, state, head, tree, seen)
+    mine = work(repo, objects, state, head, tree, seen)
     if not mine["entries"]:
         return None
     for what in refusal.under_way(repo):
@@ -170,3 +180,48 @@ def _intent(
         "noted": False,
         "entries": {path: mine["entries"][path] for path in sorted(free)},
     }
+
+
+ABSENT = ("000000", None)
+
+
+def work(
+    repo: Repo,
+    objects: Objects,
+    state: State,
+    head: str,
+    tree: str | None,
+    seen: Mapping[str, Entry | None],
+) -> Work:
+    """The session's work that lies in the worktree on the commit head, whose tree is given.
+
+    seen: what its checkpoint of just now has: of work that fell back, and whose stream others
+    have left behind since, that tells what there is.
+    """
+    live, before = Live(repo, objects, head), Lookup(objects, tree)
+    changes: Changes = {}
+    current: set[str] = set()
+    for stream in state["streams"]:
+        for path, file in stream["files"].items():
+            is_live, entry = live.entry(stream["id"], stream["ref"], path)
+            was, entry = before(path), entry if is_live else seen.get(path)
+            if entry == was or not (is_live or entry):
+                continue
+            if entry and entry[0] == TREE:
+                entry = None  # a directory stands where the file was
+            changes[path] = (*(was or ABSENT), *(entry or ABSENT))
+            if file["turn_id"] == state.get("turn_id"):
+                current.add(path)
+    credit = edit_lines.Edits(objects, journal.read(repo)).credit(changes)
+    return {
+        "entries": {p: (mode, oid) if oid else None for p, (_, _, mode, oid) in changes.items()},
+        "current": current,
+        "mixed": {path for path in credit if _is_shared(credit[path], state["session_id"])},
+    }
+
+
+def _is_shared(credit: PathCredit, session_id: str) -> bool:
+    """Whether somebody else has a line among those that a path gains or loses.  What nobody is
+    known to have written stands in the way of nothing."""
+    authors = {*(who for _, who in credit["added"]), *credit["removed"]}
+    return any(who[0] != session_id and who != UNKNOWN for who in authors)

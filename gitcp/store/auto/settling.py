@@ -5,14 +5,14 @@ from __future__ import annotations
 from gitcp import trace
 from gitcp.errors import Error
 from gitcp.lock import exclusive
-from gitcp.store.auto import commit, intent, lost
-from gitcp.store.auto.strategy import AUTO
+from gitcp.store.auto import commit
 from gitcp.store.git import notes
 from gitcp.store.git.commit import need_commit
 from gitcp.store.journal import open_edits
 from gitcp.store.journal.work import forget_settled
 from gitcp.store.link import condense
-from gitcp.store.session import phase
+from gitcp.store.session import intent, phase
+from gitcp.store.setup.strategy import AUTO
 from gitcp.store.stream import carry_forward
 from gitcp.store.v1 import committed_read
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gitcp.context import Context
     from gitcp.core.record_types import Commit, State
     from gitcp.repo import Repo
-    from gitcp.store.auto.intent import Intent
     from gitcp.store.link.commit_match import Linked
+    from gitcp.store.session.intent import Intent
 
 
 def left_over(ctx: Context) -> None:
@@ -53,7 +53,7 @@ def settle(ctx: Context) -> None:
     if stands:
         store(ctx, about)
     else:
-        lost.put_back(repo, objects, about)
+        commit.put_back(repo, objects, about)
     intent.drop(repo)
 
 

@@ -14,9 +14,9 @@ from contextlib import suppress
 
 from gitcp.core.back.plan import effective
 from gitcp.errors import Changed
+from gitcp.process import files
 from gitcp.record import raw
 from gitcp.store.back.present import signature
-from gitcp.store.git import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,12 +12,13 @@ import shutil
 
 from gitcp.core.back.plan import effective
 from gitcp.errors import Changed, Error, GitError
+from gitcp.process import files
+from gitcp.process.files import read as content
 from gitcp.record import raw, text
 from gitcp.store.back import raw_files
 from gitcp.store.back.apply import Apply
 from gitcp.store.back.present import find_other_names, signs
-from gitcp.store.git import files, private, refs
-from gitcp.store.git.files import read as content
+from gitcp.store.git import private, refs
 from gitcp.store.git.tree import TREE, Lookup
 from gitcp.store.snapshot import blobs
 from gitcp.store.undo import effects, undo_log

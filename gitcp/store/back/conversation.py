@@ -11,10 +11,10 @@ import os
 from gitcp.agents.reading import asked
 from gitcp.core.v1 import summary
 from gitcp.errors import Error, InputError
+from gitcp.process.files import read as content
 from gitcp.record import timestamp
 from gitcp.store.back.moments import AFTER
 from gitcp.store.git.commit import read_commit
-from gitcp.store.git.files import read as content
 from gitcp.store.git.tree import Lookup
 from gitcp.store.session import process
 from gitcp.store.session import state as states

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.errors import GitError
-from gitcp.store.git import files
+from gitcp.process import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,15 +7,14 @@ import os
 
 from gitcp.agents import adapter
 from gitcp.errors import Error, InputError
+from gitcp.process.files import read as content
 from gitcp.record import timestamp
 from gitcp.store.back import conversation
 from gitcp.store.git.commit import read_commit
-from gitcp.store.git.files import read as content
-from gitcp.store.link import find_commits
 from gitcp.store.session import state as states
 from gitcp.store.show import lookup
 from gitcp.store.undo import effects, undo_log
-from gitcp.store.v1 import committed_refs
+from gitcp.store.v1 import committed_refs, find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from gitcp.store.back import carry_out, moments, points
 from gitcp.store.back.present import KeptEdits, Present
 from gitcp.store.git.commit import need_commit
 from gitcp.store.git.tree import Lookup, diff_trees, edit_tree, walk
-from gitcp.store.link import find_commits
 from gitcp.store.show import lookup, subject
 from gitcp.store.stream import shadow_refs, stream_history
 from gitcp.store.undo import undo_log
+from gitcp.store.v1 import find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

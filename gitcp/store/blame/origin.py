@@ -5,9 +5,9 @@ from __future__ import annotations
 from gitcp.agents.reading import around_call, conversation
 from gitcp.core.blame import options as arguments
 from gitcp.errors import Error, InputError
+from gitcp.process import files
 from gitcp.record import text
 from gitcp.store.back.conversation import live
-from gitcp.store.git import files
 from gitcp.store.journal import journal
 from gitcp.store.lines import run
 from gitcp.store.session import state as states

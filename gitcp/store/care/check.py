@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.upkeep.findings import NOTE
 from gitcp.errors import Busy, Error, Moved
+from gitcp.store.care import clients, installation
 from gitcp.store.care.case import Case, find
 from gitcp.store.care.installation import ENABLE
 from gitcp.store.care.table import DOCTOR, STORED
@@ -12,9 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gitcp.core.record_types import Finding
+    from gitcp.core.record_types import Finding, State
     from gitcp.repo import Repo
     from gitcp.store.care.case import Mend, Row
+
 
 # What a person can do about stored data that is not mended.
 _REMEDIES = {
@@ -96,3 +98,13 @@ def _with_remedy(row: Row, one: Finding) -> Finding:
         return {**one, "fix": fix if mends and "--force" not in one["remedy"] else ""}
     what = "mend it" if row.fix else _REMEDIES.get(row.code, "see gitcp-check-store(1)")
     return {**one, "reason": f"{one['subject']}: {one['reason']}", "remedy": what, "fix": row.fix}
+
+
+ROWS = (*installation.ROWS, *clients.ROWS, installation.FAILURES)
+
+
+def findings(repo: Repo, states: list[State]) -> list[Finding]:
+    """The findings; states: those that may tell which agents have called."""
+    with Case(repo, states=states) as case:
+        each = [one for _, one in find(case, ROWS)]
+    return list({(f["kind"], f["subject"], f["reason"]): f for f in each}.values())

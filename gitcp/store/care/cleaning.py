@@ -10,8 +10,9 @@ import os
 from gitcp.core.decide import orphan_rules
 from gitcp.errors import Moved
 from gitcp.lock import exclusive
+from gitcp.process import files
 from gitcp.store.care import orphans
-from gitcp.store.git import files, refs
+from gitcp.store.git import refs
 from gitcp.store.git.objects import Objects
 from gitcp.store.journal import open_edits, work
 from gitcp.store.pack import dropping, upkeep

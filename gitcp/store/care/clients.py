@@ -7,6 +7,7 @@ import os
 from gitcp.agents.install import json_text
 from gitcp.core.upkeep.findings import WARNING, finding
 from gitcp.errors import InputError
+from gitcp.process import files
 from gitcp.record import text
 from gitcp.store.care.case import Row
 from gitcp.store.care.installation import (
@@ -18,7 +19,6 @@ from gitcp.store.care.installation import (
     look_at_record,
     state,
 )  # fmt: skip
-from gitcp.store.git import files
 from gitcp.store.setup import heard
 
 TYPE_CHECKING = False
@@ -118,15 +118,15 @@ def _settings(repo: Repo, client: Client) -> dict[str, str]:
 
 
 def _entries(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
-    from gitcp.agents.install import settings, settings_file
+    from gitcp.agents.install import settings
 
     name, form = client.NAME, client.FORM
     events: set[str] = set()
     programs: set[tuple[str, ...]] = set()
-    mine = settings_file.ours(name)
+    mine = settings.ours(name)
     for path, content in texts.items():
         try:
-            commands = settings.commands(settings_file.parse(content, form)) if content else []
+            commands = settings.commands(settings.parse(content, form)) if content else []
         except (InputError, ValueError) as e:
             reason = f"{name} cannot read its settings '{path}': {e}"
             yield finding("settings", path, reason, remedy="edit it")
@@ -134,8 +134,8 @@ def _entries(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
         for event, command in commands:
             if mine(command):
                 events.add(event)
-                programs.add(tuple(settings_file.programs(command)))
-            elif settings_file.is_entires(command):
+                programs.add(tuple(settings.programs(command)))
+            elif settings.is_entires(command):
                 reason = f"'{path}' runs the original program at {event}"
                 yield finding("entire", path, reason, remedy=f"gitcp enable --agent {name}")
     absent = [event for event, *_ in client.HOOKS if event not in events]

@@ -71,7 +71,7 @@ def _checkpoints(
     for ref in refs.listing(repo, place):
         if not ids.parse_checkpoint_ref(ref):
             yield finding("stray", ref, "no name of a checkpoint")
-    with notice.Aside():  # a ref that cannot be read has a finding of its own
+    with notice.Collected():  # a ref that cannot be read has a finding of its own
         yield from committed_list.trees(repo, objects, place, "")
 
 

@@ -7,10 +7,10 @@ import re
 import sys
 import time
 
+from gitcp import jj
 from gitcp.core.setup import hook_scripts, hook_text
 from gitcp.core.upkeep.findings import WARNING, finding
-from gitcp.jj import workspace
-from gitcp.process.regular_file import Damaged
+from gitcp.process.files import Damaged
 from gitcp.store.care.case import Row
 from gitcp.store.git import hook_warnings
 from gitcp.store.setup import configuration, exclude, git_hooks, install, manifest
@@ -93,7 +93,7 @@ def look_at_hooks(case: Case) -> Iterator[Finding]:
 
 def find_in_hooks(repo: Repo) -> Iterator[Finding]:
     """What is wrong with git's hooks, where git sees the worktree."""
-    if not repo.has_git or workspace.is_apart(repo):
+    if not repo.has_git or jj.is_apart(repo):
         return
     where = git_hooks.folder(repo)
     if os.path.lexists(where) and not os.path.isdir(where):
@@ -123,7 +123,7 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
 
 def look_at_age(case: Case) -> Iterator[Finding]:
     """Hooks that a former gitcp wrote, which an upgrade does not reach."""
-    if not case.repo.has_git or workspace.is_apart(case.repo) or state(case.repo) != ENABLED:
+    if not case.repo.has_git or jj.is_apart(case.repo) or state(case.repo) != ENABLED:
         return
     where = git_hooks.folder(case.repo)
     every = {hook: git_hooks.read_texts(where, hook) for hook in hook_scripts.HOOKS}

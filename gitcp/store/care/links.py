@@ -8,13 +8,14 @@ from gitcp.core.upkeep.findings import finding
 from gitcp.errors import Error
 from gitcp.record import parse
 from gitcp.store.care import committed
-from gitcp.store.git import notes
+from gitcp.store.git import commit_changes, notes
 from gitcp.store.git.commit import read_commit
 from gitcp.store.git.prefetch import windows
 from gitcp.store.git.spread import spread
-from gitcp.store.link import candidates, commit_changes, find_commits, unhooked
+from gitcp.store.link import unhooked
+from gitcp.store.match import candidates
 from gitcp.store.show import commit_list
-from gitcp.store.v1 import committed_list, committed_read, committed_refs
+from gitcp.store.v1 import committed_list, committed_read, committed_refs, find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _without(
     empty = []
     objects.fetch(oid for oid, _ in links)
     commits = [commit for oid, _ in links if (commit := read_commit(objects, oid))]
-    with notice.Aside():  # what cannot be read has a finding of its own
+    with notice.Collected():  # what cannot be read has a finding of its own
         changed = commit_changes.read_many_changes(repo, objects, commits)
         trees = committed_list.prepare(objects, [stored[name] for _, name in links], brief=True)
         for oid, name in links:

@@ -10,11 +10,11 @@ from gitcp.core.decide.orphan_rules import days, orphan
 from gitcp.core.git import ids
 from gitcp.core.upkeep.findings import NOTE
 from gitcp.errors import Error
+from gitcp.process import files
 from gitcp.store.care import edits
 from gitcp.store.care.case import Case, Row, find
 from gitcp.store.care.edits import last_seen
 from gitcp.store.care.refs import leftovers
-from gitcp.store.git import files
 from gitcp.store.git.commit import read_commit, stamp
 from gitcp.store.journal import edits_ref
 from gitcp.store.repair.leftovers import SCRATCH_AGE

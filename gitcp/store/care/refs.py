@@ -6,8 +6,8 @@ import os
 
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import Error
+from gitcp.process import files
 from gitcp.store.care.survey import OURS
-from gitcp.store.git import files
 from gitcp.store.repair.leftovers import LOCK_AGE, SCRATCH_AGE
 from gitcp.store.session import markers
 from gitcp.store.setup import manifest

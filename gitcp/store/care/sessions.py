@@ -8,8 +8,9 @@ import time
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import Error
 from gitcp.lock import exclusive
+from gitcp.process import files
 from gitcp.record import timestamp
-from gitcp.store.git import files, notes, refs
+from gitcp.store.git import notes, refs
 from gitcp.store.guard import claims
 from gitcp.store.journal import open_edits
 from gitcp.store.link import session_metadata

@@ -8,9 +8,10 @@ from itertools import islice
 from gitcp.core.decide import orphan_rules
 from gitcp.core.git.ids import CHECKPOINTS, parse_checkpoint_ref
 from gitcp.core.transcript import chunks
+from gitcp.process import files
 from gitcp.record import one_a_line, text
 from gitcp.store.care.survey import OURS
-from gitcp.store.git import files, notes
+from gitcp.store.git import notes
 from gitcp.store.journal import edits_ref
 from gitcp.store.pack import dropping
 from gitcp.store.session import markers

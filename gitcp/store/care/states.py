@@ -6,7 +6,7 @@ from gitcp.core.git import ids
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import Error
 from gitcp.store.journal import journal
-from gitcp.store.repair import journal as damaged
+from gitcp.store.repair import sessions as damaged
 from gitcp.store.session import markers
 from gitcp.store.stream import shadow_refs
 

@@ -6,8 +6,8 @@ import os
 
 from gitcp.core.git import ids
 from gitcp.errors import Error
+from gitcp.process import files
 from gitcp.record import text
-from gitcp.store.git import files
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs, state_copy

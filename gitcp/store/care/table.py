@@ -21,7 +21,7 @@ from gitcp.store.care import (
 )
 from gitcp.store.care.case import Row
 from gitcp.store.relink import by_hand
-from gitcp.store.repair import journal, leftovers, streams
+from gitcp.store.repair import leftovers, streams
 from gitcp.store.repair import refs as ref_repair
 from gitcp.store.repair import sessions as session_repair
 
@@ -83,7 +83,7 @@ _STATE = ("repair", _subject(session_repair.mend_state))
 _STREAM = ("repair", _draw_graph(_either(streams.mend)))
 _EDITS = ("repair", _subject(_either(ref_repair.mend_edits)))
 _STORE = ("repair", _draw_graph(ref_repair.mend_store))
-_JOURNAL = ("repair", _subject(journal.mend_journal))
+_JOURNAL = ("repair", _subject(session_repair.mend_journal))
 _REF = ("repair", _subject(ref_repair.mend_ref))
 _PROMISE = ("repair", _keep_promise)
 

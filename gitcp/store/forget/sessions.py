@@ -8,9 +8,10 @@ import shutil
 from gitcp.core.decide import orphan_rules
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error
+from gitcp.process import files
 from gitcp.record import lines
 from gitcp.store.care.survey import Survey
-from gitcp.store.git import files, private, refs
+from gitcp.store.git import private, refs
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.journal import edits_ref, journal, work

@@ -65,9 +65,7 @@ def change_all(repo: Repo, objects: Objects, edits: Mapping[str, Edit]) -> None:
         tree_after = edit_tree(objects, tree, changed)
         parents = [tip["oid"]] if tip else []
         oid = write_commit(objects, repo, tree_after, parents, "Notes added by gitcp")
-        from gitcp.store.v1.committed_write import announce
-
-        announce(repo)
+        refs.announce(repo)
         refs.update(repo, [(REF, oid, tip["oid"] if tip else None)], "gitcp: note")
 
     refs.again(repo, "notes", attempt)

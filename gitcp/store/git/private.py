@@ -10,23 +10,17 @@ import os
 import time
 
 from gitcp import trace
+from gitcp.console import notice
 from gitcp.errors import Error
-from gitcp.process.regular_file import (
-    LARGEST,
-    Damaged,
-    move_aside,
-    open_file,
-    put_file,
-    read_file,
-)
-from gitcp.store.git import files
+from gitcp.process import files
+from gitcp.process.files import LARGEST, Damaged, move_aside, open_file, put_file, read_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from gitcp.core.upkeep.shape_check import Shape
+    from gitcp.core.upkeep.shapes import Shape
     from gitcp.repo import Repo
 
 _WRITES = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -45,7 +39,7 @@ def load(path: str, shape: Shape) -> Any:
 def checked(path: str, data: bytes, shape: Shape) -> Any:
     """What data says, of the file named path; raise Damaged where it is not of that shape."""
     from gitcp.core.json import loads
-    from gitcp.core.upkeep.shape_check import wrong
+    from gitcp.core.upkeep.shapes import wrong
 
     if len(data) > LARGEST:
         raise Damaged(path, f"larger than {LARGEST} bytes")
@@ -110,8 +104,6 @@ def set_aside(repo: Repo, error: Damaged) -> None:
         place = move_aside(repo.common, error.path)
     except OSError as e:
         raise Error(f"cannot set aside '{error.path}': {e.strerror}") from None
-    from gitcp.console import notice
-
     notice.warn(f"{error}; kept as '{place}'")
 
 

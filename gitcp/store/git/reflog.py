@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.store.git import files
+from gitcp.process import files
 from gitcp.store.git.tree import Lookup, tree_of
 
 TYPE_CHECKING = False

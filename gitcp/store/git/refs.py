@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 
 from gitcp import trace
 from gitcp.errors import Error, GitError, Moved
 from gitcp.lock import exclusive
+from gitcp.process import files
 from gitcp.record import raw, text
-from gitcp.store.git import files
+from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     Result = TypeVar("Result")
     Edit = tuple[str, str | None, str | None]  # ref, new oid or None, old oid or None
 
+
 # The person's reference-transaction hook is not for our plumbing (doc/git.md "Locks and refs").
 _WAYS = (
     "-c core.hooksPath=/dev/null -c core.fsync=reference"
@@ -27,8 +30,16 @@ _WAYS = (
 )
 _SHARED = ("refs/heads/", "refs/gitcp/", "refs/notes/", "refs/entire/")  # no worktree has its own
 _TRIES = 20
+_STALE = 2.0  # seconds: core.filesRefLockTimeout of our own transactions
+_OURS = ("refs/heads/entire/", "refs/gitcp/", "refs/notes/gitcp", "refs/entire/")
 _MOVED = r"cannot lock ref '(.*?)': (?:is at (\w+) but expected (\w+))?"
 _RETRY = ("but expected", "reference already exists", "unable to resolve reference")
+
+
+def announce(repo: Repo) -> None:
+    """Set the markers that there is data, and data not pushed, before a ref moves."""
+    for name in ("linked", "unpushed"):
+        private.touch(repo, repo.shared(name))
 
 
 def update(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
@@ -57,7 +68,7 @@ def update(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
             repo.git.run(*args, stdin=data)
             return
         except GitError as e:
-            if not (left and _healed(repo, e)):
+            if not (left and _take_stale_lock(repo, e.complaint)):
                 raise _explain(repo, e, edits) from None
 
 
@@ -75,14 +86,6 @@ def again(repo: Repo, lock: str, attempt: Callable[[], Result]) -> Result:
             if not left:
                 raise
     raise AssertionError
-
-
-def _healed(repo: Repo, e: GitError) -> bool:
-    if ".lock': File exists" not in e.complaint:
-        return False
-    from gitcp.store.git import stale_locks
-
-    return stale_locks.heal(repo, e.complaint)
 
 
 def _explain(repo: Repo, e: GitError, edits: Sequence[Edit]) -> Error:
@@ -161,3 +164,42 @@ def listing(repo: Repo, *patterns: str) -> dict[str, str]:
         line.split(b"\0") for line in repo.git.lines("for-each-ref", form, *patterns, sep=b"\n")
     )
     return {text(ref): oid.decode() for ref, oid in pairs}
+
+
+def _take_stale_lock(repo: Repo, message: str) -> bool:
+    """Take away the lock file that git's message names, which a killed git left on a ref of ours;
+    False when it is not ours to take.
+
+    Only while the caller holds our lock, and only when it is older than git waits for one; never
+    packed-refs.lock, which is everybody's (doc/git.md "Locks and refs").
+    """
+    path, sign, _ = message.partition("Unable to create '")[2].partition("': File exists")
+    inside = os.path.relpath(path, repo.common) if sign and path.endswith(".lock") else ""
+    if not inside.startswith(_OURS):
+        return False
+    away = repo.shared("tmp", f"stale-{os.getpid()}-{time.monotonic_ns()}")
+    try:
+        seen = os.lstat(raw(path))
+        if _now(away) - seen.st_mtime < _STALE:
+            return False
+        os.rename(raw(path), away)
+        if (taken := os.lstat(away)).st_ino != seen.st_ino or taken.st_dev != seen.st_dev:
+            os.link(away, raw(path))  # a living git's, made in between
+            return False
+    except FileNotFoundError:
+        return True  # its holder let go
+    finally:
+        if os.path.lexists(away):
+            os.unlink(away)
+    trace.note("refs", f"took away the stale lock '{path}'")
+    return True
+
+
+def _now(path: str) -> float:
+    """The time by the clock of the file system that holds path, which it creates."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        return os.fstat(fd).st_mtime
+    finally:
+        os.close(fd)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import marshal
 import os
-from _signal import SIG_DFL, SIG_IGN, SIGINT, SIGKILL, getsignal, signal
 from collections import deque
 
 from gitcp import git
 from gitcp.console import notice
 from gitcp.process.running import feed
+from gitcp.start.cpython import signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class _Worker:
     def close(self) -> None:
         """Let it end; at once where it is at work that nobody waits for."""
         if self.busy:
-            os.kill(self._pid, SIGKILL)
+            os.kill(self._pid, signals.SIGKILL)
         os.close(self._in)
         self._out.close()
         os.waitpid(self._pid, 0)
@@ -134,8 +134,10 @@ def _serve(
 ) -> NoReturn:
     """Work on one batch after the other, until there is nobody who gives any."""
     try:
-        if getsignal(SIGINT) is not SIG_IGN:  # nohup, or a job behind a script
-            signal(SIGINT, SIG_DFL)
+        if (
+            signals.getsignal(signals.SIGINT) is not signals.SIG_IGN
+        ):  # nohup, or a job behind a script
+            signals.signal(signals.SIGINT, signals.SIG_DFL)
         os.dup2(given, 0)
         os.dup2(answers, 1)
         os.closerange(3, _OPEN)
@@ -143,7 +145,7 @@ def _serve(
             work = begin(own)
             while True:
                 batch = _read(batches)
-                with notice.Aside() as lacks:
+                with notice.Collected() as lacks:
                     done = work(batch)
                 left = memoryview(_message((done, lacks)))
                 while left:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.guard.verdict import Look
-    from gitcp.jj.log import Change
+    from gitcp.jj import Change
     from gitcp.repo import Repo
 
 _UNBORN = "unborn"
@@ -35,11 +35,11 @@ def keys(repo: Repo) -> tuple[str, ...]:
 
 
 def now(repo: Repo) -> Look:
-    """HEAD of a worktree, `@` of a jj workspace."""
+    """HEAD of a worktree, `@` of a jj jj."""
     if is_jj(repo):
-        from gitcp.jj import log
+        from gitcp import jj
 
-        return _change(repo, log.here(repo.worktree))
+        return _change(repo, jj.here(repo.worktree))
     name = _branch(repo)
     return _commit(repo, name, refs.head(repo))
 
@@ -47,9 +47,9 @@ def now(repo: Repo) -> Look:
 def look_again(repo: Repo, started: Look) -> Look | None:
     """What the name that a look was taken of holds now; None when it is gone."""
     if started["vcs"] == "jj":
-        from gitcp.jj import log
+        from gitcp import jj
 
-        change = log.change(repo.worktree, started["name"])
+        change = jj.change(repo.worktree, started["name"])
         return _change(repo, change) if change else None
     name = started["name"]
     if name == "HEAD":
@@ -62,10 +62,10 @@ def is_jj(repo: Repo) -> bool:
     """Whether to ask jj: its workspace, and jj is there to be asked."""
     if not repo.jj:
         return False
-    from gitcp.jj import log
+    from gitcp import jj
 
     try:
-        return bool(log.program(log.recorded(repo.worktree)))
+        return bool(jj.program(jj.recorded(repo.worktree)))
     except NoJj:
         return False
 

@@ -15,7 +15,8 @@ from gitcp.core import json
 from gitcp.core.guard import claim_rules
 from gitcp.core.upkeep import shapes
 from gitcp.lock import exclusive
-from gitcp.store.git import files, private
+from gitcp.process import files
+from gitcp.store.git import private
 from gitcp.store.session import process
 
 TYPE_CHECKING = False

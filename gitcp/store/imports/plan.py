@@ -16,10 +16,11 @@ from gitcp.core.imports import chain, holding
 from gitcp.core.lines import attribution, replay
 from gitcp.core.message import links
 from gitcp.record import text
+from gitcp.store.git import commit_changes
 from gitcp.store.git.commit import need_commit
 from gitcp.store.lines import edit_lines
-from gitcp.store.link import candidates, commit_changes, find_commits
-from gitcp.store.v1 import committed_read, committed_refs
+from gitcp.store.match import candidates
+from gitcp.store.v1 import committed_read, committed_refs, find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from gitcp.core.lines.attribution import PathCredit
     from gitcp.core.record_types import JournalLine, Writer
     from gitcp.repo import Repo
+    from gitcp.store.git.commit_changes import Changes
     from gitcp.store.imports.gather import Contents, Gathered
-    from gitcp.store.link.commit_changes import Changes
 
     class Part(TypedDict):
         """A session's work in a commit: what its metadata and lines.json say of it.  coarse: no

@@ -118,8 +118,8 @@ def read_work(repo: Repo, name: str, session_id: str) -> Work:
 
 def find(repo: Repo, name: str) -> Repo | None:
     """Another worktree of the repository, by git's name of it; None where it is gone."""
+    from gitcp.process import files
     from gitcp.repo import Repo
-    from gitcp.store.git import files
 
     git_dir = journal.git_dir(repo, name)
     link = os.fsdecode(files.peek(os.path.join(git_dir, "gitdir"))).strip()

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 
-from gitcp import git
+from gitcp import git, memory
 from gitcp.core.credit import entries
 from gitcp.core.git.ids import worktree_hash
 from gitcp.lock import exclusive
-from gitcp.process.regular_file import Damaged, open_file
-from gitcp.store.git import files, private, refs
+from gitcp.process import files
+from gitcp.process.files import Damaged, open_file
+from gitcp.store.git import private, refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ NAME = "journal"
 _MADE_ON_A_BASE = ("before", "trees", "look")
 MANY = 2000  # edits at once that are still written one by one
 # path -> its inode, how many of its bytes were read, the lines in them
-_READ: dict[str, tuple[int, int, list[JournalLine]]] = {}
+_READ: dict[str, tuple[int, int, list[JournalLine]]] = memory.table("journals")
 
 
 def read(repo: Repo, git_dir: str | None = None) -> list[JournalLine]:

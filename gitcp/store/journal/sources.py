@@ -13,7 +13,8 @@ from gitcp.core.credit import entries
 from gitcp.core.decide import line_evidence
 from gitcp.core.lines import replay
 from gitcp.errors import Error
-from gitcp.store.git import files, reflog
+from gitcp.process import files
+from gitcp.store.git import reflog
 from gitcp.store.git.commit import read_commit
 from gitcp.store.git.tree import Lookup, tree_of
 

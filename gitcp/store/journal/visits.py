@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 from gitcp.errors import Error
+from gitcp.process import files
 from gitcp.repo import Repo
-from gitcp.store.git import files
 from gitcp.store.git.objects import Objects
 from gitcp.store.journal import elsewhere
 from gitcp.store.journal.journal import Journal, clock

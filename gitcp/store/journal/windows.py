@@ -10,7 +10,7 @@ import os
 
 from gitcp.core.credit import entries, evidence
 from gitcp.core.transcript import tool_ends
-from gitcp.store.git import files
+from gitcp.process import files
 from gitcp.store.journal.journal import home, read
 from gitcp.store.session import markers, process, turn_log
 
@@ -211,7 +211,7 @@ def judged(repo: Repo) -> Mapping[str, Version]:
     """The files that a commit of ours is made of, while the repository's hooks look at them."""
     if not os.path.exists(repo.own("auto")):
         return {}
-    from gitcp.store.auto import intent
+    from gitcp.store.session import intent
 
     about = intent.read(repo)
     return about["entries"] if about else {}

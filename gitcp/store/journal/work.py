@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp import memory
 from gitcp.core.credit import entries
 from gitcp.store.journal import journal
 from gitcp.store.session import markers
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from gitcp.core.decide.difference import Recorded
     from gitcp.core.record_types import JournalLine, Marker, State, Version
     from gitcp.repo import Repo
+
+    _Open = tuple[tuple[int, int], list[JournalLine], dict[str, set[str]]]
 
 
 _NEVER = 1 << 63  # ns
@@ -197,7 +200,7 @@ class Work:
 
 
 # git directory -> the journal's file and size, its open edits, session -> the paths of its own
-_OPEN: dict[str, tuple[tuple[int, int], list[JournalLine], dict[str, set[str]]]] = {}
+_OPEN: dict[str, _Open] = memory.table("open")
 
 
 def open_paths(repo: Repo, session: Mapping[str, Any]) -> set[str] | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from gitcp.core.credit.entries import PERSON
 from gitcp.core.lines import attribution, authors, line_diff, moves
+from gitcp.store.git import commit_changes
 from gitcp.store.git.commit import need_commit, read_commit
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import Lookup, tree_of
 from gitcp.store.lines import commit_lines, history
 from gitcp.store.lines.evidence import Evidence
-from gitcp.store.link import commit_changes, find_commits
-from gitcp.store.v1 import committed_write
+from gitcp.store.v1 import committed_write, find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from gitcp.core.lines.authors import Author, Record
     from gitcp.core.record_types import Commit, Writer
     from gitcp.repo import Repo
+    from gitcp.store.git.commit_changes import Changes
     from gitcp.store.git.objects import Objects
-    from gitcp.store.link.commit_changes import Changes
     from gitcp.store.v1.committed_write import SessionData
 
     Lines = dict[str, set[int]]  # of a path, from 1

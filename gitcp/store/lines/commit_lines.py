@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from gitcp.core.lines.attribution import PathCredit
     from gitcp.core.record_types import Commit, JournalLine, State, Writer
     from gitcp.repo import Repo
+    from gitcp.store.git.commit_changes import Changes
     from gitcp.store.git.objects import Objects
-    from gitcp.store.link.commit_changes import Changes
 
 
 _MOST = 40  # paths of a commit whose history is asked: it is in a person's way
@@ -64,8 +64,7 @@ def _taken(
     repo: Repo, objects: Objects, lines: Sequence[JournalLine], authors: Iterable[Writer]
 ) -> dict[Writer, str]:
     """The checkpoint of the commit that took what an author of the journal's has written."""
-    from gitcp.store.link import find_commits
-    from gitcp.store.v1 import committed_read
+    from gitcp.store.v1 import committed_read, find_commits
 
     places: dict[Writer, str] = {}
     for who in authors:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from gitcp.core.lines.attribution import PathCredit
     from gitcp.core.lines.replay import Regains, Replay
     from gitcp.core.record_types import JournalLine, Writer
+    from gitcp.store.git.commit_changes import Changes
     from gitcp.store.git.objects import Objects
-    from gitcp.store.link.commit_changes import Changes
 
     # (path, blob, the commit that has it, '' where HEAD was there lately) -> by index
     Committed = Callable[[str, str, str], Mapping[int, Writer]]

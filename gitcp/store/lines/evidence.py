@@ -8,9 +8,9 @@ from gitcp.record import raw, text
 from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit, stamp
 from gitcp.store.lines import recorded, run
-from gitcp.store.lines.attested import Attested
 from gitcp.store.lines.earlier import Earlier
-from gitcp.store.link import find_commits
+from gitcp.store.lines.recorded import Attested
+from gitcp.store.v1 import find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ class Evidence:
 
     def _recorded(self, mail: str, seconds: int) -> bool:
         if self._periods is None:
-            from gitcp.store.setup.recording import periods
+            from gitcp.store.lines.recording import periods
 
             self._periods = periods(self._repo, self._notes)
         return recording.covers(self._periods, mail, seconds)

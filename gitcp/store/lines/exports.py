@@ -91,9 +91,7 @@ def _written(repo: Repo, objects: Objects, logs: Mapping[str, Log]) -> tuple[lis
         edited = edit_tree(objects, tree, edits)
         commit = write_commit(objects, repo, edited, [tip["oid"]] if tip else [], _SUBJECT)
         if repo.config.option("gitcp.ai-notes"):
-            from gitcp.store.v1.committed_write import announce
-
-            announce(repo)
+            refs.announce(repo)
         refs.update(repo, [(notes.AI, commit, tip["oid"] if tip else None)], "gitcp: note")
     return changed, refused
 

@@ -6,7 +6,7 @@ import os
 
 from gitcp.core.blame import options as arguments
 from gitcp.core.blame import porcelain
-from gitcp.core.git import patches, quoting
+from gitcp.core.git import patches
 from gitcp.errors import USAGE, GitError, UsageError
 from gitcp.record import raw, text
 
@@ -54,7 +54,7 @@ def befores(entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
     for entry in entries:
         for key, value in entry["headers"]:
             if key == b"previous":
-                paths[entry["oid"], entry["path"]] = text(quoting.unquote(value.split(b" ", 1)[1]))
+                paths[entry["oid"], entry["path"]] = text(patches.unquote(value.split(b" ", 1)[1]))
     return paths
 
 

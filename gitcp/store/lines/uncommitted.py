@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from gitcp.core.lines.replay import Version
     from gitcp.core.record_types import JournalLine, Writer
     from gitcp.repo import Repo
+    from gitcp.store.git.commit_changes import Changes
     from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.lines.edit_lines import Committed
-    from gitcp.store.link.commit_changes import Changes
 
 
 def content(repo: Repo, objects: Prefetched, path: str) -> Version | None:
@@ -95,7 +95,7 @@ def _alone(chain: Sequence[JournalLine], committed: str) -> Writer:
 def brought(repo: Repo, objects: Prefetched, path: str, oid: str) -> list[str]:
     """The ids of what a merge has squashed, or a cherry-pick put, into what is to be committed
     and reads so (a blob) at path."""
-    from gitcp.store.link import inherited_ids
+    from gitcp.store.match import inherited_ids
 
     base = objects.read(f"HEAD:{path}")
     changes: Changes = {path: ("100644", base[0] if base else None, "100644", oid)}

@@ -12,15 +12,9 @@ from gitcp import trace
 from gitcp.core.decide import phases
 from gitcp.core.message import trailers
 from gitcp.record import raw
-from gitcp.store.git import refs
+from gitcp.store.git import commit_changes, refs
 from gitcp.store.git.commit import need_commit, read_commit
-from gitcp.store.link import (
-    commit_arguments,
-    commit_changes,
-    commit_match,
-    commit_verdict,
-    lost_commits,
-)
+from gitcp.store.link import commit_arguments, commit_match, commit_verdict, lost_commits
 from gitcp.store.session import process
 from gitcp.store.stream import place, shadow_refs
 
@@ -31,8 +25,8 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Commit
     from gitcp.repo import Repo
+    from gitcp.store.git.commit_changes import Changes
     from gitcp.store.git.objects import Objects
-    from gitcp.store.link.commit_changes import Changes
     from gitcp.store.link.commit_match import Linked
     from gitcp.store.link.commit_verdict import Verdict
 
@@ -75,10 +69,10 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
         return _replayed(repo, objects, head, args)
     if source == "merge":
         commit_verdict.forget(repo)  # conclude() decides, when it is known what became of it
-        from gitcp.store.link import inherited_ids, memory
+        from gitcp.store.match import commit_memory, inherited_ids
 
         brought = inherited_ids.picked_before(repo, objects, lambda: _staged(repo, head))
-        drop = sorted(memory.read_refused(repo).difference(brought))
+        drop = sorted(commit_memory.read_refused(repo).difference(brought))
         return {"ids": brought, "drop": drop, "gather": False, "sessions": {}}
     amended = read_commit(objects, head) if commit_arguments.amends(repo, args) else None
     changes = _staged(repo, head)
@@ -118,7 +112,7 @@ def _brought(
         if ids:
             commit_verdict.expect_copy(repo)
         return ids, []
-    from gitcp.store.link import inherited_ids, memory
+    from gitcp.store.match import commit_memory, inherited_ids
 
     ids = inherited_ids.evident(repo, objects, copied, changes) + ids
     visible = source == "squash"
@@ -129,7 +123,7 @@ def _brought(
         carried.squashed(repo, objects, squashed, changes, head, merged)
     picked = inherited_ids.picked_before(repo, objects, lambda: changes)
     ids += picked + squashed + inherited_ids.picked(repo, objects, changes)
-    refused = memory.read_refused(repo).difference(picked)
+    refused = commit_memory.read_refused(repo).difference(picked)
     ids = [one for one in ids if one not in refused]
     if ids or squashed:
         commit_verdict.expect_copy(repo)
@@ -138,7 +132,8 @@ def _brought(
 
 def _inherited(repo: Repo, objects: Objects, amended: Commit) -> tuple[list[str], list[str]]:
     """The ids that what replaces a commit keeps, and those of which it has nothing any more."""
-    from gitcp.store.link import find_commits, inherited_ids
+    from gitcp.store.match import inherited_ids
+    from gitcp.store.v1 import find_commits
 
     refused = find_commits.refused(objects, [amended["oid"]])
     ids = find_commits.linked(objects, amended["oid"])
@@ -160,7 +155,8 @@ def _replayed(repo: Repo, objects: Objects, head: str, args: Sequence[str]) -> P
     replayed, drop = read_commit(objects, "CHERRY_PICK_HEAD"), list[str]()
     if replayed:
         verdict["picked"] = replayed["oid"]
-        from gitcp.store.link import find_commits, inherited_ids
+        from gitcp.store.match import inherited_ids
+        from gitcp.store.v1 import find_commits
 
         drop += find_commits.refused(objects, [replayed["oid"]])
         # The notes of what a rebase replays follow at its end, by post-rewrite.
@@ -182,7 +178,7 @@ def _copied(objects: Objects, args: Sequence[str]) -> tuple[list[str], dict[str,
     other = read_commit(objects, args[2]) if args[1:2] == ["commit"] and args[2:] else None
     if other is None:
         return [], {}
-    from gitcp.store.link import find_commits
+    from gitcp.store.v1 import find_commits
 
     return trailers.read(raw(other["message"])), find_commits.refused(objects, [other["oid"]])
 

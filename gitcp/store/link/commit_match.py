@@ -12,10 +12,9 @@ from gitcp import trace
 from gitcp.core.credit import entries
 from gitcp.core.decide import overlap
 from gitcp.record import raw
-from gitcp.store.git import reflog
+from gitcp.store.git import commit_changes, reflog
 from gitcp.store.journal import open_edits
 from gitcp.store.journal.work import Work
-from gitcp.store.link import commit_changes
 from gitcp.store.session import markers, process
 
 TYPE_CHECKING = False
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
     from gitcp.core.decide.overlap import Matched
     from gitcp.core.record_types import JournalLine, Marker
     from gitcp.repo import Repo
+    from gitcp.store.git.commit_changes import Changes
     from gitcp.store.git.objects import Objects
-    from gitcp.store.link.commit_changes import Changes
 
     class Linked(TypedDict):
         """Why a session belongs to a commit.  how: content, environment or process."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gitcp.store.git import notes, reflog
+from gitcp.store.git import commit_changes, notes, reflog
 from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.journal import open_edits
-from gitcp.store.link import commit_changes, condense
+from gitcp.store.link import condense
 from gitcp.store.session import markers, phase
 
 TYPE_CHECKING = False

@@ -89,11 +89,11 @@ def pending(repo: Repo, ids: Container[str], parent: str) -> bool:
 def unkept(ctx: Context) -> bool:
     """Whether HEAD has the id that was decided for it, and no checkpoint of that id is stored."""
     from gitcp.store.git.commit import read_commit
-    from gitcp.store.link import memory
+    from gitcp.store.match import commit_memory
     from gitcp.store.v1 import committed_refs
 
     verdict = load(ctx.repo)
-    if not verdict or not verdict["id"] or ctx.head in memory.read_judged(ctx.repo):
+    if not verdict or not verdict["id"] or ctx.head in commit_memory.read_judged(ctx.repo):
         return False
     commit = read_commit(ctx.objects, ctx.head)
     if commit is None or verdict["id"] not in trailers.read(raw(commit["message"])):

@@ -11,10 +11,11 @@ import os
 
 from gitcp import trace
 from gitcp.core.v1.summary import strings
+from gitcp.store.git import commit_changes
 from gitcp.store.journal import journal, open_edits
 from gitcp.store.journal.work import Work, forget_settled
 from gitcp.store.lines import ai_notes, commit_lines
-from gitcp.store.link import commit_changes, session_metadata
+from gitcp.store.link import session_metadata
 from gitcp.store.session import markers
 from gitcp.store.stream import checkpoint
 from gitcp.store.stream.branches import Live
@@ -92,7 +93,7 @@ def _keep_notes(repo: Repo, objects: Objects, commit: Commit) -> None:
     ai_notes.keep(repo, [commit["oid"]])
     if os.path.exists(repo.shared("recording-unshared")):
         from gitcp.errors import Error
-        from gitcp.store.setup import recording
+        from gitcp.store.lines import recording
 
         try:
             recording.share(repo, objects)

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from gitcp.core.decide.difference import Recorded
     from gitcp.core.record_types import Commit, Version
     from gitcp.repo import Repo
+    from gitcp.store.git.commit_changes import Changes
     from gitcp.store.git.objects import Objects
-    from gitcp.store.link.candidates import Search
-    from gitcp.store.link.commit_changes import Changes
+    from gitcp.store.match.candidates import Search
 
 _MOST = 50  # commits that are looked at
 _RECENT = 50  # entries of HEAD's reflog
@@ -40,7 +40,7 @@ def ids(repo: Repo, objects: Objects, head: str, changes: Changes) -> list[str]:
     if not lost:
         private.remove(repo, repo.own("taken-back"))
         return []
-    from gitcp.store.link.candidates import Search
+    from gitcp.store.match.candidates import Search
 
     search = Search(repo, objects, lost)
     again = search.ids(changes, head)
@@ -55,7 +55,7 @@ def find(repo: Repo, objects: Objects, head: str) -> list[Commit]:
     lost = [*listed, *_reset(repo, objects, head)]
     if not lost:
         return []
-    from gitcp.store.link import candidates
+    from gitcp.store.match import candidates
 
     return candidates.select_linked(objects, dict.fromkeys(lost))
 
@@ -117,7 +117,7 @@ def _brings(
     changes = {p: (*(was or none), *(now or none)) for p, was, now in steps if was != now}
     if not changes:
         return False
-    from gitcp.store.link import candidates
+    from gitcp.store.match import candidates
 
     return bool(candidates.match_edits(objects, list(record), changes))
 
@@ -137,7 +137,9 @@ def add(repo: Repo, commits: Iterable[str]) -> None:
 def add_stashed(repo: Repo, objects: Objects, oid: str) -> None:
     """Look for the work of a commit again where an entry of the stash has it as well: that may be
     applied once more, on another branch."""
-    from gitcp.store.link import candidates, commit_changes, find_commits
+    from gitcp.store.git import commit_changes
+    from gitcp.store.match import candidates
+    from gitcp.store.v1 import find_commits
 
     commit = need_commit(objects, oid)
     paths = commit_changes.read_changes(objects, commit)[1]
@@ -202,7 +204,7 @@ def _reset(repo: Repo, objects: Objects, head: str) -> list[str]:
 def _not_replaced(
     repo: Repo, objects: Objects, lost: list[str], head: str, tips: Iterable[str]
 ) -> list[str]:
-    from gitcp.store.link import find_commits
+    from gitcp.store.v1 import find_commits
 
     fresh = rev_list(repo, f"--max-count={_MOST}", head, *(f"^{oid}" for oid in tips))
     there = {one for oid in fresh for one in find_commits.linked(objects, oid)}

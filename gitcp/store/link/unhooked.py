@@ -8,20 +8,14 @@ from __future__ import annotations
 
 from gitcp import trace
 from gitcp.errors import GitError
-from gitcp.store.git import notes, reflog, refs
+from gitcp.store.git import commit_changes, notes, reflog, refs
 from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.journal import open_edits
-from gitcp.store.link import (
-    commit_changes,
-    commit_match,
-    commit_verdict,
-    condense,
-    find_commits,
-    memory,
-)
+from gitcp.store.link import commit_match, commit_verdict, condense
+from gitcp.store.match import commit_memory
 from gitcp.store.session import markers, phase
 from gitcp.store.stream import place
-from gitcp.store.v1 import committed_read
+from gitcp.store.v1 import committed_read, find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +25,8 @@ if TYPE_CHECKING:
     from gitcp.core.decide.relink_rules import Pair
     from gitcp.core.record_types import Commit, Marker, State
     from gitcp.repo import Repo
+    from gitcp.store.git.commit_changes import Changes
     from gitcp.store.git.objects import Objects
-    from gitcp.store.link.commit_changes import Changes
     from gitcp.store.link.commit_match import Linked
 
 # Reasons in a reflog by which HEAD comes to commits that others made, or that were there.
@@ -55,7 +49,7 @@ def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> 
     moves = reflog.head(repo)
     last = moves[-1][1] if moves else old
     unlogged = set(between(repo, last, new)) if last != new else set[str]()
-    here = _made_here(moves).union(unlogged).difference(memory.read_judged(repo))
+    here = _made_here(moves).union(unlogged).difference(commit_memory.read_judged(repo))
     for oid in reversed(between(repo, old, new)) if here else ():
         commit = read_commit(objects, oid)
         if commit and oid in here:
@@ -119,7 +113,7 @@ def _beyond(
 ) -> bool:
     """Whether a commit has work of the session that none of these checkpoints of its holds: an id
     may have come back with the content of an earlier commit."""
-    from gitcp.store.link import candidates
+    from gitcp.store.match import candidates
 
     matched = commit_match.sessions(repo, objects, changes, parent, own, agent=False)
     paths = {path for linked in matched.values() for path in linked["paths"]}
@@ -239,7 +233,7 @@ def _unjudged(repo: Repo, objects: Objects, head: str, among: str = "") -> list[
     except GitError as e:
         raise e.plain() from None
     if not among:
-        here = made_here(repo).difference(memory.read_judged(repo))
+        here = made_here(repo).difference(commit_memory.read_judged(repo))
         oids = [oid for oid in oids if oid in here]
     every = (read_commit(objects, oid) for oid in oids)
     return [commit for commit in every if commit and not (among and _stored(repo, objects, commit))]

@@ -12,8 +12,8 @@ from itertools import pairwise
 from gitcp.core.git import packfile
 from gitcp.errors import Error
 from gitcp.lock import exclusive
+from gitcp.process import files
 from gitcp.record import one_a_line, raw
-from gitcp.store.git import files
 from gitcp.store.pack import kept
 
 TYPE_CHECKING = False

@@ -13,7 +13,7 @@ import os
 import stat
 
 from gitcp.core.git import packfile
-from gitcp.store.git import files
+from gitcp.process import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

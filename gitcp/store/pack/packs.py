@@ -15,10 +15,10 @@ from __future__ import annotations
 import os
 import zlib
 
-from gitcp import git, trace
+from gitcp import git, memory, trace
 from gitcp.core.git import packfile
+from gitcp.process import files
 from gitcp.record import one_a_line
-from gitcp.store.git import files
 from gitcp.store.pack import kept
 
 TYPE_CHECKING = False
@@ -230,7 +230,7 @@ def _number(name: str) -> int:
     return int(name[-15:], 16)
 
 
-_OF: dict[str, Packs] = {}
+_OF: dict[str, Packs] = memory.table("packs")
 
 
 def get_packs(repo: Repo) -> Packs:

@@ -9,7 +9,7 @@ from gitcp import trace
 from gitcp.core.git import packfile
 from gitcp.errors import Error
 from gitcp.lock import exclusive
-from gitcp.store.git import files
+from gitcp.process import files
 from gitcp.store.pack import kept
 
 TYPE_CHECKING = False

@@ -7,9 +7,8 @@ from gitcp.core.page import forge
 from gitcp.errors import Error, InputError
 from gitcp.record import text
 from gitcp.store.lines import ranges
-from gitcp.store.link import find_commits
 from gitcp.store.show import commit_list, lookup, turn_tokens
-from gitcp.store.v1 import committed_read
+from gitcp.store.v1 import committed_read, find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ import os
 from zlib import crc32
 
 from gitcp.core.redact import patterns
-from gitcp.start import beside
+from gitcp.start import cpython
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitcp.core.redact.patterns import Code
+    from gitcp.start.cpython import Code
 
 _LARGEST = 1 << 22  # bytes, many times what all rules need
 
@@ -33,12 +33,12 @@ def save() -> None:
     for rule in rules.rules():
         patterns.compiled(rule["pattern"].encode())
     patterns.COMPILED.clear()
-    beside.write(place(), lambda: _mark(data := marshal.dumps(patterns.READY)) + data)
+    cpython.write(place(), lambda: _mark(data := marshal.dumps(patterns.READY)) + data)
 
 
 def place() -> str:
     """Where they are kept, by this kind of Python."""
-    return beside.path("patterns")
+    return cpython.path("patterns")
 
 
 def table() -> tuple[int, int]:
@@ -49,15 +49,13 @@ def table() -> tuple[int, int]:
 
 def _mark(data: bytes) -> bytes:
     """What stands before data where it was written by this Python for these rules, and whole."""
-    import _sre  # type: ignore[import-not-found]
-
-    parts = (_sre.MAGIC, _sre.CODESIZE, *table(), crc32(data))
-    return beside.MARK + b"%d %d %d %d %d\n" % parts
+    parts = (*cpython.pattern_build(), *table(), crc32(data))
+    return cpython.MARK + b"%d %d %d %d %d\n" % parts
 
 
 def _read(path: str) -> dict[bytes, Code]:
     try:
-        with open(beside.opened(path), "rb", buffering=0) as f:
+        with open(cpython.opened(path), "rb", buffering=0) as f:
             mark, _, data = f.read(_LARGEST).partition(b"\n")
         if mark + b"\n" != _mark(data):
             return {}

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from gitcp.core.message import links
 from gitcp.errors import Error
-from gitcp.store.git import notes
+from gitcp.store.git import commit_changes, notes
 from gitcp.store.git.commit import read_commit
 from gitcp.store.lines import ai_notes
-from gitcp.store.link import commit_changes, condense, find_commits, memory
+from gitcp.store.link import condense
+from gitcp.store.match import commit_memory
 from gitcp.store.show import lookup
 from gitcp.store.stream import place
 from gitcp.store.undo import undo_log
-from gitcp.store.v1 import committed_list, committed_refs, redaction
+from gitcp.store.v1 import committed_list, committed_refs, find_commits, redaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def link(ctx: Context, commit: Commit, name: str) -> str:
     kind, key = meant
     checkpoint_id = key if kind == "checkpoint" else _of_session(ctx, commit, key)
     _note(ctx.repo, ctx.objects, commit, "link", checkpoint_id, links.made_by_hand, checkpoint_id)
-    memory.write_refused(ctx.repo, (), allowed=checkpoint_id)
+    commit_memory.write_refused(ctx.repo, (), allowed=checkpoint_id)
     return checkpoint_id
 
 
@@ -57,7 +58,7 @@ def unlink(ctx: Context, commit: Commit, name: str, reason: str) -> list[str]:
     reason = redaction.text(ctx.repo, reason)
     for one in gone:
         _note(ctx.repo, ctx.objects, commit, "unlink", one, links.taken_away, one, reason)
-    memory.write_refused(ctx.repo, gone)
+    commit_memory.write_refused(ctx.repo, gone)
     return gone
 
 

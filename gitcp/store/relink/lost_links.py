@@ -10,9 +10,10 @@ import os
 
 from gitcp.core.decide import relink_rules
 from gitcp.errors import Error, GitError
+from gitcp.store.git import commit_changes
 from gitcp.store.git.commit import need_commit, read_commit, rev_list
-from gitcp.store.link import candidates, commit_changes, find_commits, memory
-from gitcp.store.v1 import committed_list, committed_refs
+from gitcp.store.match import candidates, commit_memory
+from gitcp.store.v1 import committed_list, committed_refs, find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from gitcp.core.decide.difference import Recorded
     from gitcp.core.decide.relink_rules import Pair
     from gitcp.repo import Repo
+    from gitcp.store.git.commit_changes import Changes
     from gitcp.store.git.objects import Objects
-    from gitcp.store.link.commit_changes import Changes
 
 MOST = 2000  # commits looked at
 _RECENT = 50  # commits that are looked at in a glance
@@ -49,7 +50,7 @@ def count_lately(repo: Repo, objects: Objects) -> int:
 def _pair(repo: Repo, objects: Objects, stored: Iterable[str], among: str, most: int) -> list[Pair]:
     """The commits, of the newest so many, that those of these checkpoints belong to that have no
     commit on a branch."""
-    carried, refused = find_commits.commits(repo, objects, stored), memory.read_refused(repo)
+    carried, refused = find_commits.commits(repo, objects, stored), commit_memory.read_refused(repo)
     lost = [one for one in carried if one not in refused and not _on_a_branch(repo, carried[one])]
     free = _list_commits(repo, among, most) if lost else []
     linked = {oid for oids in carried.values() for oid in oids}

@@ -11,9 +11,11 @@ from gitcp import trace
 from gitcp.errors import Error
 from gitcp.store.git import notes, reflog
 from gitcp.store.git.commit import read_commit, rev_list
-from gitcp.store.link import commit_verdict, finalize, find_commits, lost_commits, memory, unhooked
+from gitcp.store.link import commit_verdict, finalize, lost_commits, unhooked
+from gitcp.store.match import commit_memory
 from gitcp.store.relink import catch_up, rewritten
 from gitcp.store.session import markers
+from gitcp.store.v1 import find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ def settle(ctx: Context, but: str = "") -> int:
     """Link what the sessions here that are not at work have in such commits, and give commits the
     ids they lost; how many of those were pulled.  but: a session that has settled by itself."""
     repo, head = ctx.repo, ctx.head
-    mend(repo, ctx.objects, since=memory.read_looked(repo))
+    mend(repo, ctx.objects, since=commit_memory.read_looked(repo))
     waiting = False
     for marker in markers.here(repo):
         if marker["session_id"] == but or marker["base_commit"] == head:
@@ -42,7 +44,7 @@ def settle(ctx: Context, but: str = "") -> int:
         _settle_session(ctx, marker["session_id"], head)
     pulled, done = _give_back(repo, ctx.objects, head)
     if done and not waiting:
-        memory.write_looked(repo, done)
+        commit_memory.write_looked(repo, done)
     return pulled
 
 
@@ -50,7 +52,7 @@ def _give_back(repo: Repo, objects: Objects, head: str) -> tuple[int, str]:
     """Note on commits nobody has judged the ids whose work is in them again: of commits that HEAD
     lost or never had.  (How many links were pulled, the last commit there was time for, '' for
     none.)"""
-    looked, known = memory.read_looked(repo), set(memory.read_judged(repo))
+    looked, known = commit_memory.read_looked(repo), set(commit_memory.read_judged(repo))
     since = [f"^{looked}"] if looked and read_commit(objects, looked) else []
     lost = lost_commits.find(repo, objects, head)
     args = ("--first-parent", "--reverse", "--no-merges", f"--max-count={_MOST}", head, *since)
@@ -63,7 +65,7 @@ def _give_back(repo: Repo, objects: Objects, head: str) -> tuple[int, str]:
     beside = _beside(repo, objects, commits) if commits else []
     if not (lost or beside):
         return 0, head
-    from gitcp.store.link.candidates import Search
+    from gitcp.store.match.candidates import Search
 
     search, links, done = Search(repo, objects, [*beside, *lost]), 0, ""
     for commit, ids in search.find_missing(commits):
@@ -108,7 +110,7 @@ def mend(repo: Repo, objects: Objects, dry_run: bool = False, since: str = "") -
     A line that the person took out stays out.  since: where HEAD was when all before was well.
     """
     done: list[Pair] = []
-    everywhere, entries = memory.read_refused(repo), reflog.head(repo)
+    everywhere, entries = commit_memory.read_refused(repo), reflog.head(repo)
     seen = [at for at, (_, new, _) in enumerate(entries) if new == since]
     for old, new, reason in entries[seen[-1] + 1 if seen else 0 :]:
         after = read_commit(objects, new) if reason.startswith(b"commit (amend)") else None

@@ -11,21 +11,12 @@ import os
 from gitcp import trace
 from gitcp.core.upkeep.shapes import object_name
 from gitcp.errors import Error
-from gitcp.store.git import notes, private, reflog
+from gitcp.store.git import commit_changes, notes, private, reflog
 from gitcp.store.git.commit import need_commit, read_commit, rev_list
 from gitcp.store.git.tree import Lookup
-from gitcp.store.link import (
-    candidates,
-    commit_changes,
-    commit_hooks,
-    commit_verdict,
-    find_commits,
-    inherited_ids,
-    lost_commits,
-    memory,
-    unhooked,
-)
-from gitcp.store.v1 import committed_read
+from gitcp.store.link import commit_hooks, commit_verdict, lost_commits, unhooked
+from gitcp.store.match import candidates, commit_memory, inherited_ids
+from gitcp.store.v1 import committed_read, find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -154,7 +145,7 @@ def _amended(repo: Repo, objects: Objects, old: str, new: str) -> set[str]:
     after = need_commit(objects, new)
     refused = commit_verdict.refused(repo, old, after)
     if refused:
-        memory.write_refused(repo, refused)
+        commit_memory.write_refused(repo, refused)
     remember(repo, objects, old, after, refused)
     return refused
 
@@ -183,7 +174,7 @@ def _split(
     split = [commit for new in fresh if new not in olds and (commit := read_commit(objects, new))]
     if not split:
         return []
-    from gitcp.store.link import candidates
+    from gitcp.store.match import candidates
 
     sources = dict.fromkeys(old for each in olds.values() for old in each)
     rebased = candidates.Search(repo, objects, candidates.select_linked(objects, sources))
@@ -245,14 +236,14 @@ def follow_jj(repo: Repo, objects: Objects, commits: Sequence[str]) -> None:
 
     One jj process.  Nothing is followed where jj cannot be asked.
     """
-    from gitcp.jj import log
+    from gitcp import jj
 
     try:
-        sources = log.predecessors(repo.jj_root, commits)
+        sources = jj.predecessors(repo.jj_root, commits)
     except Error as e:
         trace.note("jj", str(e))
         return
-    refused = memory.read_refused(repo)
+    refused = commit_memory.read_refused(repo)
     for new in commits:
         but = {*find_commits.linked(objects, new), *refused}
         olds = _linked(objects, sources, new)

@@ -7,9 +7,10 @@ import os
 from gitcp.core.transcript import chunks
 from gitcp.errors import GitError
 from gitcp.lock import exclusive
-from gitcp.process.regular_file import place_aside
+from gitcp.process import files
+from gitcp.process.files import place_aside
 from gitcp.record import raw, text
-from gitcp.store.git import files, partial, refs
+from gitcp.store.git import partial, refs
 from gitcp.store.turn import session_read
 from gitcp.store.v1 import transcript_copy
 

@@ -11,7 +11,7 @@ import os
 
 from gitcp.errors import Error
 from gitcp.lock import exclusive
-from gitcp.process.regular_file import place_aside
+from gitcp.process.files import place_aside
 from gitcp.record import raw
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, write_commit

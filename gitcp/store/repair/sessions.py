@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 
-from gitcp.process.regular_file import move_aside
+from gitcp.core.credit import entries
+from gitcp.lock import exclusive
+from gitcp.process.files import Damaged, move_aside, read_file
+from gitcp.store.git import private
 from gitcp.store.git.commit import read_commit
 from gitcp.store.journal import work
 from gitcp.store.link import unhooked
@@ -66,3 +69,33 @@ def keep_promise(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> 
                 work.save(repo, state)
     after = committed_read.session_ids(repo, objects, checkpoint_id)
     return "stored it" if set(after) - set(before) else ""
+
+
+_MOST = 1 << 30  # bytes
+
+
+def count_lines(path: str) -> int:
+    """How many lines of a journal cannot be read; -1 for what is no file of text."""
+    try:
+        data = read_file(path, _MOST) or b""
+    except Damaged:
+        return -1
+    if not data.isascii():
+        return -1
+    data = data[: data.rfind(b"\n") + 1]  # a line that is still being written is no lack
+    return data.count(b"\n") - len(entries.load(data))
+
+
+def mend_journal(repo: Repo, _: Objects, path: str) -> str:
+    """Move a damaged journal aside and keep the lines that can be read; of one without any, the
+    next reader makes another from the edits of sessions.  What was done."""
+    with exclusive(repo, f"journal-{repo.worktree_hash}"):
+        count = count_lines(path)
+        if not count:
+            return ""
+        data = b"" if count < 0 else read_file(path, _MOST) or b""
+        aside = move_aside(repo.common, path)
+        lines = [line for line in data.splitlines(True) if entries.load(line)]
+        if lines:
+            private.write(repo, path, b"".join(lines))
+    return f"kept {len(lines)} lines, moved it to '{aside}'"

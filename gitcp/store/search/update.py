@@ -23,11 +23,10 @@ from gitcp.store.git.objects import Objects
 from gitcp.store.git.prefetch import Prefetched, finish, windows
 from gitcp.store.git.spread import spread
 from gitcp.store.git.tree import Lookup, read_tree, tree_of
-from gitcp.store.link import find_commits
 from gitcp.store.search import database as storage
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs
-from gitcp.store.v1 import committed_list, committed_read, committed_refs, redaction
+from gitcp.store.v1 import committed_list, committed_read, committed_refs, find_commits, redaction
 from gitcp.store.v1.parts import Parts
 
 TYPE_CHECKING = False

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import os
 
-from gitcp import trace
+from gitcp import memory, trace
 from gitcp.core import json
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error
-from gitcp.process.regular_file import Damaged
-from gitcp.store.git import files, private
+from gitcp.process import files
+from gitcp.process.files import Damaged
+from gitcp.store.git import private
 from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 RESTING = "~aside"
 MOST = 32  # markers among which every hook looks
 # path -> the file it was, what that says
-_PARSED: dict[str, tuple[tuple[int, int, int], Marker]] = {}
+_PARSED: dict[str, tuple[tuple[int, int, int], Marker]] = memory.table("markers")
 
 
 def marker(state: State) -> Marker:

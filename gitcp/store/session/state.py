@@ -9,9 +9,10 @@ from gitcp.core import json
 from gitcp.core.git import ids
 from gitcp.core.upkeep import shapes
 from gitcp.lock import exclusive
-from gitcp.process.regular_file import Damaged
+from gitcp.process import files
+from gitcp.process.files import Damaged
 from gitcp.record import timestamp
-from gitcp.store.git import files, private
+from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.process.regular_file import read_file
+from gitcp.process.files import read_file
 from gitcp.store.git import private
 
 TYPE_CHECKING = False

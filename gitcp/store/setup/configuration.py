@@ -8,7 +8,7 @@ from gitcp import pipelines
 from gitcp.core import config_table
 from gitcp.core.setup import config_check
 from gitcp.core.upkeep.findings import finding
-from gitcp.store.auto import strategy
+from gitcp.store.setup import strategy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from gitcp.core.setup import installation
+from gitcp.process import files
 from gitcp.record import raw, text
-from gitcp.store.git import files
 from gitcp.store.snapshot.worktree import Worktree
 
 TYPE_CHECKING = False

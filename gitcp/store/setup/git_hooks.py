@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 from gitcp.core.setup import hook_scripts, hook_text
+from gitcp.process import files
 from gitcp.record import raw, text
-from gitcp.store.git import files
 from gitcp.store.setup import exclude
 
 TYPE_CHECKING = False

@@ -14,8 +14,9 @@ from __future__ import annotations
 import os
 
 from gitcp.errors import Error
+from gitcp.process import files
 from gitcp.record import one_a_line
-from gitcp.store.git import files, private
+from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,24 +6,21 @@ import os
 import sys
 import time
 
+from gitcp import agents
 from gitcp.agents.install import enabling
+from gitcp.agents.install.enabling import Ground
 from gitcp.console import notice
-from gitcp.core.setup import entire_settings, installation
+from gitcp.core.setup import entire_settings, installation, skill
+from gitcp.core.setup.installation import ENTIRE_SWITCH
 from gitcp.errors import Error, sentence
 from gitcp.lock import exclusive
-from gitcp.process.regular_file import Damaged, move_aside
+from gitcp.process import files
+from gitcp.process.files import Damaged, move_aside
 from gitcp.record import raw, text
+from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
-from gitcp.store.setup import (
-    clients,
-    exclude,
-    git_hooks,
-    guard_files,
-    manifest,
-    recording,
-    skills,
-    takeover,
-)  # fmt: skip
+from gitcp.store.lines import recording
+from gitcp.store.setup import exclude, git_hooks, guard_files, manifest, takeover
 from gitcp.store.snapshot import index
 from gitcp.store.stream import place
 
@@ -36,6 +33,9 @@ if TYPE_CHECKING:
     from gitcp.store.setup.manifest import Entry, Manifest, Strip
 
     Plan = tuple[list[Write], list[str]]  # what to write, what to say
+    from collections.abc import Iterable
+
+    from gitcp.core.setup.installation import Write
 
 
 _FOLDERS = "lock tmp open turn transcript heard installed corrupt kept claims configured".split()
@@ -123,16 +123,16 @@ def plan(repo: Repo, options: Options, known: Manifest) -> Plan:
     """Everything that is to be written and said, decided before anything is written."""
     baked = _baked()
     if options.worktree:
-        return clients.plan_worktree(repo, known, baked), []
+        return plan_worktree(repo, known, baked), []
     # Where no git sees the worktree none runs its hooks: commits are noticed at the next event.
     hooks = git_hooks.plan(repo, known, *baked, options.force) if repo.has_git else ([], [])
     here = enabling.present(os.path.expanduser("~"), repo.worktree)
     names, chosen_for = (options.agents, []) if options.agents else here
-    more = clients.plan(repo, names, options.scope, baked, options.force)
+    more = plan_clients(repo, names, options.scope, baked, options.force)
     writes, notes = hooks[0] + more[0], [*hooks[1], *chosen_for, *more[1]]
     if options.skills:
         at = manifest.load_person() if options.scope == "user" else known
-        asked_for = skills.plan(repo, at, options.scope, options.force)
+        asked_for = plan_skills(repo, at, options.scope, options.force)
         writes, notes = writes + asked_for[0], notes + asked_for[1]
     strategy = entire_settings.strategy(options.strategy)
     asked = {
@@ -153,7 +153,7 @@ def _plan_exclude(repo: Repo, writes: Sequence[Write]) -> list[Write]:
     alone = [path + end for path, aside in ends for end in ("", aside) if end is not None]
     away = [path for path in alone if not exclude.inside(path, repo.worktree)]
     names = exclude.carried(repo, alone)
-    names += exclude.carried(clients.seat(repo), away) if away else []
+    names += exclude.carried(seat(repo), away) if away else []
     return [exclude.plan(repo, sorted(set(names)))] if names else []
 
 
@@ -231,3 +231,103 @@ def stripper(repo: Repo, known: Manifest) -> Strip:
         return left if left or entry["before"] else None
 
     return strip
+
+
+_UNREAD = "{}: {} is not set up; mend it, then 'gitcp enable --agent {}'"
+
+
+def plan_clients(
+    repo: Repo,
+    names: Iterable[str],
+    scope: str,
+    baked: tuple[str, str],
+    force: bool,
+) -> tuple[list[Write], list[str]]:
+    """What to write and to say so that these agents run our hooks; scope as settings_paths has it.
+
+    Settings that cannot be read are told, and keep no other agent back.
+    """
+    writes: list[Write] = []
+    notes: list[str] = []
+    home, main, stays = os.path.expanduser("~"), seat(repo), False
+    for name in names:
+        adapter = agents.adapter(name)
+        at = main if scope == "local" and scope in adapter.settings_paths(home, "") else repo
+        try:
+            more = enabling.plan(adapter, scope, home, at.worktree, _ground(at, baked), force)
+        except Error as e:
+            notice.lack(_UNREAD.format(e, name, name))
+        else:
+            writes += more[0]
+            notes += more[1]
+            stays |= enabling.entires_stay(adapter, home, at.worktree, _ground(at, baked), force)
+    switch = takeover.plan_switch(repo) if stays else ([], [])
+    return writes + switch[0], notes + switch[1]
+
+
+def plan_worktree(repo: Repo, known: Manifest, baked: tuple[str, str]) -> list[Write]:
+    """What to write into a linked worktree that was just made: for clients that look only there and
+    that enable set up, for this clone alone, in another worktree."""
+    here_only = [entry for entry in known.entries if known.worktree(entry) and entry.get("agent")]
+    names = {str(entry["agent"]) for entry in here_only}
+    ground = _ground(repo, baked)
+    home, top = os.path.expanduser("~"), repo.worktree
+    plans = [
+        enabling.plan(agents.adapter(n), "local", home, top, ground, False) for n in sorted(names)
+    ]
+    writes = [write for written, _ in plans for write in written]
+    if any(entry["kind"] == ENTIRE_SWITCH for entry in known.entries):
+        writes += takeover.plan_switch(repo)[0]
+    hidden = exclude.carried(repo, [write["path"] for write in writes])
+    return [*([exclude.plan(repo, hidden)] if hidden else []), *writes]
+
+
+def _ground(repo: Repo, baked: tuple[str, str]) -> Ground:
+    records = (manifest.load(repo), manifest.load_person())
+    return Ground(
+        files.read,
+        lambda path: bool(exclude.tracked(repo, [path])),
+        baked,
+        lambda path: any(known.find(path) for known in records),
+    )
+
+
+def seat(repo: Repo) -> Repo:
+    """The main worktree, where a client that we run in a linked one finds local settings."""
+    main = os.path.dirname(repo.common)
+    if not repo.worktree_id or repo.common != os.path.join(main, ".git"):
+        return repo
+    if repo.config.flag("core.bare") or not repo.has_git:
+        return repo
+    outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    return Repo.find(main, outside)
+
+
+def plan_skills(
+    repo: Repo, known: Manifest, scope: str, force: bool
+) -> tuple[list[Write], list[str]]:
+    """What to write for the clients of a scope (settings_paths), and what to say.
+
+    A skill of that name that is not of gitcp stays, unless force.  known: what was written for the
+    repository, or with the scope `user` for the person.
+    """
+    home = os.path.expanduser("~") if scope == "user" else repo.worktree
+    data = skill.TEXT.encode()
+    writes: list[Write] = []
+    notes: list[str] = []
+    for folder in skill.FOLDERS:
+        path = os.path.join(home, folder, skill.NAME)
+        there = files.read(path)
+        if there == data:
+            continue
+        entry = known.find(path)
+        if there is not None and not force and not (entry and known.intact(entry)):
+            notes.append(f"'{path}' is not as gitcp wrote it and stays; --force replaces it")
+            continue
+        write: Write = {"path": path, "kind": "skill", "data": data, "note": f"wrote '{path}'"}
+        if scope == "local":
+            write["alone"] = True
+        if scope == "user":
+            write["user"] = True
+        writes.append(write)
+    return writes, notes

@@ -11,7 +11,8 @@ import os
 
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error
-from gitcp.store.git import files, private
+from gitcp.process import files
+from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from gitcp import jj
 from gitcp.core.setup import hook_scripts
-from gitcp.jj import workspace
 from gitcp.store.setup import configuration, git_hooks
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ def at_start(repo: Repo) -> list[str]:
     lines = configuration.at_start(repo)
     if not os.path.exists(repo.shared("installed", "manifest.json")):
         return [_SHARED, *lines]
-    if workspace.is_apart(repo):
+    if jj.is_apart(repo):
         return lines
     where = git_hooks.folder(repo)
     missing = [hook for hook in hook_scripts.HOOKS if not git_hooks.calls_ours(where, hook)]

@@ -10,15 +10,18 @@ from gitcp.agents.install import json_text
 from gitcp.core.git import ids
 from gitcp.core.setup import entire_settings
 from gitcp.core.setup.installation import ENTIRE_SWITCH
+from gitcp.core.upkeep import shapes
 from gitcp.errors import Error, InputError
-from gitcp.record import raw
+from gitcp.process import files
+from gitcp.record import raw, text
 from gitcp.repo import Repo
-from gitcp.store.git import files, refs
+from gitcp.store.git import private, refs
 from gitcp.store.journal import open_edits, work
 from gitcp.store.session import markers, turn_log
 from gitcp.store.session import state as states
-from gitcp.store.setup import exclude, proposal
+from gitcp.store.setup import exclude
 from gitcp.store.stream import shadow_refs
+from gitcp.store.v1 import destination
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
     from gitcp.store.setup.manifest import Entry, Manifest
 
     Plan = tuple[list[Write], list[str]]  # what to write, what to say
+    from gitcp.repo import Repo
+
 
 _KEY = "enabled"
 _LEFT = "'{}' {}, so both programs record here: 'entire disable' switches the original off"
@@ -60,10 +65,10 @@ def settings(repo: Repo, known: Manifest) -> tuple[dict[str, str], list[str]]:
         old = f"{section}.{entire_settings.OLD_WARNING}"
         if repo.config.all(old):
             values[entire_settings.WARNING] = "false" if repo.config.flag(old) else "true"
-    named, name, tracked = proposal.read(repo)
+    named, name, tracked = read(repo)
     if named and not tracked:
         values["gitcp.remote"] = named
-    elif proposal.unanswered(repo)[0]:
+    elif unanswered(repo)[0]:
         more.append(f"'{name}' proposes to send checkpoints: 'gitcp enable --checkpoints {named}'")
     silent = {key: value for key, value in values.items() if not repo.config.all(key)}
     return silent, notes + more
@@ -263,3 +268,43 @@ def without_switch(data: bytes) -> bytes | None:
         return None if len(settings) == 1 else raw(json_text.cut(text, (_KEY,)))
     except (InputError, ValueError):
         return data
+
+
+_FILES = (".entire/settings.local.json", ".entire/settings.json")  # the stronger first
+
+
+def read(repo: Repo) -> tuple[str, str, bool]:
+    """(the remote or URL that is named, in which file, whether git tracks that); "" for none, and
+    for a remote that is not configured."""
+    remotes = destination.remotes(repo)
+    url = repo.config.get(f"remote.{destination.usual(repo)}.url")
+    for name in _FILES:
+        try:
+            given = json.loads(files.read(os.path.join(repo.worktree, name)) or b"{}")
+        except ValueError:
+            continue
+        named = entire_settings.checkpoint_destination(given, remotes, url)
+        if named:
+            tracked = text(repo.git.run("ls-files", "--", name)[1])
+            return named, name, bool(tracked)
+    return "", "", False
+
+
+def unanswered(repo: Repo) -> tuple[str, str]:
+    """(what a tracked file proposes and nobody has answered, that file); "" for nothing."""
+    named, name, tracked = read(repo)
+    open_ = tracked and named != destination.read(repo) and named not in _answers(repo)
+    return (named, name) if open_ else ("", "")
+
+
+def answer(repo: Repo, named: str) -> None:
+    """Remember that a person has answered a proposal, by its value."""
+    private.write_words(repo, _path(repo), [*_answers(repo), named])
+
+
+def _answers(repo: Repo) -> list[str]:
+    return private.words(_path(repo), shapes.printable)
+
+
+def _path(repo: Repo) -> str:
+    return repo.shared("proposals-answered")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from gitcp.core.upkeep import shapes
-from gitcp.store.git import files, private
+from gitcp.process import files
+from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

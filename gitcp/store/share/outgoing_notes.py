@@ -6,7 +6,7 @@ from __future__ import annotations
 from gitcp.record import one_a_line
 from gitcp.store.git.commit import need_commit, read_commit, rev_list, write_commit
 from gitcp.store.git.tree import diff_trees, edit_tree
-from gitcp.store.link.find_commits import ALL
+from gitcp.store.v1.find_commits import ALL
 from gitcp.store.v1.merge import notes as note_trees
 
 TYPE_CHECKING = False

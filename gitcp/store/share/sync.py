@@ -226,7 +226,7 @@ def _unite_all(repo: Repo, objects: Objects, theirs: Tips, ours: Tips) -> None:
     left = theirs.keys() - strange - new
     try:
         with exclusive(repo, "v1"):
-            committed_write.announce(repo)
+            refs.announce(repo)
             refs.update(repo, [(ref, theirs[ref], None) for ref in sorted(new)], "gitcp: fetch")
     except Moved:
         left |= new

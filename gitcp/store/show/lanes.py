@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import JournalLine, Record
     from gitcp.core.render.lane_lines import Drawn
     from gitcp.repo import Repo
+    from gitcp.store.git.commit_changes import Changes
     from gitcp.store.git.objects import Objects
-    from gitcp.store.link.commit_changes import Changes
 
 _GRAPH = "log --graph --no-color --no-show-signature --no-notes --format=%x01%H"
 _ABSENT = ("000000", None)

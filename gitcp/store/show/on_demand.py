@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-
 from gitcp.console import notice
 from gitcp.core.git import ids
 from gitcp.errors import Error
 from gitcp.store.git import partial
 from gitcp.store.git.commit import rev_list
 from gitcp.store.git.objects import Objects
-from gitcp.store.link import find_commits
 from gitcp.store.share import sync
 from gitcp.store.show import lookup
-from gitcp.store.v1 import committed_refs, destination
+from gitcp.store.v1 import committed_refs, destination, find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +41,7 @@ def _bring_parts(repo: Repo, remote: str, name: str, depth: int) -> None:
         trees = [tree for _, tree in places]
     if not trees or not partial.lacks(repo, trees):
         return
-    print(notice.printable(f"fetching transcripts from '{remote}'"), file=sys.stderr)
+    notice.tell(f"fetching transcripts from '{remote}'")
     if not partial.bring(repo, remote, trees, _SECONDS, walk=True):
         partial.stay_home(repo)
         notice.lack(f"'{remote}' did not answer in {_SECONDS:g} seconds")
@@ -55,7 +52,7 @@ def _bring_store(repo: Repo, name: str, depth: int) -> None:
     if not source or not (lacking := _lacking(repo, name, depth)):
         return
     label = destination.label(source)
-    print(notice.printable(f"fetching checkpoints from '{label}'"), file=sys.stderr)
+    notice.tell(f"fetching checkpoints from '{label}'")
     try:
         with Objects(repo) as objects:
             sync.fetch(repo, objects, source, _SECONDS, lacking)

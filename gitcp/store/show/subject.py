@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from gitcp.core.v1 import session_part
+from gitcp.core.v1 import session_part, summary
 from gitcp.errors import Error
+from gitcp.store.git.commit import parse_commit, stamp
+from gitcp.store.git.tree import Lookup, read_tree
 from gitcp.store.session import state as states
-from gitcp.store.show import checkpoint_view, lookup
+from gitcp.store.show import lookup
 from gitcp.store.stream import shadow_refs, stream_history
 from gitcp.store.turn import session_list, session_read
-from gitcp.store.v1 import committed_read
+from gitcp.store.v1 import committed_list, committed_read, committed_refs, find_commits
 from gitcp.store.v1.parts import Parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
-    from gitcp.core.record_types import Record
+    from gitcp.core.record_types import Commit, Record, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -26,11 +29,11 @@ def records(repo: Repo, objects: Objects, name: str, lazy: bool = False) -> list
     Raises Error as lookup.resolve() does, and for a commit without a checkpoint."""
     kind, key = lookup.resolve(repo, objects, name)
     if kind == "commit":
-        return checkpoint_view.of_commit(repo, objects, key)
+        return of_commit(repo, objects, key)
     if kind == "checkpoint":
-        return checkpoint_view.committed(repo, objects, [key])
+        return committed(repo, objects, [key])
     if kind == "temporary":
-        return [checkpoint_view.temporary(repo, objects, key)]
+        return [temporary(repo, objects, key)]
     known = [session_read.read(repo, key)] if key in states.list_ids(repo) else []
     sessions = session_list.with_states(known, session_list.temporary(repo, objects))
     sessions = session_list.with_stored(repo, sessions, only=key)
@@ -71,3 +74,82 @@ def _read_turn(
         return {"asked": part["asked"], "files": dict.fromkeys(part["files"], "")}
     step = stream_history.detailed(objects, temporary[checkpoint["oid"]])
     return {"asked": [step["prompt"]] if step["prompt"] else [], "files": step["files"]}
+
+
+def of_commit(repo: Repo, objects: Objects, oid: str) -> list[Record]:
+    """The checkpoints of a commit.  Raises Error when it has none, or none that is here."""
+    names = find_commits.list_ids(repo, objects, oid)
+    if not names:
+        raise Error(f"commit '{oid[:12]}' has no checkpoint: no session is behind it")
+    here = [name for name in names if committed_refs.find(repo, objects, name)]
+    if not here:
+        absent = f"checkpoint '{names[0]}' of commit '{oid[:12]}' is not in this repository"
+        raise Error(f"{absent}; 'gitcp fetch' may bring it")
+    missing = [{"type": "checkpoint", "checkpoint_id": n, "missing": True} for n in names]
+    return committed(repo, objects, here, oid) + [
+        m for m in missing if m["checkpoint_id"] not in here
+    ]
+
+
+def committed(repo: Repo, objects: Objects, names: list[str], first: str = "") -> list[Record]:
+    """A record for each checkpoint id: what list-checkpoints tells, its commits on any branch
+    (the commit first before the others), and contents: what each session did, its prompts and
+    its transcript (bytes)."""
+    carrying = find_commits.commits(repo, objects, names)
+    records = []
+    for name in names:
+        checkpoint = committed_read.read(repo, objects, name)
+        oids = sorted(carrying[name], key=lambda oid: oid != first)
+        commits = [_commit(parse_commit(oid, objects.need(oid, "commit"))) for oid in oids]
+        contents = []
+        for entry in checkpoint["sessions"]:
+            content = committed_read.session(objects, checkpoint, entry["index"])
+            part = session_part.session(content["metadata"], content["prompts"])
+            more = {key: content[key] for key in ("prompts", "hash", "tasks", "transcript")}
+            contents.append({"index": entry["index"], **part, **more})
+        listed = committed_list.record(checkpoint)
+        records.append({**listed, "commits": commits, "contents": contents})
+    return records
+
+
+def _commit(commit: Commit) -> Record:
+    person, seconds = stamp(commit["author"])
+    return {
+        "oid": commit["oid"],
+        "author": person.partition(" <")[0],
+        "time": seconds,
+        "message": commit["message"].partition("\n")[0],
+    }
+
+
+def temporary(repo: Repo, objects: Objects, oid: str) -> Record:
+    """The record of a temporary checkpoint as read-stream gives it, its agent, state and
+    transcript (bytes), and `start`, the line at which the turn's part of that begins."""
+    commit = parse_commit(oid, objects.need(oid, "commit"))
+    message = commit["message"]
+    tip: Tip = {
+        "ref": "",
+        "oid": oid,
+        "tree": commit["tree"],
+        "stream": shadow_refs.trailer(message, "Gitcp-Stream") or oid[:12],
+        "base": shadow_refs.trailer(message, "Base-Commit"),
+        "session_id": shadow_refs.trailer(message, "Entire-Session"),
+        "time": 0,
+    }
+    (step, *_) = stream_history.chains(repo, [tip])[""]
+    detailed = stream_history.detailed(objects, step)
+    del detailed["ref"]
+    entry = Lookup(objects, tip["tree"])(shadow_refs.METADATA + tip["session_id"])
+    files = read_tree(objects, entry[1]) if entry else {}
+    state = _state(objects, files.get("state.json"))
+    return {
+        **detailed,
+        "agent": state.get("agent_type") or "",
+        "turn_id": state.get("turn_id") or "",
+        "start": state.get("checkpoint_transcript_start") or 0,
+        "transcript": b"\n".join(committed_read.pieces(objects, files)),
+    }
+
+
+def _state(objects: Objects, entry: tuple[str, str] | None) -> dict[str, Any]:
+    return summary.load(objects.need(entry[1], "blob")) or {} if entry else {}

@@ -5,9 +5,10 @@ from __future__ import annotations
 from gitcp.core.git import ids
 from gitcp.errors import Error
 from gitcp.record import text
+from gitcp.store.git import commit_changes
 from gitcp.store.git.commit import read_commit
 from gitcp.store.git.prefetch import Prefetched
-from gitcp.store.link import candidates, commit_changes
+from gitcp.store.match import candidates
 from gitcp.store.show import commit_list
 from gitcp.store.v1 import committed_read, committed_refs
 

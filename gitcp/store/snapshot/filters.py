@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
+from gitcp.process import files
 from gitcp.record import raw
-from gitcp.store.git import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import time
 
+from gitcp.console import notice
 from gitcp.process import deadline
 from gitcp.store.git import private
 
@@ -55,8 +56,6 @@ def note(repo: Repo) -> bool:
 
     message = "a filter of git did not end in time: for an hour checkpoints leave out its files"
     hook_warnings.warn(repo, message)
-    from gitcp.console import notice
-
     notice.warn(message)
     return True
 

@@ -7,24 +7,26 @@ person hides a file in it, and git never locks it.  A stale one is still right, 
 from __future__ import annotations
 
 import os
+import struct
 import time
 
 from gitcp import trace
-from gitcp.errors import Error
-from gitcp.git import persons
-from gitcp.process import deadline
-from gitcp.process.regular_file import put_file
+from gitcp.core.git import porcelain
+from gitcp.errors import Error, GitError, Late
+from gitcp.git import persons, reading
+from gitcp.process import deadline, files
+from gitcp.process.files import put_file
 from gitcp.process.running import Running
-from gitcp.store.git import files, private
+from gitcp.store.git import private
 from gitcp.store.snapshot import hung_filters
-from gitcp.store.snapshot.honest import HONEST, environment
 from gitcp.store.snapshot.hung_filters import unfiltered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gitcp.repo import Repo
+
 
 _STATUS = (
     "status --porcelain=v2 -z --branch --no-ahead-behind -uall --no-renames"
@@ -94,9 +96,6 @@ def seed(repo: Repo, force: bool = False) -> bool:
     or when the person's index is younger.  Never called in a turn.
     """
     from gitcp.store.git.leftovers import sweep
-    from gitcp.store.snapshot.index_seed import (
-        fill,  # a hook that does not seed has no use for these
-    )
 
     theirs, ours = os.path.join(repo.git_dir, "index"), place(repo)
     if not (force or os.path.exists(repo.own("index-stale"))) and fits(repo):
@@ -158,3 +157,144 @@ def _mark(repo: Repo, path: str, content: bytes) -> None:
 
 def _sparse(repo: Repo) -> str:
     return repo.own("index-sparse")
+
+
+def fill(repo: Repo, theirs: str, scratch: str) -> int:
+    """Make the index file scratch: HEAD's entries, with the stat data that theirs knows.
+
+    theirs may be missing.  Returns how many paths are too young for their stat data to be
+    believed (a fresh clone): a later filling knows better.  Raises OSError, GitError.
+    """
+    # A second early: the file system's clock is coarser than ours.
+    before = (int(time.time()) - 1) * 10**9
+    dated = _copy(theirs, scratch)
+    if dated is not None:
+        _clear_flags(repo, scratch)
+    head = repo.git.run("rev-parse", "-q", "--verify", "HEAD^{tree}", ok=(0, 1, 128))[1]
+    honest(repo, scratch, "read-tree", "--reset", head.decode().strip() or repo.empty_tree)
+    if dated is not None:
+        distrust(scratch, dated // 10**9, repo.algo)
+        os.utime(scratch, ns=(dated, dated))  # what was racy stays racy
+    # Written even where nothing was refreshed: writing is what marks the racy entries that
+    # were found to differ, and without the marks the new date would hide them.
+    honest(repo, scratch, "update-index", "-q", "--refresh", "--force-write-index", ok=(0, 1))
+    young = distrust(scratch, before // 10**9, repo.algo)
+    os.utime(scratch, ns=(before, before))
+    return young
+
+
+def _clear_flags(repo: Repo, scratch: str) -> None:
+    assumed, skipped = porcelain.marked(honest(repo, scratch, "ls-files", "-v", "-z"))
+    if repo.config.flag("core.sparsecheckout"):
+        skipped = []
+    for flag, paths in ("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped):
+        if paths:
+            honest(repo, scratch, "update-index", flag, "-z", "--stdin", stdin=_joined(paths))
+
+
+def _joined(paths: list[bytes]) -> bytes:
+    return b"\0".join(paths) + b"\0"
+
+
+def _copy(source: str, to: str) -> int | None:
+    """Copy a file with its date; return that (ns), None when there is no such file."""
+    try:
+        with open(source, "rb", buffering=0) as f, open(to, "wb") as g:
+            dated = os.fstat(f.fileno()).st_mtime_ns
+            while data := f.read(1 << 20):
+                g.write(data)
+    except FileNotFoundError:
+        return None
+    os.utime(to, ns=(dated, dated))
+    return dated
+
+
+_STAT = 40  # bytes of stat data before the object name; the size comes last
+
+
+def distrust(path: str, since: int, algo: str) -> int:
+    """Make git compare by content what changed at since (seconds) or later, whatever its date.
+
+    What is dated since or later git compares by itself.  Returns how many paths that are, which
+    every scan has to read.  Raises OSError; a file of an unknown format stays as it is.
+    """
+    with open(path, "rb") as f:
+        data = bytearray(f.read())
+    times = list(entries(data, algo))
+    doubted = [at for at, changed, dated in times if changed >= since > dated]
+    for at in doubted:
+        data[at + _STAT - 4 : at + _STAT] = bytes(4)  # the mark is git's own: size 0
+    if doubted:
+        import hashlib
+
+        width = 32 if algo == "sha256" else 20
+        data[-width:] = hashlib.new(algo, data[:-width]).digest()
+        with open(path, "wb") as f:
+            f.write(data)
+    return sum(max(changed, dated) >= since for _, changed, dated in times)
+
+
+def entries(data: bytearray, algo: str) -> Iterator[tuple[int, int, int]]:
+    """(offset, ctime, mtime) of each entry of an index file, in seconds (gitformat-index(5)).
+
+    algo: 'sha1' or 'sha256'.  Nothing for a format that is not known.
+    """
+    signature, version, count = struct.unpack_from(">4sII", data)
+    if signature != b"DIRC" or version not in (2, 3, 4):
+        return
+    fixed = _STAT + (32 if algo == "sha256" else 20) + 2
+    times, half = struct.Struct(">IIII").unpack_from, struct.Struct(">H").unpack_from
+    at = 12
+    for _ in range(count):
+        changed, _, dated, _ = times(data, at)
+        yield at, changed, dated
+        (flags,) = half(data, at + fixed - 2)
+        name = at + fixed + (2 if flags & 0x4000 else 0)
+        if version == 4:  # a number, then what differs from the name before
+            while data[name] & 0x80:
+                name += 1
+            at = data.index(0, name + 1) + 1
+        else:
+            length = flags & 0xFFF
+            end = name + length if length < 0xFFF else data.index(0, name)
+            at += (end - at + 8) & ~7
+
+
+# What could make git believe the index instead of the file.
+HONEST = (
+    "-c core.untrackedCache=false -c status.showUntrackedFiles=all -c core.fsmonitor=false"
+    " -c core.splitIndex=false -c index.sparse=false -c core.trustctime=true"
+    " -c core.checkStat=default -c core.ignoreStat=false -c core.hooksPath=/dev/null"
+    " -c sparse.expectFilesOutsideOfPatterns=false -c core.useReplaceRefs=false"
+).split()
+
+
+def honest(
+    repo: Repo, index: str, *args: str, stdin: bytes = b"", ok: tuple[int, ...] = (0,)
+) -> bytes:
+    """What git prints when it works on this index file and believes no flag.
+
+    Where a filter fails that is required, or hangs, git looks at the files as they are.
+    """
+    ways = hung_filters.off(repo) if hung_filters.hang(repo) else []
+
+    def run() -> bytes:
+        argv, env = (*HONEST, *ways, *args), environment(index)
+        running = repo.git.start(*argv, feed=bool(stdin), env=env, filters=True)
+        return running.finish(stdin, ok, hung_filters.patience(repo))[1]
+
+    try:
+        return run()
+    except Late:
+        if not hung_filters.note(repo):
+            raise
+        ways = hung_filters.off(repo)
+    except GitError:
+        if not (ways := hung_filters.unfiltered(repo)):
+            raise
+    return run()
+
+
+def environment(index: str) -> dict[str, str]:
+    """What an honest git has beside the person's environment."""
+    return {**reading(), "GIT_INDEX_FILE": index}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import stat
 
+from gitcp import memory
 from gitcp.core.decide import omission
 from gitcp.core.git import porcelain
 from gitcp.core.git.porcelain import GONE
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 __all__ = ["Change", "Scan", "refuse_root", "scan", "started", "tree"]
-_STARTED: dict[str, tuple[Running, Running]] = {}  # by started(), until scan() takes them
+# Scans begun by started(), until scan() takes them.
+_STARTED: dict[str, tuple[Running, Running]] = memory.table("scans")
 _ANY = "--no-index"  # of check-ignore: whatever the person's index knows
 _OURS = ".entire/"  # in the worktree: tracked files as in HEAD, the rest left out
 

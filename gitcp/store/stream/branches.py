@@ -4,6 +4,7 @@ live, where a recorded path still stands at the tip."""
 from __future__ import annotations
 
 from gitcp import trace
+from gitcp.console import notice
 from gitcp.core.git import ids
 from gitcp.errors import Error, Foreign
 from gitcp.store.git import refs
@@ -75,8 +76,6 @@ def _ours(repo: Repo, objects: Objects, base: str) -> Tip | None:
         other = shadow_refs.branch(repo, base)
         if other == ref:
             return tip
-        from gitcp.console import notice
-
         notice.warn(f"'{ref}' is not gitcp's; '{other}' is taken instead")
 
 

@@ -6,7 +6,7 @@ the original program has no id: the first 12 digits of the tip stand for it.
 
 from __future__ import annotations
 
-from gitcp import trace
+from gitcp import memory, trace
 from gitcp.core.git import ids
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error, Foreign
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ARCHIVE = ids.ARCHIVE
 PLACES = (ids.BRANCHES, ids.HIDDEN)
 METADATA = ".entire/metadata/"
-_FOREIGN: dict[str, frozenset[str]] = {}
+_FOREIGN: dict[str, frozenset[str]] = memory.table("foreign")
 # Subjects of checkpoints that no turn made: after a commit, and after a step back or forth.
 CARRIED = "carry forward: uncommitted session files"
 FOLLOWED = "rewind: the files as they are now"

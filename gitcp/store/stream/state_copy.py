@@ -9,7 +9,7 @@ from __future__ import annotations
 from gitcp.core import json
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error
-from gitcp.process.regular_file import Damaged
+from gitcp.process.files import Damaged
 from gitcp.store.git import private
 from gitcp.store.git.tree import Lookup, walk
 from gitcp.store.session import state as states

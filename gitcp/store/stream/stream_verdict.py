@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp import trace
+from gitcp.console import notice
 from gitcp.core.credit import entries
 from gitcp.core.decide import line_evidence, stream_rules
 from gitcp.errors import Error
@@ -43,8 +44,6 @@ def decide(
 
     verdict = stream_rules.decide(mode, current, alternatives, dirty, survives)
     if verdict["reason"] == stream_rules.UNREADABLE:
-        from gitcp.console import notice
-
         notice.warn(f"'{verdict['ref']}': {stream_rules.UNREADABLE}")
     state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
     state["verdict"] = verdict

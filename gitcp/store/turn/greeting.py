@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 
+from gitcp.console import notice
 from gitcp.core import json
 from gitcp.errors import Error
-from gitcp.store.git import files
+from gitcp.process import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,8 +90,6 @@ def wants_warning(repo: Repo) -> bool:
         if wanted is not None:
             _migrate(repo, wanted)
     except Error as e:
-        from gitcp.console import notice
-
         notice.warn(str(e))
         return False
     return bool(wanted)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from gitcp.errors import Error
-from gitcp.process.regular_file import Damaged
+from gitcp.process.files import Damaged
 from gitcp.store.journal.work import forget_settled, open_paths
 from gitcp.store.session import markers
 from gitcp.store.session import state as states

@@ -14,10 +14,9 @@ from functools import partial
 from itertools import groupby
 
 from gitcp.errors import Changed, Error
-from gitcp.process.regular_file import Damaged, read_file
+from gitcp.process.files import Damaged, digest, read_file, replace
+from gitcp.process.files import read as content
 from gitcp.store.git import notes, private, refs
-from gitcp.store.git.files import digest, replace
-from gitcp.store.git.files import read as content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from gitcp.core.transcript import chunks
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.record import raw
-from gitcp.store.git import private, refs
+from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, write_commit
 from gitcp.store.git.tree import TREE, edit_tree, lookup
 from gitcp.store.v1 import committed_refs
@@ -201,7 +201,7 @@ def move_all(repo: Repo, edits: list[refs.Edit], reason: str, branch: str | None
     if repo.jj_root and moved != "":
         known = refs.read(repo, MEMORY)
         edits = [*edits, (MEMORY, moved, known)] if moved != known else edits
-    announce(repo)
+    refs.announce(repo)
     refs.update(repo, edits, reason)
 
 
@@ -228,12 +228,12 @@ def restore(repo: Repo, objects: Objects) -> None:
 
 def _was_undone(repo: Repo) -> bool:
     """Whether jj took the branch away by undoing; so where jj cannot be asked: nothing is lost."""
+    from gitcp import jj
     from gitcp.core.decide import jj_undo
-    from gitcp.jj import log
 
     root = repo.worktree if repo.top and repo.jj else os.path.dirname(repo.common)
     try:
-        return jj_undo.was_undone(log.operations(root))
+        return jj_undo.was_undone(jj.operations(root))
     except Error:
         return True
 
@@ -245,12 +245,6 @@ def base(repo: Repo, objects: Objects) -> tuple[str | None, Commit | None]:
         return tip["oid"], tip
     names = committed_refs.remote_refs(repo)
     return None, read_commit(objects, names[0]) if names else None
-
-
-def announce(repo: Repo) -> None:
-    """Set the markers that there is data, and data not pushed, before the ref moves."""
-    for name in ("linked", "unpushed"):
-        private.touch(repo, repo.shared(name))
 
 
 def message(items: Sequence[tuple[str, SessionData]], subject: str | None) -> str:

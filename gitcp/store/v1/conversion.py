@@ -8,7 +8,7 @@ from gitcp.record import raw, text
 from gitcp.store.git import refs
 from gitcp.store.git.commit import need_commit
 from gitcp.store.git.objects import Objects
-from gitcp.store.v1 import committed_list, committed_refs, committed_write
+from gitcp.store.v1 import committed_list, committed_refs
 from gitcp.store.v1.merge import histories
 
 TYPE_CHECKING = False
@@ -37,7 +37,7 @@ def convert(repo: Repo) -> dict[str, str]:
         with Objects(repo) as objects:
             edits = _edits(repo, objects)
         if edits:
-            committed_write.announce(repo)
+            refs.announce(repo)
             refs.update(repo, edits, "gitcp: convert-store")
         return {ref: str(new) for ref, new, _ in edits}
 

@@ -11,8 +11,9 @@ from gitcp.core import config_table
 from gitcp.core.decide import destination as rules
 from gitcp.core.git.ids import parse_checkpoint_ref
 from gitcp.errors import Error, InputError
+from gitcp.process import files
 from gitcp.record import lines, text
-from gitcp.store.git import files, refs
+from gitcp.store.git import refs
 from gitcp.store.git.tree import TREE, read_tree
 from gitcp.store.v1 import committed_refs, kept_tips
 

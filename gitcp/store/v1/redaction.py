@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp import memory
 from gitcp.core import config_table
 from gitcp.errors import InputError
 
@@ -17,7 +18,7 @@ _WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .,;!?'
 _LONGEST = 15  # bytes of a word: what follows `Bearer ` is a secret from 16 on
 # What stands for a text while it cannot be told what in it is secret.
 WITHHELD = "(withheld: a rule of gitcp.redact cannot be read)"
-_OF_REPOSITORY: dict[str, Redactor] = {}
+_OF_REPOSITORY: dict[str, Redactor] = memory.table("redactors")
 
 
 def redactor(repo: Repo, session: str = "") -> Redactor:

@@ -14,8 +14,9 @@ from gitcp.core import json
 from gitcp.core.git import ids
 from gitcp.core.transcript import stretches
 from gitcp.core.upkeep import shapes
-from gitcp.process.regular_file import Damaged, move_aside, open_file, put_file
-from gitcp.store.git import files, private
+from gitcp.process import files
+from gitcp.process.files import Damaged, move_aside, open_file, put_file
+from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 from gitcp.core.guard import claim_rules
 from gitcp.core.upkeep import shapes
-from gitcp.core.upkeep.shape_check import wrong
+from gitcp.core.upkeep.shapes import wrong
 
 if TYPE_CHECKING:
     from gitcp.core.guard.claim_rules import Claim

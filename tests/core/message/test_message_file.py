@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.message.message_file import comment_char, own_block, split
+from gitcp.core.message.trailers import comment_char, own_block, split
 from tests.core.message.test_trailers import BELOW, EDITOR
 
 

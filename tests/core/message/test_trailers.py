@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitcp.core.message import trailers
-from gitcp.core.message.message_file import cut, split
+from gitcp.core.message.trailers import cut, split
 
 A, B, C = "a1b2c3d4e5f6", "0123456789ab", "fedcba987654"
 LINE = f"Entire-Checkpoint: {A}\n".encode()

@@ -164,9 +164,9 @@ def _read_no_bundle() -> None:
 
 def _trust_young_files() -> None:
     """What git says is kept sooner than for a person: hardly a test is as long as that takes."""
-    from gitcp.asked import kept
+    from gitcp import asked
 
-    kept._SLACK = 20_000_000  # ns: the steps of the clock that files are dated by
+    asked._SLACK = 20_000_000  # ns: the steps of the clock that files are dated by
 
 
 if __name__ == "__main__":

@@ -5,10 +5,11 @@ One file in the git directory of a worktree, changed only by who holds the lock 
 
 from __future__ import annotations
 
-import json
 import os
 
-from gitcp.store.git import files, private
+from gitcp.core import json
+from gitcp.process import files
+from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,10 +13,11 @@ from gitcp.core import json
 from gitcp.core.decide import line_evidence, overlap, relink_rules
 from gitcp.core.decide.difference import ABSENT
 from gitcp.core.v1 import summary
+from gitcp.store.git import commit_changes
 from gitcp.store.git.commit import read_commit
 from gitcp.store.git.tree import Lookup, tree_of
-from gitcp.store.link import commit_changes, find_commits, memory
-from gitcp.store.v1 import committed_read, committed_refs
+from gitcp.store.match import commit_memory
+from gitcp.store.v1 import committed_read, committed_refs, find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from gitcp.core.decide.difference import Recorded, Staged
     from gitcp.core.record_types import Commit, Version
     from gitcp.repo import Repo
+    from gitcp.store.git.commit_changes import Changes
     from gitcp.store.git.objects import Objects
-    from gitcp.store.link.commit_changes import Changes
     from gitcp.store.v1.committed_read import Checkpoint
 
 MOST = 50  # commits that are candidates
@@ -165,7 +166,7 @@ class Search:
         none of the refused, by default those that a person refused."""
         ids = relink_rules.choose([*self._match(changes, parent)])
         if ids and refused is None:
-            refused = memory.read_refused(self._repo)
+            refused = commit_memory.read_refused(self._repo)
         return [one for one in ids if one not in (refused or ())]
 
     def is_held(self, changes: Changes, parent: str) -> bool:

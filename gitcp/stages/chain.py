@@ -37,9 +37,7 @@ def begun(
     of a configured one that cannot be read stands the built-in one."""
     try:
         if isinstance(pipeline, str):
-            from gitcp.core.setup import pipeline_text
-
-            pipeline = pipeline_text.parse(pipeline)
+            pipeline = pipelines.parse_pipeline(pipeline)
         return connect(pipeline, records, repo.top), ""
     except Error as e:
         if not (built_in := _built_in(repo, event)):
@@ -140,10 +138,9 @@ def _unable(repo: Repo, pipeline: Pipeline) -> str:
     if not isinstance(pipeline, str):
         return ""
     from gitcp.console import shell
-    from gitcp.core.setup import pipeline_text
 
     try:
-        for name, *_ in pipeline_text.parse(pipeline):
+        for name, *_ in pipelines.parse_pipeline(pipeline):
             if name.startswith("!"):
                 shell.located(name[1:], repo.top)
     except Error as e:

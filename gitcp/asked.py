@@ -1,4 +1,5 @@
-"""What git said of a repository, kept while it would say the same: two processes a hook less.
+"""The two questions that every hook has for git, where it is and what is set; and the answers, kept
+while git would say the same: two processes a hook less.
 
 <git-dir>/gitcp/asked holds the answers with the stamp of every file that they come from.  git is
 asked where it alone can know: under variables that lead elsewhere, with included files, in a
@@ -9,11 +10,12 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 
 from gitcp.core import json
-from gitcp.core.upkeep import shape_check
-from gitcp.errors import Error
-from gitcp.process.regular_file import put_file, read_file
+from gitcp.core.upkeep import shapes
+from gitcp.errors import Error, GitError
+from gitcp.process.files import put_file, read_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     Stamp = list[int] | None  # of a file; None where there is none
+    from gitcp.git import Git
+    from gitcp.process.running import Running
+
+    Values = dict[str, list[str]]  # key -> its values, the strongest last
+
 
 _SHAPE = {
     "key": {None: str},
@@ -42,7 +49,7 @@ _HARMLESS = (
 )
 
 
-def recall(cwd: str, env: Mapping[str, str]) -> dict[str, Any] | None:
+def recall_answers(cwd: str, env: Mapping[str, str]) -> dict[str, Any] | None:
     """{where, config} as git answered in this directory and would answer now, else None."""
     top = _top(cwd)
     if top is None or not _plain(env):
@@ -51,13 +58,13 @@ def recall(cwd: str, env: Mapping[str, str]) -> dict[str, Any] | None:
         kept = json.loads(read_file(_path(top), _LARGEST) or b"")
     except (Error, ValueError, RecursionError):
         return None
-    if shape_check.wrong(kept, _SHAPE) or kept["key"] != _key(env) or kept["where"][-1:] != [top]:
+    if shapes.wrong(kept, _SHAPE) or kept["key"] != _key(env) or kept["where"][-1:] != [top]:
         return None
     same = all(_stamp(file) == stamp for file, stamp in kept["files"].items())
     return kept if same else None
 
 
-def keep(
+def keep_answers(
     env: Mapping[str, str],
     where: list[str],
     config: Mapping[str, list[str]],
@@ -155,3 +162,74 @@ def _stamp(file: str) -> Stamp:
         return None
     regular = stat.S_ISREG(st.st_mode)  # /dev/null, say, has nothing to change
     return [st.st_ctime_ns, st.st_mtime_ns, st.st_size, st.st_ino] if regular else [0]
+
+
+_CONFIG = ("config", "-z", "--list", "--show-origin")
+# The top level comes last: in a bare repository git fails there, with the rest said.
+_WHERE = (
+    "rev-parse",
+    "--path-format=absolute",
+    "--git-dir",
+    "--git-common-dir",
+    "--show-object-format",
+    "--show-toplevel",
+)
+
+
+class Answers:
+    """git's answers in one directory; it is asked when this is made, unless they are known."""
+
+    def __init__(self, git: Git, cwd: str) -> None:
+        self._git, self._began = git, time.time_ns()
+        self._kept = recall_answers(cwd, git.env)
+        self._where: list[str] = self._kept["where"] if self._kept else []
+        self._asked = None if self._kept else (git.start(*_WHERE), git.start(*_CONFIG))
+
+    def where(self) -> list[str]:
+        """The git directory, the common one, the object format; and the top of a worktree."""
+        if self._asked:
+            self._where = read_place(self._asked[0])
+        return self._where
+
+    def values(self) -> Values:
+        """The configuration; where() comes first."""
+        if self._asked is None:
+            return dict(self._kept["config"]) if self._kept else {}
+        values, origins = read_config(self._asked[1])
+        if len(self._where) > 3 and None not in origins:
+            files = [origin for origin in origins if origin]
+            keep_answers(self._git.env, self._where, values, files, self._began)
+        return values
+
+
+def ask_where(git: Git) -> list[str]:
+    """As Answers.where(), asked of git now."""
+    return read_place(git.start(*_WHERE))
+
+
+def read_place(running: Running) -> list[str]:
+    """What git has to say of where it is; raise Error where it cannot run."""
+    try:
+        status, out = running.finish(ok=(0, 128))
+    except GitError as e:
+        raise Error(str(e)) from None
+    lines = [os.fsdecode(line) for line in out.split(b"\n")[:-1]]
+    return lines if status == 0 else lines[:3]
+
+
+def ask_config(git: Git) -> Values:
+    """The configuration, asked of git now."""
+    return read_config(git.start(*_CONFIG))[0]
+
+
+def read_config(running: Running) -> tuple[Values, set[str | None]]:
+    """(the configuration, the files it came from; None among them for what came from none)."""
+    _, out = running.finish(ok=(0, 1))
+    words = out.decode("utf-8", "surrogateescape").split("\0")
+    values: Values = {}
+    origins: set[str | None] = set()
+    for origin, item in zip(words[::2], words[1::2], strict=False):
+        name, eq, value = item.partition("\n")
+        values.setdefault(name, []).append(value if eq else "true")
+        origins.add(origin.removeprefix("file:") if origin.startswith("file:") else None)
+    return values, origins

@@ -7,10 +7,12 @@ from __future__ import annotations
 import os
 
 from gitcp.core.message import trailers
+from gitcp.process import files as texts
 from gitcp.record import raw, text
-from gitcp.store.git import files as texts
+from gitcp.store.git import commit_changes
 from gitcp.store.git.commit import read_commit
-from gitcp.store.link import candidates, commit_changes, find_commits
+from gitcp.store.match import candidates
+from gitcp.store.v1 import find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Commit
     from gitcp.repo import Repo
+    from gitcp.store.git.commit_changes import Changes
     from gitcp.store.git.objects import Objects
-    from gitcp.store.link.commit_changes import Changes
 
 
 def left_out(

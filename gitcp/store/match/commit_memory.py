@@ -50,7 +50,7 @@ def is_unseen(repo: Repo, head: str) -> bool:
 
 def read_refused(repo: Repo) -> set[str]:
     """The ids that a person refused in this repository: nothing but `gitcp link` links them."""
-    return set(private.words(repo.shared("dismissed"), shapes.id))
+    return set(private.words(repo.shared("dismissed"), shapes.short_id))
 
 
 def write_refused(repo: Repo, ids: Iterable[str], allowed: str = "") -> None:

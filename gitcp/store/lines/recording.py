@@ -97,10 +97,10 @@ def _author(repo: Repo) -> tuple[str, int]:
     date = _DATE.fullmatch(repo.git.env.get("GIT_AUTHOR_DATE", ""))
     mail = name.rpartition("<")[2].rstrip(">")
     if repo.jj:
-        from gitcp.jj import log
+        from gitcp import jj
 
         try:
-            mail = log.mail(repo.worktree) or mail
+            mail = jj.mail(repo.worktree) or mail
         except Error:
             pass  # no jj to ask
     return mail, int(date[1]) if date else seconds
