@@ -17,6 +17,7 @@ from gitcp.process import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from gitcp.repo import Repo
@@ -45,9 +46,10 @@ class Index:
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self._head = os.pread(self._fd, packfile.HEAD, 0)
 
-    def __del__(self) -> None:
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
+        # At the end of the process modules may be gone before what memory.py has.
         if self._fd >= 0:
-            os.close(self._fd)
+            close(self._fd)
 
     def has(self, oid: str) -> bool:
         """Whether the pack has an object."""
