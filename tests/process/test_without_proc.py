@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(bool(mac.why_not()), reason=mac.why_not())
 @pytest.fixture
 def away(world: World) -> World:
     """A world whose git, hooks and commands run without /proc."""
-    world.via = (mac.HIDE,)
+    world.via, world.env["COLD"] = (mac.HIDE,), "1"  # a warm hook has the /proc of its server
     return world
 
 
