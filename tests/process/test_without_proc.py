@@ -10,8 +10,6 @@ import pytest
 from tests.support import mac
 from tests.support.harness import Agent, Json, World
 
-pytestmark = pytest.mark.skipif(bool(mac.why_not()), reason=mac.why_not())
-
 
 @pytest.fixture
 def away(world: World) -> World:
