@@ -263,10 +263,11 @@ def _refuse(first: Record, message: str) -> int:
 
 def _print(message: str) -> None:
     """Say something on standard error, in what a terminal can show."""
-    if message:
+    if not message.replace("\n", "").isprintable():  # only then: there may be no descriptor left
         from gitcp.console import notice
 
-        print(notice.printable(message), file=sys.stderr, end="")
+        message = notice.printable(message)
+    print(message, file=sys.stderr, end="")
 
 
 def _listing(argv: Sequence[str]) -> int:
