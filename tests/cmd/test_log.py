@@ -51,7 +51,8 @@ def test_the_graph_has_a_lane_a_session_its_prompts_and_lines_by_author(story: S
         f"+ * {linked} commit hello.txt  ####################  8f76b0e8 2",
         "o | 8f76b0e8  Please add hello",
     ]
-    assert [line[:4] for line in lines[3:]] == ["  * "] * 2
+    assert [line[:4] for line in lines[3:-3]] == ["  * "] * 2
+    assert [line[:7] for line in lines[-3:]] == ["", "lanes: ", "lines: "]
     assert run("log", "--graph", "-n", "1").stdout == f"* {plain} commit own.txt\n"
 
 

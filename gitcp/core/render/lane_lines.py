@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _COLOURS = ("green", "magenta", "cyan", "blue", "yellow", "red")
 _BAR, _TIME = 20, 40  # cells of a bar, and of a line of time
 _PROMPT = 60
+_LEGEND = ("lanes: + commit of a session, o prompt", "lines: # agent, = person, - unknown")
 
 
 def graph(commits: Sequence[Record], drawn: Mapping[str, Drawn]) -> Iterator[Line]:
@@ -50,6 +51,9 @@ def graph(commits: Sequence[Record], drawn: Mapping[str, Drawn]) -> Iterator[Lin
                     (lanes.names[session_id], lanes.colour(session_id)),
                     (f"  {short(prompt, _PROMPT)}", ""),
                 ]
+    if lanes.names:
+        yield []
+        yield from ([(row, "dim")] for row in _LEGEND)
 
 
 class Lanes:
