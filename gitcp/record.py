@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from binascii import Error, a2b_base64, b2a_base64
 
 from gitcp import memory
 from gitcp.core import json
@@ -149,8 +150,6 @@ def _replace_half(char: str) -> str:
 def _name(name: str) -> Any:
     if _is_utf8(name):
         return name
-    from binascii import b2a_base64
-
     return {"$bytes": b2a_base64(raw(name), newline=False).decode()}
 
 
@@ -165,8 +164,6 @@ def _is_utf8(key: str) -> bool:
 def _unpack(value: Any) -> Any:
     if isinstance(value, dict):
         if set(value) == {"$bytes"}:
-            from binascii import Error, a2b_base64
-
             try:
                 return text(a2b_base64(value["$bytes"]))
             except (Error, TypeError, ValueError):

@@ -6,6 +6,8 @@ import os
 
 from gitcp import memory
 from gitcp.asked import Answers, ask_config, ask_where
+from gitcp.core import config_table
+from gitcp.core.git.ids import worktree_hash
 from gitcp.errors import Error, NoRepository
 from gitcp.git import Git
 
@@ -62,8 +64,6 @@ class Config:
     def option(self, key: str) -> Any:
         """The value of one of our keys, as the table of them has it: of its kind, its default
         where it is not set or holds what it cannot."""
-        from gitcp.core import config_table
-
         return config_table.value(key, self.all(key))
 
 
@@ -197,8 +197,6 @@ class Repo:
     @property
     def worktree_hash(self) -> str:
         """The first 6 hex digits of the SHA-256 of worktree_id."""
-        from gitcp.core.git.ids import worktree_hash
-
         return worktree_hash(self.worktree_id)
 
     def own(self, *parts: str) -> str:

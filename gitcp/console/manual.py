@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from shutil import which
 
+from gitcp.console import foreground
 from gitcp.errors import OK, Error
 
 
 def show(name: str) -> int:
     """Open the page of a program with man; raise Error when there is no man or no page."""
-    from shutil import which
-
-    from gitcp.console import foreground
-
     path = _path(name)
     if path is None:
         raise Error(f"the manual page of '{name}' is not installed: try '{name} -h'")

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from io import BytesIO
+from shutil import which
+from signal import SIG_IGN, SIGINT, SIGPIPE, signal
 
+from gitcp import record
+from gitcp.console import foreground
 from gitcp.errors import Error, InputError
 from gitcp.git import persons, settle
 
@@ -29,10 +34,6 @@ def filter(
     that no stage before it holds a lock while it runs.  Its stderr is ours.  Raises Error naming
     it when it is not there or its status is not 0, InputError when what it writes is no record.
     """
-    from io import BytesIO
-
-    from gitcp import record
-
     stdin = b"".join(record.dump(r) + b"\n" for r in data)
     process = _start([located(words[0], top), *words[1:]], -1, -1, cwd=top)
     out, _ = process.communicate(stdin)
@@ -47,8 +48,6 @@ def filter(
 def located(name: str, top: str | None) -> str:
     """Where the program of a stage is: on PATH, or, with a slash, from the directory top.
     Raises Error when it is not there, or is none."""
-    from shutil import which
-
     path = which(os.path.join(top, name) if top and "/" in name else name)
     if path is None:
         raise Error(f"no such program: '{name}'")
@@ -77,8 +76,6 @@ def page(text: Iterable[str], core: str = "", own: str = "") -> None:
     except Error:
         write(text)
         return
-    from signal import SIG_IGN, SIGINT, SIGPIPE, signal
-
     before = signal(SIGPIPE, SIG_IGN)
     try:
         for number, part in enumerate(text):
@@ -115,8 +112,6 @@ def git(repo_git: Git, words: Sequence[str]) -> int:
 
     repo_git: bound to a repository; what seals it for plumbing is left out.
     """
-    from gitcp.console import foreground
-
     settle()
     sys.stdout.flush()
     return foreground.run(["git", *words], persons(repo_git.env))

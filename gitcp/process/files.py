@@ -129,8 +129,6 @@ def listed(folder: str) -> list[str]:
 
 def older(path: str, seconds: float) -> bool:
     """Whether nothing has changed a file for so long; of one that is gone: no."""
-    import time
-
     try:
         return time.time() - os.lstat(path).st_mtime > seconds
     except OSError:

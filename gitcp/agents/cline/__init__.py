@@ -9,7 +9,10 @@ from __future__ import annotations
 import os
 
 from gitcp.agents import list_files
+from gitcp.agents.cline import transcript
 from gitcp.agents.exchange import payload
+from gitcp.core.message import prompts
+from gitcp.core.transcript.transcript_scan import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,9 +87,6 @@ def event(name: str, given: dict[str, Any]) -> Event:
 
 def _asked(path: str) -> str:
     """The prompt a session began with, by its file; "" while that does not tell."""
-    from gitcp.core.message import prompts
-    from gitcp.core.transcript.transcript_scan import load
-
     try:
         with open(path, "rb") as f:
             task = (load(f.read()) or {}).get("prompt")
@@ -119,8 +119,6 @@ def _tool(given: dict[str, Any], ours: str, cwd: str) -> Tool:
 
 
 def _patched(arguments: dict[str, Any], cwd: str) -> list[str]:
-    from gitcp.agents.cline import transcript
-
     return [
         payload.path(p, cwd, "apply_patch") for p in transcript.written("apply_patch", arguments)
     ]
@@ -133,8 +131,6 @@ def conversations(home: str, cwd: str) -> list[str]:
 
 def started_in(path: str) -> str:
     """The directory that a conversation was held in, which the file beside it tells; ''."""
-    from gitcp.core.transcript.transcript_scan import load
-
     try:
         with open(path.removesuffix(".messages.json") + ".json", "rb") as f:
             return str((load(f.read()) or {}).get("cwd") or "")

@@ -6,6 +6,8 @@ import os
 
 from gitcp.agents.exchange import payload
 from gitcp.core.git import ids
+from gitcp.core.transcript import apply_patch
+from gitcp.core.transcript.transcript_scan import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,8 +74,6 @@ def _complete(tool: Tool, given: dict[str, Any], cwd: str) -> None:
     if tool["kind"] == "write":
         tool["failed"] = bool(response) and not response.startswith("Exit code: 0\n")
     elif tool["kind"] == "task":
-        from gitcp.core.transcript.transcript_scan import load
-
         tool["description"] = payload.words(payload.mapping(given, "tool_input"), "message")
         agent = (load(response.encode()) or {}).get("agent_id")
         if agent is not None:
@@ -85,8 +85,6 @@ def _patched(given: dict[str, Any], cwd: str) -> list[str]:
     command = payload.text(payload.mapping(given, "tool_input"), "command")
     if "*** Begin Patch" not in command:
         return []
-    from gitcp.core.transcript import apply_patch
-
     return [payload.path(path, cwd, "command") for path in apply_patch.paths(command)]
 
 

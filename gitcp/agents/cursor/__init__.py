@@ -10,6 +10,7 @@ import os
 
 from gitcp.agents import list_files
 from gitcp.agents.exchange import payload
+from gitcp.core.transcript.transcript_scan import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,8 +86,6 @@ def event(name: str, given: dict[str, Any]) -> Event:
 
 def _tool(name: str, given: dict[str, Any], cwd: str) -> Tool:
     if isinstance(given.get("tool_input"), str):
-        from gitcp.core.transcript.transcript_scan import load
-
         given["tool_input"] = load(given["tool_input"].encode(errors="replace")) or {}
     if isinstance(given.get("duration"), int):
         given["duration_ms"] = given["duration"]

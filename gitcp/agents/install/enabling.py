@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from shutil import which
 
+from gitcp import agents
 from gitcp.agents.exchange import replies
 from gitcp.agents.install import own_files, settings
 from gitcp.errors import InputError
@@ -42,10 +44,6 @@ def present(home: str, top: str) -> tuple[list[str], list[str]]:
 
     Claude Code stands for none at all.  One that runs the hooks of another here is left out.
     """
-    from shutil import which
-
-    from gitcp import agents
-
     clients: dict[str, Client] = {}
     for name in agents.list_names():
         client = agents.adapter(name)
@@ -173,8 +171,6 @@ def plan_removal(adapter: Client, path: str, old: bytes) -> Write | None:
 
 def without_ours(agent: str, data: bytes, keep: bool) -> bytes | None:
     """Somebody's settings without our hooks; None when nothing is left and keep is not set."""
-    from gitcp import agents
-
     try:
         text, form = data.decode(), agents.adapter(agent).FORM
         left = settings.remove(text, settings.ours(agent), form)

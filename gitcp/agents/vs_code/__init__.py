@@ -8,6 +8,7 @@ Code and Codex, which call as they do elsewhere.  Its transcript is not known.
 from __future__ import annotations
 
 from gitcp.agents.exchange import payload
+from gitcp.core.transcript import apply_patch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,8 +82,6 @@ def _tool(given: dict[str, Any], cwd: str) -> Tool:
 
 def _written(arguments: dict[str, Any]) -> list[str]:
     """The paths of a call that names several: a patch, replacements, files."""
-    from gitcp.core.transcript import apply_patch
-
     if patch := payload.words(arguments, "input"):
         return apply_patch.paths(patch)
     replacements = payload.objects(arguments, "replacements")

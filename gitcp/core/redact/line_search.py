@@ -3,6 +3,9 @@ as they are."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import accumulate
+
 from gitcp.core.redact import secret_values
 from gitcp.core.redact.detect import Detector, flatten
 from gitcp.core.redact.patterns import compiled
@@ -46,9 +49,6 @@ def places(block: bytes, detector: Detector) -> list[int]:
 def suspects(texts: Sequence[bytes], detector: Detector) -> list[int]:
     """The numbers, in order, of every text in which a redactor finds something, and of a few
     others: many small texts are searched at once, which is fast.  What is exempt counts too."""
-    from bisect import bisect_right
-    from itertools import accumulate
-
     joined = _BETWEEN.join(texts)
     ends = list(accumulate(len(text) + len(_BETWEEN) for text in texts))
     offsets = [*_hidden(joined), *(start for _, start, _ in detector.find(flatten(joined)))]

@@ -5,6 +5,8 @@ What comes from data is only ever a span's text, so that drawing can escape all 
 
 from __future__ import annotations
 
+from unicodedata import combining, east_asian_width
+
 from gitcp.core.transcript import tokens
 
 TYPE_CHECKING = False
@@ -85,8 +87,6 @@ def clipped(text: str, size: int) -> tuple[str, int]:
 
 def _signs(line: str) -> Iterator[tuple[str, int]]:
     """Each sign of a line with the cells it takes: wide characters and emoji two."""
-    from unicodedata import combining, east_asian_width
-
     sign, taken = "", 0
     for c in line:
         joined = sign.endswith(_JOINER) or c in JOINERS or combining(c) or c in _MODIFIERS

@@ -20,6 +20,7 @@ from gitcp.store.git.commit import need_commit
 from gitcp.store.git.tree import TREE, Lookup, tree_of
 from gitcp.store.journal import journal
 from gitcp.store.lines import edit_lines
+from gitcp.store.link import disclosure
 from gitcp.store.relink import catch_up
 from gitcp.store.session import intent
 from gitcp.store.stream import place, shadow_refs
@@ -106,8 +107,6 @@ def _message(repo: Repo, subject: str, checkpoint_id: str, session_id: str) -> s
     key = repo.config.option("gitcp.disclose")
     lines = [] if repo.config.option("gitcp.link") == "note" else [f"{KEY}: {checkpoint_id}"]
     if key:
-        from gitcp.store.link import disclosure
-
         lines += disclosure.lines(repo, key, [session_id])
     return "\n".join([subject, *([""] if lines else []), *lines]) + "\n"
 

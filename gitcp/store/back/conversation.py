@@ -7,7 +7,9 @@ conversation stays as it is, and the client's own command goes on with the older
 from __future__ import annotations
 
 import os
+import uuid
 
+from gitcp.agents import adapter
 from gitcp.agents.reading import asked
 from gitcp.core.v1 import summary
 from gitcp.errors import Error, InputError
@@ -67,8 +69,6 @@ def cut_at_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> C
     open by a client, when the client's transcripts are not known to be cut, and where the
     transcript does not have the moment.
     """
-    import uuid
-
     if not point["session_id"]:
         return None
     state = states.peek(repo, point["session_id"]) or {}
@@ -139,8 +139,6 @@ def effect(repo: Repo, path: str, data: bytes) -> dict[str, Any]:
 
 def agent_of(state: State) -> Client:
     """The adapter of a session's client; raise Error where its conversations cannot be cut."""
-    from gitcp.agents import adapter
-
     name = state.get("agent_type") or "Claude Code"
     try:
         client = adapter(name)

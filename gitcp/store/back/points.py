@@ -16,7 +16,7 @@ from gitcp.store.back.present import KeptEdits, Present
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.git.tree import Lookup, edit_tree, read_tree
-from gitcp.store.show import lookup
+from gitcp.store.show import commit_list, lookup
 from gitcp.store.stream import expired, shadow_refs, stream_history, stream_list
 from gitcp.store.turn import session_read
 from gitcp.store.undo import undo_log
@@ -202,8 +202,6 @@ def _list_steps(repo: Repo, objects: Objects) -> Iterator[Point]:
 
 def _committed(repo: Repo, depth: int) -> Iterator[Point]:
     """The commits of HEAD's history whose checkpoints are here: for their conversations."""
-    from gitcp.store.show import commit_list
-
     if refs.head(repo) is None:
         return
     for commit in commit_list.listing(repo, [], [f"-n{depth}"]):

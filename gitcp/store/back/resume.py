@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import uuid
 
 from gitcp.agents import adapter
 from gitcp.errors import Error, InputError
@@ -117,8 +118,6 @@ def restore(repo: Repo, one: Stored, cwd: str, force: bool) -> Restored:
 def _beside(repo: Repo, agent: Client, one: Stored, cwd: str, outcome: Restored) -> Restored:
     """The outcome where a conversation comes beside one that went another way: under an id that
     it always gets, so that it comes once."""
-    import uuid
-
     own, cutter = one["session_id"], agent.cutter()
     leaf = cutter.last(one["transcript"])
     new_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{own} {leaf}"))

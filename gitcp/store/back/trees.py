@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from tempfile import TemporaryDirectory
 
 from gitcp.core.render.spans import many
 from gitcp.errors import Error
@@ -131,8 +132,6 @@ def write_directory(
 
 
 def _check_out(repo: Repo, tree: str, folder: str) -> None:
-    from tempfile import TemporaryDirectory
-
     with TemporaryDirectory(prefix="gitcp-") as beside:
         place = {"GIT_INDEX_FILE": os.path.join(beside, "index"), "GIT_WORK_TREE": folder}
         git = repo.git.bound(folder, place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gitcp.agents import adapter, subagent_transcript
 from gitcp.agents.reading import around_call, conversation
 from gitcp.core.blame import options as arguments
 from gitcp.errors import Error, InputError
@@ -124,8 +125,6 @@ def _stored(repo: Repo, objects: Objects, author: Author) -> tuple[bytes, dict[s
 
 def _resume(author: Author) -> str:
     """The command of the agent's own client that goes on with the conversation; '' for none."""
-    from gitcp.agents import adapter
-
     try:
         client = adapter(author["agent"]) if author["who"] == "session" else None
     except InputError:
@@ -165,8 +164,6 @@ def _task(objects: Objects, state: State, agent_id: str) -> tuple[str, bytes]:
 
 
 def _transcript(state: State, agent_id: str) -> bytes:
-    from gitcp.agents import subagent_transcript
-
     try:
         about = state.get("agent_type") or "", state.get("transcript_path") or "", agent_id
         path = subagent_transcript(*about) if agent_id else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 
 from gitcp.core.blame import layout, porcelain
 from gitcp.core.blame import options as arguments
@@ -10,6 +11,7 @@ from gitcp.core.lines import authors
 from gitcp.errors import Error
 from gitcp.record import raw, text
 from gitcp.store.lines import run
+from gitcp.store.stream import shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -229,10 +231,6 @@ def display_commits(repo: Repo, rows: Iterable[Entry], mode: str) -> tuple[dict[
 def _with_scratch(
     repo: Repo, stored: Sequence[str], stamps: Mapping[str, bytes], mode: str
 ) -> dict[str, Date]:
-    import tempfile
-
-    from gitcp.store.stream import shadow_refs
-
     with tempfile.TemporaryDirectory(prefix="gitcp-") as scratch:
         env = {
             "GIT_OBJECT_DIRECTORY": scratch,

@@ -6,6 +6,10 @@ from functools import cached_property
 
 from gitcp.core.upkeep.findings import ERROR, finding
 from gitcp.errors import Error
+from gitcp.store.care.survey import Survey
+from gitcp.store.git.prefetch import Prefetched
+from gitcp.store.turn import session_read
+from gitcp.store.v1 import committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,8 +46,6 @@ class Case:
     @property
     def objects(self) -> Prefetched:
         """The objects of the repository."""
-        from gitcp.store.git.prefetch import Prefetched
-
         if not self._opened:
             self._opened.append(Prefetched(self.repo))
         return self._opened[0]
@@ -51,22 +53,16 @@ class Case:
     @cached_property
     def survey(self) -> Survey:
         """Its refs, streams, states and markers."""
-        from gitcp.store.care.survey import Survey
-
         return Survey(self.repo, self.objects)
 
     @cached_property
     def states(self) -> list[State]:
         """The states of sessions."""
-        from gitcp.store.turn import session_read
-
         return session_read.every(self.repo) if self._states is None else self._states
 
     @cached_property
     def sources(self) -> list[str]:
         """The refs that committed checkpoints and links are read from."""
-        from gitcp.store.v1 import committed_refs
-
         return committed_refs.sources(self.repo)
 
     def __enter__(self) -> Case:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents.install import json_text
+from gitcp.agents import adapter
+from gitcp.agents.install import json_text, own_files, settings
 from gitcp.core.upkeep.findings import WARNING, finding
 from gitcp.errors import InputError
 from gitcp.process import files
@@ -37,8 +38,6 @@ def look(case: Case) -> Iterator[Finding]:
     repo = case.repo
     if state(repo) != ENABLED or any(look_at_record(case)):
         return
-    from gitcp.agents import adapter
-
     names = enabled(repo)
     if not names:
         why = "no agent is recorded: none has hooks of ours"
@@ -62,8 +61,6 @@ def look(case: Case) -> Iterator[Finding]:
 
 def _own_files(repo: Repo, client: Client) -> Iterator[Finding]:
     """The files of a client that has no settings for hooks, in the first place that has any."""
-    from gitcp.agents.install import own_files
-
     name, paths = client.NAME, client.settings_paths(os.path.expanduser("~"), repo.worktree)
     absent: list[str] = []
     for path in dict.fromkeys(paths.values()):
@@ -118,8 +115,6 @@ def _settings(repo: Repo, client: Client) -> dict[str, str]:
 
 
 def _entries(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
-    from gitcp.agents.install import settings
-
     name, form = client.NAME, client.FORM
     events: set[str] = set()
     programs: set[tuple[str, ...]] = set()

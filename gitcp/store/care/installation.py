@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import time
+from shutil import which
 
 from gitcp import jj
 from gitcp.core.setup import hook_scripts, hook_text
@@ -135,8 +136,6 @@ def look_at_age(case: Case) -> Iterator[Finding]:
 
 def find_in_program(subject: str, pair: Iterable[str], who: str) -> Iterator[Finding]:
     """What is wrong with an interpreter and the entry it is to run."""
-    from shutil import which
-
     py, entry = pair
     gone = [path for path in (py, entry) if not os.path.exists(path)]
     if gone:

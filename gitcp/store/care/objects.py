@@ -13,7 +13,7 @@ from gitcp.store.git import partial
 from gitcp.store.journal import edits_ref
 from gitcp.store.repair.missing import WALK, lacking
 from gitcp.store.repair.streams import is_stream
-from gitcp.store.v1 import committed_refs
+from gitcp.store.v1 import committed_refs, redaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,8 +107,6 @@ def _there(survey: Survey, names: Sequence[str]) -> list[str]:
 
 
 def _secrets(survey: Survey, names: Sequence[str]) -> Iterator[Finding]:
-    from gitcp.store.v1 import redaction
-
     stdin = one_a_line(_there(survey, names))
     lines = survey.repo.git.stream(*_BLOBS, sep=b"\n", stdin=stdin) if stdin else ()
     pairs = (text(line).partition(" ") for line in lines)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import time
 
+from gitcp import trace
 from gitcp.errors import Error
+from gitcp.repo import Repo
 from gitcp.store.git import private
 
 TYPE_CHECKING = False
@@ -18,9 +20,6 @@ _ROOM = 16384  # bytes of them, before the oldest go
 
 def failed(message: str) -> None:
     """Keep what went wrong in a hook where there is a repository."""
-    from gitcp import trace
-    from gitcp.repo import Repo
-
     try:
         warn(Repo.here(), message)
     except Error as e:

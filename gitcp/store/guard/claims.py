@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from _sha1 import sha1
 
 from gitcp import trace
 from gitcp.core import json
@@ -34,8 +35,6 @@ _TAIL = 1 << 20  # bytes of a transcript's end that are looked at
 
 def key(event: dict[str, Any], tool: dict[str, Any], paths: Iterable[str]) -> str:
     """The name of a tool call's claim: by its id; a client without ids is told by its paths."""
-    from _sha1 import sha1
-
     parts = [event["session_id"], event.get("agent_id") or "", tool.get("id") or ""]
     if not tool.get("id"):
         parts += [tool.get("name", ""), *sorted(set(paths))]

@@ -7,6 +7,7 @@ tool call goes on.
 from __future__ import annotations
 
 import os
+import time
 
 from gitcp import trace
 from gitcp.core.guard import verdict
@@ -204,8 +205,6 @@ def _wait(repo: Repo) -> int:
 
 
 def _age(claim: Claim) -> str:
-    import time
-
     return f"{max(0, int(time.time() - claim['created']))} s"
 
 

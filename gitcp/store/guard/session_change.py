@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from gitcp.core.back import three_way
 from gitcp.core.credit import entries
+from gitcp.store.back.merging import merge_blobs
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit
 from gitcp.store.git.tree import edit_tree, lookup
@@ -93,8 +94,6 @@ def _put(repo: Repo, objects: Objects, tree: str, edits: list[Edit]) -> tuple[st
         if how == three_way.TAKE:
             tree = edit_tree(objects, tree, {path: after})
         elif how == three_way.MERGE and before and ours and after:
-            from gitcp.store.back.merging import merge_blobs
-
             oid, clean = merge_blobs(repo, objects, before[1], ours[1], after[1])
             if not clean:
                 return tree, False

@@ -10,6 +10,7 @@ import time
 
 from gitcp.core.credit import entries
 from gitcp.store.journal.journal import Journal, clock
+from gitcp.store.journal.known import Known
 from gitcp.store.session import process, turn_log
 
 TYPE_CHECKING = False
@@ -106,7 +107,6 @@ def _look_first(objects: Objects, journal: Journal, event: dict[str, Any], at: i
     them."""
     from gitcp.core.guard import discards
     from gitcp.store.journal import look
-    from gitcp.store.journal.known import Known
 
     root = journal.repo.worktree
     folder = os.path.relpath(os.path.realpath(event.get("cwd") or root), root)

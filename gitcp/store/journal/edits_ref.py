@@ -11,6 +11,7 @@ from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, rev_list, write_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import TREE, edit_tree, lookup
+from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,8 +110,6 @@ def _files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[str, s
 def rebuilt(repo: Repo) -> list[JournalLine]:
     """The edits of this worktree that the sessions' refs hold and what settled them, in the order
     of their times; what a state calls settled is."""
-    from gitcp.store.session import state as states
-
     lines, taken = _united(repo, []), dict[str, list[object]]()
     for edit in entries.unsettled(lines):
         session_id = entries.author(edit)[0]

@@ -6,7 +6,11 @@ from __future__ import annotations
 import os
 
 from gitcp.core.credit import entries
-from gitcp.store.journal import journal
+from gitcp.core.git import ids
+from gitcp.process import files
+from gitcp.repo import Repo
+from gitcp.store.git.objects import Objects
+from gitcp.store.journal import edits_ref, journal, look
 from gitcp.store.journal.journal import Journal, clock
 from gitcp.store.journal.work import Work
 
@@ -95,9 +99,6 @@ def _away(
     named = sorted({*open_there.paths()} & {*paths})
     other = find(repo, name) if named and is_there else None
     if other:
-        from gitcp.store.git.objects import Objects
-        from gitcp.store.journal import look
-
         with Journal(other) as held:
             look.paths(Objects.shared(other), held, named, clock(other))
             open_there = Work(held.lines, session_id)
@@ -110,17 +111,11 @@ def read_work(repo: Repo, name: str, session_id: str) -> Work:
     git_dir = journal.git_dir(repo, name)
     if os.path.isdir(git_dir):
         return Work(journal.read(repo, git_dir), session_id)
-    from gitcp.core.git import ids
-    from gitcp.store.journal import edits_ref
-
     return Work(edits_ref.recorded(repo, ids.worktree_hash(name), session_id), session_id)
 
 
 def find(repo: Repo, name: str) -> Repo | None:
     """Another worktree of the repository, by git's name of it; None where it is gone."""
-    from gitcp.process import files
-    from gitcp.repo import Repo
-
     git_dir = journal.git_dir(repo, name)
     link = os.fsdecode(files.peek(os.path.join(git_dir, "gitdir"))).strip()
     top, file = os.path.split(link if name else repo.common)

@@ -15,6 +15,8 @@ from gitcp.lock import exclusive
 from gitcp.process import files
 from gitcp.process.files import Damaged, open_file
 from gitcp.store.git import private, refs
+from gitcp.store.git.objects import Objects
+from gitcp.store.git.tree import diff_trees, edit_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,9 +69,6 @@ def expanded(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
     """The lines with each edit that stands in a `trees` line as a line of its own."""
     if not any("trees" in line for line in lines):
         return lines
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.git.tree import diff_trees
-
     objects = Objects.shared(repo)
     edits: list[JournalLine] = []
     for line in lines:
@@ -88,8 +87,6 @@ def packed(objects: Objects, edits: list[JournalLine]) -> list[JournalLine]:
     trees."""
     if len(edits) <= MANY:
         return edits
-    from gitcp.store.git.tree import edit_tree
-
     groups: dict[str, list[JournalLine]] = {}
     for edit in ({k: v for k, v in edit.items() if k != "made"} for edit in edits):
         groups.setdefault(entries.dump(_shared(edit)).decode(), []).append(edit)

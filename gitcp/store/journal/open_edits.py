@@ -7,7 +7,7 @@ import os
 from gitcp.core.credit import entries
 from gitcp.store.git import reflog, refs
 from gitcp.store.git.tree import TREE, Lookup, tree_of
-from gitcp.store.journal import journal
+from gitcp.store.journal import journal, look
 from gitcp.store.journal.journal import Journal, clock
 from gitcp.store.journal.known import Known
 from gitcp.store.journal.work import Work
@@ -64,8 +64,6 @@ def since_base(repo: Repo, head: str) -> Callable[[str], bool]:
 
 def _look(objects: Objects, held: Journal, paths: Iterable[str]) -> None:
     """See what stands at the paths, and at those of open edits."""
-    from gitcp.store.journal import look
-
     named = {line["path"] for line in entries.unsettled(held.lines)}
     look.paths(objects, held, sorted({*paths, *named}), clock(held.repo))
 

@@ -12,7 +12,7 @@ from gitcp.errors import Error
 from gitcp.process import files
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
-from gitcp.store.journal import elsewhere
+from gitcp.store.journal import edits_ref, elsewhere, file_tools, look, windows
 from gitcp.store.journal.journal import Journal, clock
 from gitcp.store.session import markers, turn_log
 
@@ -60,8 +60,6 @@ def take_call(
 ) -> bool:
     """Take a file tool's start or end into the journals of the worktrees in which its paths lie;
     whether the state names one more now."""
-    from gitcp.store.journal import file_tools
-
     before = list(state.get("visits", ()))
     for root, paths in inside.items():
         other = Repo.find(root)
@@ -93,8 +91,6 @@ def end(repo: Repo, state: State, subject: str) -> None:
 
 
 def _end(other: Repo, state: State, subject: str, paths: list[str]) -> None:
-    from gitcp.store.journal import edits_ref, look
-
     objects = Objects.shared(other)
     with Journal(other) as held:
         held.guests = [{**markers.marker(state), "phase": "active"}]
@@ -104,8 +100,6 @@ def _end(other: Repo, state: State, subject: str, paths: list[str]) -> None:
 
 
 def _transcript(repo: Repo, state: State) -> Iterable[str]:
-    from gitcp.store.journal import windows
-
     base = turn_log.baseline(repo, state["session_id"])
     agent = state.get("agent_type", "")
     return windows.transcript_paths(agent, base, int(base.get("offset", 0))) if base else ()

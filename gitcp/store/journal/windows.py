@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 
+from gitcp.agents import adapter
 from gitcp.core.credit import entries, evidence
 from gitcp.core.transcript import tool_ends
+from gitcp.errors import InputError
 from gitcp.process import files
 from gitcp.store.journal.journal import home, read
-from gitcp.store.session import markers, process, turn_log
+from gitcp.store.session import intent, markers, process, turn_log
+from gitcp.store.v1 import transcript_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -184,10 +187,6 @@ def _written(repo: Repo, marker: Marker, base: turn_log.Baseline, offset: int) -
 def transcript_paths(agent_type: str, base: turn_log.Baseline, offset: int) -> list[str]:
     """The paths, as the agent named them, that a turn's transcript says were written, from that
     byte on."""
-    from gitcp.agents import adapter
-    from gitcp.errors import InputError
-    from gitcp.store.v1 import transcript_copy
-
     try:
         data = transcript_copy.live(base.get("transcript") or "", offset)
         scan = adapter(agent_type).scan(data) if data else None
@@ -211,8 +210,6 @@ def judged(repo: Repo) -> Mapping[str, Version]:
     """The files that a commit of ours is made of, while the repository's hooks look at them."""
     if not os.path.exists(repo.own("auto")):
         return {}
-    from gitcp.store.session import intent
-
     about = intent.read(repo)
     return about["entries"] if about else {}
 

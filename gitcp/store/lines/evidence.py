@@ -7,9 +7,10 @@ from gitcp.core.lines import alignment, authors, line_diff, recording
 from gitcp.record import raw, text
 from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit, stamp
-from gitcp.store.lines import recorded, run
+from gitcp.store.lines import history, recorded, run, uncommitted
 from gitcp.store.lines.earlier import Earlier
 from gitcp.store.lines.recorded import Attested
+from gitcp.store.lines.recording import periods
 from gitcp.store.v1 import find_commits
 
 TYPE_CHECKING = False
@@ -227,8 +228,6 @@ class Evidence:
 
     def _recorded(self, mail: str, seconds: int) -> bool:
         if self._periods is None:
-            from gitcp.store.lines.recording import periods
-
             self._periods = periods(self._repo, self._notes)
         return recording.covers(self._periods, mail, seconds)
 
@@ -352,8 +351,6 @@ class Evidence:
     def _uncommitted(self, path: str) -> tuple[Known, Sequence[bytes]]:
         """The authors of the lines of path in the worktree, and these lines."""
         if path not in self._worktree:
-            from gitcp.store.lines import history, uncommitted
-
             about = self._repo, self._objects, path
             now = uncommitted.content(*about) if self._journalled else None
             if now is None:

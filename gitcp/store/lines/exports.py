@@ -13,6 +13,7 @@ from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import edit_tree
 from gitcp.store.lines import ranges
 from gitcp.store.lines.evidence import Evidence
+from gitcp.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ _SUBJECT = "Notes added by gitcp"
 
 def traces(repo: Repo, revisions: Sequence[str]) -> Iterator[Record]:
     """An Agent Trace record for each commit of the revisions in which a session wrote a line."""
-    from gitcp.version import VERSION
-
     with Prefetched(repo) as objects:
         for oid, lines in _commits(repo, objects, revisions):
             _, seconds = _committer(objects, oid)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gitcp.core.exports import git_ai
+from gitcp.core.lines import proven
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.record import parse, text
@@ -95,8 +97,6 @@ def completed(repo: Repo, objects: Prefetched, commit: str, records: list[Record
     whole = [record for record in records if record["lines"] is not None]
     if len(whole) == len(records):
         return records
-    from gitcp.core.lines import proven  # what reads transcripts, and few need it
-
     lacking = (record for record in records if record["lines"] is None)
     proved = [_proven(repo, objects, commit, record) for record in lacking]
     silent = [record for record in proved if record["lines"] is None]
@@ -126,8 +126,6 @@ def _proven(repo: Repo, objects: Prefetched, commit: str, record: Record) -> Rec
         return record
     if len(transcript) > _LARGEST:
         return record
-    from gitcp.core.lines import proven
-
     return proven.recorded(record, transcript, contents)
 
 
@@ -152,8 +150,6 @@ class Attested:
         log = self._log(commit)
         if log is None:
             return {}
-        from gitcp.core.exports import git_ai
-
         return git_ai.authors(log, commit, path)
 
     def forget(self) -> None:
@@ -164,8 +160,6 @@ class Attested:
         if commit not in self._logs:
             data = self._reader.text(commit)
             if data:
-                from gitcp.core.exports import git_ai
-
                 self._logs[commit] = git_ai.load(text(data))
             else:
                 self._logs[commit] = None

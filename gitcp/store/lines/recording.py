@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 
+from gitcp import jj
 from gitcp.core.git.ids import CHECKPOINTS
 from gitcp.core.lines import recording
 from gitcp.core.lines.recording import BEGUN, ENDED
@@ -13,6 +14,7 @@ from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.git import notes, private
 from gitcp.store.git.commit import ident, stamp
+from gitcp.store.v1 import committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,8 +56,6 @@ def end(repo: Repo, noticed: bool = False) -> None:
 
 def share(repo: Repo, objects: Objects) -> None:
     """Let the note have this clone's lines, where there are checkpoints that it can go with."""
-    from gitcp.store.v1 import committed_refs
-
     if not committed_refs.sources(repo):
         return
     known = dict.fromkeys(_read(repo).splitlines())
@@ -80,8 +80,6 @@ def periods(repo: Repo, reader: notes.Reader) -> Periods:
 
 
 def _writers(repo: Repo) -> dict[str, list[tuple[int, int | None]]]:
-    from gitcp.store.v1 import committed_refs
-
     known: dict[str, int] = {}
     for ref in committed_refs.sources(repo)[:1]:
         start = f"--glob={ref}/*" if ref == CHECKPOINTS else ref
@@ -97,8 +95,6 @@ def _author(repo: Repo) -> tuple[str, int]:
     date = _DATE.fullmatch(repo.git.env.get("GIT_AUTHOR_DATE", ""))
     mail = name.rpartition("<")[2].rstrip(">")
     if repo.jj:
-        from gitcp import jj
-
         try:
             mail = jj.mail(repo.worktree) or mail
         except Error:

@@ -12,8 +12,10 @@ from gitcp.errors import Error
 from gitcp.record import raw
 from gitcp.store.journal import journal, look
 from gitcp.store.lines import edit_lines
+from gitcp.store.match import inherited_ids
 from gitcp.store.session import state as states
 from gitcp.store.snapshot import blobs
+from gitcp.store.snapshot.through_git import quarantine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,8 +52,6 @@ def _converted(repo: Repo, objects: Prefetched, path: str, oid: str, data: bytes
         return data
     if stored := objects.read(oid):
         return stored[2]
-    from gitcp.store.snapshot.through_git import quarantine
-
     # Nothing is kept: who only asks changes nothing.
     with quarantine(repo, objects, keep=False) as env:
         ask = ("hash-object", "-w", f"--path={path}", "--stdin")
@@ -95,8 +95,6 @@ def _alone(chain: Sequence[JournalLine], committed: str) -> Writer:
 def brought(repo: Repo, objects: Prefetched, path: str, oid: str) -> list[str]:
     """The ids of what a merge has squashed, or a cherry-pick put, into what is to be committed
     and reads so (a blob) at path."""
-    from gitcp.store.match import inherited_ids
-
     base = objects.read(f"HEAD:{path}")
     changes: Changes = {path: ("100644", base[0] if base else None, "100644", oid)}
     picked = inherited_ids.picked_before(repo, objects, lambda: changes)

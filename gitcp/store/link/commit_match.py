@@ -11,6 +11,7 @@ import os
 from gitcp import trace
 from gitcp.core.credit import entries
 from gitcp.core.decide import overlap
+from gitcp.core.decide.line_evidence import holds_line
 from gitcp.record import raw
 from gitcp.store.git import commit_changes, reflog
 from gitcp.store.journal import open_edits
@@ -98,8 +99,6 @@ def _give_each_its_own(
     writers = [session_id for session_id, part in linked.items() if path in part["paths"]]
     if len(writers) < 2:
         return
-    from gitcp.core.decide.line_evidence import holds_line
-
     _, old, _, new = changes[path]
     content = commit_changes.blobs_of(objects)
     ends = content(old) if old else b"", content(new) if new else b""

@@ -12,6 +12,8 @@ from gitcp.core.message import trailers
 from gitcp.core.upkeep import shapes
 from gitcp.record import raw
 from gitcp.store.git import private
+from gitcp.store.git.commit import read_commit
+from gitcp.store.session import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,15 +82,12 @@ def pending(repo: Repo, ids: Container[str], parent: str) -> bool:
     verdict = load(repo)
     if not verdict or not verdict["sessions"] or verdict["parent"] != parent:
         return False
-    from gitcp.store.session import process
-
     taken = os.stat(repo.own("verdict")).st_mtime
     return verdict["id"] in ids and process.at_work(verdict.get("maker"), taken)
 
 
 def unkept(ctx: Context) -> bool:
     """Whether HEAD has the id that was decided for it, and no checkpoint of that id is stored."""
-    from gitcp.store.git.commit import read_commit
     from gitcp.store.match import commit_memory
     from gitcp.store.v1 import committed_refs
 

@@ -11,6 +11,7 @@ import os
 
 from gitcp import trace
 from gitcp.core.v1.summary import strings
+from gitcp.errors import Error
 from gitcp.store.git import commit_changes
 from gitcp.store.journal import journal, open_edits
 from gitcp.store.journal.work import Work, forget_settled
@@ -92,7 +93,6 @@ def _bring_edits(
 def _keep_notes(repo: Repo, objects: Objects, commit: Commit) -> None:
     ai_notes.keep(repo, [commit["oid"]])
     if os.path.exists(repo.shared("recording-unshared")):
-        from gitcp.errors import Error
         from gitcp.store.lines import recording
 
         try:

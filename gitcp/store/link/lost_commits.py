@@ -15,7 +15,7 @@ import os
 from gitcp import trace
 from gitcp.core.decide.difference import ABSENT
 from gitcp.core.upkeep.shapes import object_name
-from gitcp.store.git import private, reflog
+from gitcp.store.git import commit_changes, private, reflog
 from gitcp.store.git.commit import need_commit, read_commit, rev_list
 from gitcp.store.git.tree import Lookup, tree_of
 
@@ -137,7 +137,6 @@ def add(repo: Repo, commits: Iterable[str]) -> None:
 def add_stashed(repo: Repo, objects: Objects, oid: str) -> None:
     """Look for the work of a commit again where an entry of the stash has it as well: that may be
     applied once more, on another branch."""
-    from gitcp.store.git import commit_changes
     from gitcp.store.match import candidates
     from gitcp.store.v1 import find_commits
 

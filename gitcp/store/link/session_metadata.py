@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from itertools import islice
 
+from gitcp.agents import adapter, subagent_transcript
+from gitcp.console import notice
 from gitcp.core.credit import entries
 from gitcp.core.transcript import tokens
 from gitcp.core.v1.summary import load
@@ -119,8 +122,6 @@ def _kept_tasks(objects: Objects, live: Live, state: State) -> dict[str, bytes]:
             for path, oid in tasks.stored(objects, tip, state["session_id"]).items():
                 blobs[path] = objects.need(oid, "blob")
         except Error as e:
-            from gitcp.console import notice
-
             notice.lack(f"tasks of session '{state['session_id']}' are left out: {e}")
     return blobs
 
@@ -192,8 +193,6 @@ def count_tokens(state: State, stored: Stored | None) -> Usage | None:
     """
     if stored is None or not stored.scan:
         return None
-    from gitcp.agents import adapter
-
     try:
         client = adapter(state.get("agent_type", ""))
     except InputError:
@@ -207,8 +206,6 @@ def count_tokens(state: State, stored: Stored | None) -> Usage | None:
 
 
 def _with_subagents(state: State, scan: Scan, client: Any) -> Usage | None:
-    from gitcp.agents import subagent_transcript
-
     path, usages = state.get("transcript_path"), []
     for name in scan["subagents"] if path else ():
         try:
@@ -227,8 +224,6 @@ def _begin(state: State, stored: Stored, client: Any) -> None:
         state["tokens_before"] = before
     start = state.get("checkpoint_transcript_start", 0)
     if start:
-        from itertools import islice
-
         scan = client.scan(b"".join(islice(stored.lines(), start)))
         condensed = tokens.subtract(_with_subagents(state, scan, client), before)
         state["tokens_at_condensation"] = condensed

@@ -12,7 +12,7 @@ from gitcp.store.git import commit_changes, notes, reflog, refs
 from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.journal import open_edits
 from gitcp.store.link import commit_match, commit_verdict, condense
-from gitcp.store.match import commit_memory
+from gitcp.store.match import candidates, commit_memory
 from gitcp.store.session import markers, phase
 from gitcp.store.stream import place
 from gitcp.store.v1 import committed_read, find_commits
@@ -113,8 +113,6 @@ def _beyond(
 ) -> bool:
     """Whether a commit has work of the session that none of these checkpoints of its holds: an id
     may have come back with the content of an earlier commit."""
-    from gitcp.store.match import candidates
-
     matched = commit_match.sessions(repo, objects, changes, parent, own, agent=False)
     paths = {path for linked in matched.values() for path in linked["paths"]}
     held = {(e["path"], e["oid"]) for one in ids for e in candidates.read_edits(repo, objects, one)}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp.core.lines import moves
 from gitcp.core.message import trailers
 from gitcp.process import files as texts
 from gitcp.record import raw, text
@@ -41,8 +42,6 @@ def left_out(
 
 
 def _moved(objects: Objects, files: Iterable[str], had: Changes, changes: Changes) -> bool:
-    from gitcp.core.lines import moves
-
     gone = {path: oid for path in files if (oid := had[path][3])}
     come = {path: new for path, (_, old, _, new) in changes.items() if new and not old}
     content = commit_changes.blobs_of(objects)

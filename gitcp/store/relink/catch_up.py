@@ -12,8 +12,10 @@ from gitcp.core.decide import phases
 from gitcp.errors import Busy, Error, Moved
 from gitcp.lock import exclusive
 from gitcp.store.git import refs
-from gitcp.store.session import markers
-from gitcp.store.stream import branches, shadow_refs
+from gitcp.store.session import markers, phase
+from gitcp.store.snapshot import blobs
+from gitcp.store.stream import branches, place, shadow_refs
+from gitcp.store.turn import turn_work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +69,6 @@ def end_abandoned(ctx: Context, session_id: str) -> None:
 
 def _end(ctx: Context, session_id: str) -> None:
     from gitcp.store.link import finalize
-    from gitcp.store.session import phase
 
     state = ctx.state(session_id)
     if state and state.get("phase") == phases.ACTIVE:
@@ -87,8 +88,6 @@ def checkpoint(
     now: HEAD, as it was when somebody asked.  A commit made since, or while the worktree is
     scanned, moves the streams: then both are done again.
     """
-    from gitcp.store.turn import turn_work
-
     for _ in range(_TRIES):
         moved(repo, objects, state, now)
         try:
@@ -129,9 +128,6 @@ def _own(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]:
 
 def _follow(repo: Repo, objects: Objects, state: State, tip: Tip, now: str) -> None:
     """Rename a stream to the new base while some of its files are still changes here."""
-    from gitcp.store.snapshot import blobs
-    from gitcp.store.stream import place
-
     own = [s["files"] for s in state["streams"] if s["id"] == tip["stream"]]
     named = branches.named_paths(repo, tip["stream"], shadow_refs.sessions(objects, tip))
     files = set[str]().union(*named.values(), *own)

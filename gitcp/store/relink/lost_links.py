@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from gitcp.core.decide import relink_rules
+from gitcp.core.message import trailers
 from gitcp.errors import Error, GitError
 from gitcp.store.git import commit_changes
 from gitcp.store.git.commit import need_commit, read_commit, rev_list
@@ -114,8 +115,6 @@ def _list_commits(repo: Repo, among: str, most: int) -> list[str]:
 def _list_reflog(repo: Repo, most: int = MOST, *but: str) -> dict[str, list[str]]:
     """checkpoint id -> commits of reflogs that carry it, of the newest so many; but: and that
     are not there."""
-    from gitcp.core.message import trailers
-
     form = ("--no-notes", "-z", "--format=%H%n%B", f"--max-count={most}")
     carriers: dict[str, list[str]] = {}
     for entry in repo.git.lines("log", "--reflog", "-E", "--grep=^Entire-Checkpoint:", *form, *but):

@@ -13,6 +13,7 @@ from gitcp.store.git import notes, reflog
 from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.link import commit_verdict, finalize, lost_commits, unhooked
 from gitcp.store.match import commit_memory
+from gitcp.store.match.candidates import Search
 from gitcp.store.relink import catch_up, rewritten
 from gitcp.store.session import markers
 from gitcp.store.v1 import find_commits
@@ -65,8 +66,6 @@ def _give_back(repo: Repo, objects: Objects, head: str) -> tuple[int, str]:
     beside = _beside(repo, objects, commits) if commits else []
     if not (lost or beside):
         return 0, head
-    from gitcp.store.match.candidates import Search
-
     search, links, done = Search(repo, objects, [*beside, *lost]), 0, ""
     for commit, ids in search.find_missing(commits):
         for one in ids:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp import trace
+from gitcp import jj, trace
 from gitcp.core.upkeep.shapes import object_name
 from gitcp.errors import Error
 from gitcp.store.git import commit_changes, notes, private, reflog
@@ -236,8 +236,6 @@ def follow_jj(repo: Repo, objects: Objects, commits: Sequence[str]) -> None:
 
     One jj process.  Nothing is followed where jj cannot be asked.
     """
-    from gitcp import jj
-
     try:
         sources = jj.predecessors(repo.jj_root, commits)
     except Error as e:

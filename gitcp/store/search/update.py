@@ -8,6 +8,8 @@ the next search goes on from there.
 from __future__ import annotations
 
 import os
+from datetime import datetime
+from zlib import crc32
 
 from gitcp.core import json
 from gitcp.core.git.ids import parse_checkpoint_ref
@@ -158,8 +160,6 @@ def _read_checkpoint(objects: Prefetched, name: str, tree: str) -> Spoken:
 
 def _asked(known: Mapping[str, Any]) -> list[Turn]:
     """The turns of a session without a transcript: what it was asked, by its metadata."""
-    from datetime import datetime
-
     try:
         time = int(datetime.fromisoformat(str(known.get("created_at"))).timestamp())
     except ValueError:
@@ -257,8 +257,6 @@ def _store(database: Connection, source: Source, sessions: Spoken) -> None:
 
 def _turn(database: Connection, session: str, agent: str, branch: str, turn: Turn) -> int:
     """The row of a turn: one that is there with as much text stays, else it is written."""
-    from zlib import crc32
-
     mark = crc32(turn["prompt"].encode("utf-8", "surrogatepass"))
     files = "\n".join(turn["files"])
     texts = (turn["prompt"], turn["answer"], turn["calls"], files)

@@ -21,6 +21,7 @@ from gitcp.errors import Error
 from gitcp.process import files
 from gitcp.process.files import Damaged
 from gitcp.store.git import private
+from gitcp.store.session import process
 from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
@@ -218,8 +219,6 @@ def read_recent(repo: Repo) -> list[Marker]:
 
 def at_work(repo: Repo, marker: Marker) -> bool:
     """Whether a session is in a turn and its agent runs, as far as that can be seen."""
-    from gitcp.store.session import process
-
     active = marker["phase"] == "active"
     return active and process.at_work(marker["agent_process"], heard_of(repo, marker))
 
@@ -234,8 +233,6 @@ def heard_of(repo: Repo, marker: Marker) -> float:
 
 def abandoned(repo: Repo, session_id: str) -> list[str]:
     """The other sessions here that are in a turn although their agent's process is gone."""
-    from gitcp.store.session import process
-
     return [
         marker["session_id"]
         for marker in read_recent(repo)

@@ -13,6 +13,7 @@ from itertools import islice
 from gitcp.core import json
 from gitcp.core.upkeep import shapes
 from gitcp.store.git import private
+from gitcp.store.session import markers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ def take_over(repo: Repo, state: State) -> None:
     """Let a turn that the original program saw begin have a baseline: nothing is known of what
     was dirty then, and of its transcript all counts that was not condensed."""
     from gitcp.core.transcript.tool_ends import nanoseconds
-    from gitcp.store.session import markers
 
     begun = nanoseconds(str(state.get("last_interaction_time"))) or time.time_ns()
     start, offset = state.get("checkpoint_transcript_start", 0), 0

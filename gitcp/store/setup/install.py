@@ -6,6 +6,7 @@ import os
 import sys
 import time
 
+import gitcp
 from gitcp import agents
 from gitcp.agents.install import enabling
 from gitcp.agents.install.enabling import Ground
@@ -159,8 +160,6 @@ def _plan_exclude(repo: Repo, writes: Sequence[Write]) -> list[Write]:
 
 def _baked() -> tuple[str, str]:
     """The interpreter and the entry that hooks start."""
-    import gitcp
-
     entry = os.path.join(os.path.dirname(os.path.abspath(gitcp.__file__)), "entry.py")
     return os.path.abspath(sys.executable), entry
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 
+from gitcp.agents import adapter
 from gitcp.agents.install import json_text
 from gitcp.core.git import ids
 from gitcp.core.setup import entire_settings
@@ -21,7 +22,7 @@ from gitcp.store.session import markers, turn_log
 from gitcp.store.session import state as states
 from gitcp.store.setup import exclude
 from gitcp.store.stream import shadow_refs
-from gitcp.store.v1 import destination
+from gitcp.store.v1 import committed_list, committed_read, destination
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -183,9 +184,6 @@ def _note_condensed(repo: Repo, objects: Objects, state: State) -> None:
     of the transcript up to which that was told."""
     if state.get("checkpoint_transcript_start") or "tokens_at_condensation" in state:
         return
-    from gitcp.agents import adapter
-    from gitcp.store.v1 import committed_list, committed_read
-
     name, longest = state["session_id"], b""
     for checkpoint in committed_list.listing(repo):
         if any(entry["session_id"] == name for entry in checkpoint["sessions"]):

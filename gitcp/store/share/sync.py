@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from gitcp import trace
 from gitcp.console import notice
+from gitcp.core.exports import git_ai_union
 from gitcp.core.git.ids import CHECKPOINTS, checkpoint_ref, parse_checkpoint_ref
 from gitcp.errors import Error, Moved
 from gitcp.lock import exclusive
@@ -183,8 +184,6 @@ def _checked(tips: Tips, names: Collection[str]) -> Tips:
 def _join(ref: str) -> Join | None:
     """How two notes of a ref become one; None for the checkpoints."""
     if ref == notes.AI:
-        from gitcp.core.exports import git_ai_union
-
         return git_ai_union.merged
     return note_trees.lines if ref == notes.REF else None
 

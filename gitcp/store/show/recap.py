@@ -10,6 +10,7 @@ from gitcp.git import Git
 from gitcp.repo import Config, Repo
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.lines import ranges
+from gitcp.store.session import process
 from gitcp.store.show import commit_list
 from gitcp.store.turn import session_read
 from gitcp.store.v1 import find_commits
@@ -97,8 +98,6 @@ def _open(repo: Repo, since: str) -> list[Record]:
 def sessions(repo: Repo) -> list[Record]:
     """A record `activity` (gitcp-record(5)) of each session with a state, the one that was at work
     last first."""
-    from gitcp.store.session import process
-
     records = []
     for state in session_read.every(repo):
         agent, phase = state.get("agent_process"), state.get("phase")

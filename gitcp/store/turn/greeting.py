@@ -8,6 +8,8 @@ from gitcp.console import notice
 from gitcp.core import json
 from gitcp.errors import Error
 from gitcp.process import files
+from gitcp.store.session import markers
+from gitcp.store.stream.branches import Live
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,9 +40,6 @@ def at_work_too(repo: Repo, objects: Objects, session_id: str, head: str) -> lis
 
     A session whose stream a commit carried to this base has not heard of that yet.
     """
-    from gitcp.store.session import markers
-    from gitcp.store.stream.branches import Live
-
     live = Live(repo, objects, head)
     return [
         m
@@ -59,8 +58,6 @@ def refusal(
 
     Only of a session that is new here or resumed, and has no work here: never in its midst.
     """
-    from gitcp.store.session import markers
-
     works = any(stream["files"] for stream in state["streams"])
     begun = state.get("turns") and not state.get("resumed")
     if (markers.is_home(repo, state) and (begun or works)) or not wants_warning(repo):

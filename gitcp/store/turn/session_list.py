@@ -7,7 +7,9 @@ from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import read_tree
+from gitcp.store.stream import shadow_refs, stream_history
 from gitcp.store.turn import session_read
+from gitcp.store.v1 import committed_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,8 +37,6 @@ def every(repo: Repo, objects: Objects, stored: bool = True) -> list[Record]:
 
 def temporary(repo: Repo, objects: Objects) -> list[Record]:
     """A checkpoint record for each commit of every stream."""
-    from gitcp.store.stream import shadow_refs, stream_history
-
     chains = stream_history.chains(repo, shadow_refs.listing(repo, objects))
     return [checkpoint for chain in chains.values() for checkpoint in chain]
 
@@ -72,8 +72,6 @@ def with_stored(repo: Repo, records: list[Record], only: str = "") -> list[Recor
 
     only: the id of the one session that is wanted.  One that has no state has no phase either.
     """
-    from gitcp.store.v1 import committed_list
-
     known = {r["session_id"]: r for r in records}
     first: dict[str, tuple[float, SessionEntry]] = {}
     for checkpoint in committed_list.listing(repo, brief=True):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime
 
 from gitcp.errors import Error
 from gitcp.process.files import Damaged
@@ -85,8 +86,6 @@ def pick(prefix: str, names: Iterable[str]) -> str:
 
 def instant(time: object) -> float:
     """Seconds since 1970 of an RFC 3339 time, however many digits it has; 0 for none."""
-    from datetime import datetime
-
     try:
         return datetime.fromisoformat(str(time)).timestamp()
     except (ValueError, OverflowError):

@@ -7,10 +7,14 @@ new change makes none (doc/behaviour.md "Tasks", doc/formats.md "Commits of a st
 
 from __future__ import annotations
 
+from gitcp.agents import subagent_transcript
 from gitcp.core import json
+from gitcp.core.credit import entries
 from gitcp.core.message import prompts
+from gitcp.errors import InputError
 from gitcp.record import timestamp
 from gitcp.store.git.tree import Lookup, walk
+from gitcp.store.journal import journal
 from gitcp.store.stream import shadow_refs
 from gitcp.store.v1 import redaction, transcript, transcript_copy
 
@@ -123,9 +127,6 @@ def ended_apart(repo: Repo, objects: Objects, state: State) -> dict[str, bytes]:
     """ended() while nothing is committed: what goes with a commit that was made before."""
     if not state.get("ended_tasks"):
         return {}
-    from gitcp.core.credit import entries
-    from gitcp.store.journal import journal
-
     lines = journal.read(repo)
     return ended(repo, objects, state, lambda agent_id: entries.written(lines, agent_id))
 
@@ -219,9 +220,6 @@ def _transcript(
     repo: Repo, objects: Objects, state: State, agent_id: str, path: str | None
 ) -> bytes | None:
     """What a subagent has said, redacted; None where there is nothing."""
-    from gitcp.agents import subagent_transcript
-    from gitcp.errors import InputError
-
     if not agent_id:
         return None
     try:

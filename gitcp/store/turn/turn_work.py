@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 
+from gitcp.agents import adapter
+from gitcp.core import json
 from gitcp.core.decide import omission, stream_rules
 from gitcp.core.message import prompts
 from gitcp.errors import Error, InputError, Moved
 from gitcp.store.git.tree import Lookup, diff_trees, tree_of
+from gitcp.store.journal.work import Work
 from gitcp.store.session import turn_log
 from gitcp.store.snapshot import blobs
-from gitcp.store.stream import checkpoint, shadow_refs
+from gitcp.store.stream import branches, checkpoint, shadow_refs
 from gitcp.store.v1 import redaction, transcript
 
 TYPE_CHECKING = False
@@ -34,9 +37,7 @@ class Turn:
 
     def __init__(self, repo: Repo, objects: Objects, state: State) -> None:
         from gitcp.store.journal import turn_look
-        from gitcp.store.journal.work import Work
         from gitcp.store.snapshot import snapshot
-        from gitcp.store.stream import branches
 
         self.began, self.look = time.time_ns(), turn_look.Look(repo)
         self.base = turn_log.baseline(repo, state["session_id"])
@@ -191,8 +192,6 @@ def stored_transcript(
 
     whole, check: as transcript.stored() has them.
     """
-    from gitcp.agents import adapter
-
     try:
         scan = adapter(state.get("agent_type", "")).scan
     except InputError:
@@ -229,8 +228,6 @@ def metadata(
     files = {"prompt.txt": asked.encode("utf-8", "surrogateescape")}
     files |= step["files"] if step else {}
     if now.scan.omitted:
-        from gitcp.core import json
-
         files["omitted.json"] = json.dumps(now.scan.omitted, indent=2).encode() + b"\n"
     entries = {
         path: ("100644", objects.write("blob", data)) for path, data in files.items() if data

@@ -17,6 +17,7 @@ from gitcp.errors import Changed, Error
 from gitcp.process.files import Damaged, digest, read_file, replace
 from gitcp.process.files import read as content
 from gitcp.store.git import notes, private, refs
+from gitcp.store.v1 import committed_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,8 +89,6 @@ def _bring_about(repo: Repo, objects: Objects, alike: list[Effect]) -> None:
     if _kind(alike[0]) == "note":
         notes.change_all(repo, objects, {e["note"]: partial(_swap, objects, e) for e in alike})
     elif _kind(alike[0]) == "checkpoint":
-        from gitcp.store.v1 import committed_write
-
         trees = {effect["checkpoint"]: effect["new"] for effect in alike}
         committed_write.set_trees(repo, objects, trees)
     for effect in alike:
@@ -111,8 +110,6 @@ def _now(repo: Repo, objects: Objects, effect: Effect) -> str | None:
         text = notes.text_on(objects, effect["note"])
         return None if text is None else objects.hash("blob", text)
     if "checkpoint" in effect:
-        from gitcp.store.v1 import committed_write
-
         return committed_write.tree_here(repo, objects, effect["checkpoint"])
     if "ref" in effect:
         return refs.read(repo, effect["ref"])

@@ -12,6 +12,7 @@ from gitcp.store.git.tree import TREE
 from gitcp.store.v1 import committed_refs
 from gitcp.store.v1.committed_tree import numbers
 from gitcp.store.v1.parts import Parts
+from gitcp.store.v1.transcript import content_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -247,6 +248,4 @@ def pick(checkpoint: Checkpoint, which: int | str) -> SessionEntry:
 def _compare(stored: str, transcript: bytes) -> str:
     if not stored:
         return "absent"
-    from gitcp.store.v1.transcript import content_hash
-
     return "match" if stored == content_hash(transcript) else "differs"

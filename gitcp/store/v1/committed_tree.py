@@ -7,6 +7,7 @@ from gitcp.core.transcript import chunks
 from gitcp.core.v1 import summary
 from gitcp.record import timestamp
 from gitcp.store.git.tree import TREE, edit_tree, lookup, read_tree
+from gitcp.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,8 +50,6 @@ class Checkpoint:
         old = self._metadata(base) if base else None
         new = {**metadata, "checkpoint_id": self._id, "session_id": session_id}
         if old is None:
-            from gitcp.version import VERSION
-
             first = {"cli_version": VERSION, "created_at": timestamp(), "strategy": _STRATEGY}
             new = {**first, **new}
         edits: dict[str, Entry | None] = {}

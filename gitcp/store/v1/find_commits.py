@@ -9,6 +9,7 @@ from gitcp.errors import Error
 from gitcp.record import raw, text
 from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit, rev_list
+from gitcp.store.v1 import committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,8 +93,6 @@ def beside(
 def list_ids(repo: Repo, objects: Objects, commit: str) -> list[str]:
     """The checkpoint ids of one commit (full oid), for reading: those it is linked to, then
     those of checkpoints that exist and have a line elsewhere in its message."""
-    from gitcp.store.v1 import committed_refs
-
     return find_ids(*texts(objects, commit), committed_refs.Places(repo, objects))
 
 

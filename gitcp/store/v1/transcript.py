@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+from gitcp.console import notice
 from gitcp.core.git import ids
 from gitcp.core.transcript import chunks, stretches
 from gitcp.lock import exclusive
@@ -142,8 +143,6 @@ def _live(repo: Repo, path: str | None) -> int:
     taken."""
     fd, why = _open(repo, path)
     if why:
-        from gitcp.console import notice
-
         notice.lack(why)
     return fd
 
