@@ -125,7 +125,7 @@ def _entries(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
         except (InputError, ValueError) as e:
             reason = f"{name} cannot read its settings '{path}': {e}"
             yield finding("settings", path, reason, remedy="edit it")
-            continue
+            return
         for event, command in commands:
             if mine(command):
                 events.add(event)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitcp.console import notice
 from gitcp.core.message import links
+from gitcp.core.render.spans import many
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import Error
 from gitcp.record import parse
@@ -49,7 +50,8 @@ def look(case: Case) -> Iterator[Finding]:
     yield from _empty(survey, named, stored)
     lost = [(oid, name) for oid, name in named if name not in stored]
     if lost and not stored:
-        reason = f"{len(lost)} commits name checkpoints; 'gitcp fetch' brings them"
+        verb = "names a checkpoint" if len(lost) == 1 else "name checkpoints"
+        reason = f"{many(len(lost), 'commit')} {verb}, and none is stored here"
         yield finding("no-store", "refs/heads/entire/checkpoints/v1", reason)
     else:
         for oid, name in lost:
