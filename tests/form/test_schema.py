@@ -43,6 +43,7 @@ why --json greet.py:1,6
 blame --json greet.py
 blame --json README.md
 stats --json --survival HEAD
+check --json HEAD~1..HEAD
 search --json bye
 recap --json
 import --json --unlinked

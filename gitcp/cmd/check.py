@@ -1,0 +1,48 @@
+"""gitcp-check - hold a range against the rules of the branch it is merged into"""
+
+from __future__ import annotations
+
+from gitcp.console import cli
+from gitcp.console.options import JSON, value
+from gitcp.core.render.spans import many
+from gitcp.errors import NO, OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gitcp.core.record_types import Record
+
+OPTIONS = (
+    JSON,
+    value(
+        "--rules",
+        "<revision>",
+        "whose .gitcp.toml has the rules (default: what the range begins with)",
+        default="",
+    ),
+    value("revision", "<revision>", "a range <target>..<head>, as in git-log(1)", nargs="+"),
+)
+
+
+def run(argv: Sequence[str]) -> int:
+    """Print the verdict with its reasons; status 1 where a rule is broken."""
+    from gitcp.repo import Repo
+    from gitcp.store.show import gate
+
+    args = cli.parse("check", OPTIONS, argv)
+    record = gate.check(Repo.find(), args.revision, args.rules)
+    if args.json:
+        cli.write_records([record])
+    else:
+        for line in _lines(record):
+            print(cli.printable(line))
+    return NO if record["reasons"] else OK
+
+
+def _lines(record: Record) -> Iterator[str]:
+    commits, rules = many(record["commits"], "commit"), many(len(record["rules"]), "rule")
+    yield f"{record['verdict']}: {commits}, {rules} of '{record['target']}'"
+    for reason in record["reasons"]:
+        where = f"{reason['commit'][:12]} " if reason["commit"] else ""
+        yield f"  {reason['rule']}: {where}{reason['reason']}"

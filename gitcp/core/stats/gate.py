@@ -1,0 +1,83 @@
+"""The rules of a gate, as a team writes them, and the verdict on a range that they make."""
+
+from __future__ import annotations
+
+from gitcp.errors import Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from gitcp.core.record_types import Record
+
+    Reason = dict[str, str]  # rule, commit ("" for the range), reason
+
+_TABLE = "check"
+_SHARES = {"max-unknown": "unknown", "max-unrecorded": "unrecorded"}
+_NEEDS = ("need-checkpoints", "need-signatures", "no-secrets")
+RULES = (*_SHARES, *_NEEDS)
+
+
+def parse_rules(data: bytes, place: str) -> dict[str, Any]:
+    """The rules in a file .gitcp.toml: rule -> a percentage from 0 to 100, or True; none for what
+    it has not or switches off.  place: the file in words.  Raises Error for what is no rule."""
+    import tomllib
+
+    try:
+        table = tomllib.loads(data.decode()).get(_TABLE, {})
+    except ValueError as e:
+        raise Error(f"{place} is no TOML: {e}") from None
+    if not isinstance(table, dict):
+        raise Error(f"'{_TABLE}' in {place} must be a table")
+    rules: dict[str, Any] = {}
+    for name, value in table.items():
+        if name not in RULES:
+            raise Error(f"'{name}' in {place} is no rule; rules are {', '.join(RULES)}")
+        if name in _NEEDS and not isinstance(value, bool):
+            raise Error(f"'{name}' in {place} must be true or false")
+        if name in _SHARES and not _is_percentage(value):
+            raise Error(f"'{name}' in {place} must be a percentage, a number from 0 to 100")
+        if value is not False:
+            rules[name] = value
+    return rules
+
+
+def _is_percentage(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 100
+
+
+def judge_shares(rules: Mapping[str, Any], added: Mapping[str, int]) -> Iterable[Reason]:
+    """Where too many of the added lines (by author, as Sums has them) are nobody's."""
+    total = sum(added.values())
+    for rule, who in _SHARES.items():
+        share = 100 * added[who] / total if total else 0
+        if rule in rules and share > rules[rule]:
+            count = f"{added[who]} of {total} added lines are {who}, {share:.3g} %"
+            yield {"rule": rule, "commit": "", "reason": f"{count}: more than {rules[rule]} %"}
+
+
+def judge_attested(rules: Mapping[str, Any], oid: str, agent: str) -> Iterable[Reason]:
+    """A commit that names an agent as its author and has no checkpoint."""
+    if "need-checkpoints" in rules:
+        reason = f"the commit names {agent} and has no checkpoint"
+        yield {"rule": "need-checkpoints", "commit": oid, "reason": reason}
+
+
+def judge_checkpoint(rules: Mapping[str, Any], verified: Record) -> Iterable[Reason]:
+    """What is wrong with a checkpoint, by its record `verified`."""
+    name, oid = verified["checkpoint_id"], verified["commit"]
+    if "need-checkpoints" in rules:
+        for failure in verified["failures"]:
+            reason = f"checkpoint {name}: {failure}"
+            yield {"rule": "need-checkpoints", "commit": oid, "reason": reason}
+    signature = verified.get("signature", "none")
+    if "need-signatures" in rules and not signature.startswith("good"):
+        reason = f"checkpoint {name}: its signature: {signature}"
+        yield {"rule": "need-signatures", "commit": oid, "reason": reason}
+
+
+def judge_secret(path: str, kind: str, commit: str = "") -> Reason:
+    """A place where a secret was found: kind is its rule of redaction."""
+    reason = f"what looks like a secret ({kind}) is in '{path}'"
+    return {"rule": "no-secrets", "commit": commit, "reason": reason}
