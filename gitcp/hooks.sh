@@ -145,7 +145,12 @@ added() { # by 'git worktree add': from no commit, in a worktree that is linked
 	case ${1-} in '' | *[!0]*) return 1 ;; esac
 	[ -f "$d/commondir" ] && any "$c/gitcp/installed/manifest.json"
 }
+look_again() { # a reset from the commit that ORIG_HEAD names leaves that file as it is
+	[ -e "$d/gitcp/orig-head" ] && read -r was <"$d/ORIG_HEAD" && [ "$was" = "${2-}" ] || return 0
+	rm -f "$d/gitcp/orig-head"
+}
 post_checkout() {
+	look_again "$@" 2>/dev/null
 	if due || added "$@"; then quiet "$@"; fi
 	other "$@"
 }

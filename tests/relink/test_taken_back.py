@@ -206,6 +206,26 @@ def test_all_that_one_cherry_pick_brings_keeps_its_id(world: World, how: str) ->
     sound(world)
 
 
+@pytest.mark.parametrize("how", ["-qm again", "-q --no-edit"])
+def test_what_is_picked_onto_a_renamed_file_keeps_its_id(world: World, how: str) -> None:
+    shell(
+        world, "git switch -qc t; git commit -qm work README.md; git stash -qu; git switch -q main"
+    )
+    shell(world, "git mv README.md manual; git commit -qm own; git cherry-pick -n t")
+    shell(world, f"git commit {how}")
+    assert ids(world) == ids(world, "t") != []
+    sound(world)
+
+
+@pytest.mark.parametrize("back", ["switch -qC main t", "merge -q --ff-only t"])
+def test_a_reset_that_is_made_twice_gives_the_id_twice(world: World, back: str) -> None:
+    shell(world, f"{SETTLED}; git tag t; git reset -q --hard HEAD~")
+    shell(world, f"echo o >o; git add o; git commit -qm own; git switch -qC main HEAD~; git {back}")
+    shell(world, "git reset -q --soft HEAD~; git commit -qm again")
+    assert ids(world) == ids(world, "t") != []
+    sound(world)
+
+
 def test_what_nobody_picked_gives_no_id(world: World) -> None:
     shell(world, "git switch -qc t; git commit -qm a README.md; git add new.py; git commit -qm b")
     shell(world, f"{SETTLED}; git switch -qC main main~")

@@ -12,6 +12,7 @@ import time
 from gitcp.core import json
 from gitcp.core.decide import line_evidence, overlap, relink_rules
 from gitcp.core.decide.difference import ABSENT
+from gitcp.core.lines import moves
 from gitcp.core.v1 import summary
 from gitcp.store.git import commit_changes
 from gitcp.store.git.commit import read_commit
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from typing import Any
 
-    from gitcp.core.decide.difference import Recorded, Staged
+    from gitcp.core.decide.difference import Blob, Recorded, Staged
     from gitcp.core.record_types import Commit, Version
     from gitcp.repo import Repo
     from gitcp.store.git.commit_changes import Changes
@@ -133,9 +134,35 @@ def match_edits(
     changes: Changes,
     gone: Callable[[str], bool] = lambda _: False,
 ) -> dict[str, frozenset[bytes]]:
-    """What a commit with these changes has in common with edits, by evidence: path -> what; gone:
-    as overlap.match() asks it."""
-    return overlap.match(record, changes, commit_changes.blobs_of(objects), gone)["shared"]
+    """What a commit with these changes has in common with edits, by evidence: path -> what.
+
+    gone: whether the commit's parent lacks a path: a file that it has by another name is
+    compared by that."""
+    blobs = commit_changes.blobs_of(objects)
+    return overlap.match(_rename(record, changes, blobs, gone), changes, blobs, gone)["shared"]
+
+
+def _rename(
+    record: list[Recorded], changes: Changes, blob: Blob, gone: Callable[[str], bool]
+) -> list[Recorded]:
+    """The edits, those of a file that is gone at the path to which its content has moved, as far
+    as the changes name that."""
+    before = {
+        e["path"]: was for e in record if e["path"] not in changes if (was := e.get("before"))
+    }
+    lost = {path: was[1] for path, was in before.items() if gone(path)}
+    if not lost:
+        return record
+    there = {path: old for path, (_, old, _, _) in changes.items() if old}
+    moved = moves.moves(lost, there, lambda oid: (blob(oid) or b"").split(b"\n"))
+    names = {was: now for now, was in moved.items()}
+    return [{**e, "path": names.get(e["path"], e["path"])} for e in record]
+
+
+def is_gone(objects: Objects, parent: str) -> Callable[[str], bool]:
+    """To ask whether a commit lacks a path."""
+    there = Lookup(objects, tree_of(objects, parent))
+    return lambda path: there(path) is None
 
 
 def select_linked(objects: Objects, oids: Iterable[str]) -> list[Commit]:
@@ -184,25 +211,15 @@ class Search:
 
     def _match(self, changes: Changes, parent: str) -> Iterator[dict[str, relink_rules.Evidence]]:
         """What each commit, while there is time, has in common with these changes on parent, by id;
-        none that has nothing.  A file that parent has by another name is compared by that."""
-        there = Lookup(self._objects, tree_of(self._objects, parent))
-
-        def gone(path: str) -> bool:
-            return there(path) is None
-
+        none that has nothing."""
+        gone = is_gone(self._objects, parent)
         for commit in self.commits if changes else ():
             if self.late():
                 return
             edits = self.edits(commit)
-            paths = {entry["path"] for record in edits.values() for entry in record}
-            before = (commit["parents"] or [""])[0]
-            names = commit_changes.find_renames(self._objects, paths, before, parent)
             shared: dict[str, relink_rules.Evidence] = {}
             for one, record in edits.items():
-                moved: list[Recorded] = [
-                    {**e, "path": names.get(e["path"], e["path"])} for e in record
-                ]
-                common = match_edits(self._objects, moved, changes, gone)
+                common = match_edits(self._objects, record, changes, gone)
                 if common:
                     shared[one] = {(p, line) for p, lines in common.items() for line in lines}
             if shared:

@@ -102,12 +102,12 @@ def picked_before(repo: Repo, objects: Objects, changes: Callable[[], Changes]) 
 
 
 def evident(repo: Repo, objects: Objects, ids: Collection[str], changes: Changes) -> list[str]:
-    """Those of ids that a commit with these changes holds something of; one that the store here
-    does not have is believed."""
-    kept = []
+    """Those of ids that a commit with these changes on HEAD holds something of; one that the store
+    here does not have is believed."""
+    kept, gone = [], candidates.is_gone(objects, "HEAD")
     for one in ids:
         record = candidates.read_edits(repo, objects, one)
-        if not record or candidates.match_edits(objects, record, changes):
+        if not record or candidates.match_edits(objects, record, changes, gone):
             kept.append(one)
     return kept
 
