@@ -54,6 +54,7 @@ TOOLS = {
     "config": "list the settings of gitcp, and check them",
     "import": "link commits to conversations from before gitcp was here",
     "attach": "link a session that was not recorded, by its transcript",
+    "adopt": "let a session that moved go on in this worktree",
     "run": "record a program that edits files as a session",
     "status": "show sessions and streams of this worktree",
     "log": "show commits with the sessions behind them",

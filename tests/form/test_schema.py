@@ -48,6 +48,7 @@ search --json bye
 recap --json
 import --json --unlinked
 sessions --json
+adopt --json 8f76
 rewind --list --json
 rewind --dry-run --json --force --to <point>
 rewind --json --force --to <point>

@@ -90,10 +90,8 @@ def home(repo: Repo, state: State) -> str | None:
     if stays:
         return None
     left = state.pop("worktree_id", "")
-    visits = [*state.get("visits", ()), *([left] if state["streams"] else [])]
-    state["visits"] = [name for name in visits if name != repo.worktree_id]
-    if not state["visits"]:
-        del state["visits"]
+    visits = [name for name in state.get("visits", ()) if name not in (left, repo.worktree_id)]
+    state["visits"] = [*visits, left]  # an end of a turn takes out what has nothing open
     if repo.worktree_id:
         state["worktree_id"] = repo.worktree_id
     return f"session '{state['session_id']}' moves from worktree '{there}' to '{here}'"

@@ -1,0 +1,48 @@
+"""gitcp-adopt - let a session that moved go on in this worktree"""
+
+from __future__ import annotations
+
+from gitcp.console import cli
+from gitcp.console.options import JSON, value
+from gitcp.errors import OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OPTIONS = (
+    JSON,
+    value("session", "<session>", "its id or the beginning of it"),
+    value(
+        "directory",
+        "<directory>",
+        "inside the clone that knows it (default: this repository)",
+        nargs="?",
+        default="",
+    ),
+)
+
+
+def run(argv: Sequence[str]) -> int:
+    """Move the session's home, and say what it left where it was."""
+    from gitcp import context
+    from gitcp.core.render.spans import many
+    from gitcp.repo import Repo
+    from gitcp.store.turn import adopt
+
+    args = cli.parse("adopt", OPTIONS, argv)
+    with context.here() as ctx:
+        there = context.open_context(Repo.find(args.directory)) if args.directory else ctx
+        record = adopt.adopt(ctx, there, args.session)
+    if args.json:
+        cli.write_records([record])
+        return OK
+    if record["from"] == record["worktree"]:
+        print(cli.printable(f"session {record['session_id']} is at home here"))
+    else:
+        print(cli.printable(f"session {record['session_id']} goes on here, from {record['from']}"))
+    for place in record["left"]:
+        where = place["worktree"] or "a worktree that is gone"
+        what = many(len(place["files"]), "file")
+        print(cli.printable(f"  left in {where}: {what} that no commit has"))
+    return OK
