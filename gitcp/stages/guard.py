@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console.options import flag
+from gitcp.console.options import flag, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,12 +57,17 @@ def _judge_start(event: Record) -> tuple[bool, str]:
     return False, guard.greet(repo, event)
 
 
-def release_claim(args: object, records: Iterable[Record]) -> Iterator[Record]:
+def release_claim(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     """Each event is passed on, then the claims that it ends go: later stages still hold them.
 
     What speaks against the call follows: a refusal (`deny`), which the model reads, or a word
-    to the person (`warn`).
+    to the person (`warn`).  --session: the claims of that session go instead, a record for each.
     """
+    if args.session:
+        from gitcp.repo import Repo
+        from gitcp.store.guard import roster
+
+        records = roster.release(Repo.here(), args.session)
     for record in records:
         if record.get("type") == "event" and record.get("session_id"):
             yield from _released(record)
@@ -154,7 +159,10 @@ def list_claims(args: Namespace, _: object) -> Iterator[Record]:
 
 STAGES = {
     "check-claim": (check_claim,),
-    "release-claim": (release_claim,),
+    "release-claim": (
+        release_claim,
+        value("--session", "<id>", "release what this session holds here; the beginning is enough"),
+    ),
     "list-claims": (
         list_claims,
         flag("--held", "only paths that a tool call holds now"),

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.guard.working_copies import A, B, Copy, call, post, pre, reason
+from tests.support import warm
 from tests.support.harness import Agent
 from tests.support.paths import ENTRY
 
@@ -168,12 +169,30 @@ def test_a_killed_tool_start_or_a_claim_cut_short_leaves_nothing_that_holds(git_
     assert pre(a).status == 0
     (claim,) = git_copy.claims()
     path = git_copy.own / "claims" / claim["key"]
-    for half in (b"", path.read_bytes()[:40], b"null", b"\xff\xfe"):
+    without_process = {key: value for key, value in claim.items() if key != "process"}
+    odd = [b"", path.read_bytes()[:40], b"null", b"\xff\xfe", json.dumps(without_process).encode()]
+    for half in odd:
         path.write_bytes(half)
-        assert pre(b).status == 0
+        assert "kept as" in one_line(warned(b, "PreToolUse"))
         assert post(b).status == 0
+    os.mkfifo(path)
+    assert "kept as" in one_line(warned(b, "PreToolUse"))
+    assert post(b).status == 0
+    aside = git_copy.path / ".git" / "gitcp" / "corrupt"
+    assert len(list(aside.iterdir())) == len(odd) + 1 and not git_copy.claims()
     assert pre(a).status == 0  # its own is whole again
     assert pre(b).status == 2
+
+
+def test_a_person_releases_what_a_live_session_holds(git_copy: Copy) -> None:
+    a, b = git_copy.pair()
+    assert (pre(a).status, pre(a, "b.txt", "toolu_2").status) == (0, 0)
+    assert f"`gitcp release-claim --session {A[:8]}`" in reason(pre(b))
+    released = git_copy.gitcp("release-claim", "--session", A[:8]).splitlines()
+    assert [json.loads(line)["path"] for line in released] == ["a.txt", "b.txt"]
+    assert git_copy.claims() == [] and pre(b).status == 0
+    done = warm.run("release-claim", "--session", A[:8], cwd=git_copy.path)
+    assert (done.returncode, done.stderr) == (128, f"fatal: no such session: '{A[:8]}'\n")
 
 
 def test_a_killed_agent_holds_nothing(copy: Copy) -> None:
@@ -187,8 +206,8 @@ def test_a_killed_agent_holds_nothing(copy: Copy) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"start": "1"}, {"boot_id": "another"}, {"pid": 2**22 + 1}, {"pid": "x"}],
-    ids=["pid reused", "another boot", "no such pid", "no number"],
+    [{"start": "1"}, {"boot_id": "another"}, {"pid": 2**22 + 1}, {"pid": 0, "start": ""}],
+    ids=["pid reused", "another boot", "no such pid", "a group"],
 )
 def test_who_is_not_that_process_any_more_holds_nothing(
     git_copy: Copy, change: dict[str, Any]

@@ -55,17 +55,22 @@ def _workspace(verdict: Verdict, session_id: str) -> str:
 def _editing(verdict: Verdict, session_id: str, age: str) -> str:
     claim = verdict["claim"]
     pid = (claim.get("process") or {}).get("pid")
+    other = str(claim["session_id"])[:_SESSION]
     held = f"{age} ago" + (f", by process {pid}" if pid else "")
     return _message(
         "Another session is editing this working copy",
         "A tool call of another session, or of another agent of this one, holds the path.\n"
         "It has begun and not ended; two writers at once would lose an edit.",
-        ["Wait until the other tool call has ended, or cancel it", "Retry this session"],
+        [
+            "Wait until the other tool call has ended, or cancel it",
+            f"A person can release it: `gitcp release-claim --session {other}`",
+            "Retry this session",
+        ],
         [
             ("Path:", str(claim["path"])),
             ("Claimed:", held),
             ("This session:", session_id[:_SESSION]),
-            ("Other session:", str(claim["session_id"])[:_SESSION]),
+            ("Other session:", other),
         ],
     )
 

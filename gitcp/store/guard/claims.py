@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from _functools import partial
 from _sha1 import sha1
 
 from gitcp import trace
@@ -132,13 +133,16 @@ def _locked(repo: Repo) -> exclusive:
 
 
 def _living(repo: Repo) -> list[Claim]:
-    living = []
-    for claim in _read(repo):
-        if _stands(repo, claim):
+    """The claims that an agent stands behind; the others go, and what is no claim is set aside."""
+    living: list[Claim] = []
+    for name in files.listed(repo.own("claims")):
+        path = repo.own("claims", name)
+        claim = private.kept_or_set_aside(repo, partial(private.load, path, shapes.CLAIM))
+        if claim and claim["key"] == name and _stands(repo, claim):
             living.append(claim)
-        else:
-            trace.note("claim", f"'{claim['key']}' of '{claim['session_id']}': nobody holds it")
-            _remove(repo, claim["key"])
+        elif claim:
+            trace.note("claim", f"'{name}' of '{claim['session_id']}': nobody holds it")
+            _remove(repo, name)
     return living
 
 
@@ -162,7 +166,7 @@ def _drop_earlier(repo: Repo, mine: Claim, held: Iterable[Claim]) -> None:
 
 
 def _read(repo: Repo) -> list[Claim]:
-    """Every claim that can be read; a file that is none holds nothing and nobody."""
+    """Every claim that can be read; nothing is changed."""
     claims: list[Claim] = []
     for name in files.listed(repo.own("claims")):
         claim: Claim | None = private.cached(repo.own("claims", name), shapes.CLAIM)

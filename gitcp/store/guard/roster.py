@@ -31,6 +31,16 @@ def listing(repo: Repo, of: Iterable[Marker] | None = None) -> list[Record]:
     return sorted(records, key=lambda record: float(record["created"]))
 
 
+def release(repo: Repo, prefix: str) -> list[Record]:
+    """Remove the claims of the one session whose id begins so; the records of what it held.
+    Raises Error where none or several have claims here."""
+    held = claims.listing(repo)
+    session_id = session_read.pick(prefix, [claim["session_id"] for claim in held])
+    claims.release(repo, lambda claim: claim["session_id"] == session_id)
+    mine = (claim for claim in held if claim["session_id"] == session_id)
+    return [record for claim in mine for record in _records(repo, claim)]
+
+
 def _records(repo: Repo, claim: Claim) -> Iterator[Record]:
     paths: list[str | None] = [*claim["paths"]]
     for path in paths or [None]:

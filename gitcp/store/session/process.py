@@ -70,6 +70,8 @@ def _runs(process: Process | None) -> bool | None:
     if process.get("boot_id") != boot:
         return False if boot and process.get("boot_id") else None
     try:
+        if process["pid"] < 1:
+            return False  # kill() would ask about a group
         os.kill(process["pid"], 0)
     except PermissionError:
         pass

@@ -49,7 +49,8 @@ It has begun and not ended; two writers at once would lose an edit.
 
 To fix:
 1. Wait until the other tool call has ended, or cancel it
-2. Retry this session
+2. A person can release it: `gitcp release-claim --session abc12345`
+3. Retry this session
 
 Path:           src/app.py
 Claimed:        7 s ago, by process 4711
