@@ -75,12 +75,11 @@ def _turn_start(ctx: Context, event: Record) -> list[Record]:
     if warning:
         ctx.keep(state)  # only that it was told: nothing of the session begins
         return _refused(event, warning)
-    moved = events.home(repo, state)
-    _begin(ctx, state, event, began)
+    lines = [events.home(repo, state), _begin(ctx, state, event, began)]
     ctx.keep(state)
     news = tidings.take(repo, state["session_id"])
-    messages = [{"type": "say", "message": news, "to": "agent"}] if news else []
-    return [{"type": "say", "message": moved}, *messages] if moved else messages
+    messages = [{"type": "say", "message": message} for message in lines if message]
+    return messages + ([{"type": "say", "message": news, "to": "agent"}] if news else [])
 
 
 def _refused(event: Record, message: str) -> list[Record]:
@@ -96,8 +95,8 @@ def _new(ctx: Context, event: Record) -> State:
     return states.new(ctx.repo, event["session_id"], agent_type, ctx.head)
 
 
-def _begin(ctx: Context, state: State, event: Record, began: int) -> None:
-    """The turn begins, or goes on, from one look at the worktree."""
+def _begin(ctx: Context, state: State, event: Record, began: int) -> str:
+    """The turn begins, or goes on, from one look at the worktree; what to say, '' for nothing."""
     from gitcp.store.journal import turn_look
     from gitcp.store.relink import catch_up
     from gitcp.store.snapshot import blobs, index, snapshot
@@ -106,7 +105,7 @@ def _begin(ctx: Context, state: State, event: Record, began: int) -> None:
 
     repo, objects = ctx.repo, ctx.objects
     index.seed_again(repo)
-    _put_refs_in_place(ctx)
+    message = _put_refs_in_place(ctx)
     look = turn_look.Look(repo)
     scan = snapshot.scan(repo)
     look.scanned()
@@ -121,17 +120,23 @@ def _begin(ctx: Context, state: State, event: Record, began: int) -> None:
     else:
         events.begin_turn(repo, state, event, head, dirty, began, look.at)
         event["dirty"], event["head"] = list(dirty.items()), head
+    return message
 
 
-def _put_refs_in_place(ctx: Context) -> None:
-    """Streams go where they belong, and the store is what it was before a `jj undo`."""
+def _put_refs_in_place(ctx: Context) -> str:
+    """Streams and checkpoints go where they belong, and the store is what it was before a
+    `jj undo`; what to say of that, '' for nothing."""
     from gitcp.store.stream import place
 
     place.move_home(ctx.repo, ctx.objects)
     if ctx.repo.jj_root:
         from gitcp.store.v1 import committed_write
 
-        committed_write.restore(ctx.repo, ctx.objects)
+        if committed_write.restore(ctx.repo, ctx.objects):
+            from gitcp.store.v1 import conversion
+
+            return conversion.leave_branch(ctx.repo)
+    return ""
 
 
 def _tool(ctx: Context, event: Record) -> list[Record]:
@@ -210,7 +215,7 @@ def _session_start(ctx: Context, event: Record) -> list[Record]:
 
     repo, session_id = ctx.repo, event["session_id"]
     index.seed(repo)
-    _put_refs_in_place(ctx)
+    moved = _put_refs_in_place(ctx)
     known = os.path.exists(states.path(repo, session_id))
     state = ctx.state(session_id) if known else None
     if state:
@@ -224,7 +229,7 @@ def _session_start(ctx: Context, event: Record) -> list[Record]:
         recording.end(repo, noticed=True)
     else:
         recording.begin(repo)
-    return [{"type": "say", "message": "\n".join([greeted, *complaints])}]
+    return [{"type": "say", "message": "\n".join(filter(None, [greeted, moved, *complaints]))}]
 
 
 _STARTS = ("session-start", "turn-start")

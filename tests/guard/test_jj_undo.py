@@ -131,6 +131,53 @@ def test_beside_jj_checkpoints_get_refs_that_are_no_bookmarks(new_copy: NewCopy)
     assert stored(copy) == {checkpoint_id}
 
 
+def test_a_branch_beside_jj_is_moved_into_refs_once_and_said_once(
+    shared: Copy, agent: Agent
+) -> None:
+    every = stored(shared)
+    shared.git("config", "--unset", "gitcp.store")
+    shared.jj("status")
+    assert "'entire/checkpoints/v1' is gone" in agent.prompt("go on").said
+    assert stored(shared) == every and len(every) == 2
+    assert not shared.ref(V1) and not shared.ref("refs/gitcp/store")
+    assert "entire" not in shared.jj("bookmark", "list", "--all-remotes")
+    while not shared.ref(V1):
+        shared.jj("undo")  # jj makes the branch again
+    assert "is gone" not in agent.prompt("again").said
+    assert not shared.ref(V1) and stored(shared) == every
+    assert warm.run("fsck", cwd=shared.path).stdout == ""
+
+
+def test_a_branch_with_other_things_than_checkpoints_stays_beside_jj(
+    shared: Copy, agent: Agent
+) -> None:
+    shared.git("config", "--unset", "gitcp.store")
+    readme = shared.git("hash-object", "-w", "README.md").strip()
+    listed = shared.git("ls-tree", V1) + f"100644 blob {readme}\tREADME.md\n"
+    tree = subprocess.run(
+        ["git", "mktree"], cwd=shared.path, input=listed, text=True, capture_output=True, check=True
+    ).stdout.strip()
+    tip = shared.git("commit-tree", "-p", V1, "-m", "a page for it", tree).strip()
+    shared.git("update-ref", V1, tip)
+    assert "is gone" not in agent.prompt("go on").said
+    assert shared.ref(V1) == tip
+
+
+def test_a_branch_that_others_send_is_not_one_here_beside_jj(
+    shared: Copy, agent: Agent, tmp_path: Path
+) -> None:
+    every, bare = stored(shared), tmp_path / "bare.git"
+    shared.git("init", "-q", "--bare", str(bare))
+    shared.git("push", "-q", "--no-verify", str(bare), V1)
+    shared.git("config", "--unset", "gitcp.store")
+    shared.git("update-ref", "-d", V1)
+    shared.git("update-ref", "-d", "refs/gitcp/store")
+    assert stored(shared) == set()
+    done = warm.run("fetch", str(bare), cwd=shared.path)
+    assert done.returncode == 0, done
+    assert stored(shared) == every and not shared.ref(V1)
+
+
 def test_no_such_memory_is_kept_where_there_is_no_jj(new_copy: NewCopy) -> None:
     copy = new_copy("git")
     a, _ = copy.pair()

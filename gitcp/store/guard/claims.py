@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import time
-from _functools import partial
 from _sha1 import sha1
 
 from gitcp import trace
@@ -18,6 +17,7 @@ from gitcp.core.guard import claim_rules
 from gitcp.core.upkeep import shapes
 from gitcp.lock import exclusive
 from gitcp.process import files
+from gitcp.process.files import Damaged
 from gitcp.store.git import private
 from gitcp.store.session import process
 
@@ -136,8 +136,11 @@ def _living(repo: Repo) -> list[Claim]:
     """The claims that an agent stands behind; the others go, and what is no claim is set aside."""
     living: list[Claim] = []
     for name in files.listed(repo.own("claims")):
-        path = repo.own("claims", name)
-        claim = private.kept_or_set_aside(repo, partial(private.load, path, shapes.CLAIM))
+        try:
+            claim = private.load(repo.own("claims", name), shapes.CLAIM)
+        except Damaged as e:
+            private.set_aside(repo, e)
+            continue
         if claim and claim["key"] == name and _stands(repo, claim):
             living.append(claim)
         elif claim:

@@ -209,6 +209,10 @@ def _take(repo: Repo, objects: Objects, remote: Remote, theirs: Tips) -> None:
         remote.fetch({ref: target for target, ref in held.items()})
         brought = {held[target]: oid for target, oid in refs.listing(repo, place).items()}
         _unite_all(repo, objects, brought, ours)
+        if committed_refs.REF in brought and repo.jj_root:
+            from gitcp.store.v1 import conversion  # a hook without jj does without
+
+            conversion.leave_branch(repo)
     finally:
         left = [(target, None, oid) for target, oid in refs.listing(repo, place).items()]
         with suppress(Error):

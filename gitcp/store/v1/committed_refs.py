@@ -70,20 +70,16 @@ def stored_here(repo: Repo) -> bool:
 
 
 def sends_branch(repo: Repo) -> bool:
-    """Whether the branch is shared with others: not where checkpoints are to have their own refs
-    (gitcp.store), for that is what keeps forges from building it."""
-    return bool(repo.config.option("gitcp.store") != "refs")
+    """Whether the branch is shared with others: not where checkpoints are to have their own refs,
+    by gitcp.store, or because jj would make a bookmark of the branch."""
+    kind = repo.config.option("gitcp.store")
+    return bool(kind == "branch") if kind else not repo.jj_root
 
 
 def new_as_refs(repo: Repo) -> bool:
-    """Whether a new checkpoint gets a ref of its own, or goes onto the branch: as gitcp.store says,
-    else as those that are there, else the branch, unless jj would make a bookmark of it."""
-    kind = repo.config.option("gitcp.store")
-    if kind:
-        return bool(kind == "refs")
-    if has_own(repo):
-        return True
-    return bool(repo.jj_root) and not refs.read(repo, REF) and not remote_refs(repo)
+    """Whether a new checkpoint gets a ref of its own, or goes onto the branch: where gitcp.store
+    says nothing, and jj is not there, as those that are there."""
+    return not sends_branch(repo) or (not repo.config.option("gitcp.store") and has_own(repo))
 
 
 def holder(place: str, checkpoint_id: str) -> str:

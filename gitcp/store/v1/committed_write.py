@@ -205,10 +205,10 @@ def move_all(repo: Repo, edits: list[refs.Edit], reason: str, branch: str | None
     refs.update(repo, edits, reason)
 
 
-def restore(repo: Repo, objects: Objects) -> None:
+def restore(repo: Repo, objects: Objects) -> bool:
     """Unite our branch with what it was when we moved it last, where jj has rolled it back: in a
     directory that git shares, `jj undo` moves git's branches to where they were, or takes them
-    away.  One that a person has deleted stays deleted."""
+    away.  One that a person has deleted stays deleted.  Returns whether there is a branch."""
 
     def attempt() -> None:
         known, tip = refs.read(repo, MEMORY), refs.read(repo, REF)
@@ -224,6 +224,7 @@ def restore(repo: Repo, objects: Objects) -> None:
 
     if repo.jj_root:
         refs.again(repo, "v1", attempt)
+    return refs.read(repo, REF) is not None
 
 
 def _was_undone(repo: Repo) -> bool:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from gitcp import trace
 from gitcp.core.git import ids
-from gitcp.errors import InputError
+from gitcp.errors import Error, InputError
 from gitcp.record import raw, text
 from gitcp.store.git import refs
 from gitcp.store.git.commit import need_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.v1 import committed_list, committed_refs
+from gitcp.store.v1.committed_refs import REF
+from gitcp.store.v1.committed_write import MEMORY
 from gitcp.store.v1.merge import histories
+from gitcp.store.v1.merge.trees import Union
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 _KEY = "gitcp.store"
 _NOBODY = "Unknown <unknown@local> 0 +0000"
 _SUBJECT = "Checkpoint: "
+_GONE = "gitcp: '{}' is gone (it was {}): its checkpoints have refs that jj makes no bookmark of"
 _LOG = ("log", "--reverse", "--no-show-signature", "-z", "--date=raw")
 
 
@@ -42,6 +47,36 @@ def convert(repo: Repo) -> dict[str, str]:
         return {ref: str(new) for ref, new, _ in edits}
 
     return refs.again(repo, "v1", attempt)
+
+
+def leave_branch(repo: Repo) -> str:
+    """Where jj makes a bookmark of our branch: convert() it, and delete it; what to say of that,
+    '' for nothing.
+
+    The refs go first, so that a kill leaves the branch, and the next time deletes it.  One that
+    holds other things than checkpoints, is damaged or checked out, stays.
+    """
+    if not repo.jj_root or committed_refs.sends_branch(repo) or not refs.read(repo, REF):
+        return ""
+
+    def attempt() -> str:
+        tip, memory = refs.read(repo, REF), refs.read(repo, MEMORY)
+        with Objects(repo) as objects:
+            tree = need_commit(objects, REF)["tree"]
+            stray = Union(objects).without_strays(tree, None) != tree
+            if not tip or stray or repo.git.out("for-each-ref", "--format=%(worktreepath)", REF):
+                return ""
+            moved = _edits(repo, objects)
+        gone = [(ref, None, oid) for ref, oid in ((REF, tip), (MEMORY, memory)) if oid]
+        refs.announce(repo)
+        refs.update(repo, [*moved, *gone], "gitcp: beside jj checkpoints have refs")
+        return _GONE.format(REF.removeprefix("refs/heads/"), tip[:12]) if moved else ""
+
+    try:
+        return refs.again(repo, "v1", attempt)
+    except Error as e:
+        trace.note("store", f"'{REF}' stays: {e}")
+        return ""
 
 
 def _edits(repo: Repo, objects: Objects) -> list[refs.Edit]:
