@@ -1,7 +1,7 @@
 # The only entry points.  `make setup` is done by whatever needs it.
 PYTHON = python3
 PY = .venv/bin/python
-CODE = gitcp tests bench demo mutate conftest.py
+CODE = gitcp tests bench contrib demo mutate conftest.py
 SOURCES = $(shell find gitcp -name '*.py' -o -name '*.json' -o -name '*.sh' -o -path '*/assets/*')
 # Whoever has it set would have every worker compile all of the tests at each run.
 unexport PYTHONDONTWRITEBYTECODE
