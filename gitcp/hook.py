@@ -89,14 +89,31 @@ def _git(event: str, args: Sequence[str]) -> int:
 
 
 def _agent(argv: Sequence[str]) -> int:
-    from gitcp.agents import adapter, recognise
+    from gitcp.agents import adapter, list_names, recognise
 
     if len(argv) < 2:
         raise UsageError(f"no such hook: '{argv[0]}'")
-    given = payload(sys.stdin.buffer.read())
+    data = sys.stdin.buffer.read()
+    if argv[0] not in list_names():
+        return _external(argv[0], argv[1], data)
+    given = payload(data)
     client = recognise(adapter(argv[0]), given)
     event: Record = {**client.event(argv[1], given)}
     return OK if event["event"] == "unknown" else _take(client, event)
+
+
+def _external(name: str, hook: str, data: bytes) -> int:
+    """Take the events that the adapter of an agent on PATH makes of a payload."""
+    from gitcp.repo import Repo
+    from gitcp.store.setup import adapters
+
+    start = os.getcwd()
+    client = adapters.find(Repo.here(), name)
+    for event in client.events(hook, data):
+        if status := _take(client, event):
+            return status
+        os.chdir(start)
+    return OK
 
 
 def _records() -> int:
@@ -104,14 +121,14 @@ def _records() -> int:
     from select import select
     from time import time_ns
 
-    from gitcp.agents.exchange import other
+    from gitcp.agents import other
 
     start = os.getcwd()
     waiting = bool(select([sys.stdin], [], [], 0)[0])  # the process was begun for this event
     for line in filter(bytes.strip, sys.stdin.buffer):
         came, waiting = 0 if waiting else time_ns(), False
         try:
-            event = other.event(payload(line), start)
+            event = other.check_event(payload(line), start)
         except InputError as e:
             _warn(f"event: {sentence(e)}")
             continue
@@ -239,10 +256,9 @@ def _settle(repo: Repo, event: str, wrong: Sequence[str]) -> None:
 def _say(first: Record, message: str, context: str = "") -> None:
     """Tell the person, through the agent's client where it shows messages; and the agent."""
     if "agent" in first:
-        from gitcp.agents import answers
         from gitcp.agents.exchange import replies
 
-        print(replies.tell(answers(first["agent"]), message, context), end="")
+        print(replies.tell(_way(first), message, context), end="")
     else:
         _print(f"{message}\n")
 
@@ -252,13 +268,19 @@ def _refuse(first: Record, message: str) -> int:
     if "agent" not in first:
         _print(f"{message}\n")
         return pipelines.VERDICT
-    from gitcp.agents import answers
     from gitcp.agents.exchange import replies
 
-    out, err, status = replies.refuse(answers(first["agent"]), first["event"], message)
+    out, err, status = replies.refuse(_way(first), first["event"], message)
     print(out, end="")
     _print(err)
     return status
+
+
+def _way(event: Record) -> str:
+    """The way in which the agent of an event hears an answer (gitcp.agents.exchange.replies)."""
+    from gitcp.agents import find_client
+
+    return str(event.get("answers") or find_client(event["agent"]).ANSWERS)
 
 
 def _print(message: str) -> None:

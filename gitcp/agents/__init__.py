@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Event, Scan
 
-_SHARED = ("exchange", "install", "reading")  # folders of what clients have in common
+_SHARED = ("exchange", "install", "other", "reading")  # folders of what clients have in common
 
 
 class Client:
@@ -166,29 +166,27 @@ def adapter(name: str) -> Client:
     raise InputError(f"unknown agent '{name}'; known are {', '.join(there)}")
 
 
+def find_client(name: str) -> Client:
+    """The client of a name or an agent type; of any other tool the one of our own words."""
+    try:
+        return adapter(name)
+    except InputError:
+        return Client(__import__("gitcp.agents.other", fromlist=["NAME"]))
+
+
 def type_of(name: str) -> str:
     """What stored data calls an agent; any other tool is called by its own name."""
     return adapter(name).AGENT_TYPE if name in list_names() else name
 
 
-def answers(name: str) -> str:
-    """The way in which an agent hears an answer (gitcp.agents.exchange.replies)."""
-    return adapter(name).ANSWERS if name in list_names() else "plain"
-
-
 def session_env(agent_type: str) -> tuple[str, ...]:
     """The variables by which a git hook learns the session of an agent, and of any other tool."""
-    from gitcp.agents.exchange import other
-
-    try:
-        return *adapter(agent_type).SESSION_ENV, *other.SESSION_ENV
-    except InputError:
-        return other.SESSION_ENV
+    return tuple(dict.fromkeys((*find_client(agent_type).SESSION_ENV, "GITCP_SESSION_ID")))
 
 
 def subagent_transcript(agent: str, transcript_path: str, agent_id: str) -> str | None:
-    """Client.subagent_transcript() of the agent of that name; InputError for an unknown one."""
-    return adapter(agent).subagent_transcript(transcript_path, agent_id)
+    """Client.subagent_transcript() of the agent of that name."""
+    return find_client(agent).subagent_transcript(transcript_path, agent_id)
 
 
 def recognise(client: Client, payload: Mapping[str, Any]) -> Client:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from gitcp.console import cli
+from gitcp.console import cli, notice
 from gitcp.console.options import flag
-from gitcp.errors import OK, UsageError
+from gitcp.errors import OK, Error, UsageError, sentence
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
 
@@ -62,7 +62,7 @@ def silence(repo: Repo, dry_run: bool) -> None:
 def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
     """Put back what stood before enable; what was edited since loses only our part."""
     from gitcp.store.pack import upkeep
-    from gitcp.store.setup import guard_files, install, manifest
+    from gitcp.store.setup import adapters, guard_files, install, manifest
 
     manifests = [manifest.load(repo)] + ([manifest.load_person()] if user else [])
     if not any(known.entries for known in manifests):
@@ -77,6 +77,8 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
             folders = install.hook_folders(repo, known)
             _clear_strays(known, folders)
             for entry in reversed(known.entries[:]):
+                if entry["kind"] == adapters.KIND and not _take_out(repo, entry["agent"]):
+                    continue
                 outcome = _OUTCOMES[known.restore(entry, install.stripper(repo, known))]
                 print(cli.printable(outcome.format(known.path(entry))))
             _tell_forgotten(folders)
@@ -85,6 +87,18 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
         upkeep.release(repo)
         guard_files.clear_configured(repo)
         guard_files.clear_watched(repo)
+
+
+def _take_out(repo: Repo, name: str) -> bool:
+    """Have an adapter on PATH take out the hooks of its agent; False, told, where it cannot."""
+    from gitcp.store.setup import adapters
+
+    try:
+        adapters.take_out(repo, name)
+    except Error as e:
+        notice.lack(f"the hooks of {name} are still there: {sentence(e)}")
+        return False
+    return True
 
 
 def _clear_strays(known: Manifest, folders: Iterable[str]) -> None:

@@ -28,7 +28,6 @@ OPTIONS = (
         "<name>",
         f"whose hooks: {', '.join(_NAMES)}; may be given again (default: all here)",
         action="append",
-        choices=_NAMES,
     ),
     [
         flag("--shared", "put agent hooks into settings others get too"),
@@ -69,8 +68,14 @@ STAGES = {"enable": (install_silently, *OPTIONS)}
 
 
 def _options(args: Namespace) -> Options:
+    from gitcp.store.setup import adapters
     from gitcp.store.setup.install import Options
 
+    known = [*_NAMES, *adapters.list_programs(os.environ.get("PATH", ""))]
+    for name in args.agent or ():
+        if name not in known:
+            listed = ", ".join(dict.fromkeys(known))
+            args.error(f"argument --agent: unknown value '{name}'; it is one of {listed}")
     scope = "shared" if args.shared else "user" if args.user else "local"
     asked = scope, args.force, args.strategy, args.guard, args.worktree, args.checkpoints
     return Options(args.agent or (), *asked, skills=args.skills)
@@ -188,7 +193,8 @@ def _say(repo: Repo, done: list[str], notes: list[str]) -> None:
 
     findings = list(installation.find_in_hooks(repo))
     kept = [str(one["reason"]) for one in findings if one["kind"] == "kept-hook"]
-    for line in [*done, *notes, *kept]:
+    first = [note for note in notes if note.startswith("found ")]
+    for line in [*first, *done, *(note for note in notes if note not in first), *kept]:
         print(cli.printable(line))
     if not (done or findings or notice.incomplete()):
         print("gitcp is enabled here already: nothing to do")

@@ -85,11 +85,13 @@ def _warn(repo: Repo) -> None:
 
 def _common(args: Namespace, program: str) -> dict[str, str]:
     """What all events of the run say."""
-    from gitcp.agents.exchange import other
+    from gitcp.agents import other
     from gitcp.core.git import ids
 
     session = _fresh(program) if args.session is None else ids.session_id(args.session)
-    agent = other.agent(os.path.basename(program) or program if args.agent is None else args.agent)
+    agent = other.check_name(
+        os.path.basename(program) or program if args.agent is None else args.agent
+    )
     return {"type": "event", "agent": agent, "session_id": session, "cwd": os.getcwd()}
 
 

@@ -175,6 +175,11 @@ KEYS: dict[str, Key] = {
         "values": ("manual-commit", "auto-commit", "shadow", "dual"),
         "meaning": "whether a turn is kept as a checkpoint or as a commit",
     },
+    "gitcp.external-agents": {
+        "kind": "flag",
+        "default": "false",
+        "meaning": "whether adapters on PATH are run; counts only where git does not track it",
+    },
     "gitcp.remote": {
         "kind": "text",
         "default": "",

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.agents.exchange import other
+from gitcp.agents import other
 from gitcp.errors import InputError
 from tests.support.harness import World
 from tests.support.paths import ENTRY
@@ -102,13 +102,13 @@ def test_a_record_with_a_field_that_cannot_be_right_is_refused_by_name(
     field: str, more: dict[str, Any]
 ) -> None:
     with pytest.raises(InputError, match=f"'{field}'"):
-        other.event({**RECORD, **more}, "/here")
+        other.check_event({**RECORD, **more}, "/here")
 
 
 def test_a_record_is_taken_as_an_event_and_what_is_unknown_in_it_left_out() -> None:
     tool = {"id": "t1", "kind": "write", "input_paths": ["a", "/b/./c"], "odd": 1}
     given = {**RECORD, "event": "tool-end", "cwd": None, "odd": 1, "turn": "p1", "tool": tool}
-    assert other.event(given, "/here") == {
+    assert other.check_event(given, "/here") == {
         "type": "event",
         "event": "tool-end",
         "agent": "x",

@@ -12,7 +12,7 @@ from gitcp.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from gitcp.agents import Client
     from gitcp.core.setup.installation import Write
@@ -39,10 +39,11 @@ class Ground:
         self.recorded = recorded
 
 
-def present(home: str, top: str) -> tuple[list[str], list[str]]:
+def present(home: str, top: str, besides: Collection[str]) -> tuple[list[str], list[str]]:
     """The agents whose configuration or program is here, and what to say of the choice.
 
     Claude Code stands for none at all.  One that runs the hooks of another here is left out.
+    besides: those that others found.
     """
     clients: dict[str, Client] = {}
     for name in agents.list_names():
@@ -50,14 +51,14 @@ def present(home: str, top: str) -> tuple[list[str], list[str]]:
         folders = [os.path.join(at, folder) for at in (home, top) for folder in client.FOLDERS]
         if any(map(os.path.isdir, folders)) or which(client.PROGRAM):
             clients[name] = client
-    if not clients:
+    if not clients and not besides:
         return ["claude-code"], []
-    notes = ["found " + ", ".join(clients)]
+    notes = ["found " + ", ".join([*clients, *besides])]
     covered = {name: client.COVERED_BY for name, client in clients.items()}
     for name, host in covered.items():
         if host in clients:
             notes.append(f"{name} runs the hooks of {host}: --agent={name} writes its own")
-    return [name for name, host in covered.items() if host not in clients], notes
+    return [*(name for name, host in covered.items() if host not in clients), *besides], notes
 
 
 def plan(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from gitcp import agents
 from gitcp.agents.claude_code.transcript import NOT_SAID
 from gitcp.agents.gemini_cli.transcript import messages
+from gitcp.agents.other import transcript as own_words
 from gitcp.core import json
 from gitcp.core.message import prompts
 from gitcp.core.transcript import transcript_scan
@@ -236,6 +237,8 @@ def read_entries(data: bytes) -> Read | None:
 
 
 def _reader(first: dict[str, Any]) -> ModuleType | None:
+    if own_words.is_its(first):
+        return own_words
     for client in map(agents.adapter, agents.list_names()):
         reader: ModuleType = client.reader()
         if hasattr(reader, "is_its") and reader.is_its(first):

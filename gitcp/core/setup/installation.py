@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     class Write(TypedDict):
         """One file to be written.
 
-        kind: hook, settings, plugin, script, skill, entire or exclude, which decides how it is
-        taken out again; stray: not data but source takes the place, or nothing does. aside: the
+        kind: hook, settings, plugin, script, skill, adapter, entire or exclude, which says how it
+        is taken out again; stray: not data but source takes the place, or nothing does. aside: the
         suffix under which a hook that stands there is kept, '' where it is not. adopted: the file
         is ours already, and its record is lost: the hook kept under aside is there too. lines: what
         an exclude file gets. agent: whose settings they are. alone: nobody else should get the

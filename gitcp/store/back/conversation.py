@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import uuid
 
-from gitcp.agents import adapter
+from gitcp.agents import find_client
 from gitcp.agents.reading import asked
 from gitcp.core.v1 import summary
-from gitcp.errors import Error, InputError
+from gitcp.errors import Error
 from gitcp.process.files import read as content
 from gitcp.record import timestamp
 from gitcp.store.back.moments import AFTER
@@ -140,10 +140,7 @@ def effect(repo: Repo, path: str, data: bytes) -> dict[str, Any]:
 def agent_of(state: State) -> Client:
     """The adapter of a session's client; raise Error where its conversations cannot be cut."""
     name = state.get("agent_type") or "Claude Code"
-    try:
-        client = adapter(name)
-    except InputError:
-        raise Error(f"the conversation of agent '{name}' cannot be cut; --files-only") from None
+    client = find_client(name)
     if not client.can_cut():
         raise Error(f"the conversation of {name} cannot be cut; --files-only leaves it as it is")
     return client

@@ -6,8 +6,8 @@ import glob
 import os
 import uuid
 
-from gitcp.agents import adapter
-from gitcp.errors import Error, InputError
+from gitcp.agents import find_client
+from gitcp.errors import Error
 from gitcp.process.files import read as content
 from gitcp.record import timestamp
 from gitcp.store.back import conversation
@@ -90,10 +90,7 @@ def restore(repo: Repo, one: Stored, cwd: str, force: bool) -> Restored:
     went elsewhere comes the stored one under an id of its own, unless that one is to be replaced.
     """
     outcome = _nothing(one)
-    try:
-        agent = adapter(one["agent"])
-    except InputError as e:
-        return {**outcome, "notes": [str(e)]}
+    agent = find_client(one["agent"])
     if not agent.can_cut() or not one["transcript"]:
         if path := _find_conversation(repo, one["session_id"]):
             command = agent.resume_command(one["session_id"])

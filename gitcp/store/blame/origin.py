@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.agents import adapter, subagent_transcript
+from gitcp.agents import find_client, subagent_transcript
 from gitcp.agents.reading import around_call, conversation
 from gitcp.core.blame import options as arguments
 from gitcp.errors import Error, InputError
@@ -125,11 +125,9 @@ def _stored(repo: Repo, objects: Objects, author: Author) -> tuple[bytes, dict[s
 
 def _resume(author: Author) -> str:
     """The command of the agent's own client that goes on with the conversation; '' for none."""
-    try:
-        client = adapter(author["agent"]) if author["who"] == "session" else None
-    except InputError:
+    if author["who"] != "session":
         return ""
-    return str(client.resume_command(author["session_id"])) if client else ""
+    return find_client(author["agent"]).resume_command(author["session_id"])
 
 
 def _live(

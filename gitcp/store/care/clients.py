@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import adapter
+from gitcp.agents import adapter, list_names
 from gitcp.agents.install import json_text, own_files, settings
 from gitcp.core.upkeep.findings import WARNING, finding
 from gitcp.errors import InputError
@@ -43,7 +43,7 @@ def look(case: Case) -> Iterator[Finding]:
         why = "no agent is recorded: none has hooks of ours"
         yield finding("agent-hook", repo.common, why, remedy="gitcp enable")
     called = {str(one.get("agent_type")) for one in case.states}
-    for name in names:
+    for name in [name for name in names if name in list_names()]:  # an adapter knows its own
         client = adapter(name)
         if client.FORM in ("plugin", "scripts"):
             yield from _own_files(repo, client)

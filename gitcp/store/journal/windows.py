@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import adapter
+from gitcp.agents import find_client
 from gitcp.core.credit import entries, evidence
 from gitcp.core.transcript import tool_ends
-from gitcp.errors import InputError
 from gitcp.process import files
 from gitcp.store.journal.journal import home, read
 from gitcp.store.session import intent, markers, process, turn_log
@@ -189,8 +188,8 @@ def transcript_paths(agent_type: str, base: turn_log.Baseline, offset: int) -> l
     byte on."""
     try:
         data = transcript_copy.live(base.get("transcript") or "", offset)
-        scan = adapter(agent_type).scan(data) if data else None
-    except (OSError, ValueError, InputError):
+        scan = find_client(agent_type).scan(data) if data else None
+    except (OSError, ValueError):
         return []
     return scan["written"] if scan else []
 

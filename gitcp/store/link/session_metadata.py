@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from itertools import islice
 
-from gitcp.agents import adapter, subagent_transcript
+from gitcp.agents import find_client, subagent_transcript
 from gitcp.console import notice
 from gitcp.core.credit import entries
 from gitcp.core.transcript import tokens
@@ -193,11 +193,7 @@ def count_tokens(state: State, stored: Stored | None) -> Usage | None:
     """
     if stored is None or not stored.scan:
         return None
-    try:
-        client = adapter(state.get("agent_type", ""))
-    except InputError:
-        own: Usage | None = stored.scan["usage"]
-        return own
+    client = find_client(state.get("agent_type", ""))
     if "tokens_at_condensation" not in state:
         _begin(state, stored, client)
     total = _with_subagents(state, stored.scan, client)

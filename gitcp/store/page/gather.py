@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gitcp.agents import adapter
+from gitcp.agents import find_client
 from gitcp.core.page import forge
-from gitcp.errors import Error, InputError
+from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.lines import ranges
 from gitcp.store.show import commit_list, lookup, turn_tokens
@@ -106,10 +106,7 @@ def _turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str) -> li
 
 def _resume(agent: object, session_id: str) -> str:
     """The command of an agent's client that goes on with a session; '' for none."""
-    try:
-        return str(adapter(str(agent)).resume_command(session_id))
-    except InputError:
-        return ""
+    return find_client(str(agent)).resume_command(session_id)
 
 
 def read_forge(repo: Repo) -> Links:

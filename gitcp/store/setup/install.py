@@ -21,7 +21,7 @@ from gitcp.record import raw, text
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.lines import recording
-from gitcp.store.setup import exclude, git_hooks, guard_files, manifest, takeover
+from gitcp.store.setup import adapters, exclude, git_hooks, guard_files, manifest, takeover
 from gitcp.store.snapshot import index
 from gitcp.store.stream import place
 
@@ -110,6 +110,9 @@ def _carry_out(repo: Repo, write: Write, known: Manifest) -> bool:
     try:
         if write["kind"] == "stray":
             git_hooks.clear_stray(write)
+        elif write["kind"] == adapters.KIND:
+            adapters.carry_out(repo, write)
+            at.put(write, stripper(repo, at))
         else:
             at.put(write, stripper(repo, at))
     except (OSError, Error) as e:
@@ -127,8 +130,7 @@ def plan(repo: Repo, options: Options, known: Manifest) -> Plan:
         return plan_worktree(repo, known, baked), []
     # Where no git sees the worktree none runs its hooks: commits are noticed at the next event.
     hooks = git_hooks.plan(repo, known, *baked, options.force) if repo.has_git else ([], [])
-    here = enabling.present(os.path.expanduser("~"), repo.worktree)
-    names, chosen_for = (options.agents, []) if options.agents else here
+    names, chosen_for = (options.agents, []) if options.agents else _find_agents(repo)
     more = plan_clients(repo, names, options.scope, baked, options.force)
     writes, notes = hooks[0] + more[0], [*hooks[1], *chosen_for, *more[1]]
     if options.skills:
@@ -146,6 +148,14 @@ def plan(repo: Repo, options: Options, known: Manifest) -> Plan:
     config = takeover.plan_config(repo, {**values, **chosen})
     hidden = _plan_exclude(repo, writes)
     return [*hidden, *writes, *([config] if config else [])], notes + unread
+
+
+def _find_agents(repo: Repo) -> tuple[Sequence[str], list[str]]:
+    """The agents that are here, with those of adapters on PATH, and what to say of the choice."""
+    clients = list(adapters.find_all(repo))
+    besides = [client.NAME for client in clients if not isinstance(client, str)]
+    names, notes = enabling.present(os.path.expanduser("~"), repo.worktree, besides)
+    return names, [*notes, *(why for why in clients if isinstance(why, str))]
 
 
 def _plan_exclude(repo: Repo, writes: Sequence[Write]) -> list[Write]:
@@ -226,6 +236,8 @@ def stripper(repo: Repo, known: Manifest) -> Strip:
             return takeover.without_switch(data)
         if entry["kind"] == "config":
             return takeover.without_values(repo, entry, data)
+        if entry["kind"] == adapters.KIND:
+            return None
         left = raw(installation.without_lines(text(data), entry["lines"]))
         return left if left or entry["before"] else None
 
@@ -250,6 +262,9 @@ def plan_clients(
     notes: list[str] = []
     home, main, stays = os.path.expanduser("~"), seat(repo), False
     for name in names:
+        if name not in agents.list_names():
+            writes += adapters.plan(repo, name, scope, baked, force)
+            continue
         adapter = agents.adapter(name)
         at = main if scope == "local" and scope in adapter.settings_paths(home, "") else repo
         try:

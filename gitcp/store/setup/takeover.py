@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 
-from gitcp.agents import adapter
+from gitcp.agents import find_client
 from gitcp.agents.install import json_text
 from gitcp.core.git import ids
 from gitcp.core.setup import entire_settings
@@ -189,11 +189,8 @@ def _note_condensed(repo: Repo, objects: Objects, state: State) -> None:
         if any(entry["session_id"] == name for entry in checkpoint["sessions"]):
             transcript = committed_read.session(objects, checkpoint, name)["transcript"]
             longest = max(longest, transcript, key=len)
-    try:
-        usage = adapter(state.get("agent_type", "")).scan(longest)["usage"] if longest else None
-    except Error:
-        return
-    if usage:
+    scan = find_client(state.get("agent_type", "")).scan
+    if longest and (usage := scan(longest)["usage"]):
         state["tokens_at_condensation"] = usage
 
 

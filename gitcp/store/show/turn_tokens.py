@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.agents import adapter
+from gitcp.agents import find_client
 from gitcp.core.page import turns
-from gitcp.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,10 +16,7 @@ if TYPE_CHECKING:
 def cut_turns(data: bytes, agent: object, tasks: Mapping[str, bytes] | None = None) -> list[Turn]:
     """The turns of an agent's transcript; tasks as core.page.turns has them."""
     each = turns.turns(data, tasks)
-    try:
-        turns.spend(data, each, adapter(str(agent)).scan)
-    except InputError:
-        pass  # any other tool: nothing tells its tokens
+    turns.spend(data, each, find_client(str(agent)).scan)
     return each
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
-from gitcp.agents import adapter
+from gitcp.agents import find_client
 from gitcp.core import json
 from gitcp.core.decide import omission, stream_rules
 from gitcp.core.message import prompts
-from gitcp.errors import Error, InputError, Moved
+from gitcp.errors import Error, Moved
 from gitcp.store.git.tree import Lookup, diff_trees, tree_of
 from gitcp.store.journal.work import Work
 from gitcp.store.session import turn_log
@@ -192,10 +192,7 @@ def stored_transcript(
 
     whole, check: as transcript.stored() has them.
     """
-    try:
-        scan = adapter(state.get("agent_type", "")).scan
-    except InputError:
-        scan = None  # a session of an agent we do not know: kept, not understood
+    scan = find_client(state.get("agent_type", "")).scan
     path, redactor = state.get("transcript_path"), redaction.Lazy(repo, state["session_id"])
     about = (state["session_id"], path, redactor, scan)
     stored = transcript.stored(repo, objects, *about, whole=whole, check=check)

@@ -1,4 +1,7 @@
-"""Any other tool: it gives our own event records, and keeps no transcript that we could read."""
+"""Any other tool: it gives our own event records, and a transcript in our words, or none.
+
+Its name is for people, and what stored data calls it.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,23 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Event, Tool
 
+NAME = "other"
 SESSION_ENV = ("GITCP_SESSION_ID",)  # `gitcp run` sets it
 ANSWERS = "plain"  # gitcp.agents.exchange.replies
-EVENTS = frozenset(
+SETTINGS: dict[str, str] = {}
+HOOKS = ()
+EVENTS = dict.fromkeys(
     """session-start turn-start tool-start tool-end subagent-start subagent-end todo compact
-    turn-end session-end""".split()
+    turn-end session-end""".split(),
+    "",
 )
-KINDS = frozenset("write shell mcp task todo read other".split())
+KINDS = {kind: kind for kind in "write shell mcp task todo read other".split()}
 _TEXTS = """agent_type turn transcript_path agent_transcript_path source reason last_message
 model""".split()
 _LONGEST = 60  # characters of an agent's name
 
 
-def event(given: dict[str, Any], cwd: str) -> dict[str, Any]:
+def check_event(given: dict[str, Any], cwd: str) -> dict[str, Any]:
     """A record of type event as a tool wrote it, checked; keys that are unknown are left out.
 
     cwd stands for one that is not given.  InputError names a field that cannot be right.
@@ -36,7 +43,7 @@ def event(given: dict[str, Any], cwd: str) -> dict[str, Any]:
     record: Event = {
         "type": "event",
         "event": name,
-        "agent": agent(given.get("agent")),
+        "agent": check_name(given.get("agent")),
         "session_id": ids.session_id(given.get("session_id")),
         "cwd": payload.directory({"cwd": given.get("cwd") or cwd}),
         "notification": given.get("notification") is True,
@@ -52,7 +59,7 @@ def event(given: dict[str, Any], cwd: str) -> dict[str, Any]:
     return dict(record)
 
 
-def agent(name: object) -> str:
+def check_name(name: object) -> str:
     """The name of a tool, for people: on one line, not long."""
     if not isinstance(name, str) or not name.strip():
         raise InputError("'agent' must be a text that is not empty")

@@ -1,0 +1,56 @@
+"""Reading a transcript in our own words: lines of JSON of type `transcript`
+(gitcp-agent-protocol(7))."""
+
+from __future__ import annotations
+
+from gitcp.core.transcript import facts, tokens
+from gitcp.core.transcript.facts import mapping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from gitcp.core.record_types import Scan, Usage
+    from gitcp.core.transcript.facts import Fact
+
+_WORDS = {"prompt": "prompt", "answer": "reply"}
+
+
+def scan(data: bytes, previous: Scan | None = None) -> Scan:
+    """Read data (what follows previous["bytes"] when previous is given); see Scan."""
+    return facts.scan(data, facts_of, written, previous)
+
+
+def is_its(first: dict[str, Any]) -> bool:
+    """Whether a transcript that begins so is in our words."""
+    return first.get("type") == "transcript"
+
+
+def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
+    """What a line says (gitcp.core.transcript.facts)."""
+    if not is_its(entry):
+        return
+    kind, tool = entry.get("kind"), mapping(entry.get("tool"))
+    if kind in _WORDS:
+        yield _WORDS[kind], str(entry.get("text") or "")
+    elif kind == "call":
+        yield "call", str(tool.get("id")), str(tool.get("name") or tool.get("kind")), tool
+    elif kind == "result":
+        failed = entry.get("failed") is True
+        yield "result", str(entry.get("id")), failed, str(entry.get("text") or "")
+    elif kind == "usage":
+        yield "usage", str(entry.get("id")), _usage(entry)
+
+
+def written(name: str, given: dict[str, Any]) -> list[str]:
+    """The paths that a call, which is as in an event record, says it writes."""
+    paths = given.get("input_paths")
+    return [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
+
+
+def _usage(given: dict[str, Any]) -> Usage:
+    names = "input_tokens cache_creation_tokens cache_read_tokens output_tokens".split()
+    fresh, creation, read, output = (tokens.count(given.get(name)) for name in names)
+    calls = tokens.count(given.get("api_call_count")) or 1
+    return tokens.usage(fresh, creation, read, output, calls)
