@@ -92,9 +92,19 @@ def run(script: str) -> None:
 def test_exact_with(case: str, seeded: bool, repo: Path) -> None:
     run(CASES[case]) if seeded else sh(CASES[case].replace("gitcp_seed;", ""))
     assert_exact(repo)
+    if index.is_head(Repo.find()):
+        assert git("diff-index", "--cached", "--ita-visible-in-index", "HEAD") == b""
     if not (repo / ".git/index.lock").exists():
         sh("git add -A; git commit -qm after --allow-empty")
         assert_exact(repo)
+
+
+def test_an_index_is_head_s_until_something_is_staged(repo: Path) -> None:
+    for staged in ("echo 2 >n; git add n", "echo 3 >m; git add -N m", "git rm -q README.md"):
+        sh("git add .; git commit -qm all --allow-empty")
+        assert index.is_head(Repo.find()), staged
+        sh(staged)
+        assert not index.is_head(Repo.find()), staged
 
 
 def test_exact_with_an_unborn_head(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import struct
 import time
+import zlib
 
 from gitcp import trace
 from gitcp.core.git import porcelain
@@ -17,7 +18,8 @@ from gitcp.git import persons, reading
 from gitcp.process import deadline, files
 from gitcp.process.files import put_file
 from gitcp.process.running import Running
-from gitcp.store.git import private
+from gitcp.record import text
+from gitcp.store.git import private, refs
 from gitcp.store.snapshot import hung_filters
 from gitcp.store.snapshot.hung_filters import unfiltered
 
@@ -210,6 +212,31 @@ def _copy(source: str, to: str) -> int | None:
 
 
 _STAT = 40  # bytes of stat data before the object name; the size comes last
+
+
+def is_head(repo: Repo) -> bool:
+    """Whether the person's index has what HEAD has, and nothing staged, by its cache tree
+    (gitformat-index(5)); False where that does not tell."""
+    tree = _head_tree(repo)
+    if not tree or "GIT_INDEX_FILE" in repo.git.env:
+        return False
+    data = files.read(os.path.join(repo.git_dir, "index")) or b""
+    whole = b"\0%d " % int.from_bytes(data[8:12])  # the root, and that it has all entries
+    at = data.rfind(b"TREE")
+    while at > 0 and not data.startswith(whole, at + 8):
+        at = data.rfind(b"TREE", 0, at)
+    return at > 0 and data.startswith(tree, data.find(b"\n", at + 8) + 1)
+
+
+def _head_tree(repo: Repo) -> bytes:
+    """The name of HEAD's tree where HEAD is an object in a file of its own, else b""."""
+    head = refs.head(repo) or ""
+    packed = files.read(os.path.join(repo.common, "objects", head[:2], head[2:])) if head else None
+    try:
+        content = zlib.decompress(packed or b"").partition(b"\0")[2]
+        return bytes.fromhex(text(content.partition(b"\n")[0].removeprefix(b"tree ")))
+    except (zlib.error, ValueError):
+        return b""
 
 
 def distrust(path: str, since: int, algo: str) -> int:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Change", "Scan", "refuse_root", "scan", "started", "tree"]
 # Scans begun by started(), until scan() takes them.
-_STARTED: dict[str, tuple[Running, Running]] = memory.table("scans")
+_STARTED: dict[str, tuple[Running, Running | None]] = memory.table("scans")
 _ANY = "--no-index"  # of check-ignore: whatever the person's index knows
 _OURS = ".entire/"  # in the worktree: tracked files as in HEAD, the rest left out
 
@@ -82,13 +82,14 @@ class started:
         _STARTED[self._repo.worktree] = _begin(self._repo)
 
     def __exit__(self, *_: object) -> None:
-        for running in _STARTED.pop(self._repo.worktree, ()):
+        for running in filter(None, _STARTED.pop(self._repo.worktree, ())):
             running.finish(ok=range(256))
 
 
-def _begin(repo: Repo) -> tuple[Running, Running]:
+def _begin(repo: Repo) -> tuple[Running, Running | None]:
     refuse_root(repo.worktree)
-    return index.status(repo), _staged(repo, "HEAD")
+    running = index.status(repo)
+    return running, None if index.is_head(repo) else _staged(repo, "HEAD")
 
 
 def refuse_root(top: str) -> None:
@@ -141,7 +142,9 @@ def _staged(repo: Repo, base: str) -> Running:
     return repo.git.start(*ways.split(), "--diff-filter=A", "--name-only", "-z", base)
 
 
-def _theirs(repo: Repo, staged: Running, unborn: bool) -> dict[str, None]:
+def _theirs(repo: Repo, staged: Running | None, unborn: bool) -> dict[str, None]:
+    if not staged:
+        return {}
     state, out = staged.finish(ok=(0, 128) if unborn else (0,))
     if state:
         out = _staged(repo, repo.empty_tree).finish()[1]
