@@ -115,7 +115,8 @@ class Git:
         apart: in a session of its own, where no terminal asks anything and all of it can end.
         filters: it runs the person's, in their environment.
         """
-        settle()
+        if args[0] != "config":  # which reads no object
+            settle()
         inherited = persons(self.env) if filters else self.env
         where, own = ("-C", self._cwd) if self._cwd else (), {**inherited, **(env or {})}
         return Running(("git", *where, *args), own, feed, apart)

@@ -48,11 +48,11 @@ class exclusive:
     Waits up to timeout seconds, then raises Busy.  The file is never unlinked.
     """
 
-    __slots__ = ("_common", "_fd", "_name", "_path", "_place", "_timeout", "_waited")
+    __slots__ = ("_fd", "_name", "_path", "_place", "_repo", "_timeout", "_waited")
 
     def __init__(self, repo: Repo, name: str, timeout: float = 10.0) -> None:
         self._name, self._timeout, self._place = name, timeout, place(name)
-        self._path, self._common = repo.shared("lock", name.replace("/", "%")), repo.common
+        self._path, self._repo = repo.shared("lock", name.replace("/", "%")), repo
         self._fd: int | None = None
         self._waited: Any = None  # filelock's own lock, where it was needed
 
@@ -63,10 +63,11 @@ class exclusive:
             try:
                 self._fd = _try(self._path)
             except FileNotFoundError:
-                os.makedirs(os.path.dirname(self._path), exist_ok=True)
+                self._make()
                 self._fd = _try(self._path)
             except Damaged:
-                move_aside(self._common, self._path)
+                move_aside(self._repo.common, self._path)
+                self._make()
                 self._fd = _try(self._path)
         except OSError as e:
             raise Error(f"cannot lock '{self._name}': {e.strerror}") from None
@@ -81,6 +82,11 @@ class exclusive:
             os.close(fd)  # lets go of the flock
         else:
             self._waited.release()
+
+    def _make(self) -> None:
+        self._repo.make_folder(os.path.dirname(self._path))
+        os.close(open_file(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW))
+        self._repo.share(self._path)
 
     def _wait(self) -> None:
         import filelock
@@ -121,7 +127,7 @@ def _try(path: str) -> int | None:
         import fcntl
     except ImportError:
         return None  # no flock on this platform: filelock knows what to do
-    fd = open_file(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
+    fd = open_file(path, os.O_RDWR | os.O_NOFOLLOW)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         held, named = os.fstat(fd), os.stat(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from gitcp import memory
 from gitcp.asked import Answers, ask_config, ask_where
@@ -206,6 +207,26 @@ class Repo:
     def shared(self, *parts: str) -> str:
         """A path of ours that all worktrees share."""
         return os.path.join(self.common, "gitcp", *parts)
+
+    def share(self, path: str) -> None:
+        """Give a file or directory of ours to all who share the repository, as git does with its
+        own (core.sharedRepository).  Raises OSError."""
+        if setting := self.config.get("core.sharedrepository"):
+            from gitcp.core.git.sharing import shared_mode
+
+            mode = os.stat(path).st_mode
+            if (wanted := shared_mode(setting, mode)) != stat.S_IMODE(mode):
+                os.chmod(path, wanted)
+
+    def make_folder(self, path: str) -> None:
+        """Let there be a directory in the git directory, shared as git's are.  Raises OSError."""
+        if not os.path.isdir(path):
+            self.make_folder(os.path.dirname(path))
+            try:
+                os.mkdir(path)
+            except FileExistsError:
+                return
+            self.share(path)
 
     @property
     def empty_tree(self) -> str:

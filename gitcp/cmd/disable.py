@@ -53,7 +53,7 @@ def silence(repo: Repo, dry_run: bool) -> None:
         print("gitcp is disabled here already")
         return
     if not dry_run:
-        os.makedirs(os.path.dirname(off), exist_ok=True)
+        repo.make_folder(os.path.dirname(off))
         install.end_recording(repo)
         files.replace(off, b"")
     print(f"{'would disable' if dry_run else 'disabled'} gitcp here; 'gitcp enable' wakes it")

@@ -177,7 +177,8 @@ def open_file(path: str, flags: int = os.O_RDONLY) -> int:
     """A descriptor of a regular file; it never waits for the other end of a pipe.
 
     A file of the person's that lost its permissions gets them back.  Raises Damaged where there
-    is something else, FileNotFoundError where there is nothing, OSError for all other causes.
+    is something else, FileNotFoundError where there is nothing, PermissionError for a file of
+    another person, OSError for all other causes.
     """
     flags |= os.O_NONBLOCK | os.O_CLOEXEC
     try:
@@ -187,7 +188,7 @@ def open_file(path: str, flags: int = os.O_RDONLY) -> int:
             os.chmod(path, stat.S_IMODE(os.lstat(path).st_mode) | 0o600)
             fd = os.open(path, flags, 0o600)
     except OSError as e:
-        if e.errno not in _NO_FILE:
+        if e.errno not in _NO_FILE or _is_of_another(path):
             raise
         raise Damaged(path, os.strerror(e.errno)) from None
     if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -196,15 +197,25 @@ def open_file(path: str, flags: int = os.O_RDONLY) -> int:
     return fd
 
 
+def _is_of_another(path: str) -> bool:
+    """Whether it is the private file of another person, who shares the repository."""
+    try:
+        there = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(there.st_mode) and there.st_uid != os.geteuid() != 0
+
+
 def read_file(path: str, most: int = LARGEST, tail: int = 0) -> bytes | None:
-    """The bytes of a file, of a longer one its last tail bytes; None where there is none.
+    """The bytes of a file, of a longer one its last tail bytes; None where there is none, or it is
+    another person's.
 
     Raises Damaged for no regular file, one that must not be read or that is larger than most;
     Error for all other causes.
     """
     try:
         fd = open_file(path)
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
     except OSError as e:
         raise Error(f"cannot read '{path}': {e.strerror}") from None
@@ -223,7 +234,10 @@ def place_aside(common: str, name: str) -> str:
     """A new name in <common>/gitcp/corrupt, which is there, for what is not to stay where it is;
     name: of a file or a ref."""
     place = os.path.join(common, "gitcp", "corrupt", f"{name.replace('/', '%')}.{time.time_ns()}")
-    os.makedirs(os.path.dirname(place), exist_ok=True)
+    folder = os.path.dirname(place)
+    if not os.path.isdir(folder):
+        os.makedirs(folder)
+        os.chmod(folder, os.stat(os.path.dirname(folder)).st_mode & 0o7777)  # shared as that is
     return place
 
 
@@ -238,9 +252,6 @@ def put_file(common: str, new: str, path: str) -> None:
     """Rename a finished file to the place of a private one; a directory there is moved aside.
     Raises OSError."""
     try:
-        os.rename(new, path)
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), 0o750, exist_ok=True)
         os.rename(new, path)
     except IsADirectoryError:
         move_aside(common, path)

@@ -17,7 +17,7 @@ from gitcp.store.git.leftovers import sweep
 from gitcp.store.git.objects import Objects
 from gitcp.store.pack import kept, packs, upkeep
 from tests.support.checkpoints import git
-from tests.support.harness import Agent, World
+from tests.support.harness import World
 
 PACKS = Path(".git/objects/pack")
 LATER = packs.MOST + 1
@@ -326,31 +326,3 @@ def test_sessions_and_their_commits_leave_nothing_for_gc_to_do(world: World) -> 
     assert 0 < kept <= LATER
     world.git("gc", "-q", "--prune=now")
     world.git("fsck", "--strict", "--no-dangling")
-
-
-@pytest.mark.parametrize(
-    ("folder", "mode"),
-    [(0o755, None), (0o775, None), (0o700, None), (0o2755, None), (0o2775, 0o664), (0o2770, 0o660)],
-)
-def test_the_directory_of_a_shared_repository_decides_about_the_mode_of_packs(
-    folder: int, mode: int | None
-) -> None:
-    assert kept.shared_mode(folder) == mode
-
-
-def test_what_a_session_stores_can_be_read_by_all_who_share_the_repository(
-    world: World, a: Agent
-) -> None:
-    world.git("config", "core.sharedRepository", "group")
-    folder = world.path / ".git/objects/pack"
-    folder.chmod(0o2770)  # as git makes it in such a repository
-    before = os.umask(0o077)
-    try:
-        a.turn("write", {"one.py": "one\n"})
-        world.commit("one.py")
-    finally:
-        os.umask(before)
-    packs = [path for path in folder.iterdir() if path.stat().st_mtime > 1_500_000_000]
-    assert packs and all(path.stat().st_mode & 0o040 for path in packs)
-    states = list((world.path / ".git/entire-sessions").glob("*.json"))
-    assert states and not any(path.stat().st_mode & 0o077 for path in states)

@@ -242,6 +242,7 @@ class Staging:
 
         Raises Error when the content of one is not in this repository, or there is no room.
         """
+        self._repo.make_folder(os.path.dirname(self.place))
         os.makedirs(self.new, exist_ok=True)
         if not wanted:
             return

@@ -25,7 +25,8 @@ def merge_blobs(
     With conflicts the blob has git's markers, each side labelled; of binary content ours stays.
     """
     place = repo.shared("tmp", f"merge-{os.getpid()}-{os.urandom(4).hex()}")
-    os.makedirs(place)
+    repo.make_folder(os.path.dirname(place))
+    os.mkdir(place)
     names = [os.path.join(place, name) for name in ("ours", "base", "theirs")]
     try:
         for name, oid in zip(names, (ours, base, theirs), strict=True):

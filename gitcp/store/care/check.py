@@ -106,5 +106,5 @@ ROWS = (*installation.ROWS, *clients.ROWS, installation.FAILURES)
 def findings(repo: Repo, states: list[State]) -> list[Finding]:
     """The findings; states: those that may tell which agents have called."""
     with Case(repo, states=states) as case:
-        each = [one for _, one in find(case, ROWS)]
+        each = [_with_remedy(row, one) for row, one in find(case, ROWS)]
     return list({(f["kind"], f["subject"], f["reason"]): f for f in each}.values())

@@ -67,7 +67,7 @@ def look_at_installed(case: Case) -> Iterator[Finding]:
     """What enable wrote, as its record has it."""
     repo, survey = case.repo, case.survey
     try:
-        known = manifest.Manifest(repo.shared("installed"), repo.common)
+        known = manifest.load(repo)
     except Error as e:
         yield finding("changed-hook", repo.shared("installed"), str(e))
         return

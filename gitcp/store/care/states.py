@@ -9,6 +9,7 @@ from gitcp.store.journal import journal
 from gitcp.store.repair import sessions as damaged
 from gitcp.store.session import markers
 from gitcp.store.stream import shadow_refs
+from gitcp.store.turn import session_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ def look(case: Case) -> Iterator[Finding]:
     survey = case.survey
     known = {tip["stream"] for tip in survey.tips}
     for state in survey.states:
+        if state.get("unreadable") == session_read.ANOTHERS:
+            continue
         if complaint := _wrong(state):
             yield finding("bad-state", state["session_id"], complaint)
             continue

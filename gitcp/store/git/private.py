@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from gitcp.core.upkeep.shapes import Shape
     from gitcp.repo import Repo
 
+# What is for all who share a repository: nothing that people said or files hold.
+_FOR_ALL = frozenset(
+    "open linked unpushed recording recording-unshared dismissed foreign expired pushed searched"
+    " heard journal clock claims warnings unsigned push-said push-failed".split()
+)
 _WRITES = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
@@ -117,11 +122,17 @@ def write(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:
     try:
         fd = os.open(tmp, _WRITES, 0o600)
     except FileNotFoundError:
-        os.makedirs(os.path.dirname(tmp), exist_ok=True)
+        repo.make_folder(os.path.dirname(tmp))
         fd = os.open(tmp, _WRITES, 0o600)
     try:
         files.fill(fd, data, durable)
-        put_file(repo.common, tmp, path)
+        if _is_for_all(path):
+            repo.share(tmp)
+        try:
+            put_file(repo.common, tmp, path)
+        except FileNotFoundError:
+            repo.make_folder(os.path.dirname(path))
+            put_file(repo.common, tmp, path)
     except OSError:
         files.remove(tmp)
         raise
@@ -130,14 +141,21 @@ def write(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:
 def opened(repo: Repo, path: str, flags: int) -> int:
     """A descriptor of a private file that only grows; it is made where there is none.  What else
     stands in its place is set aside.  Raises OSError."""
-    flags |= os.O_CREAT | os.O_NOFOLLOW
+    flags |= os.O_NOFOLLOW
     try:
         return open_file(path, flags)
     except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        repo.make_folder(os.path.dirname(path))
     except Damaged as e:
         set_aside(repo, e)
-    return open_file(path, flags)
+    fd = open_file(path, flags | os.O_CREAT)
+    if _is_for_all(path):
+        repo.share(path)
+    return fd
+
+
+def _is_for_all(path: str) -> bool:
+    return path.rpartition("/gitcp/")[2].partition("/")[0] in _FOR_ALL
 
 
 def touch(repo: Repo, path: str) -> None:

@@ -180,6 +180,7 @@ def _take_stale_lock(repo: Repo, message: str) -> bool:
     away = repo.shared("tmp", f"stale-{os.getpid()}-{time.monotonic_ns()}")
     try:
         seen = os.lstat(raw(path))
+        repo.make_folder(os.path.dirname(away))
         if _now(away) - seen.st_mtime < _STALE:
             return False
         os.rename(raw(path), away)
@@ -197,7 +198,6 @@ def _take_stale_lock(repo: Repo, message: str) -> bool:
 
 def _now(path: str) -> float:
     """The time by the clock of the file system that holds path, which it creates."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         return os.fstat(fd).st_mtime

@@ -55,7 +55,7 @@ def _raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine], int
             data = f.read()
             if not data.isascii():
                 raise Damaged(path, "it is no text")
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):
         return [], -1
     except Damaged as e:
         private.set_aside(repo, e)

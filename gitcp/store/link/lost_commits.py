@@ -175,7 +175,7 @@ def _look(repo: Repo, *, seen: bool) -> None:
     private.remove(repo, mark)
     if seen:
         try:
-            os.makedirs(os.path.dirname(mark), exist_ok=True)
+            repo.make_folder(os.path.dirname(mark))
             os.link(_at(repo), mark)
         except OSError as e:
             trace.note("commit", f"ORIG_HEAD cannot be marked: {e}")

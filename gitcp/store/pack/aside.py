@@ -41,7 +41,6 @@ def _takes_packs(repo: Repo) -> bool:
     from tempfile import TemporaryFile
 
     try:
-        os.makedirs(kept.workshop(repo), exist_ok=True)
         with TemporaryFile(dir=kept.workshop(repo)):
             return os.access(kept.folder(repo), os.W_OK)
     except OSError:

@@ -100,7 +100,6 @@ def _size(path: str) -> int:
 def _copy(repo: Repo, path: str, spans: dict[str, tuple[int, int, int]]) -> None:
     """Put a pack in place that has these objects of another: oid -> (begin, end, crc)."""
     new = os.path.join(kept.workshop(repo), f"pack-{os.getpid()}-left")
-    os.makedirs(os.path.dirname(new), exist_ok=True)
     entries: dict[str, packfile.Entry] = {}
     head = packfile.head(len(spans))
     digest, size = kept.hasher(repo.algo)(head), len(head)

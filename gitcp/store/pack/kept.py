@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 
 from gitcp.core.git import packfile
 from gitcp.process import files
@@ -33,8 +32,11 @@ def folder(repo: Repo) -> str:
 
 
 def workshop(repo: Repo) -> str:
-    """Where a pack is made before it is put there: beside the objects where those are aside."""
-    return repo.git.env.get("GIT_OBJECT_DIRECTORY") or repo.shared("tmp")
+    """Where a pack is made before it is put there, a directory that is there: beside the objects
+    where those are aside.  Raises OSError."""
+    place = repo.git.env.get("GIT_OBJECT_DIRECTORY") or repo.shared("tmp")
+    repo.make_folder(place)
+    return place
 
 
 class Index:
@@ -59,10 +61,9 @@ class Index:
 
 def place(repo: Repo, name: str, path: str) -> None:
     """Move path.pack and path.idx to where git finds them, to be kept; both or none."""
-    os.makedirs(folder(repo), exist_ok=True)
+    repo.make_folder(folder(repo))
     to = os.path.join(folder(repo), f"pack-{name}")
     ends, moved = [".pack", ".idx"], list[str]()
-    shared = shared_mode(os.stat(folder(repo)).st_mode)
     if _borrows(repo):
         _enlist(repo, f"pack-{name}")
     else:
@@ -70,22 +71,13 @@ def place(repo: Repo, name: str, path: str) -> None:
         ends.insert(0, ".keep")
     try:
         for end in ends:
-            if shared is not None:
-                os.chmod(path + end, shared)
+            repo.share(path + end)
             _move(path + end, to + end)
             moved.append(end)
     except OSError:
         for end in reversed(moved):
             _move(to + end, path + end)
         raise
-
-
-def shared_mode(folder: int) -> int | None:
-    """The mode of a file in a directory of that mode, whatever the umask, where git has made it
-    for several people (core.sharedRepository); None where the umask decides."""
-    if not (folder & stat.S_ISGID and folder & stat.S_IWGRP):
-        return None
-    return 0o664 if folder & stat.S_IROTH else 0o660
 
 
 def _borrows(repo: Repo) -> bool:
@@ -96,8 +88,9 @@ def _borrows(repo: Repo) -> bool:
 
 def _enlist(repo: Repo, name: str) -> None:
     listed = repo.shared("packs", name)
-    os.makedirs(os.path.dirname(listed), exist_ok=True)
+    repo.make_folder(os.path.dirname(listed))
     write(listed, b"")
+    repo.share(listed)
 
 
 def _move(path: str, to: str) -> None:

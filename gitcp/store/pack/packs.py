@@ -200,7 +200,6 @@ class Packs:
         """Write what waits in memory to the pack's file; return its descriptor."""
         if self._fd < 0:
             folder = kept.workshop(self._repo)
-            os.makedirs(folder, exist_ok=True)
             path = os.path.join(folder, f"pack-{os.getpid()}-{os.urandom(4).hex()}")
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._fd, self._path = os.open(f"{path}.pack", flags, 0o444), path

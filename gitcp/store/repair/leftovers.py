@@ -27,7 +27,7 @@ def remove(repo: Repo, path: str, seconds: int) -> str:
         return "removed the directory"
     before = os.lstat(path)
     aside = repo.shared("tmp", f"aside-{os.getpid()}-{before.st_ino}")
-    os.makedirs(os.path.dirname(aside), exist_ok=True)
+    repo.make_folder(os.path.dirname(aside))
     os.rename(path, aside)
     after = os.lstat(aside)
     if (before.st_ino, before.st_mtime_ns) != (after.st_ino, after.st_mtime_ns):

@@ -105,7 +105,7 @@ def _connect(repo: Repo) -> Connection:
     import sqlite3
 
     at = path(repo)
-    os.makedirs(os.path.dirname(at), exist_ok=True)
+    repo.make_folder(os.path.dirname(at))
     os.close(os.open(at, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
     database = sqlite3.connect(at, timeout=30, isolation_level=None)
     try:

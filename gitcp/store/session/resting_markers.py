@@ -20,7 +20,7 @@ _GONE = 3600.0  # seconds after which a session whose agent is gone is not at wo
 def put_away(repo: Repo) -> None:
     """Let markers rest.  The caller holds no session's lock; the marker of a session that is locked
     stays."""
-    os.makedirs(markers.resting(repo), exist_ok=True)
+    repo.make_folder(markers.resting(repo))
     for name in markers.recent(repo):
         try:
             with exclusive(repo, f"session-{name}", timeout=0):

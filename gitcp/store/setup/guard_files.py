@@ -37,7 +37,7 @@ def write_configured(repo: Repo) -> None:
     try:
         there = set(files.listed(folder))
         for hook in wanted - there:
-            os.makedirs(folder, exist_ok=True)
+            repo.make_folder(folder)
             os.close(os.open(os.path.join(folder, hook), os.O_WRONLY | os.O_CREAT, 0o644))
         for hook in there - wanted:
             files.remove(os.path.join(folder, hook))

@@ -31,7 +31,7 @@ _NOTHING: dict[str, Any] = {"before": None, "mode": None, "dirs": (), "aside": N
 
 def load(repo: Repo) -> Manifest:
     """What enable wrote for a repository."""
-    return Manifest(repo.shared("installed"), repo.common)
+    return Manifest(repo.shared("installed"), repo.common, repo.share)
 
 
 def load_person() -> Manifest:
@@ -43,10 +43,13 @@ def load_person() -> Manifest:
 
 class Manifest:
     """The record of one installation.  folder: where it is kept; home: paths in there are
-    stored relative to it, so that a repository can be moved."""
+    stored relative to it, so that a repository can be moved; share gives a file to all who share
+    the repository."""
 
-    def __init__(self, folder: str, home: str) -> None:
-        self._folder, self._home = folder, home
+    def __init__(
+        self, folder: str, home: str, share: Callable[[str], None] = lambda path: None
+    ) -> None:
+        self._folder, self._home, self._share = folder, home, share
         known = private.load(os.path.join(folder, "manifest.json"), shapes.MANIFEST)
         self.entries: list[Entry] = [{**_NOTHING, **e} for e in known["files"]] if known else []
 
@@ -106,6 +109,8 @@ class Manifest:
         if write.get("aside") and not adopted:
             files.set_aside(path, path + write["aside"])
         _replace(new, path, write["data"])
+        if write["kind"] == "hook":
+            self._share(path)
 
     def restore(self, entry: Entry, strip: Strip) -> str:
         """Take one file out; return what was done: restored, removed, edited, kept or gone.
@@ -131,7 +136,10 @@ class Manifest:
         if self.entries:
             os.makedirs(self._folder, 0o700, exist_ok=True)
             data = json.dumps({"version": 1, "files": self.entries}, indent=1).encode()
-            files.replace(os.path.join(self._folder, "manifest.json"), data + b"\n", 0o600)
+            path = os.path.join(self._folder, "manifest.json")
+            files.replace(path, data + b"\n", 0o600)
+            self._share(self._folder)
+            self._share(path)
         elif os.path.isdir(self._folder):
             for name in os.listdir(self._folder):
                 os.unlink(os.path.join(self._folder, name))

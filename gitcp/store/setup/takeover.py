@@ -110,7 +110,7 @@ def without_values(repo: Repo, entry: Entry, data: bytes) -> bytes:
 def _config(repo: Repo, data: bytes, *args: str) -> bytes:
     """The bytes of a configuration file after `git config` was told args; 5: nothing to unset."""
     path = repo.shared("tmp", f"config-{os.getpid()}")
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    repo.make_folder(os.path.dirname(path))
     try:
         files.replace(path, data, 0o600)
         repo.git.run("config", "--file", path, *args, ok=(0, 5))
@@ -135,7 +135,7 @@ def mark(repo: Repo) -> None:
     for name, wanted in (("linked", bool(stored)), ("unpushed", unpushed)):
         path = repo.shared(name)
         if wanted and not os.path.exists(path):
-            files.replace(path, b"")
+            private.touch(repo, path)
 
 
 def adopt(repo: Repo, objects: Objects) -> list[str]:

@@ -107,7 +107,7 @@ def seed(repo: Repo, force: bool = False) -> bool:
     sweep(repo)
     scratch = f"{ours}.{os.getpid()}"
     try:
-        os.makedirs(os.path.dirname(ours), exist_ok=True)
+        repo.make_folder(os.path.dirname(ours))
         patterns = _patterns(repo)
         young = fill(repo, theirs, scratch)
         put_file(repo.common, scratch, ours)

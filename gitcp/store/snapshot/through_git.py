@@ -42,7 +42,8 @@ def quarantine(repo: Repo, objects: Objects, keep: bool) -> Iterator[dict[str, s
     more = repo.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
     quoted = text(quote(raw(main))) if ":" in main or '"' in main else main
     both = f"{quoted}:{more}" if more else quoted
-    os.makedirs(place)
+    repo.make_folder(os.path.dirname(place))
+    os.mkdir(place)
     try:
         yield {"GIT_OBJECT_DIRECTORY": place, "GIT_ALTERNATE_OBJECT_DIRECTORIES": both}
         if keep:

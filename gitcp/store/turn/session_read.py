@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 _EXAMPLES = 10
 
 
+ANOTHERS = "it is another person's"  # why a state says nothing in a shared repository
+
+
 def every(repo: Repo) -> list[State]:
-    """The states of all sessions; see read()."""
-    return [read(repo, name) for name in states.list_ids(repo)]
+    """The states of all sessions but those of other persons; see read()."""
+    return _own(repo, states.list_ids(repo))
 
 
 def read(repo: Repo, name: str) -> State:
@@ -38,7 +41,8 @@ def read(repo: Repo, name: str) -> State:
     try:
         state = states.read(repo, name)
         if state is None:
-            return {**bare, "unreadable": "it is gone"}
+            there = os.path.lexists(states.path(repo, name))
+            return {**bare, "unreadable": ANOTHERS if there else "it is gone"}
         forget_settled(repo, state)
         _list_touched(repo, state)
         return state
@@ -106,7 +110,13 @@ def recent(repo: Repo, count: int, most: int | None = None) -> tuple[list[State]
     if most is not None and len(opened) > most:
         opened = sorted(opened, key=lambda name: _age(states.folder(repo), name))[:most]
     chosen = opened + closed[:count]
-    return [read(repo, name) for name in chosen], len(names) - len(chosen)
+    return _own(repo, chosen), len(names) - len(chosen)
+
+
+def _own(repo: Repo, names: Iterable[str]) -> list[State]:
+    """The states in files of these names, without those of other persons."""
+    each = (read(repo, name) for name in names)
+    return [state for state in each if state.get("unreadable") != ANOTHERS]
 
 
 def _age(folder: str, name: str) -> float:
