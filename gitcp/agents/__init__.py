@@ -47,6 +47,8 @@ class Client:
     EVENTS: Mapping[str, str]  # its hook -> our event
     PATHS: tuple[str, ...] = ("file_path",)  # keys under which a tool that writes names its path
     TRANSCRIPTS = ""  # the folder of its transcripts, below home
+    BY_PLACE = False  # True: the folders of those name the directories of the conversations
+    DELETES = ("", 0)  # the key of its settings by which it deletes them, the days without it
     RESUME = ""  # what the person types to go on with a session
     # (record, folder): writes the conversation where it can be read, before a record is taken
     export: Callable[[Any, str], None] | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from gitcp.console import cli
 from gitcp.console.options import JSON, flag
 from gitcp.errors import NO, OK
@@ -38,6 +40,7 @@ def run(argv: Sequence[str]) -> int:
 def _tell(repo: Repo, every: Iterable[Record]) -> None:
     from gitcp.core.render.status_lines import begin, remedy
     from gitcp.store.care import installation
+    from gitcp.store.imports import kept
 
     lines = [f"{one['reason']}: {one.get('fixed') or remedy(one)}" for one in every]
     if (state := installation.state(repo)) != installation.ENABLED:
@@ -46,6 +49,9 @@ def _tell(repo: Repo, every: Iterable[Record]) -> None:
         print(cli.printable(line).replace("\n", " "))
     if any(one.get("fix") and "fixed" not in one for one in every):
         print("\n'gitcp doctor --fix' mends what it can")
+    home = os.path.expanduser("~")
+    for line in kept.deletions(repo, home, kept.count(repo, home)):
+        print(cli.printable(line))
 
 
 def _fix(repo: Repo, every: Iterable[tuple[Row, Finding]], quiet: bool) -> list[Finding]:

@@ -98,12 +98,22 @@ def run(argv: Sequence[str]) -> int:
         _say(repo, [*_summary(writes, args.verbose), *done], notes)
         if writes and not args.worktree:
             print("'gitcp status' shows what is recorded from now on")
+            if sys.stdout.isatty():
+                _tell_of_conversations(repo)
         return OK
     with tempfile.TemporaryDirectory() as aside:  # a look makes nothing here
         repo = _usable(Repo.find(init=aside))
         writes, notes = install.plan(repo, options, manifest.load(repo))
         _say(repo, [_would(write["note"]) for write in writes], notes)
     return OK
+
+
+def _tell_of_conversations(repo: Repo) -> None:
+    from gitcp.store.imports import kept
+
+    home = os.path.expanduser("~")
+    for line in kept.describe(repo, home, kept.count(repo, home)):
+        print(cli.printable(line))
 
 
 def _list() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from tests.imports.conftest import Yesterday
 from tests.imports.truth import Told
 from tests.support import warm
+from tests.support.harness import Json, World
+from tests.support.terminal import talk
 
 TALE = "def tale():\n    return 'once upon a time'\n"
 NOTES = "refs/notes/gitcp"
@@ -254,3 +257,63 @@ def test_what_names_no_conversation_is_an_error(worked: Yesterday, tmp_path: Pat
     (tmp_path / "no.jsonl").write_text('{"a": 1}\n')
     for name in ("nobody", str(tmp_path / "no.jsonl")):
         assert attached(worked, name, status=128) == []
+
+
+def test_enable_counts_conversations_and_says_who_deletes_them_unless_told(
+    past: Yesterday,
+) -> None:
+    past.prompt("Write a tale")
+    for sid in ("one", "two"):
+        past.say(sid)
+    third = past.say("three")
+    other = third.parent.with_name(third.parent.name + "2") / third.name  # of another directory
+    other.parent.mkdir()
+    other.write_text(third.read_text().replace(f'{past.repo}"', f'{past.repo}2"'))
+    third.unlink()
+    enable = ["enable", "--agent", "claude-code", "--checkpoints", "none"]
+    seen = talk(World(past.repo, past.home), enable)
+    assert f"2 conversations since {time.strftime('%B')}: 'gitcp import'" in seen
+    deletes = "Claude Code deletes conversations after 30 days: 'cleanupPeriodDays'"
+    assert deletes in seen
+    assert deletes in warm.run("doctor", cwd=past.repo).stdout
+    settings = past.home / ".claude" / "settings.json"
+    settings.write_text(json.dumps({"cleanupPeriodDays": 365}))
+    assert deletes not in warm.run("doctor", cwd=past.repo).stdout
+    past.run("disable")
+    assert "conversations" not in past.run("enable"), "nobody is at a terminal"
+
+
+def test_what_the_editor_of_cline_wrote_is_linked(past: Yesterday) -> None:
+    """As it puts it: `new_text` alone makes a file, with `insert_line` it goes before that line."""
+    file = past.repo / "tale.py"
+    calls: list[tuple[Json, str, bool]] = [
+        ({"new_text": TALE}, f"File created successfully at: {file}", True),
+        ({"old_text": "upon", "new_text": "below"}, "Edited", True),
+        ({"old_text": "no such", "new_text": "text"}, "", False),
+        (
+            {"new_text": "# older than the world\n# and told by everyone", "insert_line": 1},
+            "Inserted content",
+            True,
+        ),
+    ]
+    now = int(time.time() * 1000)
+    text = {"type": "text", "text": '<user_input mode="act">Write a tale</user_input>'}
+    messages: list[Json] = [{"role": "user", "ts": now, "content": [text]}]
+    for number, (given, result, success) in enumerate(calls):
+        done, call = {"result": result, "success": success}, f"c{number}"
+        use: Json = {"type": "tool_use", "id": call, "name": "editor"}
+        use["input"] = {"path": str(file), "old_text": None, **given}
+        answer = {"type": "tool_result", "tool_use_id": call, "content": [done]}
+        messages += [{"role": "assistant", "ts": now, "content": [use]}]
+        messages += [{"role": "user", "ts": now, "content": [answer]}]
+    folder = past.home / ".cline" / "data" / "sessions" / "s-1"
+    folder.mkdir(parents=True)
+    held = {"version": 1, "sessionId": "s-1", "messages": messages}
+    (folder / "s-1.messages.json").write_text(json.dumps(held, indent=2))
+    (folder / "s-1.json").write_text(json.dumps({"cwd": str(past.repo)}))
+    file.write_text(
+        "# older than the world\n# and told by everyone\n" + TALE.replace("upon", "below")
+    )
+    past.commit()
+    [record] = past.imported()
+    assert (record["agent"], record["lines"]) == ("Cline", 4)

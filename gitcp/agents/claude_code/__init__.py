@@ -34,6 +34,8 @@ SETTINGS = {
     "shared": ".claude/settings.json",
     "user": ".claude/settings.json",
 }
+BY_PLACE = True
+DELETES = ("cleanupPeriodDays", 30)
 RESUME = "claude -r {}"
 KINDS = {
     **dict.fromkeys(("Write", "Edit", "MultiEdit", "NotebookEdit"), "write"),

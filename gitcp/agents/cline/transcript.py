@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gitcp.core.transcript.facts import Fact
 
 WRITES = ("editor", "write_to_file", "replace_in_file")
+_CREATED = "File created successfully at:"
 _path = facts.path_under("path", "file_path")
 
 
@@ -51,6 +52,23 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
             yield "result", str(block.get("tool_use_id")), failed, given
     if isinstance(entry.get("metrics"), dict):
         yield "usage", str(entry.get("id")), _usage(entry["metrics"])
+
+
+def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(call, what came of it) of a message (gitcp.agents.reading.edits)."""
+    for block in objects(entry.get("content")):
+        if block.get("type") == "tool_result":
+            content = block.get("content")
+            if isinstance(content, str):
+                content = [transcript_scan.load(content.encode()) or content]
+            done = objects(content)
+            failed = block.get("is_error") is True or any(
+                one.get("success") is False for one in done
+            )
+            answer: dict[str, Any] = {"failed": failed}
+            if any(str(one.get("result")).startswith(_CREATED) for one in done):
+                answer["created"] = True
+            yield str(block.get("tool_use_id")), answer
 
 
 def written(name: str, given: dict[str, Any]) -> list[str]:

@@ -27,6 +27,7 @@ PROJECT_ENV = "CURSOR_PROJECT_DIR"
 ANSWERS = "cursor"  # gitcp.agents.exchange.replies
 FORM = "cursor"  # gitcp.agents.install.settings
 SETTINGS = dict.fromkeys(("shared", "user"), ".cursor/hooks.json")
+BY_PLACE = True
 RESUME = "cursor-agent --resume {}"
 TRUST = "runs hooks of a repository only in a workspace that you trust"
 KINDS = {

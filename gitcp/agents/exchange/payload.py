@@ -31,8 +31,8 @@ _TEXTS = {
     "turn_id": "turn",
 }
 # keys under which a call that writes tells of contents
-_OLD = "old_string", "old_str", "oldString"
-_NEW = "new_string", "new_str", "newString"
+_OLD = "old_string", "old_str", "oldString", "old_text"
+_NEW = "new_string", "new_str", "newString", "new_text"
 _EVERYWHERE = "replace_all", "replaceAll", "change_all"
 _CONTENT = "content", "file_text"
 _OUTPUT = 65536  # characters of a shell's output that an event carries
@@ -134,7 +134,13 @@ def _describe_write(given: Mapping[str, Any], response: object) -> dict[str, Any
     more: dict[str, Any] = {}
     if changed and all(isinstance(text, str) for edit in changed for text in edit[:2]):
         more["edits"] = changed
-    if isinstance(content := _first(given, _CONTENT), str):
+    content, line = _first(given, _CONTENT), given.get("insert_line")
+    if isinstance(new := given.get("new_text"), str) and given.get("old_text") is None:
+        if line is None:
+            content = new  # of a file that is not there yet
+        elif isinstance(line, int):
+            more["inserted"] = [line, new]
+    if isinstance(content, str):
         more["content"] = content
     if isinstance(response, dict) and isinstance(response.get("originalFile"), str):
         more["original"] = response["originalFile"]

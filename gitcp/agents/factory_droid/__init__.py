@@ -18,6 +18,7 @@ FOLDERS = (".factory",)  # its configuration, at home or at the top
 SETTINGS = dict.fromkeys(("shared", "user"), ".factory/settings.json")
 ANSWERS = "text"  # gitcp.agents.exchange.replies
 PROJECT_ENV = "CLAUDE_PROJECT_DIR"
+BY_PLACE = True
 RESUME = "droid --resume {}"
 KINDS = {
     **dict.fromkeys("Create Edit".split(), "write"),

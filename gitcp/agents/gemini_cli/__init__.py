@@ -20,6 +20,7 @@ HERE_ONLY = True  # it does not read the settings of the top from below
 ANSWERS = "decision"  # gitcp.agents.exchange.replies
 FORM = "commented"  # gitcp.agents.install.settings
 SETTINGS = dict.fromkeys(("shared", "user"), ".gemini/settings.json")
+BY_PLACE = True
 RESUME = "gemini --resume {}"
 TRUST = "asks for trust in new hooks of a repository once"
 KINDS = {

@@ -26,6 +26,7 @@ PROJECT_ENV = "GEMINI_PROJECT_DIR"
 ANSWERS = "permission"  # gitcp.agents.exchange.replies
 FORM = "commented"  # gitcp.agents.install.settings
 SETTINGS = dict.fromkeys(("shared", "user"), ".qwen/settings.json")
+BY_PLACE = True
 RESUME = "qwen --resume {}"
 KINDS = {
     **dict.fromkeys("write_file edit replace notebook_edit".split(), "write"),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     class Edit(TypedDict):
         """One call's change of one file.  path: absolute.  turn: the prompt it followed, from 1.
         at: ns since 1970.  tells: what gitcp.core.credit.file_edits takes; `created` where the
-        file was not there before, `deleted` where it is gone."""
+        file was not there before, `deleted` where it is gone, `inserted` [before line, text]."""
 
         path: str
         turn: int
@@ -205,7 +205,8 @@ class Reading:
         except InputError:
             return
         words: dict[str, Any] = {**tool}
-        tells: dict[str, Any] = {key: words[key] for key in ("content", "edits") if key in words}
+        told = ("content", "edits", "inserted")
+        tells: dict[str, Any] = {key: words[key] for key in told if key in words}
         for path in tool["input_paths"] if tells else ():
             yield path, tells
 

@@ -43,6 +43,8 @@ def _ends(
     ]
     if tells.get("deleted"):
         return (running, None) if running is not None else None
+    if "inserted" in tells:
+        return None if running is None else (running, _insert(running, *tells["inserted"]))
     if tells.get("created"):
         content = tells.get("content", edits[0][1] if len(edits) == 1 else None)
         return None if content is None else (None, _bytes(content))
@@ -90,6 +92,12 @@ def apply(
             return None
         content = content.replace(old, new, -1 if everywhere else 1)
     return content
+
+
+def _insert(content: bytes, line: int, text: str) -> bytes:
+    """A content with a text put before a line, counted from 1."""
+    lines = content.split(b"\n")
+    return b"\n".join([*lines[: line - 1], *_bytes(text).split(b"\n"), *lines[line - 1 :]])
 
 
 def _bytes(text: object) -> bytes:

@@ -1,0 +1,83 @@
+"""What clients keep of a repository, counted by the names of files alone, and how long they do."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gitcp import agents
+from gitcp.agents.install import json_text
+from gitcp.core.render.spans import many
+from gitcp.errors import InputError
+from gitcp.process import files
+from gitcp.record import text
+from gitcp.store.imports import find
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.agents import Client
+    from gitcp.repo import Repo
+
+    Kept = dict[str, list[float]]  # client -> when each of its conversations went on last
+
+
+def count(repo: Repo, home: str) -> Kept:
+    """The conversations of each client whose folders name the directory they were held in, in s
+    since 1970.  One file of a folder is opened: names of several directories may be the same."""
+    places = find.roots(repo)
+    kept: Kept = {}
+    for client in map(agents.adapter, agents.list_names()):
+        if not client.BY_PLACE:
+            continue
+        paths = dict.fromkeys(p for place in places for p in client.conversations(home, place))
+        folders: dict[str, list[str]] = {}
+        for path in paths:
+            if not os.path.basename(path).startswith("agent-"):  # a subagent's
+                folders.setdefault(os.path.dirname(path), []).append(path)
+        for group in folders.values():
+            if any(find.open_file(client, path, places[0], places) for path in group[:3]):
+                kept.setdefault(client.NAME, []).extend(_changed(path) for path in group)
+    return kept
+
+
+def _changed(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return time.time()
+
+
+def describe(repo: Repo, home: str, kept: Kept) -> list[str]:
+    """A line on how many there are, and one for each client that deletes them."""
+    times = [when for group in kept.values() for when in group]
+    if not times:
+        return []
+    oldest, today = time.localtime(min(times)), time.localtime()
+    since = time.strftime("%B" if oldest.tm_year == today.tm_year else "%B %Y", oldest)
+    lines = [
+        f"{many(len(times), 'conversation')} since {since}: 'gitcp import' links their commits"
+    ]
+    return [*lines, *deletions(repo, home, kept)]
+
+
+def deletions(repo: Repo, home: str, kept: Kept) -> list[str]:
+    """A line for each client of these that deletes conversations and was not told when."""
+    lines = []
+    for client in map(agents.adapter, kept):
+        key, days = client.DELETES
+        if key and not _is_set(client, key, repo, home):
+            lines.append(
+                f"{client.AGENT_TYPE} deletes conversations after {days} days:"
+                f" '{key}' in its settings keeps them longer"
+            )
+    return lines
+
+
+def _is_set(client: Client, key: str, repo: Repo, home: str) -> bool:
+    for path in (*client.MANAGED, *client.settings_paths(home, repo.worktree).values()):
+        try:
+            if key in json_text.parse(text(files.peek(path)) or "{}", comments=True):
+                return True
+        except InputError:
+            continue
+    return False
