@@ -205,8 +205,8 @@ class Reading:
         except InputError:
             return
         words: dict[str, Any] = {**tool}
-        told = ("content", "edits", "inserted")
-        tells: dict[str, Any] = {key: words[key] for key in told if key in words}
+        known = ("content", "edits", "inserted")
+        tells: dict[str, Any] = {key: words[key] for key in known if key in words}
         for path in tool["input_paths"] if tells else ():
             yield path, tells
 
